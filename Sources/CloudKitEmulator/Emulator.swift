@@ -3,7 +3,7 @@ import Synchronization
 
 /// A CloudKit Web Services server as a function: it takes a request and the time, and returns a reply.
 ///
-/// The same core serves an in-process transport and an HTTP server. It reads no clock, and draws random numbers only at
+/// The same core serves an in-process transport and an HTTP server. It reads no clock, and uses random numbers only at
 /// its start if the configuration has no seed: with the same seed, equal requests at equal times give equal replies,
 /// byte for byte. Containers, databases and users are created on first use.
 ///
@@ -28,7 +28,7 @@ public final class Emulator: Sendable {
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     folder = path.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
     guard let path else {
-      let configuration = configuration.with(configuration.drawingOrigin())
+      let configuration = configuration.with(configuration.generatedOrigin())
       self.configuration = configuration
       core = Mutex(EmulatorCore(configuration: configuration, store: MemoryStore()))
       return

@@ -36,8 +36,8 @@ extension CKDatabase {
     let deletes = Set(recordIDsToDelete)
     for (id, error) in plan.unsendable { outcome.fail(id, isDelete: deletes.contains(id), error) }
     let newShares = plan.requests.filter(\.makesShare)
-    // Each wave is removed as it is sent, so that its memory is released while the rest is sent.
     let deleting = plan.requests.filter { $0.deletes && !$0.atomic }
+    // Each wave is removed as it is sent, so that its memory is released while the rest is sent.
     var waves = plan.takeWaves()
     while !waves.isEmpty { try await send(waves.removeFirst(), &outcome) }
     // Requests that delete are sent together, so a target may have been deleted before a record that refers to it.

@@ -151,7 +151,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     switch pages {
     // Errors of elements concern their zones; each is fetched again alone, so that its own error counts.
     case .success(let pages) where feeds.count > 1:
-      return pages.map { ($0.failure as? CKError)?.isOfRequest == true ? nil : $0 }
+      return pages.map { ($0.failure as? CKError)?.concernsZoneOnly == false ? nil : $0 }
     case .success(let pages): return pages
     case .failure(let error as CKError) where error.concernsZoneOnly && feeds.count > 1: return feeds.map { _ in nil }
     case .failure(let error): return feeds.map { _ in .failure(error) }
@@ -192,9 +192,6 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 }
 
 extension CKError {
-  /// Whether the error may concern a whole request, not only the zone that it is reported for.
-  fileprivate var isOfRequest: Bool { !concernsZoneOnly }
-
   /// Whether the error concerns only its zone, not the next zones.
   fileprivate var concernsZoneOnly: Bool {
     switch code {

@@ -21,6 +21,8 @@ public final class CKHTTPTransport: CKTransport {
   public let timeout: Duration
 
   private static let ports = 1...65535
+  /// The names of this machine, as URLs and their components spell them.
+  private static let loopback: Set<String> = ["localhost", "127.0.0.1", "::1", "[::1]"]
 
   private let client: HTTPClient
   private let largestAnswer: Int
@@ -94,7 +96,7 @@ public final class CKHTTPTransport: CKTransport {
     guard url.scheme?.lowercased() == "http", let host = url.host(percentEncoded: false)?.lowercased() else {
       return false
     }
-    return !["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
+    return !loopback.contains(host)
   }
 
   /// Sends a request and returns the complete response, whatever its HTTP status.
@@ -154,7 +156,7 @@ public final class CKHTTPTransport: CKTransport {
     outgoing.method = HTTPMethod(rawValue: request.method)
     for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
     // On the same machine, compressing and decompressing a response takes longer than transferring it.
-    if ["localhost", "127.0.0.1", "[::1]"].contains(host) {
+    if Self.loopback.contains(host) {
       outgoing.headers.add(name: "Accept-Encoding", value: "identity")
     }
     if !request.body.isEmpty {

@@ -53,7 +53,7 @@ enum WebAccess {
 }
 
 extension EmulatorConfiguration {
-  /// Returns an origin as `allowedOrigins` has it; `nil` for a text that is no origin of web pages.
+  /// Returns an origin in the form that `allowedOrigins` compares; `nil` if the text is not the origin of web pages.
   public static func origin(_ text: String) -> String? {
     guard let parts = URLComponents(string: text), ["", "/"].contains(parts.path), parts.query == nil,
       parts.fragment == nil

@@ -64,14 +64,14 @@ public struct EmulatorConfiguration: Sendable {
   public var directory: [EmulatorUser] = []
   /// The registered server-to-server keys.
   public var serverKeys: [ServerKey] = []
-  /// The seed of identifiers, sync tokens and change tags. `nil` draws a random one, so that an emulator rejects the
+  /// The seed of identifiers, sync tokens and change tags. `nil` uses a random one, so that an emulator rejects the
   /// tokens of another. A given seed makes runs repeatable. A data file keeps the seed that it was created with.
   public var seed: UInt64?
-  /// Signs web auth tokens under `strictAuth`, asset URLs, upload receipts and push tokens. Empty: drawn at random and
-  /// kept in the data file, unless there is a `seed`. What was signed with another secret is refused.
+  /// Signs web auth tokens under `strictAuth`, asset URLs, upload receipts and push tokens. Empty: generated
+  /// at random and kept in the data file, unless there is a `seed`. Anything signed with another secret is rejected.
   public var secret = ""
   /// Origins of web pages that may send requests over HTTP, such as `https://app.example.org`. Pages of this machine
-  /// (loopback) always may. Their hosts are also accepted as names of this server.
+  /// (loopback) always may. The hosts of these origins are also accepted as names of this server.
   public var allowedOrigins: Set<String> = []
 
   /// Creates the default configuration.
@@ -90,13 +90,15 @@ extension EmulatorConfiguration {
     var secret: String
   }
 
-  /// Draws what is not given. A seed makes the whole emulator repeatable, so no secret is drawn beside it.
-  func drawingOrigin() -> Origin {
+  /// Returns the given values, and random ones for the others. A seed makes the whole emulator repeatable, so it comes
+  /// without a random secret.
+  func generatedOrigin() -> Origin {
     guard secret.isEmpty, seed == nil else { return Origin(seed: seed ?? .random(in: 0...(.max)), secret: secret) }
     let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0).base64EncodedString() }
     return Origin(seed: .random(in: 0...(.max)), secret: secret)
   }
 
+  /// Returns the configuration with an origin. A given secret is kept.
   func with(_ origin: Origin) -> EmulatorConfiguration {
     var configuration = self
     (configuration.seed, configuration.secret) = (origin.seed, secret.isEmpty ? origin.secret : secret)

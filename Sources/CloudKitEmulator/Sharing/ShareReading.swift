@@ -20,7 +20,7 @@ struct ShareReader {
     return ShareState(root: root, participants: [owner])
   }
 
-  /// Updates a share from a request. Existing participants keep their status, because nobody can accept for another
+  /// Updates a share from a request. Existing participants keep their status, because a user cannot accept for another
   /// user. Participants that the request omits are removed. [E]
   func apply(_ json: JSONObject, to share: inout ShareState) throws(ServerError) {
     if let word = json["publicPermission"]?.string {

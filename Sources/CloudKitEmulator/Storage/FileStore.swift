@@ -59,21 +59,20 @@ final class FileStore: EmulatorStore {
     throw DatabaseError(resultCode: .SQLITE_CANTOPEN)
   }
 
-  /// Returns the origin that the file keeps, or draws one and keeps it.
+  /// Returns the origin that the file keeps, or generates one and keeps it.
   func origin(for configuration: EmulatorConfiguration) throws -> EmulatorConfiguration.Origin {
     let origin = try queue.write { db in
-      try db.execute(sql: "CREATE TABLE IF NOT EXISTS origin (seed INTEGER NOT NULL, secret TEXT NOT NULL)")
-      if let row = try Row.fetchOne(db, sql: "SELECT seed, secret FROM origin") {
+      if try db.tableExists("origin"), let row = try Row.fetchOne(db, sql: "SELECT seed, secret FROM origin") {
         var origin = EmulatorConfiguration.Origin(seed: UInt64(bitPattern: row["seed"]), secret: row["secret"])
         // The file was created with a seed or a secret that is not given now.
         if origin.secret.isEmpty, configuration.seed == nil, configuration.secret.isEmpty {
-          origin.secret = configuration.drawingOrigin().secret
+          origin.secret = configuration.generatedOrigin().secret
           try Self.put(origin, db)
         }
         return origin
       }
-      var origin = configuration.drawingOrigin()
-      // Files from before it was kept were all made with 0.
+      var origin = configuration.generatedOrigin()
+      // Files of earlier versions have the seed 0.
       let isNew = try Int.fetchOne(db, sql: "SELECT count(*) FROM database") == 0
       if !isNew { origin.seed = configuration.seed ?? 0 }
       // A given secret is not kept.
@@ -108,7 +107,7 @@ final class FileStore: EmulatorStore {
   static func copy(of path: String) throws -> FileStore {
     var configuration = Configuration()
     configuration.readonly = true
-    // Without a log beside the file, nobody is writing to it. Opening it as immutable also works in a read-only folder.
+    // Without a log beside the file, no process is writing to it. Opening it as immutable also works in a read-only folder.
     let name = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
     let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
     let lone = try? hasLog ? nil : DatabaseQueue(path: name, configuration: configuration)
