@@ -24,6 +24,7 @@ final class Runtime {
   /// The moment at which the store is read although nothing reports a write.
   private var readsAt: Int64?
   private var isSuspending = false
+  private var hasRehearsed = false
   private var exports: [Task<Void, Never>] = []
   private let now: @MainActor () -> Int64
   /// Called once, when the app has ended.
@@ -90,6 +91,18 @@ final class Runtime {
     shown = frame
     display.present(frame.grid, theme: theme, cursor: frame.cursor)
     arm()
+    if !hasRehearsed, world.data.status != nil { rehearse() }
+  }
+
+  /// Lets a copy of the app take a key that nobody sees, so that the first real one does not wait for its code to be
+  /// loaded.
+  private func rehearse() {
+    hasRehearsed = true
+    later { runtime in
+      var app = runtime.app
+      _ = app.update(.keys([.down]), runtime.world)
+      _ = app.draw(runtime.world)
+    }
   }
 
   /// Returns the target of the mouse, by the frame that is shown.
