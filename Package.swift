@@ -25,6 +25,7 @@ let package = Package(
     // A product of its own, so that nothing else builds swift-syntax.
     .library(name: "CloudKitModelMacros", targets: ["CloudKitModelMacros"]),
     .library(name: "CloudSync", targets: ["CloudSync"]),
+    .library(name: "CloudSyncModels", targets: ["CloudSyncModels"]),
     .library(name: "CloudService", targets: ["CloudService"]),
     .executable(name: "cktop", targets: ["cktop"]),
   ],
@@ -93,7 +94,9 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),
-    .target(name: "CloudKitModels", dependencies: ["CloudSync", "CloudKit"]),
+    .target(name: "CloudKitModels", dependencies: ["CloudKit", "Facts"]),
+    // Models through the durable queue.
+    .target(name: "CloudSyncModels", dependencies: ["CloudKitModels", "CloudSync", "CloudKit"]),
     .target(name: "CloudKitModelMacros", dependencies: ["CloudKitModels", "CloudKitMacros"]),
     .macro(
       name: "CloudKitMacros",
@@ -172,7 +175,7 @@ let package = Package(
     ),
     .testTarget(
       name: "CloudKitModelsTests",
-      dependencies: ["CloudKitModels", "CloudSync", "CloudKit", "CloudKitEmulator"]
+      dependencies: ["CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator"]
     ),
     .testTarget(
       name: "CloudKitModelMacrosTests",

@@ -74,7 +74,7 @@ public struct CKRecordEncoder: Sendable {
 
 extension CKRecord {
   /// Copies every field that a model's record sets or clears, if it differs.
-  func adopt(_ fresh: CKRecord) {
+  package func adopt(_ fresh: CKRecord) {
     for key in fresh.changedKeys() where !FieldContent.isSame(fresh[key], self[key]) { self[key] = fresh[key] }
   }
 }

@@ -1,5 +1,6 @@
 public import CloudKit
-public import CloudSync
+
+@_exported public import enum Facts.MergeRule
 
 /// A Swift type whose values are stored as records, converted by `CKRecordEncoder` and `CKRecordDecoder`.
 ///
@@ -37,6 +38,19 @@ public protocol CKRecordModel {
   /// ```
   static var mergeRules: [String: MergeRule] { get }
 
+  /// The coding keys of properties that are system values of the record, not fields. By default there are none.
+  ///
+  /// ```swift
+  /// var createdAt: Date?
+  /// var systemFields: Data?
+  /// static let systemKeys: [String: CKSystemValue] = ["createdAt": .creationDate, "systemFields": .archive]
+  /// ```
+  static var systemKeys: [String: CKSystemValue] { get }
+
+  /// The coding keys of properties that are stored as assets: `Data`, file URLs, and values that are encoded as JSON.
+  /// By default there are none.
+  static var assetKeys: Set<String> { get }
+
   /// The record name, unique within its zone and constant for the lifetime of the model.
   var recordName: String { get }
 }
@@ -48,6 +62,10 @@ extension CKRecordModel {
   public static var recordNameKey: String { "recordName" }
   /// No rules: every field is merged as a whole value.
   public static var mergeRules: [String: MergeRule] { [:] }
+  /// No system values.
+  public static var systemKeys: [String: CKSystemValue] { [:] }
+  /// No assets besides `CKAsset` properties.
+  public static var assetKeys: Set<String> { [] }
 }
 
 extension CKRecordModel where Self: Identifiable {

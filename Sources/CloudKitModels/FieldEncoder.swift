@@ -1,8 +1,8 @@
-internal import CloudKit
+package import CloudKit
 internal import Foundation
 
 /// The encoded form of a model's value.
-enum FieldContent {
+package enum FieldContent {
   /// The value is nil.
   case none
   case scalar(any CKRecordValue)
@@ -66,7 +66,7 @@ enum FieldContent {
   }
 
   /// Whether a field encoded from a model has the same contents as another field.
-  static func isSame(_ made: (any CKRecordValue)?, _ other: (any CKRecordValue)?) -> Bool {
+  package static func isSame(_ made: (any CKRecordValue)?, _ other: (any CKRecordValue)?) -> Bool {
     switch (made as? NSObject, other as? NSObject) {
     case (nil, nil): true
     case (let left?, let right?): left.isEqual(right)

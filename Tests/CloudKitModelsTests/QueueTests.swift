@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import CloudKitModels
 import CloudSync
+import CloudSyncModels
 import Foundation
 import Testing
 

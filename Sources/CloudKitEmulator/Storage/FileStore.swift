@@ -107,7 +107,8 @@ final class FileStore: EmulatorStore {
   static func copy(of path: String) throws -> FileStore {
     var configuration = Configuration()
     configuration.readonly = true
-    // Without a log beside the file, no process is writing to it. Opening it as immutable also works in a read-only folder.
+    // Without a log beside the file, no process is writing to it. Opening it as immutable also works in a read-only
+    // folder.
     let name = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
     let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
     let lone = try? hasLog ? nil : DatabaseQueue(path: name, configuration: configuration)

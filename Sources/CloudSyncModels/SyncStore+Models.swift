@@ -1,4 +1,5 @@
 public import CloudKit
+public import CloudKitModels
 public import CloudSync
 internal import Foundation
 

@@ -1,5 +1,6 @@
 public import CloudKit
-internal import CloudSync
+public import CloudKitModels
+import CloudSync
 
 /// Models to save and delete together. A store accepts them in one transaction, all or none.
 ///
