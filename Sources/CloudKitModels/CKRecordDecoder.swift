@@ -23,7 +23,7 @@ public struct CKRecordDecoder: Sendable {
       let reason = "The record has type \(record.recordType), but the model has type \(Model.recordType)."
       throw DecodingError.typeMismatch(type, .init(codingPath: [], debugDescription: reason))
     }
-    let model = try Model(from: ModelDecoder(record: record, recordNameKey: Model.recordNameKey))
+    let model = try Model(from: ModelDecoder(record, for: type))
     guard model.recordName == record.recordID.recordName else {
       let reason =
         "The model does not preserve the record name. A String identity preserves any name."

@@ -34,19 +34,23 @@ public struct CKRecordEncoder: Sendable {
   /// Creates an encoder for records of one zone.
   public init(zoneID: CKRecordZone.ID = .default) { self.zoneID = zoneID }
 
-  /// Returns a new record with the model's fields.
+  /// Returns a record with the model's fields: a new one, or that of the model's archive or change tag, with its zone.
   ///
   /// Fields whose property is nil count as cleared, so that they are also cleared on the server if the record already
   /// exists and is overwritten.
   public func encode<Model: CKRecordModel & Encodable>(_ model: Model) throws -> CKRecord {
-    let record = CKRecord(
-      recordType: Model.recordType,
-      recordID: CKRecord.ID(recordName: model.recordName, zoneID: zoneID)
-    )
+    try encoded(model).record
+  }
+
+  /// Encodes a model for `write(onto:)`.
+  package func encoded<Model: CKRecordModel & Encodable>(_ model: Model) throws -> EncodedModel {
     guard !model.recordName.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
-    for (key, value) in try ModelEncoder.fields(of: model) { record[key] = value }
+    let (fields, system) = try ModelEncoder.values(of: model)
+    let record = try system.record(type: Model.recordType, name: model.recordName, zoneID: zoneID)
+    for (key, value) in fields { record[key] = value }
+    if system.decideParent { record.parent = system.parent }
     try RecordSize(of: record).check(model)
-    return record
+    return EncodedModel(record: record, decidesParent: system.decideParent)
   }
 
   /// Updates a record with the model: sets fields that differ, clears fields that are nil, and keeps all other fields.
@@ -62,9 +66,9 @@ public struct CKRecordEncoder: Sendable {
       throw Self.refusal(of: model, "The record and the model have different record names.")
     }
     // Compare two records, so that both sides have the precision that records keep.
-    let current = try encode(model)
-    try RecordSize(of: record).replacing(with: current).check(model)
-    record.adopt(current)
+    let current = try encoded(model)
+    try RecordSize(of: record).replacing(with: current.record).check(model)
+    current.write(onto: record)
   }
 
   private static func refusal(of model: Any, _ reason: String) -> EncodingError {
@@ -72,9 +76,25 @@ public struct CKRecordEncoder: Sendable {
   }
 }
 
-extension CKRecord {
-  /// Copies every field that a model's record sets or clears, if it differs.
-  package func adopt(_ fresh: CKRecord) {
-    for key in fresh.changedKeys() where !FieldContent.isSame(fresh[key], self[key]) { self[key] = fresh[key] }
+/// A model as a record.
+package struct EncodedModel: Sendable {
+  /// The record with all fields of the model, set or cleared.
+  package let record: CKRecord
+  /// Whether the model decides the parent, also by having none.
+  let decidesParent: Bool
+
+  /// Copies every field, and the parent, if they differ.
+  package func write(onto other: CKRecord) {
+    for key in record.changedKeys() where !FieldContent.isSame(record[key], other[key]) { other[key] = record[key] }
+    if decidesParent { other.parent = record.parent }
+  }
+
+  /// Copies what an edit has changed since the original.
+  package func write(onto other: CKRecord, changedFrom original: EncodedModel) {
+    for key in Set(original.record.changedKeys()).union(record.changedKeys())
+    where !FieldContent.isSame(original.record[key], record[key]) {
+      other[key] = record[key]
+    }
+    if decidesParent, record.parent != original.record.parent { other.parent = record.parent }
   }
 }

@@ -5,7 +5,7 @@ public import CloudKit
 /// A Swift type whose values are stored as records, converted by `CKRecordEncoder` and `CKRecordDecoder`.
 ///
 /// The model itself has the identity, so that a repeated save writes the same record. A model that is `Identifiable` by
-/// a `String`, `UUID` or integer needs nothing else:
+/// a `UUID`, a `String`, an integer or another `LosslessStringConvertible` type needs nothing else:
 ///
 /// ```swift
 /// struct Note: Codable, Identifiable, CKRecordModel {
@@ -73,17 +73,12 @@ extension CKRecordModel where Self: Identifiable {
   public static var recordNameKey: String { "id" }
 }
 
-extension CKRecordModel where Self: Identifiable, ID == String {
-  /// The model's `id`.
-  public var recordName: String { id }
-}
-
 extension CKRecordModel where Self: Identifiable, ID == UUID {
   /// The model's `id` in its standard form, in upper case.
   public var recordName: String { id.uuidString }
 }
 
-extension CKRecordModel where Self: Identifiable, ID: FixedWidthInteger {
-  /// The model's `id` in decimal.
-  public var recordName: String { String(id) }
+extension CKRecordModel where Self: Identifiable, ID: LosslessStringConvertible {
+  /// The model's `id` as text: a `String` itself, an integer in decimal.
+  public var recordName: String { id.description }
 }

@@ -18,6 +18,12 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    if isRecordName, let name = field as? String, let identity = type as? any LosslessStringConvertible.Type {
+      guard let value = identity.init(name) as? Value else {
+        throw corrupted("The record name is not a valid \(type).")
+      }
+      return value
+    }
     if let scalar = type as? any FieldScalar.Type {
       guard let value = try read(scalar) as? Value else { throw mismatch(type) }
       return value
@@ -32,12 +38,6 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
 
   private func read<Scalar: FieldScalar>(_ type: Scalar.Type) throws -> Scalar? {
     guard let field else { throw absent(type) }
-    if isRecordName, let name = field as? String, let integer = type as? any FixedWidthInteger.Type {
-      guard let number = integer.init(name) as? Scalar else {
-        throw corrupted("The record name is not a valid \(type).")
-      }
-      return number
-    }
     do throws(Unfit) {
       return try Scalar.read(field)
     } catch {

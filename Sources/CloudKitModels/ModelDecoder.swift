@@ -4,6 +4,13 @@ internal import CloudKit
 struct ModelDecoder: Decoder {
   let record: CKRecord
   let recordNameKey: String
+  let systemKeys: [String: CKSystemValue]
+
+  init<Model: CKRecordModel>(_ record: CKRecord, for type: Model.Type) {
+    self.record = record
+    (recordNameKey, systemKeys) = (type.recordNameKey, type.systemKeys)
+  }
+
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -25,14 +32,21 @@ struct ModelDecoder: Decoder {
 
   private func field(_ key: any CodingKey) -> FieldDecoder {
     let isName = key.stringValue == recordNameKey
-    let value = isName ? record.recordID.recordName : record[key.stringValue]
+    let value =
+      if isName {
+        record.recordID.recordName as (any CKRecordValue)?
+      } else if let kind = systemKeys[key.stringValue] {
+        kind.value(of: record)
+      } else {
+        record[key.stringValue]
+      }
     return FieldDecoder(field: value, codingPath: [key], isRecordName: isName)
   }
 
   private struct Fields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: ModelDecoder
     var codingPath: [any CodingKey] { [] }
-    var allKeys: [Key] { (decoder.record.allKeys() + [decoder.recordNameKey]).compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] { (decoder.record.allKeys() + [decoder.recordNameKey] + decoder.systemKeys.keys).compactMap { Key(stringValue: $0) } }
 
     func contains(_ key: Key) -> Bool { decoder.field(key).field != nil }
     func decodeNil(forKey key: Key) -> Bool { !contains(key) }

@@ -1,26 +1,31 @@
 internal import CloudKit
 
-/// Collects the values that a model encodes: one for each field, nil for fields to clear.
+/// Collects the values that a model encodes: one for each field, nil for fields to clear, and its system values.
 final class ModelEncoder: Encoder {
   let codingPath: [any CodingKey] = []
   let userInfo: [CodingUserInfoKey: Any] = [:]
-  private(set) var fields: [String: (any CKRecordValue)?] = [:]
+  private var fields: [String: (any CKRecordValue)?] = [:]
+  private var system = SystemValues()
   private let recordName: String
   private let recordNameKey: String
+  private let systemKeys: [String: CKSystemValue]
   /// The first container requested that records do not support, in case the model ignores the error.
   private var refusal: EncodingError?
 
   private init<Model: CKRecordModel>(_ model: Model) {
     recordName = model.recordName
     recordNameKey = Model.recordNameKey
+    systemKeys = Model.systemKeys
   }
 
-  /// Returns the fields of a model.
-  static func fields<Model: CKRecordModel & Encodable>(of model: Model) throws -> [String: (any CKRecordValue)?] {
+  /// Returns the fields and the system values of a model.
+  static func values<Model: CKRecordModel & Encodable>(
+    of model: Model
+  ) throws -> (fields: [String: (any CKRecordValue)?], system: SystemValues) {
     let encoder = ModelEncoder(model)
     try model.encode(to: encoder)
     if let refusal = encoder.refusal { throw refusal }
-    return encoder.fields
+    return (encoder.fields, encoder.system)
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -43,15 +48,22 @@ final class ModelEncoder: Encoder {
   }
 
   private func write(_ value: (some Encodable)?, forKey key: any CodingKey) throws {
+    if key.stringValue == recordNameKey, let name = (value as? any LosslessStringConvertible)?.description {
+      return try checkName(name, key: key)
+    }
     let field = try value.flatMap { try FieldContent.recordValue(of: $0, at: [key]) }
-    guard key.stringValue != recordNameKey else { return try checkName(field, key: key) }
-    fields.updateValue(field, forKey: key.stringValue)
+    if key.stringValue == recordNameKey {
+      try checkName((field as? Int64).map { String($0) } ?? field as? String, key: key)
+    } else if let kind = systemKeys[key.stringValue] {
+      system.set(field, for: kind)
+    } else {
+      fields.updateValue(field, forKey: key.stringValue)
+    }
   }
 
   /// Checks the value encoded for the identity. Decoding uses the record name for this key, so no other value is
   /// allowed.
-  private func checkName(_ field: (any CKRecordValue)?, key: any CodingKey) throws {
-    let name = (field as? Int64).map { String($0) } ?? field as? String
+  private func checkName(_ name: String?, key: any CodingKey) throws {
     guard name == recordName else {
       let reason = "The identity for this key differs from the recordName. Declare recordNameKey if it is a field."
       throw EncodingError.invalidValue(recordName, .init(codingPath: [key], debugDescription: reason))

@@ -15,9 +15,9 @@ public struct CKModelChanges: Sendable {
   /// One change, with the model already encoded as a record.
   enum Step: Sendable {
     /// Sets every field to the model's value.
-    case save(CKRecord, rules: [String: MergeRule])
+    case save(EncodedModel, rules: [String: MergeRule])
     /// Applies only the differences between the edited and the original record.
-    case edit(CKRecord, original: CKRecord, rules: [String: MergeRule])
+    case edit(EncodedModel, original: EncodedModel, rules: [String: MergeRule])
     case delete(CKRecord.ID)
   }
 
@@ -31,15 +31,16 @@ public struct CKModelChanges: Sendable {
   ///   because the default zone there has no change feed, and the default zone in other databases.
   public init(in zoneID: CKRecordZone.ID? = nil) { self.zoneID = zoneID }
 
-  /// References within the model's own zone do not name it on the wire.
-  private var encoder: CKRecordEncoder { CKRecordEncoder(zoneID: zoneID ?? .default) }
+  /// The zone of new records. References within it do not name it on the wire.
+  var encodingZone: CKRecordZone.ID { zoneID ?? .default }
+  private var encoder: CKRecordEncoder { CKRecordEncoder(zoneID: encodingZone) }
 
   /// Saves a model: sets every field to the model's value, clears fields that are nil, and keeps fields that the model
   /// does not declare.
   ///
   /// - Throws: `EncodingError` for a value that a record cannot store.
   public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model) throws {
-    steps.append(.save(try encoder.encode(model), rules: Model.mergeRules))
+    steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules))
   }
 
   /// Saves the differences between a model and its original before the edit. Changes that others made to other fields
@@ -48,16 +49,16 @@ public struct CKModelChanges: Sendable {
   ///
   /// - Throws: `EncodingError` for a value that a record cannot store, or if the two have different record names.
   public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model, changedFrom original: Model) throws {
-    let edited = try encoder.encode(model)
+    let edited = try encoder.encoded(model)
     guard model.recordName == original.recordName else {
       let reason = "The model and its original have different record names."
       throw EncodingError.invalidValue(model, .init(codingPath: [], debugDescription: reason))
     }
-    steps.append(.edit(edited, original: try encoder.encode(original), rules: Model.mergeRules))
+    steps.append(.edit(edited, original: try encoder.encoded(original), rules: Model.mergeRules))
   }
 
   /// Deletes the record of a model, whatever its fields.
   public mutating func delete(_ model: some CKRecordModel) {
-    steps.append(.delete(CKRecord.ID(recordName: model.recordName, zoneID: zoneID ?? .default)))
+    steps.append(.delete(CKRecord.ID(recordName: model.recordName, zoneID: encodingZone)))
   }
 }

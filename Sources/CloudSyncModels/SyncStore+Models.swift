@@ -64,9 +64,8 @@ extension SyncStore {
     named recordName: String,
     in zoneID: CKRecordZone.ID? = nil
   ) async throws -> Model? {
-    let recordID = CKRecord.ID(recordName: recordName, zoneID: zoneID ?? .default)
-    guard let record = try await current(recordID, in: zoneKey(zoneID)) else { return nil }
-    return try CKRecordDecoder().decode(type, from: record)
+    guard let known = try await known(RecordKey(zoneKey(zoneID), recordName)) else { return nil }
+    return try CKRecordDecoder().decode(type, from: CKRecord(known))
   }
 
   // MARK: - Conversion to store types
@@ -76,9 +75,7 @@ extension SyncStore {
     return ZoneKey(zone: zoneID.zoneName, owner: zoneID.ownerName == CKCurrentUserDefaultName ? "" : zoneID.ownerName)
   }
 
-  @concurrent private func current(_ recordID: CKRecord.ID, in zone: ZoneKey) async throws -> CKRecord? {
-    try record(recordID, in: zone)
-  }
+  @concurrent private func known(_ key: RecordKey) async throws -> MirrorRecord? { try record(key) }
 
   private func record(_ recordID: CKRecord.ID, in zone: ZoneKey) throws -> CKRecord? {
     guard let known = try record(RecordKey(zone, recordID.recordName)) else { return nil }
@@ -89,17 +86,19 @@ extension SyncStore {
   }
 
   @concurrent private func accept(_ changes: CKModelChanges, group: String? = nil) async throws {
-    let zone = zoneKey(changes.zoneID)
     // Later steps build on the records that earlier steps changed.
     var records: [CKRecord.ID: CKRecord?] = [:]
     let accepted = try changes.steps.map { step in
       let id = step.recordID
+      // A model that was read knows its zone.
+      let zone = zoneKey(id.zoneID == changes.encodingZone ? changes.zoneID : id.zoneID)
       let known = try records[id] ?? record(id, in: zone)
       let applied = step.applied(to: known)
       records[id] = .some(applied)
       guard let type = step.recordType, let applied else { return Change(RecordKey(zone, id.recordName), .delete) }
       let changed = try applied.changedFields()
-      let fields = FieldChanges(values: changed.set, cleared: changed.cleared, rules: step.rules)
+      var fields = FieldChanges(values: changed.set, cleared: changed.cleared, rules: step.rules)
+      if let parent = applied.changedParent { fields[FieldChanges.parent] = parent.map { .parent($0.recordName) } }
       let read = try step.fieldsRead()
       let base = read.map { read in Dictionary(uniqueKeysWithValues: fields.names.map { ($0, read[$0]) }) }
       let key = RecordKey(zone, id.recordName)
@@ -114,7 +113,7 @@ extension SyncStore {
 extension CKModelChanges.Step {
   var recordID: CKRecord.ID {
     switch self {
-    case .save(let model, _), .edit(let model, _, _): model.recordID
+    case .save(let model, _), .edit(let model, _, _): model.record.recordID
     case .delete(let recordID): recordID
     }
   }
@@ -122,7 +121,7 @@ extension CKModelChanges.Step {
   /// The type of the model; nil for a deletion.
   var recordType: CKRecord.RecordType? {
     switch self {
-    case .save(let model, _), .edit(let model, _, _): model.recordType
+    case .save(let model, _), .edit(let model, _, _): model.record.recordType
     case .delete: nil
     }
   }
@@ -137,7 +136,9 @@ extension CKModelChanges.Step {
   /// Returns all fields as they were before the edit, if known.
   func fieldsRead() throws -> [String: FieldValue]? {
     guard case .edit(_, let original, _) = self else { return nil }
-    return try original.changedFields().set
+    var fields = try original.record.changedFields().set
+    if let parent = original.record.parent { fields[FieldChanges.parent] = .parent(parent.recordID.recordName) }
+    return fields
   }
 
   /// Returns the record after the step; nil if the step deletes it.
@@ -145,15 +146,12 @@ extension CKModelChanges.Step {
     switch self {
     case .delete: return nil
     case .save(let model, _):
-      guard let known else { return model.copy() as? CKRecord }
-      known.adopt(model)
+      guard let known else { return model.record.copy() as? CKRecord }
+      model.write(onto: known)
       return known
     case .edit(let model, let original, _):
-      let record = known ?? CKRecord(recordType: model.recordType, recordID: model.recordID)
-      for key in Set(original.changedKeys()).union(model.changedKeys())
-      where !FieldContent.isSame(original[key], model[key]) {
-        record[key] = model[key]
-      }
+      let record = known ?? CKRecord(recordType: model.record.recordType, recordID: model.record.recordID)
+      model.write(onto: record, changedFrom: original)
       return record
     }
   }

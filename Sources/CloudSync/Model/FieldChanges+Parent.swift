@@ -26,5 +26,5 @@ extension WireRecord {
 
 extension FieldValue {
   /// A reference to a parent, which is in the same zone and has no delete action.
-  static func parent(_ recordName: String) -> FieldValue { .reference(WireReference(recordName: recordName)) }
+  package static func parent(_ recordName: String) -> FieldValue { .reference(WireReference(recordName: recordName)) }
 }

@@ -1,0 +1,74 @@
+internal import CloudKit
+internal import Foundation
+
+/// The system values that a model has, by their kind.
+struct SystemValues {
+  /// What the model encoded for each; nil for a value that it does not have yet.
+  private var values: [CKSystemValue: (any CKRecordValue)?] = [:]
+
+  mutating func set(_ value: (any CKRecordValue)?, for kind: CKSystemValue) { values.updateValue(value, forKey: kind) }
+
+  /// Returns the record to write to: that of the model's archive or change tag, otherwise a new one.
+  ///
+  /// - Throws: `EncodingError` if the archive is damaged or is that of another record.
+  func record(type: CKRecord.RecordType, name: String, zoneID: CKRecordZone.ID) throws -> CKRecord {
+    if case let archive as Data = values[.archive] {
+      guard let record = CKRecord(systemFields: archive) else { throw Self.refusal("The archive is damaged.") }
+      guard record.recordType == type, record.recordID.recordName == name else {
+        throw Self.refusal("The archive is that of another record.")
+      }
+      return record
+    }
+    let id = CKRecord.ID(recordName: name, zoneID: zoneID)
+    guard case let tag as String = values[.changeTag] else { return CKRecord(recordType: type, recordID: id) }
+    var wire = WireRecord(recordName: name, recordType: type)
+    wire.recordChangeTag = tag
+    return CKRecord(wire: wire, zoneID: zoneID)
+  }
+
+  /// Whether the model decides the parent, also by having none.
+  var decideParent: Bool { values.keys.contains(.parent) }
+
+  /// The parent.
+  var parent: CKRecord.Reference? { values[.parent] as? CKRecord.Reference }
+
+  private static func refusal(_ reason: String) -> EncodingError {
+    .invalidValue(CKSystemValue.archive, .init(codingPath: [], debugDescription: reason))
+  }
+}
+
+extension CKSystemValue {
+  /// Returns the value of a record as a field value; nil if the record has none.
+  func value(of record: CKRecord) -> (any CKRecordValue)? {
+    switch self {
+    case .creationDate: record.creationDate
+    case .modificationDate: record.modificationDate
+    case .creatorUserRecordName: record.creatorUserRecordID?.recordName
+    case .lastModifiedUserRecordName: record.lastModifiedUserRecordID?.recordName
+    case .changeTag: record.recordChangeTag
+    case .parent: record.parent
+    case .share: record.share
+    case .archive: record.systemFields
+    }
+  }
+}
+
+extension CKRecord {
+  /// The system fields as an archive.
+  fileprivate var systemFields: Data {
+    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+    encodeSystemFields(with: archiver)
+    archiver.finishEncoding()
+    return archiver.encodedData
+  }
+
+  /// A record without fields from an archive of system fields; nil if it is damaged.
+  fileprivate convenience init?(systemFields: Data) {
+    // Bytes that are no property list would end the process inside NSKeyedUnarchiver.
+    guard (try? PropertyListSerialization.propertyList(from: systemFields, format: nil)) is [String: Any],
+      let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: systemFields)
+    else { return nil }
+    unarchiver.requiresSecureCoding = true
+    self.init(coder: unarchiver)
+  }
+}
