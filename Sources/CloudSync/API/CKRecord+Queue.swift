@@ -70,8 +70,9 @@ extension CKRecord {
     var wire = WireRecord(recordName: record.key.name, recordType: record.type)
     wire.recordChangeTag = record.changeTag.isEmpty ? nil : record.changeTag
     wire.take(record.fields)
-    wire.created = record.createdAt.map { WireStamp(timestamp: $0) }
+    wire.created = record.createdAt.map { WireStamp(timestamp: $0, userRecordName: record.createdBy) }
     wire.modified = record.modifiedAt.map { WireStamp(timestamp: $0, userRecordName: record.modifiedBy) }
+    wire.share = record.share.map { WireReference(recordName: $0) }
     self.init(wire: wire, zoneID: record.key.recordID.zoneID)
   }
 

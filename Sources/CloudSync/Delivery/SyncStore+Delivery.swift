@@ -71,11 +71,13 @@ extension SyncStore {
       }
       let fields = queued?.changes.applied(to: mirror?.fields ?? [:]) ?? mirror?.fields ?? [:]
       let references = fields.references(from: delivery.key)
+      var shown = mirror ?? MirrorRecord(key: delivery.key, type: type, changeTag: "", fields: [:])
+      (shown.type, shown.fields) = (type, fields)
       present.append(
         (
           delivery.number,
           DeliveryOrder.Item(key: delivery.key, type: type, references: references),
-          CKRecord(delivery.key, type: type, fields: fields, tag: mirror?.changeTag)
+          CKRecord(shown)
         )
       )
       if isReading, try references.contains(where: { try !ledger.isThere($0) }) { incomplete.insert(delivery.key) }

@@ -42,7 +42,7 @@ public struct ConflictingChange: Hashable, Sendable {
     var wire = WireRecord(recordName: recordID.recordName, recordType: recordType)
     wire.take(fields)
     wire.recordChangeTag = server?.changeTag
-    wire.created = server?.createdAt.map { WireStamp(timestamp: $0) }
+    wire.created = server?.createdAt.map { WireStamp(timestamp: $0, userRecordName: server?.createdBy) }
     wire.modified = server?.modifiedAt.map { WireStamp(timestamp: $0, userRecordName: server?.modifiedBy) }
     return CKRecord(wire: wire, zoneID: recordID.zoneID)
   }

@@ -127,6 +127,9 @@ package struct MirrorRecord: Hashable, Sendable {
   package var createdAt: Int64?
   package var modifiedAt: Int64?
   package var modifiedBy: String?
+  package var createdBy: String?
+  /// The record name of the share of which it is the root; it lies in the same zone.
+  package var share: String?
 
   package init(
     key: RecordKey,
@@ -135,7 +138,9 @@ package struct MirrorRecord: Hashable, Sendable {
     fields: [String: FieldValue],
     createdAt: Int64? = nil,
     modifiedAt: Int64? = nil,
-    modifiedBy: String? = nil
+    modifiedBy: String? = nil,
+    createdBy: String? = nil,
+    share: String? = nil
   ) {
     self.key = key
     self.type = type
@@ -144,6 +149,8 @@ package struct MirrorRecord: Hashable, Sendable {
     self.createdAt = createdAt
     self.modifiedAt = modifiedAt
     self.modifiedBy = modifiedBy
+    self.createdBy = createdBy
+    self.share = share
   }
 
   /// Nil if the record in the reply is incomplete.
@@ -156,7 +163,9 @@ package struct MirrorRecord: Hashable, Sendable {
       fields: wire.fieldsWithParent(in: zone),
       createdAt: wire.created?.timestamp,
       modifiedAt: wire.modified?.timestamp,
-      modifiedBy: wire.modified?.userRecordName
+      modifiedBy: wire.modified?.userRecordName,
+      createdBy: wire.created?.userRecordName,
+      share: wire.share?.recordName
     )
   }
 }

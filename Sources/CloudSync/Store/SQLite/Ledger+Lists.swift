@@ -308,8 +308,8 @@ struct ShownRecords {
     all(mirrorOnly: mirrorOnly).map(\.sql).joined(separator: " UNION ALL ")
   }
 
-  private static let mirrored =
-    "r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, r.createdAt, r.modifiedAt, r.modifiedBy"
+  private static let stamps = "r.createdAt, r.modifiedAt, r.modifiedBy, r.createdBy, r.share"
+  private static let mirrored = "r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, \(stamps)"
 
   private static let mirror = ShownRecords(
     columns: "\(mirrored), NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state",
@@ -337,7 +337,9 @@ struct ShownRecords {
 
   /// Records that exist in the queue alone.
   static let created = ShownRecords(
-    columns: "o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, o.operation, o.id, o.changes, o.state",
+    columns: """
+      o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
+      """,
     rows: """
       FROM operations o INDEXED BY operationsThatCreate
         WHERE o.isMirrored = 0 AND o.operation = 'save' AND o.name IS NOT NULL
@@ -349,7 +351,7 @@ struct ShownRecords {
   static let unsent = ShownRecords(
     columns: """
       o.zone, o.owner, o.name, coalesce(r.type, o.type) AS type, r.changeTag, coalesce(r.fields, '{}') AS fields, \
-      r.createdAt, r.modifiedAt, r.modifiedBy, \(queued)
+      \(stamps), \(queued)
       """,
     rows: "FROM operations o LEFT JOIN records r ON \(samePlace) WHERE o.operation = 'save'",
     table: "o"

@@ -52,18 +52,21 @@ extension Ledger {
   func put(_ records: [(record: MirrorRecord, epoch: Int64)]) throws {
     try insert(
       """
-      INSERT INTO records(zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy, epoch)
+      INSERT INTO records(zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy, createdBy, share,
+        epoch)
       """,
       records.map { record, epoch in
         [
           record.key.zone, record.key.owner, record.key.name, record.type, record.changeTag,
-          try JSONColumn.text(record.fields), record.createdAt, record.modifiedAt, record.modifiedBy, epoch,
+          try JSONColumn.text(record.fields), record.createdAt, record.modifiedAt, record.modifiedBy,
+          record.createdBy, record.share, epoch,
         ]
       },
       """
       ON CONFLICT(zone, owner, name) DO UPDATE SET
         type = excluded.type, changeTag = excluded.changeTag, fields = excluded.fields,
         createdAt = excluded.createdAt, modifiedAt = excluded.modifiedAt, modifiedBy = excluded.modifiedBy,
+        createdBy = excluded.createdBy, share = excluded.share,
         epoch = excluded.epoch,
         formerTags = CASE records.changeTag WHEN excluded.changeTag THEN records.formerTags
           ELSE substr(records.changeTag || ' ' || records.formerTags, 1, 200) END

@@ -115,7 +115,9 @@ extension RecordRow {
         fields: fields,
         createdAt: row["createdAt"],
         modifiedAt: row["modifiedAt"],
-        modifiedBy: row["modifiedBy"]
+        modifiedBy: row["modifiedBy"],
+        createdBy: row["createdBy"],
+        share: row["share"]
       ),
       changeTag: tag,
       operation: row["operationId"],

@@ -87,7 +87,7 @@ extension Row {
 }
 
 extension MirrorRecord {
-  static let columns = "zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy"
+  static let columns = "zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy, createdBy, share"
 
   init(row: Row) throws {
     let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
@@ -98,7 +98,9 @@ extension MirrorRecord {
       fields: try JSONColumn.fields(row["fields"], of: key),
       createdAt: row["createdAt"],
       modifiedAt: row["modifiedAt"],
-      modifiedBy: row["modifiedBy"]
+      modifiedBy: row["modifiedBy"],
+      createdBy: row["createdBy"],
+      share: row["share"]
     )
   }
 }

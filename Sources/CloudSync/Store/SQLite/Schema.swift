@@ -51,6 +51,10 @@ enum Schema {
     migrator.registerMigration("26 progress") {
       try $0.execute(sql: "ALTER TABLE zones ADD COLUMN fetched INTEGER NOT NULL DEFAULT 0")
     }
+    // Who created a record, and its share: system values that models can have.
+    migrator.registerMigration("27 system values") {
+      try $0.execute(sql: "ALTER TABLE records ADD COLUMN createdBy TEXT; ALTER TABLE records ADD COLUMN share TEXT")
+    }
     return migrator
   }()
 
