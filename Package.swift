@@ -175,7 +175,10 @@ let package = Package(
     ),
     .testTarget(
       name: "CloudKitModelsTests",
-      dependencies: ["CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator"]
+      dependencies: [
+        "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator",
+        .product(name: "Logging", package: "swift-log"),
+      ]
     ),
     .testTarget(
       name: "CloudKitModelMacrosTests",

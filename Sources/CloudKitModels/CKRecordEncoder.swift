@@ -48,7 +48,10 @@ public struct CKRecordEncoder: Sendable {
     let (fields, system) = try ModelEncoder.values(of: model)
     let record = try system.record(type: Model.recordType, name: model.recordName, zoneID: zoneID)
     for (key, value) in fields { record[key] = value }
-    if system.decideParent { record.parent = system.parent }
+    if system.decideParent {
+      // Only the tag of the version is known, not its parent.
+      if system.hasOnlyTag { record.decideParent(system.parent) } else { record.parent = system.parent }
+    }
     try RecordSize(of: record).check(model)
     return EncodedModel(record: record, decidesParent: system.decideParent)
   }
@@ -82,6 +85,8 @@ package struct EncodedModel: Sendable {
   package let record: CKRecord
   /// Whether the model decides the parent, also by having none.
   let decidesParent: Bool
+  /// The server's record to write it onto, if it was read.
+  var base: CKRecord?
 
   /// Copies every field, and the parent, if they differ.
   package func write(onto other: CKRecord) {

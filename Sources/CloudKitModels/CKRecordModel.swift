@@ -38,6 +38,10 @@ public protocol CKRecordModel {
   /// ```
   static var mergeRules: [String: MergeRule] { get }
 
+  /// The database of the type's models: the private one unless declared. Zones of other users are in the shared database
+  /// in any case. See `CKContainer.database(for:in:)`.
+  static var databaseScope: CKDatabase.Scope { get }
+
   /// The coding keys of properties that are system values of the record, not fields. By default there are none.
   ///
   /// ```swift
@@ -62,6 +66,8 @@ extension CKRecordModel {
   public static var recordNameKey: String { "recordName" }
   /// No rules: every field is merged as a whole value.
   public static var mergeRules: [String: MergeRule] { [:] }
+  /// The private database.
+  public static var databaseScope: CKDatabase.Scope { .private }
   /// No system values.
   public static var systemKeys: [String: CKSystemValue] { [:] }
   /// No assets besides `CKAsset` properties.

@@ -46,7 +46,9 @@ struct ModelDecoder: Decoder {
   private struct Fields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: ModelDecoder
     var codingPath: [any CodingKey] { [] }
-    var allKeys: [Key] { (decoder.record.allKeys() + [decoder.recordNameKey] + decoder.systemKeys.keys).compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] {
+      (decoder.record.allKeys() + [decoder.recordNameKey] + decoder.systemKeys.keys).compactMap { Key(stringValue: $0) }
+    }
 
     func contains(_ key: Key) -> Bool { decoder.field(key).field != nil }
     func decodeNil(forKey key: Key) -> Bool { !contains(key) }

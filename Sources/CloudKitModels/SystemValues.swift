@@ -29,6 +29,9 @@ struct SystemValues {
   /// Whether the model decides the parent, also by having none.
   var decideParent: Bool { values.keys.contains(.parent) }
 
+  /// Whether the model knows the version that it was read from, but not that version's other values.
+  var hasOnlyTag: Bool { values[.archive].flatMap(\.self) == nil && values[.changeTag].flatMap(\.self) != nil }
+
   /// The parent.
   var parent: CKRecord.Reference? { values[.parent] as? CKRecord.Reference }
 

@@ -15,7 +15,7 @@ public struct CKModelChanges: Sendable {
   /// One change, with the model already encoded as a record.
   enum Step: Sendable {
     /// Sets every field to the model's value.
-    case save(EncodedModel, rules: [String: MergeRule])
+    case save(EncodedModel, rules: [String: MergeRule], presence: Change.Presence? = nil)
     /// Applies only the differences between the edited and the original record.
     case edit(EncodedModel, original: EncodedModel, rules: [String: MergeRule])
     case delete(CKRecord.ID)
@@ -41,6 +41,20 @@ public struct CKModelChanges: Sendable {
   /// - Throws: `EncodingError` for a value that a record cannot store.
   public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model) throws {
     steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules))
+  }
+
+  /// Saves a model whose record is new.
+  ///
+  /// - Throws: An encoding error for a value that a record cannot store.
+  public mutating func insert<Model: CKRecordModel & Encodable>(_ model: Model) throws {
+    steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules, presence: .absent))
+  }
+
+  /// Saves a model whose record is in the local copy.
+  ///
+  /// - Throws: An encoding error for a value that a record cannot store.
+  public mutating func update<Model: CKRecordModel & Encodable>(_ model: Model) throws {
+    steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules, presence: .present))
   }
 
   /// Saves the differences between a model and its original before the edit. Changes that others made to other fields

@@ -33,6 +33,58 @@ extension SyncStore {
     try await accept(changes)
   }
 
+  /// Accepts a new model.
+  ///
+  /// If the server turns out to have a record of this name, the change becomes a failed one (`EXISTS`), and the server's
+  /// record stays as it is.
+  ///
+  /// - Throws: `StoreError` of kind `invalid` if the local copy has the record; otherwise as for ``save(_:in:)``.
+  public func insert<Model: CKRecordModel & Encodable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws {
+    var changes = CKModelChanges(in: zoneID)
+    try changes.insert(model)
+    try await accept(changes)
+  }
+
+  /// Accepts a model whose record is in the local copy.
+  ///
+  /// - Throws: `StoreError` of kind `invalid` if it is not; otherwise as for ``save(_:in:)``.
+  public func update<Model: CKRecordModel & Encodable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws {
+    var changes = CKModelChanges(in: zoneID)
+    try changes.update(model)
+    try await accept(changes)
+  }
+
+  /// Accepts a model, whether its record exists or not; the same as ``save(_:in:)``.
+  public func upsert<Model: CKRecordModel & Encodable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws { try await save(model, in: zoneID) }
+
+  /// Accepts several models to save, all or none.
+  ///
+  /// - Throws: The same errors as for one model; nothing is accepted then.
+  public func save<Model: CKRecordModel & Encodable>(
+    _ models: [Model],
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws {
+    var changes = CKModelChanges(in: zoneID)
+    for model in models { try changes.save(model) }
+    try await accept(changes)
+  }
+
+  /// Accepts the deletion of several models' records, all or none.
+  public func delete<Model: CKRecordModel>(_ models: [Model], in zoneID: CKRecordZone.ID? = nil) async throws {
+    var changes = CKModelChanges(in: zoneID)
+    for model in models { changes.delete(model) }
+    try await accept(changes)
+  }
+
   /// Accepts the differences between a model and its original before the edit.
   ///
   /// - Throws: The same errors as `save(_:in:)`.
@@ -55,27 +107,12 @@ extension SyncStore {
     try await accept(changes)
   }
 
-  /// Returns the local model with a record name: the server's record with the queued changes applied; nil if there is
-  /// none or its deletion is queued.
-  ///
-  /// - Throws: `DecodingError` if the record does not match the model; `StoreError` if the store cannot be read.
-  public func model<Model: CKRecordModel & Decodable>(
-    _ type: Model.Type,
-    named recordName: String,
-    in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> Model? {
-    guard let known = try await known(RecordKey(zoneKey(zoneID), recordName)) else { return nil }
-    return try CKRecordDecoder().decode(type, from: CKRecord(known))
-  }
-
   // MARK: - Conversion to store types
 
-  private func zoneKey(_ zoneID: CKRecordZone.ID?) -> ZoneKey {
+  func zoneKey(_ zoneID: CKRecordZone.ID?) -> ZoneKey {
     guard let zoneID else { return scope.zoneForChangesWithoutOne }
     return ZoneKey(zone: zoneID.zoneName, owner: zoneID.ownerName == CKCurrentUserDefaultName ? "" : zoneID.ownerName)
   }
-
-  @concurrent private func known(_ key: RecordKey) async throws -> MirrorRecord? { try record(key) }
 
   private func record(_ recordID: CKRecord.ID, in zone: ZoneKey) throws -> CKRecord? {
     guard let known = try record(RecordKey(zone, recordID.recordName)) else { return nil }
@@ -103,6 +140,7 @@ extension SyncStore {
       let base = read.map { read in Dictionary(uniqueKeysWithValues: fields.names.map { ($0, read[$0]) }) }
       let key = RecordKey(zone, id.recordName)
       var change = Change(key, .save(type: type, fields), assets: changed.assets, base: base)
+      change.presence = step.presence
       change.unchanged = (read ?? [:]).filter { !fields.names.contains($0.key) && $0.value.assets == nil }
       return change
     }
@@ -113,7 +151,7 @@ extension SyncStore {
 extension CKModelChanges.Step {
   var recordID: CKRecord.ID {
     switch self {
-    case .save(let model, _), .edit(let model, _, _): model.record.recordID
+    case .save(let model, _, _), .edit(let model, _, _): model.record.recordID
     case .delete(let recordID): recordID
     }
   }
@@ -121,16 +159,20 @@ extension CKModelChanges.Step {
   /// The type of the model; nil for a deletion.
   var recordType: CKRecord.RecordType? {
     switch self {
-    case .save(let model, _), .edit(let model, _, _): model.record.recordType
+    case .save(let model, _, _), .edit(let model, _, _): model.record.recordType
     case .delete: nil
     }
   }
 
   var rules: [String: MergeRule] {
     switch self {
-    case .save(_, let rules), .edit(_, _, let rules): rules
+    case .save(_, let rules, _), .edit(_, _, let rules): rules
     case .delete: [:]
     }
+  }
+
+  var presence: Change.Presence? {
+    if case .save(_, _, let presence) = self { presence } else { nil }
   }
 
   /// Returns all fields as they were before the edit, if known.
@@ -145,7 +187,7 @@ extension CKModelChanges.Step {
   func applied(to known: CKRecord?) -> CKRecord? {
     switch self {
     case .delete: return nil
-    case .save(let model, _):
+    case .save(let model, _, _):
       guard let known else { return model.record.copy() as? CKRecord }
       model.write(onto: known)
       return known

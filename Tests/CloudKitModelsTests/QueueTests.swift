@@ -34,13 +34,13 @@ import Testing
     try await phone.store.save(task, in: notes)
     try await phone.store.save(List(), in: notes)
     let reopened = try cloud.open("phone")
-    #expect(try await reopened.model(Task.self, named: "t1", in: notes) == task)
+    #expect(try await reopened.load(Task.self, named: "t1", in: notes) == task)
     _ = try await phone.sync()
     _ = try await tablet.sync()
 
-    #expect(try await tablet.store.model(Task.self, named: "t1", in: notes) == task)
-    #expect(try await tablet.store.model(List.self, named: "list", in: notes) == List())
-    #expect(try await tablet.store.model(Task.self, named: "t1") == nil)
+    #expect(try await tablet.store.load(Task.self, named: "t1", in: notes) == task)
+    #expect(try await tablet.store.load(List.self, named: "list", in: notes) == List())
+    #expect(try await tablet.store.load(Task.self, named: "t1") == nil)
     #expect(try phone.store.operations().total == 0)
   }
 
@@ -53,8 +53,11 @@ import Testing
     _ = try await phone.sync()
     _ = try await tablet.sync()
 
-    #expect(try await tablet.store.model(Task.self, named: "t1") == task)
+    let read = try #require(try await tablet.store.load(Task.self, named: "t1"))
+    #expect(read.list?.recordID == CKRecord.ID(recordName: "list", zoneID: CKRecordZone.ID(zoneName: "cktop")))
     #expect(cloud.onServer("t1", zone: "cktop") != nil)
+    try await tablet.store.save(read)
+    #expect(try tablet.store.operations().total == 0)
     try await tablet.store.save(task)
     #expect(try tablet.store.operations().total == 0)
   }
@@ -71,7 +74,7 @@ import Testing
     _ = try await tablet.sync()
 
     try await tablet.store.save(Task(title: "Oats"), in: notes)
-    #expect(try await tablet.store.model(Task.self, named: "t1", in: notes) == Task(title: "Oats"))
+    #expect(try await tablet.store.load(Task.self, named: "t1", in: notes) == Task(title: "Oats"))
     _ = try await tablet.sync()
 
     #expect(cloud.onServer("t1", zone: "notes").map { Set($0.keys) } == ["title", "colour"])
@@ -93,7 +96,7 @@ import Testing
     try await phone.store.save(edited, changedFrom: original, in: notes)
     _ = try await phone.sync()
 
-    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
+    #expect(try await phone.store.load(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
     await #expect(throws: EncodingError.self) {
       try await phone.store.save(Task(id: "t2"), changedFrom: original, in: notes)
     }
@@ -118,12 +121,12 @@ import Testing
     _ = try await tablet.sync()
     try await phone.store.save(Post(likes: 12, tags: ["b", "c"]), in: notes)
     _ = try await phone.sync()
-    #expect(try await phone.store.model(Post.self, named: "p1", in: notes) == Post(likes: 17, tags: ["b", "c", "d"]))
+    #expect(try await phone.store.load(Post.self, named: "p1", in: notes) == Post(likes: 17, tags: ["b", "c", "d"]))
 
     // The original is long past: what is added is the difference to it.
     try await phone.store.save(Post(likes: 11), changedFrom: original, in: notes)
     _ = try await phone.sync()
-    #expect(try await phone.store.model(Post.self, named: "p1", in: notes) == Post(likes: 18, tags: ["b", "c", "d"]))
+    #expect(try await phone.store.load(Post.self, named: "p1", in: notes) == Post(likes: 18, tags: ["b", "c", "d"]))
   }
 
   @Test func `an edit of a model that others deleted is the whole model`() async throws {
@@ -139,7 +142,7 @@ import Testing
     try await phone.store.save(Task(title: "Oats", tags: ["a"]), changedFrom: original, in: notes)
     _ = try await phone.sync()
 
-    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
+    #expect(try await phone.store.load(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
     #expect(cloud.onServer("t1", zone: "notes")?["tags"] != nil)
   }
 
@@ -156,7 +159,7 @@ import Testing
     try await phone.store.save(Task(title: "Rice", tags: ["a"]), changedFrom: original, in: notes)
     _ = try await phone.sync()
 
-    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
+    #expect(try await phone.store.load(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
     #expect(try phone.store.dropped().map { $0.changes.names } == [["title"]])
   }
 
@@ -190,17 +193,17 @@ import Testing
     try changes.save(Task(title: "Oats"))
     try changes.save(Task(title: "Milk", tags: ["a"]))
     try await phone.store.enqueue(changes)
-    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == Task(title: "Milk", tags: ["a"]))
+    #expect(try await phone.store.load(Task.self, named: "t1", in: notes) == Task(title: "Milk", tags: ["a"]))
 
     var remade = CKModelChanges(in: notes)
     remade.delete(Task())
     try remade.save(Task(title: "Rice"))
     try await phone.store.enqueue(remade)
     _ = try await phone.sync()
-    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == Task(title: "Rice"))
+    #expect(try await phone.store.load(Task.self, named: "t1", in: notes) == Task(title: "Rice"))
 
     try await phone.store.delete(Task(), in: notes)
-    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == nil)
+    #expect(try await phone.store.load(Task.self, named: "t1", in: notes) == nil)
     _ = try await phone.sync()
     #expect(cloud.onServer("t1", zone: "notes") == nil)
   }
@@ -210,39 +213,68 @@ import Testing
     try await phone.store.save(List(recordName: "t1"), in: notes)
 
     await #expect(throws: StoreError.self) { try await phone.store.save(Task(), in: notes) }
-    await #expect(throws: DecodingError.self) { try await phone.store.model(Task.self, named: "t1", in: notes) }
-  }
-}
-
-/// An emulator and devices around it.
-private final class Cloud: Sendable {
-  private static let container = "iCloud.test"
-  private let emulator: Emulator
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "models-\(UUID().uuidString)")
-
-  init() throws { emulator = try Emulator() }
-  deinit { try? FileManager.default.removeItem(at: folder) }
-
-  func open(_ name: String) throws -> SyncStore {
-    let path = folder.appending(path: "\(name).sqlite").path
-    return try SyncStore(path: path, containerIdentifier: Self.container, databaseScope: .private)
+    await #expect(throws: DecodingError.self) { try await phone.store.load(Task.self, named: "t1", in: notes) }
   }
 
-  func device(_ name: String) throws -> (store: SyncStore, sync: () async throws -> Void) {
-    let store = try open(name)
-    let client = WebServicesClient(
-      WebServicesClient.Configuration(
-        container: Self.container,
-        environment: "development",
-        credential: .webAuth(apiToken: "token", webAuthToken: "ana")
-      ),
-      transport: EmulatorTransport(emulator, now: { Date() })
-    )
-    let engine = SyncEngine(store: store, SyncEngine.Configuration(client: client))
-    return (store, { _ = try await engine.syncOnce() })
+  @Test func `an insert of what is here is refused, and of what the server has fails without changing it`() async throws
+  {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    try await phone.store.insert(Task(), in: notes)
+    await #expect(throws: StoreError.self) { try await phone.store.insert(Task(title: "Oats"), in: notes) }
+    _ = try await phone.sync()
+
+    try await tablet.store.insert(Task(title: "Rye"), in: notes)
+    _ = try await tablet.sync()
+    let failed = try tablet.store.operations().rows
+    #expect(failed.map(\.state) == [.failed] && failed.first?.errorCode == "EXISTS")
+    #expect(cloud.onServer("t1", zone: "notes")?["title"] == .string("Milk"))
+    _ = try await tablet.sync()
+    _ = try tablet.store.perform(.retry, on: .all, actor: "test")
+    _ = try await tablet.sync()
+    #expect(try tablet.store.operations().rows.map(\.errorCode) == ["EXISTS"])
+    #expect(cloud.onServer("t1", zone: "notes")?["title"] == .string("Milk"))
   }
 
-  func onServer(_ name: String, zone: String) -> [String: EmulatorValue]? {
-    emulator.record(name, in: .private(of: "ana", Self.container), zone: zone)?.fields
+  @Test func `an insert whose reply is lost is not a duplicate of itself`() async throws {
+    let phone = try cloud.device("phone")
+    try await phone.store.save(List(), in: notes)
+    _ = try await phone.sync()
+    try await phone.store.insert(Task(), in: notes)
+    cloud.requests.loseReplies = 1
+    _ = try? await phone.sync()
+    _ = try? await phone.sync()
+
+    #expect(try phone.store.operations().total == 0)
+    #expect(cloud.onServer("t1", zone: "notes") != nil)
+  }
+
+  @Test func `an update of what is not here is refused`() async throws {
+    let phone = try cloud.device("phone")
+    await #expect(throws: StoreError.self) { try await phone.store.update(Task()) }
+    try await phone.store.upsert(Task())
+    try await phone.store.update(Task(title: "Oats"))
+    #expect(try await phone.store.load(Task.self, named: "t1")?.title == "Oats")
+    try await phone.store.delete(Task())
+    await #expect(throws: StoreError.self) { try await phone.store.update(Task()) }
+    try await phone.store.insert(Task(title: "Rye"))
+    #expect(try await phone.store.load(Task.self, named: "t1")?.title == "Rye")
+  }
+
+  @Test func `the models of a store are listed, page by page too, with what is queued`() async throws {
+    let phone = try cloud.device("phone")
+    let tasks = (0..<5).map { Task(id: "t\($0)") }
+    try await phone.store.save(tasks)
+    try await phone.store.save(List())
+    _ = try await phone.sync()
+    try await phone.store.save(Task(id: "t9", title: "Rye"))
+    try await phone.store.delete([Task(id: "t0"), Task(id: "t1")])
+
+    #expect(try await phone.store.all(Task.self).map(\.id) == ["t2", "t3", "t4", "t9"])
+    var pages: [[String]] = []
+    for try await page in phone.store.pages(of: Task.self, size: 3) { pages.append(page.models.map(\.id)) }
+    #expect(pages == [["t2", "t3", "t4"], ["t9"]])
+    let some = try await phone.store.load(Task.self, named: ["t2", "t0"])
+    #expect(some.keys.sorted() == ["t2"])
+    #expect(try await phone.store.all(Task.self, in: notes).isEmpty)
   }
 }

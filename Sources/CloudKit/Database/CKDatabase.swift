@@ -44,6 +44,11 @@ public final class CKDatabase: NSObject, Sendable {
   /// The same database without the settings of the current operation, for later calls.
   var unconfigured: CKDatabase { CKDatabase(scope: databaseScope, client: client, assets: assets) }
 
+  /// Writes a line to the container's log, for a caller that asked for it.
+  package func report(_ text: String) {
+    if case .success(let client) = client { client.configuration.instruments.report(text) }
+  }
+
   /// The maximum number of items in one request of Web Services (reference 4).
   static let largestBatch = 200
 

@@ -93,7 +93,7 @@ extension CKError {
   }
 
   /// Makes an error of this library, with a message that says what is wrong and what to do.
-  init(_ code: Code, _ message: String, adding extra: [String: any Sendable] = [:]) {
+  package init(_ code: Code, _ message: String, adding extra: [String: any Sendable] = [:]) {
     var info: [String: Any] = extra
     info[NSLocalizedDescriptionKey] = message
     self.init(code, userInfo: info)

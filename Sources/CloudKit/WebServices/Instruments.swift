@@ -20,6 +20,9 @@ package struct Instruments: Sendable {
 
   package init(_ logger: Logger) { self.logger = logger }
 
+  /// Logs what the program asked to see.
+  func report(_ text: String) { logger.info("\(text)") }
+
   /// One request, from just before it is sent until it ends.
   struct Exchange: Sendable {
     fileprivate let operation: String

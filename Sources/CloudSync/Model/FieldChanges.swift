@@ -10,6 +10,8 @@ package struct FieldChanges: Hashable, Sendable {
   package private(set) var cleared: Set<String>
   /// The merge rules of touched fields; for others the engine's rules apply.
   package private(set) var rules: [String: MergeRule]
+  /// Whether the record must be new to the server: one that is there already is not changed.
+  var isInsert = false
 
   /// - Parameter rules: rules of untouched fields are ignored.
   package init(values: [String: FieldValue] = [:], cleared: Set<String> = [], rules: [String: MergeRule] = [:]) {
@@ -107,6 +109,7 @@ extension FieldChanges: JSONReadable, JSONWritable {
     var values: [String: FieldValue]?
     var cleared: [String]?
     var rules: [String: MergeRule] = [:]
+    var isInsert = false
     try json.enterObject()
     while let key = try json.nextKey() {
       switch key {
@@ -118,15 +121,18 @@ extension FieldChanges: JSONReadable, JSONWritable {
           let (field, rule) = (try name.string(), MergeRule(rawValue: try json.string()))
           rules[field] = rule
         }
+      case "insert": isInsert = try json.bool()
       default: try json.skip()
       }
     }
     self.init(values: values ?? [:], cleared: Set(cleared ?? []), rules: rules)
+    self.isInsert = isInsert
   }
 
   package func write(to json: inout JSONWriter) {
     json.beginObject()
     json.member("cleared", cleared.sorted())
+    if isInsert { json.member("insert", true) }
     if !rules.isEmpty {
       json.key("rules")
       json.beginObject()

@@ -1,6 +1,7 @@
 import CloudKit
-@_exported public import enum Facts.MergeRule
 import Foundation
+
+@_exported public import enum Facts.MergeRule
 
 extension MergeRule {
   /// The merged value, the same whichever side is called local; nil if the rule does not fit the values. The inner

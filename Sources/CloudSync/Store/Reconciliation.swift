@@ -107,6 +107,12 @@ struct Reconciliation {
       operation.fail(.otherType(server: server.type, local: type))
       return try ledger.update(operation)
     }
+    if operation.changes.isInsert, operation.baseTag == nil,
+      !(operation.isUnanswered && operation.mayShow(in: server))
+    {
+      operation.fail(.rejected(code: "EXISTS", message: "the server has a record of this name already"))
+      return try ledger.update(operation)
+    }
     // The record was recreated without the old one ever being fetched: clear the fields that it still has on the
     // server.
     if operation.isRecreation, operation.baseTag == nil, operation.sentChanges.isEmpty {

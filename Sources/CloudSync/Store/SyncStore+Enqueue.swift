@@ -129,6 +129,13 @@ extension SyncStore {
     switch change.kind {
     case .save(let type, var fields):
       let zone = change.key.zoneKey
+      let isHere = queued.map { $0.kind == .save } ?? (mirror != nil && !hasZoneDelete)
+      switch change.presence {
+      case .absent where isHere: return .refused("there is a record \(change.key.name) already")
+      case .present where !isHere: return .refused("there is no record \(change.key.name) to update")
+      case .absent: fields.isInsert = queued == nil && !hasZoneDelete
+      case .present, nil: break
+      }
       // The record is new to the server, so unchanged fields must be sent as well.
       if hasZoneDelete || (queued.map { $0.kind == .delete } ?? (mirror == nil)) {
         let named = fields.names.union(queued?.changes.names ?? [])

@@ -20,10 +20,9 @@ public final class SyncStore: Sendable {
       self.database = database
     }
 
-    /// The default zone for changes: only custom zones have change feeds, and they can be created in the private
-    /// database only.
+    /// The zone of changes that name none.
     package var zoneForChangesWithoutOne: ZoneKey {
-      database == .private ? ZoneKey(zone: "cktop") : .defaultZone
+      ZoneKey(database.zoneForChanges)
     }
   }
 

@@ -1,0 +1,187 @@
+public import CloudKit
+internal import Foundation
+
+/// Models read from the server directly.
+///
+/// Without a zone, models are read from ``CKDatabase/zoneIDForModels``. A model of a `@CKModel` type is read with just its
+/// fields.
+extension CKDatabase {
+  /// Returns the model with a record name.
+  ///
+  /// - Throws: `CKError.unknownItem` if there is none; a decoding error if the record does not match the model.
+  public func load<Model: CKRecordModel & Decodable>(
+    _ type: Model.Type = Model.self,
+    named recordName: String,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> Model {
+    guard let result = try await load(type, named: [recordName], in: zoneID)[recordName] else {
+      throw CKError(.serverResponseLost, "The reply does not include the record \(recordName).")
+    }
+    return try result.get()
+  }
+
+  /// Returns the models with these record names, each with its own result. Sends one request for every 200.
+  public func load<Model: CKRecordModel & Decodable>(
+    _ type: Model.Type = Model.self,
+    named recordNames: [String],
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> [String: Result<Model, any Error>] {
+    let ids = recordNames.map { CKRecord.ID(recordName: $0, zoneID: zoneID ?? zoneIDForModels) }
+    let results = try await records(for: ids, desiredKeys: type.desiredKeys)
+    var models: [String: Result<Model, any Error>] = [:]
+    for (id, result) in results { models[id.recordName] = missingZoneIsEmpty(result, zoneID).model(type) }
+    return models
+  }
+
+  /// Returns all models that match a query, up to its limit.
+  ///
+  /// - Throws: The first error of a record that cannot be read or does not match the model. To get the others, use
+  ///   ``pages(of:in:)``.
+  public func load<Model: CKRecordModel & Decodable>(
+    _ query: Query<Model>,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> [Model] {
+    var models: [Model] = []
+    for try await page in pages(of: query, in: zoneID) { models += try page.results.map { try $0.result.get() } }
+    return models
+  }
+
+  /// Returns all models of a type in a zone.
+  ///
+  /// - Throws: As for ``load(_:in:)``.
+  public func all<Model: CKRecordModel & Decodable>(
+    _ type: Model.Type = Model.self,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> [Model] { try await load(Query<Model>(), in: zoneID) }
+
+  /// Returns the pages of a query's results, each fetched when it is asked for, up to the query's limit.
+  ///
+  /// ```swift
+  /// for try await page in database.pages(of: Query<Note>()) {
+  ///   show(page.models)
+  ///   report(page.failures)
+  /// }
+  /// ```
+  public func pages<Model: CKRecordModel & Decodable>(
+    of query: Query<Model>,
+    in zoneID: CKRecordZone.ID? = nil
+  ) -> CKModelPages<Model> {
+    CKModelPages(database: self, query: query, zoneID: zoneID)
+  }
+
+  /// Returns the first page of a query's results, or the page at a cursor.
+  ///
+  /// - Parameter cursor: The ``CKModelPage/cursor`` of the page before.
+  public func page<Model: CKRecordModel & Decodable>(
+    of query: Query<Model>,
+    in zoneID: CKRecordZone.ID? = nil,
+    after cursor: CKQueryOperation.Cursor? = nil
+  ) async throws -> CKModelPage<Model> {
+    let limit = query.limit ?? CKQueryOperation.maximumResults
+    let wire = try query.query()
+    guard query.limit != 0 else { return CKModelPage([]) }
+    if query.isLogged { report("Query: \(wire.debugDescription)") }
+    do {
+      let answer =
+        if let cursor {
+          try await records(
+            continuingMatchFrom: cursor,
+            desiredKeys: Model.desiredKeys,
+            resultsLimit: limit
+          )
+        } else {
+          try await records(
+            matching: wire,
+            inZoneWith: zoneID ?? zoneIDForModels,
+            desiredKeys: Model.desiredKeys,
+            resultsLimit: limit
+          )
+        }
+      if query.isLogged { report("Results: \(answer.matchResults.map(\.0.recordName).joined(separator: ", "))") }
+      let results = answer.matchResults.map { (id: $0.0, result: $0.1.model(Model.self)) }
+      return CKModelPage(results, cursor: answer.queryCursor)
+    } catch let error as CKError where error.code == .zoneNotFound && zoneID == nil {
+      // Nothing has been saved yet.
+      return CKModelPage([])
+    }
+  }
+
+  /// Names a record that is missing because nothing has been saved yet like any missing record.
+  private func missingZoneIsEmpty(
+    _ result: Result<CKRecord, any Error>,
+    _ zoneID: CKRecordZone.ID?
+  ) -> Result<CKRecord, any Error> {
+    result.mapError { error in
+      guard zoneID == nil, (error as? CKError)?.code == .zoneNotFound else { return error }
+      return CKError(.unknownItem, "There is no such record; no model has been saved yet.")
+    }
+  }
+}
+
+/// One page of a query's results.
+public struct CKModelPage<Model> {
+  /// The models, or the reason why a record is none, in the query's order.
+  public let results: [(id: CKRecord.ID, result: Result<Model, any Error>)]
+  /// The place of the next page; nil after the last.
+  public let cursor: CKQueryOperation.Cursor?
+
+  package init(_ results: [(id: CKRecord.ID, result: Result<Model, any Error>)], cursor: CKQueryOperation.Cursor? = nil)
+  {
+    (self.results, self.cursor) = (results, cursor)
+  }
+
+  /// The models.
+  public var models: [Model] { results.compactMap { try? $0.result.get() } }
+
+  /// The records that could not be read or decoded, with the reason.
+  public var failures: [CKRecord.ID: any Error] {
+    var failures: [CKRecord.ID: any Error] = [:]
+    for (id, result) in results { if case .failure(let error) = result { failures[id] = error } }
+    return failures
+  }
+}
+
+extension CKModelPage: Sendable where Model: Sendable {}
+
+/// The pages of a query's results.
+public struct CKModelPages<Model: CKRecordModel & Decodable>: AsyncSequence, Sendable {
+  let database: CKDatabase
+  let query: Query<Model>
+  let zoneID: CKRecordZone.ID?
+
+  /// Returns an iterator that begins with the first page.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(database: database, query: query, zoneID: zoneID) }
+
+  /// Fetches one page after another.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let database: CKDatabase
+    var query: Query<Model>
+    let zoneID: CKRecordZone.ID?
+    var cursor: CKQueryOperation.Cursor?
+    var hasEnded = false
+
+    /// Fetches the next page; nil after the last. A page can be empty and still be followed by another.
+    public mutating func next() async throws -> CKModelPage<Model>? {
+      guard !hasEnded else { return nil }
+      let page = try await database.page(of: query, in: zoneID, after: cursor)
+      query.limit = query.limit.map { Swift.max(0, $0 - page.results.count) }
+      cursor = page.cursor
+      hasEnded = cursor == nil || query.limit == 0
+      return page
+    }
+  }
+}
+
+extension CKRecordModel {
+  /// The fields to fetch; nil for all, of a model that does not list its fields.
+  fileprivate static var desiredKeys: [CKRecord.FieldKey]? {
+    func names<Model: CKFieldModel>(_ type: Model.Type) -> [String] { type.Fields.allCases.map(\.rawValue) }
+    return (self as? any CKFieldModel.Type).map { names($0) }
+  }
+}
+
+extension Result<CKRecord, any Error> {
+  fileprivate func model<Model: CKRecordModel & Decodable>(_ type: Model.Type) -> Result<Model, any Error> {
+    flatMap { record in Result<Model, any Error> { try CKRecordDecoder().decode(type, from: record) } }
+  }
+}

@@ -1,0 +1,198 @@
+public import CloudKit
+internal import Foundation
+
+/// Models saved to and deleted from the server directly. `SyncStore` has the same calls for models in the durable queue.
+///
+/// Without a zone, models are in ``CKDatabase/zoneIDForModels``, which the first save creates.
+extension CKDatabase {
+  /// The zone of models that are saved without one: `cktop` in the private database, because the default zone there has no
+  /// change feed, and the default zone in other databases.
+  public var zoneIDForModels: CKRecordZone.ID { databaseScope.zoneIDForModels }
+
+  /// Saves a model, whether the server has its record or not.
+  ///
+  /// A model with a change tag or an archive (``CKRecordModel/systemKeys``) is saved only if the record has not changed
+  /// since. Any other model overwrites its own fields, and keeps those that it does not declare.
+  ///
+  /// - Returns: The model as saved, with its system values.
+  /// - Throws: `CKError.serverRecordChanged` if the record has changed since the model was read; an encoding error for a
+  ///   value that a record cannot store.
+  @discardableResult
+  public func save<Model: CKRecordModel & Codable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> Model { try await write([model], .save, in: zoneID)[0].get() }
+
+  /// Saves several models, each with its own result, in the order given.
+  ///
+  /// - Throws: An error if nothing was saved: an encoding error, or `CKError.invalidArguments` if two models have the
+  ///   same record name.
+  @discardableResult
+  public func save<Model: CKRecordModel & Codable>(
+    _ models: [Model],
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> [Result<Model, any Error>] { try await write(models, .save, in: zoneID) }
+
+  /// Saves a new model.
+  ///
+  /// - Throws: `CKError.serverRecordChanged` with the server's record if there is one, which is then unchanged.
+  @discardableResult
+  public func insert<Model: CKRecordModel & Codable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> Model { try await write([model], .insert, in: zoneID)[0].get() }
+
+  /// Saves a model whose record exists.
+  ///
+  /// - Throws: `CKError.unknownItem` if it does not exist; otherwise as for ``save(_:in:)-(Model,_)``.
+  @discardableResult
+  public func update<Model: CKRecordModel & Codable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> Model { try await write([model], .update, in: zoneID)[0].get() }
+
+  /// Saves a model over whatever the server has: its fields win, even if the record has changed since the model was read.
+  /// Fields that the model does not declare are kept.
+  ///
+  /// Several callers can do so at the same time: each save is made on the latest version.
+  @discardableResult
+  public func upsert<Model: CKRecordModel & Codable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> Model { try await write([model], .upsert, in: zoneID)[0].get() }
+
+  /// Deletes the record of a model, in any version.
+  ///
+  /// - Throws: `CKError.unknownItem` if there is none.
+  public func delete(_ model: some CKRecordModel, in zoneID: CKRecordZone.ID? = nil) async throws {
+    let zoneID = zoneID ?? zoneIDForModels
+    try await deleteRecord(withID: CKRecord.ID(recordName: model.recordName, zoneID: zoneID))
+  }
+
+  /// Deletes the records of several models, each with its own result, in the order given.
+  @discardableResult
+  public func delete<Model: CKRecordModel>(
+    _ models: [Model],
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> [Result<Void, any Error>] {
+    let ids = models.map { CKRecord.ID(recordName: $0.recordName, zoneID: zoneID ?? zoneIDForModels) }
+    let results = try await modifyRecords(saving: [], deleting: ids, atomically: false).deleteResults
+    return ids.map { results[$0] ?? .failure(Self.unanswered($0)) }
+  }
+
+  // MARK: - Writing
+
+  /// The number of attempts to save a record that others change at the same time.
+  private static var attempts: Int { 8 }
+
+  private func write<Model: CKRecordModel & Codable>(
+    _ models: [Model],
+    _ verb: ModelWrite,
+    in zoneID: CKRecordZone.ID?
+  ) async throws -> [Result<Model, any Error>] {
+    let encoder = CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels)
+    let encoded = try models.map(encoder.encoded)
+    let ids = encoded.map(\.record.recordID)
+    var seen: Set<CKRecord.ID> = []
+    if let id = ids.first(where: { !seen.insert($0).inserted }) {
+      throw CKError(.invalidArguments, "Two of the models have the record name \(id.recordName).")
+    }
+    var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+    var pending = Dictionary(zip(ids, encoded)) { first, _ in first }
+    if verb == .update { try await readBases(of: &pending, &results) }
+    var records = pending.mapValues { verb.firstRecord($0) }
+    for attempt in 1...Self.attempts where !records.isEmpty {
+      let saved = try await saveCreatingZone(ids.compactMap { records[$0] }, isOwnZone: zoneID == nil)
+      records = [:]
+      for (id, result) in saved {
+        results[id] = result
+        guard attempt < Self.attempts, let model = pending[id], case .failure(let error) = result,
+          let base = verb.base(after: error, of: model)
+        else { continue }
+        model.write(onto: base)
+        records[id] = base
+      }
+    }
+    return ids.map { id in
+      let result = results[id] ?? .failure(Self.unanswered(id))
+      return result.flatMap { record in Result { try CKRecordDecoder().decode(Model.self, from: record) } }
+    }
+  }
+
+  /// Reads the server's records of models that know no version of theirs. Those that cannot be read are not saved.
+  private func readBases(
+    of models: inout [CKRecord.ID: EncodedModel],
+    _ results: inout [CKRecord.ID: Result<CKRecord, any Error>]
+  ) async throws {
+    let unknown = models.filter { $0.value.record.recordChangeTag == nil }.map(\.key)
+    guard !unknown.isEmpty else { return }
+    for (id, result) in try await records(for: unknown) {
+      switch result {
+      case .success(let record): models[id]?.base = record
+      case .failure:
+        results[id] = result
+        models[id] = nil
+      }
+    }
+  }
+
+  /// Saves records and creates the zone for models if the server does not have it yet.
+  private func saveCreatingZone(
+    _ records: [CKRecord],
+    isOwnZone: Bool
+  ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+    func save() async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+      try await modifyRecords(saving: records, deleting: [], atomically: false).saveResults
+    }
+    func lacksZone(_ error: any Error) -> Bool {
+      isOwnZone && databaseScope == .private && (error as? CKError)?.code == .zoneNotFound
+    }
+    do {
+      let results = try await save()
+      guard results.values.contains(where: { if case .failure(let error) = $0 { lacksZone(error) } else { false } })
+      else { return results }
+    } catch {
+      guard lacksZone(error) else { throw error }
+    }
+    try await self.save(CKRecordZone(zoneID: zoneIDForModels))
+    return try await save()
+  }
+
+  private static func unanswered(_ id: CKRecord.ID) -> CKError {
+    CKError(.serverResponseLost, "The reply does not include the record \(id.recordName).")
+  }
+}
+
+/// The ways to write a model, as decisions about one record.
+enum ModelWrite: Sendable {
+  case save, insert, update, upsert
+
+  /// Returns the record to send first.
+  func firstRecord(_ model: EncodedModel) -> CKRecord {
+    if let base = model.base {
+      model.write(onto: base)
+      return base
+    }
+    guard self == .insert, model.record.recordChangeTag != nil else { return model.record }
+    let record = CKRecord(recordType: model.record.recordType, recordID: model.record.recordID)
+    model.write(onto: record)
+    return record
+  }
+
+  /// Returns the server's record on which to repeat the write after a conflict; nil if the error stands.
+  func base(after error: any Error, of model: EncodedModel) -> CKRecord? {
+    guard let error = error as? CKError, error.code == .serverRecordChanged, let server = error.serverRecord,
+      server.recordType == model.record.recordType
+    else { return nil }
+    return switch self {
+    case .insert: nil
+    case .save, .update: model.record.recordChangeTag == nil || model.base != nil ? server : nil
+    case .upsert: server
+    }
+  }
+}
+
+extension CKDatabase.Scope {
+  /// The zone of models that are saved without one in a database of this scope.
+  public var zoneIDForModels: CKRecordZone.ID { self == .private ? DatabaseName.private.zoneForChanges : .default }
+}

@@ -1,0 +1,184 @@
+import CloudKit
+import CloudKitModels
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+/// Models saved to and read from a database directly.
+@Suite(.serialized) struct DatabaseTests {
+  private let cloud: Cloud
+  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+
+  init() throws { cloud = try Cloud() }
+
+  private func code<Value>(_ body: () async throws -> Value) async -> CKError.Code? {
+    do {
+      _ = try await body()
+      return nil
+    } catch {
+      return (error as? CKError)?.code
+    }
+  }
+
+  @Test func `a model saved twice updates its record and returns what was saved`() async throws {
+    var post = try await database.save(Post())
+    #expect(post.title == "Milk")
+    post.title = "Oats"
+    #expect(try await database.save(post).title == "Oats")
+    #expect(try await database.load(Post.self, named: "post").title == "Oats")
+  }
+
+  @Test func `the first save creates the zone for models, and before it there is nothing`() async throws {
+    #expect(try await database.all(Post.self).isEmpty)
+    #expect(await code { try await database.load(Post.self, named: "post") } == .unknownItem)
+    try await database.save(Post())
+    #expect(try await database.all(Post.self) == [Post()])
+    #expect(database.zoneIDForModels.zoneName == "cktop")
+    #expect(cloud.account().publicCloudDatabase.zoneIDForModels == .default)
+  }
+
+  @Test func `an insert of an existing model fails and changes nothing`() async throws {
+    try await database.insert(Post(likes: 3))
+    #expect(await code { try await database.insert(Post(title: "Oats")) } == .serverRecordChanged)
+    #expect(try await database.load(Post.self, named: "post") == Post(likes: 3))
+  }
+
+  @Test func `an update of a missing model fails and creates nothing`() async throws {
+    try await database.save(Post(id: "other"))
+    #expect(await code { try await database.update(Post()) } == .unknownItem)
+    #expect(try await database.all(Post.self).map(\.id) == ["other"])
+    #expect(try await database.update(Post(id: "other", title: "Oats")).title == "Oats")
+  }
+
+  @Test func `an upsert saves a new and an existing model, and a newer version does not stop it`() async throws {
+    #expect(try await database.upsert(Page()).title == "Milk")
+    let old = try await database.load(Page.self, named: "p1")
+    try await database.upsert(Page(title: "Oats"))
+    var edited = old
+    edited.title = "Rye"
+    #expect(await code { try await database.save(edited) } == .serverRecordChanged)
+    #expect(try await database.upsert(edited).title == "Rye")
+  }
+
+  @Test func `many upserts of one model at the same time all succeed`() async throws {
+    let database = database
+    try await database.save(Post(id: "zone"))
+    let titles = try await withThrowingTaskGroup(of: String.self) { group in
+      for number in 0..<4 { group.addTask { try await database.upsert(Post(title: "\(number)")).title } }
+      return try await group.reduce(into: [String]()) { $0.append($1) }
+    }
+    #expect(titles.sorted() == ["0", "1", "2", "3"])
+    #expect(try await database.all(Post.self).map(\.id).sorted() == ["post", "zone"])
+  }
+
+  @Test func `a save keeps the fields that the model does not declare`() async throws {
+    try await database.save(Post(topics: ["a"], likes: 3))
+    try await database.save(PostTitle(title: "Oats"))
+    #expect(try await database.load(Post.self, named: "post") == Post(title: "Oats", topics: ["a"], likes: 3))
+  }
+
+  @Test func `only the model's fields are requested`() async throws {
+    try await database.save(Post())
+    _ = try await database.load(PostTitle.self, named: "post")
+    _ = try await database.all(PostTitle.self)
+
+    for request in cloud.requests.bodies("records/lookup") + cloud.requests.bodies("records/query") {
+      #expect(request["desiredKeys"] as? [String] == ["title"])
+    }
+  }
+
+  @Test func `several models are saved with a result for each, and two of one name are refused`() async throws {
+    try await database.save(Post())
+    let results = try await database.save([Post(id: "a"), Post(id: "b", topics: ["x"]), Post(title: "Oats")])
+    #expect(try results.map { try $0.get().id } == ["a", "b", "post"])
+    #expect(try await database.load(Post.self, named: "post").title == "Oats")
+
+    #expect(await code { try await database.save([Post(id: "c"), Post(id: "c")]) } == .invalidArguments)
+    #expect(await code { try await database.load(Post.self, named: "c") } == .unknownItem)
+  }
+
+  @Test func `a deleted model is gone, and deleting it again is an error of its own`() async throws {
+    try await database.save([Post(), Post(id: "b")])
+    try await database.delete(Post())
+    #expect(try await database.all(Post.self).map(\.id) == ["b"])
+    let results = try await database.delete([Post(id: "b"), Post(id: "c")])
+    #expect(results.count == 2 && (try? results[0].get()) != nil)
+    #expect(try await database.all(Post.self).isEmpty)
+  }
+
+  @Test func `several models are loaded by name, each with its own result`() async throws {
+    try await database.save([Post(id: "a"), Post(id: "b")])
+    let models = try await database.load(Post.self, named: ["a", "b", "none"])
+    #expect(try models["a"]?.get().id == "a" && models["b"]?.get().id == "b")
+    #expect(await code { try models["none"]?.get() } == .unknownItem)
+  }
+
+  @Test func `a call with a handler calls it once with the model or the error`() async throws {
+    let saved = await withCheckedContinuation { continuation in
+      database.save(Post()) { continuation.resume(returning: $0) }
+    }
+    #expect(try saved.get() == Post())
+    let loaded = await withCheckedContinuation { continuation in
+      database.load(Post.self, named: "none") { continuation.resume(returning: $0) }
+    }
+    #expect(await code { try loaded.get() } == .unknownItem)
+    let deleted = await withCheckedContinuation { continuation in
+      database.delete(Post()) { continuation.resume(returning: $0) }
+    }
+    #expect(throws: Never.self) { try deleted.get() }
+    let all = await withCheckedContinuation { continuation in
+      database.load(Query<Post>()) { continuation.resume(returning: $0) }
+    }
+    #expect(try all.get().isEmpty)
+  }
+
+  @Test func `a model goes to the database that its type or its zone's owner names`() throws {
+    let container = cloud.account()
+    let foreign = CKRecordZone.ID(zoneName: "notes", ownerName: "_other")
+
+    #expect(container.database(for: Post.self).databaseScope == .private)
+    #expect(container.database(for: Announcement.self).databaseScope == .public)
+    #expect(container.database(for: Post.self, in: foreign).databaseScope == .shared)
+    #expect(container.database(for: Post.self, in: CKRecordZone.ID(zoneName: "notes")).databaseScope == .private)
+  }
+}
+
+/// A model with a typed list of fields, as `@CKModel` makes it.
+struct Post: Codable, Equatable, Identifiable, CKFieldModel {
+  var id = "post"
+  var title = "Milk"
+  var topics: [String] = []
+  var likes = 0
+  var author: CKRecord.Reference?
+  var at: Date?
+
+  enum Fields: String, CKRecordFields { case title, topics, likes, author, at }
+
+  static func queryKey(for property: PartialKeyPath<Post>) -> String? {
+    switch property {
+    case \.title: "title"
+    case \.topics: "topics"
+    case \.likes: "likes"
+    case \.author: "author"
+    case \.at: "at"
+    default: nil
+    }
+  }
+}
+
+/// A part of `Post`.
+struct PostTitle: Codable, Equatable, Identifiable, CKFieldModel {
+  var id = "post"
+  var title: String
+
+  static let recordType = "Post"
+  enum Fields: String, CKRecordFields { case title }
+}
+
+struct Announcement: Codable, Identifiable, CKRecordModel {
+  var id = "a"
+  var text = ""
+
+  static let databaseScope = CKDatabase.Scope.public
+}
