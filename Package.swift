@@ -249,7 +249,7 @@ let package = Package(
         "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "Notes", "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      exclude: ["Output/status.schema.json"]
+      exclude: ["Features/Features.tsv", "Output/status.schema.json"]
     ),
     .testTarget(
       name: "Swift5CompatibilityTests",

@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+/// Every promised feature with the test that shows it, or the reason why there is none.
+///
+/// A line of `Features.tsv` has the feature's ID, its description, and a test as `Tests/…/File.swift: name of the test`,
+/// `later: reason` or `not on Linux: reason`.
+@Suite(.serialized) struct FeatureTests {
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  private static let counts = [("M", 90), ("Y", 56), ("C", 38), ("X", 37), ("S", 60)]
+
+  @Test func `the table lists each feature exactly once`() throws {
+    let ids = Self.counts.flatMap { letter, count in (1...count).map { "\(letter)-\($0 < 10 ? "0" : "")\($0)" } }
+
+    #expect(try Self.features().map(\.id) == ids)
+  }
+
+  @Test func `each feature has a test that exists, or a reason`() throws {
+    for feature in try Self.features() {
+      let parts = feature.proof.split(separator: ": ", maxSplits: 1).map(String.init)
+      try #require(parts.count == 2, "\(feature.id)")
+      guard !["later", "not on Linux"].contains(parts[0]) else { continue }
+      #expect(Self.tests(in: parts[0]).contains(parts[1]), "\(feature.id)")
+    }
+  }
+
+  private static func features() throws -> [(id: String, proof: String)] {
+    let text = try String(contentsOf: folder.appending(path: "Features.tsv"), encoding: .utf8)
+    return try text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
+      let columns = line.split(separator: "\t").map(String.init)
+      try #require(columns.count == 3, "\(line)")
+      return (columns[0], columns[2])
+    }
+  }
+
+  /// Returns the names of the tests in a file, none if there is no such file.
+  private static func tests(in file: String) -> [String] {
+    let top = folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let text = (try? String(contentsOf: top.appending(path: file), encoding: .utf8)) ?? ""
+    return text.components(separatedBy: "@Test").dropFirst().compactMap { test in
+      test.components(separatedBy: "func `").dropFirst().first?.components(separatedBy: "`").first
+    }
+  }
+}
