@@ -8,27 +8,40 @@ public import CloudKit
 /// ```
 ///
 /// It reads what `CKRecordEncoder` writes; see there for the supported types. Fields that the model does not declare
-/// are ignored. A field that is missing or does not match throws `DecodingError` with the field in its coding path. A
-/// decoder can be used by several tasks at the same time.
+/// are ignored. A decoder can be used by several tasks at the same time.
+///
+/// `Data`, nested values and file URLs can be decoded from an asset only after its `download()`. A decoded file URL is
+/// valid while the record exists; copy or move a file that you want to keep. A `CKAsset` property needs no download.
 public struct CKRecordDecoder: Sendable {
   /// Creates a decoder.
   public init() {}
 
   /// Returns the model stored in a record.
   ///
-  /// - Throws: `DecodingError`, also if the decoded model has another record name, because saving it would create a
-  ///   duplicate.
-  public func decode<Model: CKRecordModel & Decodable>(_ type: Model.Type, from record: CKRecord) throws -> Model {
+  /// - Throws: `CKModelError` if a field is missing or does not match, or the decoded model has another record name,
+  ///   because saving it would create a duplicate.
+  public func decode<Model: CKRecordModel & Decodable>(
+    _ type: Model.Type,
+    from record: CKRecord
+  ) throws(CKModelError) -> Model {
+    do {
+      return try model(type, from: record)
+    } catch {
+      throw CKModelError(type, decoding: error)
+    }
+  }
+
+  private func model<Model: CKRecordModel & Decodable>(_ type: Model.Type, from record: CKRecord) throws -> Model {
     guard record.recordType == Model.recordType else {
       let reason = "The record has type \(record.recordType), but the model has type \(Model.recordType)."
-      throw DecodingError.typeMismatch(type, .init(codingPath: [], debugDescription: reason))
+      throw DecodingError.typeMismatch(type, .init([], Unfit(reason: reason)))
     }
     let model = try Model(from: ModelDecoder(record, for: type))
     guard model.recordName == record.recordID.recordName else {
       let reason =
         "The model does not preserve the record name. A String identity preserves any name."
       let path = [FieldKey(Model.recordNameKey)]
-      throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: reason))
+      throw DecodingError.dataCorrupted(.init(path, Unfit(reason: reason)))
     }
     return model
   }

@@ -18,15 +18,21 @@ internal import Foundation
 /// | `String`, `Date`, `Data` | the same; dates are truncated to milliseconds |
 /// | `Bool`, every integer | INT64; `Bool` is 0 or 1 |
 /// | `Double`, `Float` | DOUBLE |
-/// | `URL`, `UUID` | STRING; file URLs are refused |
+/// | `URL`, `UUID` | STRING; a file URL is an ASSET with the file's bytes |
 /// | `CKRecord.Reference` | REFERENCE |
+/// | `CLLocation` | LOCATION |
+/// | `CKAsset` | ASSET |
 /// | an enum with a raw value, a wrapper that encodes a single value | that value |
 /// | an array or set of these | a list; an empty one has no value and is read as empty, or as nil if optional |
 /// | any other `Codable` | BYTES with JSON, keys sorted |
+/// | `Data` and any other `Codable` in ``CKRecordModel/assetKeys`` | ASSET with the data or JSON |
 /// | nil | no value |
 ///
-/// A value that a record cannot store throws `EncodingError` with the field in its coding path, and the record is not
-/// changed. An encoder can be used by several tasks at the same time.
+/// The type of a field is fixed with its first value, so a `URL` property should have either files or other URLs. A
+/// property cannot be another model; use a `CKRecord.Reference`. Nested values cannot contain models, assets, files, or
+/// an object that contains itself.
+///
+/// A value that a record cannot store throws `CKModelError`, and the record is not changed. An encoder can be used by several tasks at the same time.
 public struct CKRecordEncoder: Sendable {
   /// The zone of new records.
   public var zoneID: CKRecordZone.ID
@@ -38,12 +44,22 @@ public struct CKRecordEncoder: Sendable {
   ///
   /// Fields whose property is nil count as cleared, so that they are also cleared on the server if the record already
   /// exists and is overwritten.
-  public func encode<Model: CKRecordModel & Encodable>(_ model: Model) throws -> CKRecord {
+  ///
+  /// - Throws: `CKModelError` for a value that a record cannot store, or a record over 1 MB without its assets.
+  public func encode<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) -> CKRecord {
     try encoded(model).record
   }
 
   /// Encodes a model for `write(onto:)`.
-  package func encoded<Model: CKRecordModel & Encodable>(_ model: Model) throws -> EncodedModel {
+  package func encoded<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) -> EncodedModel {
+    do {
+      return try content(of: model)
+    } catch {
+      throw CKModelError(Model.self, encoding: error)
+    }
+  }
+
+  private func content<Model: CKRecordModel & Encodable>(of model: Model) throws -> EncodedModel {
     guard !model.recordName.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
     let (fields, system) = try ModelEncoder.values(of: model)
     let record = try system.record(type: Model.recordType, name: model.recordName, zoneID: zoneID)
@@ -60,8 +76,19 @@ public struct CKRecordEncoder: Sendable {
   ///
   /// The record keeps its zone, whatever the encoder's zone is.
   ///
-  /// - Throws: `EncodingError`, also if the record's type or name differs from the model's.
-  public func encode<Model: CKRecordModel & Encodable>(_ model: Model, onto record: CKRecord) throws {
+  /// - Throws: `CKModelError`, also if the record's type or name differs from the model's.
+  public func encode<Model: CKRecordModel & Encodable>(
+    _ model: Model,
+    onto record: CKRecord
+  ) throws(CKModelError) {
+    do {
+      try update(record, with: model)
+    } catch {
+      throw CKModelError(Model.self, encoding: error)
+    }
+  }
+
+  private func update<Model: CKRecordModel & Encodable>(_ record: CKRecord, with model: Model) throws {
     guard record.recordType == Model.recordType else {
       throw Self.refusal(of: model, "The record has type \(record.recordType), the model \(Model.recordType).")
     }
@@ -69,13 +96,13 @@ public struct CKRecordEncoder: Sendable {
       throw Self.refusal(of: model, "The record and the model have different record names.")
     }
     // Compare two records, so that both sides have the precision that records keep.
-    let current = try encoded(model)
+    let current = try content(of: model)
     try RecordSize(of: record).replacing(with: current.record).check(model)
     current.write(onto: record)
   }
 
   private static func refusal(of model: Any, _ reason: String) -> EncodingError {
-    .invalidValue(model, .init(codingPath: [], debugDescription: reason))
+    .invalidValue(model, .init([], Unfit(reason: reason)))
   }
 }
 

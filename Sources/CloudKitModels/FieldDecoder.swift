@@ -8,19 +8,22 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   let userInfo: [CodingUserInfoKey: Any] = [:]
   /// Whether this is the record name instead of a field. It may contain an integer.
   private let isRecordName: Bool
+  /// The type that is being decoded, for errors.
+  private let type: Any.Type?
   /// Whether the decoded type requested a container, although the field contains bytes, which are then JSON.
   private var asksForJSON = false
 
-  init(field: (any CKRecordValue)?, codingPath: [any CodingKey], isRecordName: Bool = false) {
+  init(field: (any CKRecordValue)?, codingPath: [any CodingKey], isRecordName: Bool = false, type: Any.Type? = nil) {
     self.field = field
     self.codingPath = codingPath
     self.isRecordName = isRecordName
+    self.type = type
   }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if isRecordName, let name = field as? String, let identity = type as? any LosslessStringConvertible.Type {
       guard let value = identity.init(name) as? Value else {
-        throw corrupted("The record name is not a valid \(type).")
+        throw corrupted(Unfit(reason: "The record name is not a valid \(type)."))
       }
       return value
     }
@@ -28,11 +31,12 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
       guard let value = try read(scalar) as? Value else { throw mismatch(type) }
       return value
     }
+    if ModelInField.isModel(type) { throw corrupted(Unfit(reason: ModelInField.reason)) }
     // An empty list is stored as a missing value.
     let value = field ?? (type is any FieldList.Type ? NSArray() : nil)
-    let decoder = FieldDecoder(field: value, codingPath: codingPath, isRecordName: isRecordName)
+    let decoder = FieldDecoder(field: value, codingPath: codingPath, isRecordName: isRecordName, type: type)
     let outcome = Result { try Value(from: decoder) }
-    guard decoder.asksForJSON, let data = value as? Data else { return try outcome.get() }
+    guard decoder.asksForJSON, let data = try read(Data.self) else { return try outcome.get() }
     return try NestedJSON.decode(type, from: data, at: codingPath)
   }
 
@@ -41,7 +45,7 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
     do throws(Unfit) {
       return try Scalar.read(field)
     } catch {
-      throw corrupted(error.reason)
+      throw corrupted(error)
     }
   }
 
@@ -49,28 +53,26 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    asksForJSON = field is NSData
-    throw field == nil ? absent([String: Any].self) : mismatch([String: Any].self)
+    asksForJSON = field is NSData || field is CKAsset
+    throw field == nil ? absent(self.type ?? [String: Any].self) : mismatch(self.type ?? [String: Any].self)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     if let elements = field as? [any CKRecordValue] { return ListDecoder(elements: elements, codingPath: codingPath) }
-    asksForJSON = field is NSData
-    throw field == nil ? absent([Any].self) : mismatch([Any].self)
+    asksForJSON = field is NSData || field is CKAsset
+    throw field == nil ? absent(type ?? [Any].self) : mismatch(type ?? [Any].self)
   }
 
   private func absent(_ type: Any.Type) -> DecodingError {
-    .valueNotFound(type, .init(codingPath: codingPath, debugDescription: "The field has no value."))
+    .valueNotFound(type, .init(codingPath, Unfit(reason: "The field has no value.")))
   }
 
   private func mismatch(_ type: Any.Type) -> DecodingError {
     let reason = "The model has a \(type) here, but the record has \(field.map { Self.kind(of: $0) } ?? "no value")."
-    return .typeMismatch(type, .init(codingPath: codingPath, debugDescription: reason))
+    return .typeMismatch(type, .init(codingPath, Unfit(reason: reason)))
   }
 
-  private func corrupted(_ reason: String) -> DecodingError {
-    .dataCorrupted(.init(codingPath: codingPath, debugDescription: reason))
-  }
+  private func corrupted(_ unfit: Unfit) -> DecodingError { .dataCorrupted(.init(codingPath, unfit)) }
 
   private static func kind(of field: any CKRecordValue) -> String {
     switch field {
@@ -106,7 +108,7 @@ private struct ListDecoder: UnkeyedDecodingContainer {
 
   mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     guard !isAtEnd else {
-      throw DecodingError.valueNotFound(type, .init(codingPath: path, debugDescription: "The list ends here."))
+      throw DecodingError.valueNotFound(type, .init(path, Unfit(reason: "The list ends here.")))
     }
     let value = try FieldDecoder(field: elements[currentIndex], codingPath: path).decode(type)
     currentIndex += 1
@@ -119,6 +121,6 @@ private struct ListDecoder: UnkeyedDecodingContainer {
 
   private var nesting: DecodingError {
     let reason = "A list in a record can contain only scalars. Use a Codable type for nested values."
-    return .typeMismatch([String: Any].self, .init(codingPath: path, debugDescription: reason))
+    return .typeMismatch([String: Any].self, .init(path, Unfit(reason: reason)))
   }
 }

@@ -10,41 +10,38 @@ package enum FieldContent {
   /// The value needs a container, so it is encoded as JSON.
   case nested
 
-  init(_ value: some Encodable, at path: [any CodingKey]) throws {
+  init(_ value: some Encodable, at path: ValuePath) throws {
     switch value {
     case let value as any FieldScalar:
       do throws(Unfit) {
         self = .scalar(try value.fieldValue())
       } catch {
-        throw EncodingError.invalidValue(value, .init(codingPath: path, debugDescription: error.reason))
+        throw EncodingError.invalidValue(value, EncodingError.Context(path.keys, error))
       }
     case let value as any FieldList:
       self = try FieldContent(list: value, at: path)
     default:
       // Raw-value enums and wrappers show only while encoding that they are a single scalar.
-      let encoder = FieldEncoder(codingPath: path)
-      let outcome = Result { try value.encode(to: encoder) }
-      if case .nested = encoder.content { self = .nested } else { self = try outcome.map { encoder.content }.get() }
+      let encoder = FieldEncoder(path: try path.entering(value))
+      try value.encode(to: encoder)
+      self = encoder.content
     }
   }
 
-  private init(list: any FieldList, at path: [any CodingKey]) throws {
+  private init(list: any FieldList, at path: ValuePath) throws {
     var scalars: [any CKRecordValue] = []
     var nestedCount = 0
     for (index, element) in list.elements.enumerated() {
-      let path = path + [ListIndex(index)]
-      func refuse(_ reason: String) -> EncodingError {
-        .invalidValue(element, .init(codingPath: path, debugDescription: reason))
-      }
+      let path = path.appending(ListIndex(index))
       let content = try (element as? any Encodable).map { try FieldContent($0, at: path) } ?? .none
       switch content {
-      case .none: throw refuse("A list in a record cannot contain nil.")
+      case .none: throw path.refusal(of: element, "A list in a record cannot contain nil.")
       case .scalar(let value): scalars.append(value)
       case .list, .nested: nestedCount += 1
       }
       // The type of a field never changes, so a list must not be native for some values and JSON for others.
       let isOfOneKind = scalars.isEmpty || (nestedCount == 0 && type(of: scalars[0]) == type(of: scalars[index]))
-      guard isOfOneKind else { throw refuse("All values in a list must have the same type.") }
+      guard isOfOneKind else { throw path.refusal(of: element, "All values in a list must have the same type.") }
     }
     if nestedCount > 0 {
       self = .nested
@@ -56,48 +53,70 @@ package enum FieldContent {
   /// Returns the field's value; nil if the field is to be cleared.
   ///
   /// An empty list has no value, because the server refuses one for a field whose type it does not know yet.
-  static func recordValue(of value: some Encodable, at path: [any CodingKey]) throws -> (any CKRecordValue)? {
+  ///
+  /// - Parameter asAsset: Whether `Data` and JSON are stored as assets.
+  static func recordValue<Value: Encodable>(
+    of value: Value?,
+    at keys: [any CodingKey],
+    asAsset: Bool = false
+  ) throws -> (any CKRecordValue)? {
+    let path = ValuePath(keys)
+    guard let value else {
+      guard !ModelInField.isModel(Value.self) else { throw path.refusal(of: Value.self, ModelInField.reason) }
+      return nil
+    }
     switch try FieldContent(value, at: path) {
-    case .none: nil
-    case .scalar(let scalar): scalar
-    case .list(let elements): elements.isEmpty ? nil : NSArray(array: elements)
-    case .nested: try NestedJSON.encode(value, at: path)
+    case .none: return try recordValue(of: Value?.none, at: keys)
+    case .scalar(let scalar): return asAsset ? try asset(of: scalar, at: path) : scalar
+    case .list(let elements) where elements.isEmpty: return try recordValue(of: Value?.none, at: keys)
+    case .list(let elements):
+      guard asAsset else { return NSArray(array: elements) }
+      return NSArray(
+        array: try elements.enumerated().map { try asset(of: $1, at: path.appending(ListIndex($0))) }
+      )
+    case .nested:
+      let json = try NestedJSON.encode(value, at: keys)
+      return asAsset ? try asset(of: json, at: path) : json
     }
   }
 
-  /// Whether a field encoded from a model has the same contents as another field.
-  package static func isSame(_ made: (any CKRecordValue)?, _ other: (any CKRecordValue)?) -> Bool {
-    switch (made as? NSObject, other as? NSObject) {
-    case (nil, nil): true
-    case (let left?, let right?): left.isEqual(right)
-    // An empty list on the server equals a missing value from the model.
-    case (nil, let right?): (right as? NSArray)?.count == 0
-    case (_?, nil): false
+  private static func asset(of value: any CKRecordValue, at path: ValuePath) throws -> CKAsset {
+    switch value {
+    case let asset as CKAsset: return asset
+    case let data as Data:
+      do {
+        return try CKAsset(contents: data)
+      } catch {
+        let unfit = Unfit(.internalError, "The asset's file could not be written.")
+        throw EncodingError.invalidValue(data, EncodingError.Context(path.keys, unfit))
+      }
+    default: throw path.refusal(of: value, "Only Data, files and values that are encoded as JSON can be assets.")
     }
   }
 }
 
 /// Determines the form of one value: it accepts a scalar, and notes if the value requests a container.
 final class FieldEncoder: Encoder, SingleValueEncodingContainer {
-  let codingPath: [any CodingKey]
+  private let path: ValuePath
   let userInfo: [CodingUserInfoKey: Any] = [:]
   private(set) var content = FieldContent.none
 
-  init(codingPath: [any CodingKey]) { self.codingPath = codingPath }
+  init(path: ValuePath) { self.path = path }
+
+  var codingPath: [any CodingKey] { path.keys }
 
   func singleValueContainer() -> any SingleValueEncodingContainer { self }
   func encodeNil() { content = .none }
-  func encode<Value: Encodable>(_ value: Value) throws { content = try FieldContent(value, at: codingPath) }
+  func encode<Value: Encodable>(_ value: Value) throws { content = try FieldContent(value, at: path) }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     nested().container(keyedBy: type)
   }
 
-  func unkeyedContainer() -> any UnkeyedEncodingContainer { nested() }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { nested().unkeyedContainer() }
 
-  private func nested() -> RefusingEncoder {
+  private func nested() -> NestedEncoder {
     content = .nested
-    let context = EncodingError.Context(codingPath: codingPath, debugDescription: "A nested value is encoded as JSON.")
-    return RefusingEncoder(codingPath: codingPath, error: .invalidValue(self, context))
+    return NestedEncoder(path: path)
   }
 }

@@ -7,16 +7,19 @@ protocol FieldList {
   var elements: [Any] { get }
   /// Whether the order is significant. If not, the elements are written in an order that is the same in every process.
   static var isOrdered: Bool { get }
+  static var elementType: Any.Type { get }
 }
 
 extension Array: FieldList {
   var elements: [Any] { self }
   static var isOrdered: Bool { true }
+  static var elementType: Any.Type { Element.self }
 }
 
 extension Set: FieldList {
   var elements: [Any] { self.map { $0 } }
   static var isOrdered: Bool { false }
+  static var elementType: Any.Type { Element.self }
 }
 
 extension [any CKRecordValue] {

@@ -10,12 +10,6 @@ protocol FieldScalar {
   static func read(_ field: any CKRecordValue) throws(Unfit) -> Self?
 }
 
-/// The error for a value of the right type that cannot be converted. The reason never contains the value, which may be
-/// private.
-struct Unfit: Error {
-  let reason: String
-}
-
 extension String: FieldScalar {
   func fieldValue() -> any CKRecordValue { self }
   static func read(_ field: any CKRecordValue) -> String? { field as? String }
@@ -97,18 +91,21 @@ extension Date: FieldScalar {
 
 extension Data: FieldScalar {
   func fieldValue() -> any CKRecordValue { self }
-  static func read(_ field: any CKRecordValue) -> Data? { field as? Data }
+
+  static func read(_ field: any CKRecordValue) throws(Unfit) -> Data? {
+    guard let asset = field as? CKAsset else { return field as? Data }
+    return try asset.contents()
+  }
 }
 
 extension URL: FieldScalar {
-  func fieldValue() throws(Unfit) -> any CKRecordValue {
-    guard !isFileURL else {
-      throw Unfit(reason: "File URLs are not valid on other machines. Set a CKAsset on the record instead.")
-    }
-    return absoluteString
-  }
+  func fieldValue() -> any CKRecordValue { isFileURL ? CKAsset(fileURL: self) : absoluteString }
 
   static func read(_ field: any CKRecordValue) throws(Unfit) -> URL? {
+    if let asset = field as? CKAsset {
+      guard let file = asset.fileURL else { throw .notDownloaded }
+      return file
+    }
     guard let text = field as? String else { return nil }
     guard let url = URL(string: text) else { throw Unfit(reason: "The string is not a URL.") }
     return url
@@ -128,4 +125,35 @@ extension UUID: FieldScalar {
 extension CKReference: FieldScalar {
   func fieldValue() -> any CKRecordValue { self }
   static func read(_ field: any CKRecordValue) -> CKReference? { field as? CKReference }
+}
+
+extension CKAsset: FieldScalar {
+  func fieldValue() -> any CKRecordValue { self }
+  static func read(_ field: any CKRecordValue) -> CKAsset? { field as? CKAsset }
+
+  /// Returns the bytes of the local file.
+  func contents() throws(Unfit) -> Data {
+    guard let file = localFile else { throw .notDownloaded }
+    do {
+      // The file may be removed with the asset.
+      return try withExtendedLifetime(self) { try Data(contentsOf: file) }
+    } catch {
+      throw Unfit(.assetFileNotFound, "The asset's file cannot be read.")
+    }
+  }
+}
+
+extension Unfit {
+  fileprivate static var notDownloaded: Unfit {
+    Unfit(.assetNotAvailable, "The asset has not been downloaded. Call download() on the record's CKAsset first.")
+  }
+}
+
+extension CLLocation: FieldScalar {
+  func fieldValue() throws(Unfit) -> any CKRecordValue {
+    guard (try? wire(key: "")) != nil else { throw Unfit(reason: "CloudKit supports only finite numbers.") }
+    return self
+  }
+
+  static func read(_ field: any CKRecordValue) -> CLLocation? { field as? CLLocation }
 }

@@ -27,7 +27,7 @@ struct ModelDecoder: Decoder {
   }
 
   private static func refusal(_ reason: String, path: [any CodingKey] = []) -> DecodingError {
-    .typeMismatch(CKRecord.self, .init(codingPath: path, debugDescription: reason))
+    .typeMismatch(CKRecord.self, .init(path, Unfit(reason: reason)))
   }
 
   private func field(_ key: any CodingKey) -> FieldDecoder {
@@ -59,7 +59,7 @@ struct ModelDecoder: Decoder {
         return try field.decode(type)
       } catch {
         guard field.field == nil else { throw error }
-        let context = DecodingError.Context(codingPath: [key], debugDescription: "The record has no such field.")
+        let context = DecodingError.Context([key], Unfit(reason: "The record has no such field."))
         throw DecodingError.keyNotFound(key, context)
       }
     }

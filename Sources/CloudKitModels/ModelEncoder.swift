@@ -9,6 +9,7 @@ final class ModelEncoder: Encoder {
   private let recordName: String
   private let recordNameKey: String
   private let systemKeys: [String: CKSystemValue]
+  private let assetKeys: Set<String>
   /// The first container requested that records do not support, in case the model ignores the error.
   private var refusal: EncodingError?
 
@@ -16,6 +17,7 @@ final class ModelEncoder: Encoder {
     recordName = model.recordName
     recordNameKey = Model.recordNameKey
     systemKeys = Model.systemKeys
+    assetKeys = Model.assetKeys
   }
 
   /// Returns the fields and the system values of a model.
@@ -42,7 +44,7 @@ final class ModelEncoder: Encoder {
 
   private func refuse(_ reason: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
     let path = key.map { [$0] } ?? []
-    let error = EncodingError.invalidValue(recordName, .init(codingPath: path, debugDescription: reason))
+    let error = EncodingError.invalidValue(recordName, .init(path, Unfit(reason: reason)))
     refusal = refusal ?? error
     return RefusingEncoder(codingPath: path, error: error)
   }
@@ -51,7 +53,8 @@ final class ModelEncoder: Encoder {
     if key.stringValue == recordNameKey, let name = (value as? any LosslessStringConvertible)?.description {
       return try checkName(name, key: key)
     }
-    let field = try value.flatMap { try FieldContent.recordValue(of: $0, at: [key]) }
+    let isAsset = assetKeys.contains(key.stringValue)
+    let field = try FieldContent.recordValue(of: value, at: [key], asAsset: isAsset)
     if key.stringValue == recordNameKey {
       try checkName((field as? Int64).map { String($0) } ?? field as? String, key: key)
     } else if let kind = systemKeys[key.stringValue] {
@@ -66,7 +69,7 @@ final class ModelEncoder: Encoder {
   private func checkName(_ name: String?, key: any CodingKey) throws {
     guard name == recordName else {
       let reason = "The identity for this key differs from the recordName. Declare recordNameKey if it is a field."
-      throw EncodingError.invalidValue(recordName, .init(codingPath: [key], debugDescription: reason))
+      throw EncodingError.invalidValue(recordName, .init([key], Unfit(reason: reason)))
     }
   }
 

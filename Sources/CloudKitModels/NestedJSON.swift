@@ -15,7 +15,10 @@ enum NestedJSON {
 
   static func decode<Value: Decodable>(_ type: Value.Type, from data: Data, at path: [any CodingKey]) throws -> Value {
     do {
-      return try JSONDecoder().decode(type, from: data)
+      // Files of other programs may be property lists. JSON never begins like one.
+      let isPropertyList = ["bplist", "<?xml"].contains { data.starts(with: $0.utf8) }
+      return isPropertyList
+        ? try PropertyListDecoder().decode(type, from: data) : try JSONDecoder().decode(type, from: data)
     } catch let error as DecodingError {
       throw error.within(path)
     }

@@ -26,9 +26,9 @@ struct RecordSize {
     guard total > Self.limit, let largest = bytes.max(by: { $0.value < $1.value }) else { return }
     let reason = """
       The record would have \(total) bytes, but the limit is \(Self.limit). Its largest field is "\(largest.key)" with \
-      \(largest.value) bytes. Use a CKAsset for large data.
+      \(largest.value) bytes. Store large data as an asset.
       """
-    throw EncodingError.invalidValue(model, .init(codingPath: [FieldKey(largest.key)], debugDescription: reason))
+    throw EncodingError.invalidValue(model, .init([FieldKey(largest.key)], Unfit(reason: reason)))
   }
 
   private static func bytes(of value: Any?) -> Int {

@@ -36,7 +36,7 @@ struct SystemValues {
   var parent: CKRecord.Reference? { values[.parent] as? CKRecord.Reference }
 
   private static func refusal(_ reason: String) -> EncodingError {
-    .invalidValue(CKSystemValue.archive, .init(codingPath: [], debugDescription: reason))
+    .invalidValue(CKSystemValue.archive, .init([], Unfit(reason: reason)))
   }
 }
 

@@ -38,22 +38,22 @@ public struct CKModelChanges: Sendable {
   /// Saves a model: sets every field to the model's value, clears fields that are nil, and keeps fields that the model
   /// does not declare.
   ///
-  /// - Throws: `EncodingError` for a value that a record cannot store.
-  public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model) throws {
+  /// - Throws: `CKModelError` for a value that a record cannot store.
+  public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) {
     steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules))
   }
 
   /// Saves a model whose record is new.
   ///
-  /// - Throws: An encoding error for a value that a record cannot store.
-  public mutating func insert<Model: CKRecordModel & Encodable>(_ model: Model) throws {
+  /// - Throws: `CKModelError` for a value that a record cannot store.
+  public mutating func insert<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) {
     steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules, presence: .absent))
   }
 
   /// Saves a model whose record is in the local copy.
   ///
-  /// - Throws: An encoding error for a value that a record cannot store.
-  public mutating func update<Model: CKRecordModel & Encodable>(_ model: Model) throws {
+  /// - Throws: `CKModelError` for a value that a record cannot store.
+  public mutating func update<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) {
     steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules, presence: .present))
   }
 
@@ -61,12 +61,14 @@ public struct CKModelChanges: Sendable {
   /// in the meantime are kept. A field that others have also changed since the original was read is a conflict, which
   /// is resolved by the field's merge rule or the engine's policy.
   ///
-  /// - Throws: `EncodingError` for a value that a record cannot store, or if the two have different record names.
-  public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model, changedFrom original: Model) throws {
+  /// - Throws: `CKModelError` for a value that a record cannot store, or if the two have different record names.
+  public mutating func save<Model: CKRecordModel & Encodable>(
+    _ model: Model,
+    changedFrom original: Model
+  ) throws(CKModelError) {
     let edited = try encoder.encoded(model)
     guard model.recordName == original.recordName else {
-      let reason = "The model and its original have different record names."
-      throw EncodingError.invalidValue(model, .init(codingPath: [], debugDescription: reason))
+      throw CKModelError(Model.self, encoding: model, "The model and its original have different record names.")
     }
     steps.append(.edit(edited, original: try encoder.encoded(original), rules: Model.mergeRules))
   }

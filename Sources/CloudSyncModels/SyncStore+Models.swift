@@ -25,7 +25,7 @@ extension SyncStore {
   /// this, use `save(_:changedFrom:in:)`.
   ///
   /// - Parameter zoneID: The zone, as for `CKModelChanges`.
-  /// - Throws: `EncodingError` for a value that a record cannot store; `StoreError` if the store cannot accept the
+  /// - Throws: `CKModelError` for a value that a record cannot store; `StoreError` if the store cannot accept the
   ///   change, or it can never be sent.
   public func save<Model: CKRecordModel & Encodable>(_ model: Model, in zoneID: CKRecordZone.ID? = nil) async throws {
     var changes = CKModelChanges(in: zoneID)
@@ -137,7 +137,11 @@ extension SyncStore {
       var fields = FieldChanges(values: changed.set, cleared: changed.cleared, rules: step.rules)
       if let parent = applied.changedParent { fields[FieldChanges.parent] = parent.map { .parent($0.recordName) } }
       let read = try step.fieldsRead()
-      let base = read.map { read in Dictionary(uniqueKeysWithValues: fields.names.map { ($0, read[$0]) }) }
+      let base = read.map { read in
+        // What the server had of an asset can be told only by its checksum.
+        let known = fields.names.filter { read[$0]?.assets?.allSatisfy { $0.fileChecksum != nil } ?? true }
+        return Dictionary(uniqueKeysWithValues: known.map { ($0, read[$0]) })
+      }
       let key = RecordKey(zone, id.recordName)
       var change = Change(key, .save(type: type, fields), assets: changed.assets, base: base)
       change.presence = step.presence

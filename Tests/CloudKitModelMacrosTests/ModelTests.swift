@@ -42,7 +42,7 @@ import Testing
     #expect(kitchen.tags == [])
     #expect(kitchen.note == nil)
     let missing = CKRecord(recordType: "Kitchen", recordID: record.recordID)
-    #expect(throws: DecodingError.self) { try CKRecordDecoder().decode(Kitchen.self, from: missing) }
+    #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Kitchen.self, from: missing) }
   }
 
   @Test func `nil is cleared`() throws {

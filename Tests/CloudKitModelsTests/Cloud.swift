@@ -68,7 +68,8 @@ final class Cloud: Sendable {
       ),
       transport: requests
     )
-    let engine = SyncEngine(store: store, SyncEngine.Configuration(client: client))
+    let files = EmulatorTransport(emulator, now: { Date() })
+    let engine = SyncEngine(store: store, SyncEngine.Configuration(client: client, assetTransport: files))
     return (store, { _ = try await engine.syncOnce() })
   }
 

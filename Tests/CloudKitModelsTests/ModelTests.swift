@@ -57,7 +57,7 @@ import Testing
   func `a name that the identity would not give back throws`(name: String) {
     let record = CKRecord.fetched("Note", name, ["title": .string("Oats"), "isDone": .int64(1)])
 
-    let error = #expect(throws: DecodingError.self) { try CKRecordDecoder().decode(Note.self, from: record) }
+    let error = #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Note.self, from: record) }
 
     #expect(path(of: error) == ["id"])
   }
@@ -135,8 +135,8 @@ import Testing
   @Test func `an error leaves the record untouched`() throws {
     let record = CKRecord.fetched("Box", "box", ["value": .double(1), "other": .bytes(Data(count: 999_900))])
 
-    #expect(throws: EncodingError.self) { try CKRecordEncoder().encode(Box(value: Double.nan), onto: record) }
-    #expect(throws: EncodingError.self) { try CKRecordEncoder().encode(Box(value: Data(count: 100)), onto: record) }
+    #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Box(value: Double.nan), onto: record) }
+    #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Box(value: Data(count: 100)), onto: record) }
 
     #expect(record.changedKeys() == [])
   }
@@ -145,15 +145,15 @@ import Testing
     let otherType = CKRecord.fetched("Task", name, [:])
     let otherName = CKRecord.fetched("Note", "other", [:])
 
-    #expect(throws: EncodingError.self) { try CKRecordEncoder().encode(Note(), onto: otherType) }
-    #expect(throws: EncodingError.self) { try CKRecordEncoder().encode(Note(), onto: otherName) }
-    #expect(throws: DecodingError.self) { try CKRecordDecoder().decode(Note.self, from: otherType) }
+    #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Note(), onto: otherType) }
+    #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Note(), onto: otherName) }
+    #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Note.self, from: otherType) }
   }
 
   @Test func `a missing field throws with its name`() {
     let record = CKRecord.fetched("Note", name, ["isDone": .int64(1)])
 
-    let error = #expect(throws: DecodingError.self) { try CKRecordDecoder().decode(Note.self, from: record) }
+    let error = #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Note.self, from: record) }
 
     #expect(path(of: error) == ["title"])
   }

@@ -56,7 +56,7 @@ extension CKRecord {
 
 /// The path of an error, as names.
 func path(of error: (any Error)?) -> [String]? {
-  switch error {
+  switch (error as? CKModelError)?.underlying ?? error {
   case EncodingError.invalidValue(_, let context)?: context.codingPath.map(\.stringValue)
   case DecodingError.typeMismatch(_, let context)?, DecodingError.valueNotFound(_, let context)?,
     DecodingError.keyNotFound(_, let context)?, DecodingError.dataCorrupted(let context)?:

@@ -97,7 +97,7 @@ import Testing
     _ = try await phone.sync()
 
     #expect(try await phone.store.load(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
-    await #expect(throws: EncodingError.self) {
+    await #expect(throws: CKModelError.self) {
       try await phone.store.save(Task(id: "t2"), changedFrom: original, in: notes)
     }
   }
@@ -213,7 +213,7 @@ import Testing
     try await phone.store.save(List(recordName: "t1"), in: notes)
 
     await #expect(throws: StoreError.self) { try await phone.store.save(Task(), in: notes) }
-    await #expect(throws: DecodingError.self) { try await phone.store.load(Task.self, named: "t1", in: notes) }
+    await #expect(throws: CKModelError.self) { try await phone.store.load(Task.self, named: "t1", in: notes) }
   }
 
   @Test func `an insert of what is here is refused, and of what the server has fails without changing it`() async throws

@@ -63,16 +63,16 @@ import Testing
       },
     ]
     for shape in shapes {
-      #expect(throws: EncodingError.self) { try CKRecordEncoder().encode(Whole(shape)) }
+      #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Whole(shape)) }
     }
     let record = CKRecord.fetched("Whole", "whole", [:])
-    #expect(throws: DecodingError.self) { try CKRecordDecoder().decode(Whole.self, from: record) }
+    #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Whole.self, from: record) }
   }
 
   @Test func `a super encoder and a super decoder are refused`() {
-    #expect(throws: EncodingError.self) { try CKRecordEncoder().encode(Child()) }
+    #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Child()) }
     let record = CKRecord.fetched("Child", "child", ["inherited": .int64(1)])
-    #expect(throws: DecodingError.self) { try CKRecordDecoder().decode(Child.self, from: record) }
+    #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Child.self, from: record) }
   }
 
   @Test func `an identity that is no name is refused`() {
@@ -87,13 +87,13 @@ import Testing
     struct Unnamed: Codable, CKRecordModel { var recordName = "" }
 
     func error(_ model: some CKRecordModel & Encodable) -> [String]? {
-      path(of: #expect(throws: EncodingError.self) { try CKRecordEncoder().encode(model) })
+      path(of: #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(model) })
     }
     #expect(error(Dated()) == ["id"])
     #expect(error(Both()) == ["id"])
     #expect(error(Unnamed()) == [])
     let dated = CKRecord.fetched("Dated", "dated", [:])
-    #expect(throws: DecodingError.self) { try CKRecordDecoder().decode(Dated.self, from: dated) }
+    #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Dated.self, from: dated) }
   }
 
   @Test func `a list whose elements change type is refused`() {
@@ -112,7 +112,7 @@ import Testing
     }
 
     for list in [[Either.number(1), .text("a")], [.place(Place()), .number(1)], [.text("a"), .place(Place())]] {
-      let error = #expect(throws: EncodingError.self) { try CKRecordEncoder().encode(Box(value: list)) }
+      let error = #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Box(value: list)) }
       #expect(path(of: error) == ["value", "Index 1"])
     }
   }

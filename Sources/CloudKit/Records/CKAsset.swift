@@ -19,6 +19,8 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
   private struct State: Sendable {
     var fileURL: URL?
     var owned: OwnedFile?
+    /// The caller's file as it was when the asset was made.
+    var facts: FileFacts?
     var wire: WireAsset?
     var origin: Origin?
     var database: CKDatabase?
@@ -29,7 +31,9 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
   private init(_ state: State) { self.state = Mutex(state) }
 
   /// Makes an asset from a local file, which must not change until the record is saved.
-  public convenience init(fileURL: URL) { self.init(State(fileURL: fileURL)) }
+  public convenience init(fileURL: URL) {
+    self.init(State(fileURL: fileURL, facts: try? FileFacts(of: fileURL)))
+  }
 
   /// Makes an asset from data. The data is kept in a file of CloudKit, which is deleted with the asset.
   ///
@@ -120,7 +124,15 @@ extension CKAsset {
   var origin: Origin? { state.withLock { $0.origin } }
 
   /// The local file, valid only while the asset is referenced.
-  var localFile: URL? { state.withLock { $0.fileURL } }
+  package var localFile: URL? { state.withLock { $0.fileURL } }
+
+  /// The local file, if it still has the bytes with which the asset was made or downloaded.
+  package var unchangedFile: URL? {
+    let state = state.withLock { $0 }
+    guard let file = state.fileURL else { return nil }
+    if state.owned != nil { return file }
+    return state.facts != nil && state.facts == (try? FileFacts(of: file)) ? file : nil
+  }
 
   /// Stores where the asset was fetched from. Only the first call has an effect.
   func wasRead(at origin: Origin) {

@@ -169,7 +169,7 @@ extension CLLocation {
   }
 
   /// Returns the wire encoding, without unknown values.
-  func wire(key: String) throws(CKError) -> WireLocation {
+  package func wire(key: String) throws(CKError) -> WireLocation {
     var wire = WireLocation(latitude: coordinate.latitude, longitude: coordinate.longitude)
     wire.horizontalAccuracy = horizontalAccuracy >= 0 ? horizontalAccuracy : nil
     wire.verticalAccuracy = verticalAccuracy >= 0 ? verticalAccuracy : nil

@@ -1,0 +1,137 @@
+internal import CloudKit
+public import Foundation
+
+/// The error of encoding a model as a record, or decoding it from one.
+///
+/// Its texts name the model and the field and say what is wrong. They never contain a value, which may be private.
+/// ``underlying`` is the standard library's error, whose texts may contain one.
+public struct CKModelError: LocalizedError, Sendable {
+  /// The name of the model's type.
+  public let model: String
+  /// The path of the field, such as `places[2].name`; nil if the error concerns the whole model.
+  public let field: String?
+  /// The name of the type that the model declares for the field, if it is known and the field does not match it.
+  public let expected: String?
+  /// The `EncodingError` or `DecodingError`, or an error that the model's own coding threw.
+  ///
+  /// The context of a `DecodingError` has `CKError.assetNotAvailable` as its underlying error if an asset must be
+  /// downloaded before its bytes can be decoded.
+  public let underlying: any Error
+
+  private let reason: String
+  private let isEncoding: Bool
+
+  /// Wraps an error of encoding.
+  package init(_ model: Any.Type, encoding error: any Error) { self.init(model, error, isEncoding: true) }
+
+  /// Refuses to encode a whole model.
+  ///
+  /// - Parameter reason: A sentence without values of the model.
+  package init(_ model: Any.Type, encoding value: Any, _ reason: String) {
+    let context = EncodingError.Context([], Unfit(reason: reason))
+    self.init(model, encoding: EncodingError.invalidValue(value, context))
+  }
+
+  /// Wraps an error of decoding.
+  package init(_ model: Any.Type, decoding error: any Error) { self.init(model, error, isEncoding: false) }
+
+  private init(_ model: Any.Type, _ error: any Error, isEncoding: Bool) {
+    let facts = CodingFailure(error)
+    self.model = String(describing: model)
+    field = facts.path.isEmpty ? nil : facts.path.fieldPath
+    expected = facts.expected.map { String(describing: $0) }
+    underlying = error
+    reason = facts.reason
+    self.isEncoding = isEncoding
+  }
+
+  /// A sentence that names the model, the field and what is wrong.
+  public var errorDescription: String? {
+    let subject = field.map { "Field '\($0)' of model '\(model)'" } ?? "Model '\(model)'"
+    return "\(subject) cannot be \(isEncoding ? "encoded" : "decoded"): \(reason)"
+  }
+
+  /// What is wrong, without the model and the field.
+  public var failureReason: String? { reason }
+}
+
+/// The facts in an error of the standard library's coding.
+private struct CodingFailure {
+  var path: [any CodingKey] = []
+  var expected: Any.Type?
+  var reason: String
+
+  init(_ error: any Error) {
+    switch error {
+    case EncodingError.invalidValue(_, let context):
+      path = context.codingPath
+      reason = Self.reason(context.underlyingError) ?? "The value cannot be encoded."
+    case DecodingError.keyNotFound(let key, let context):
+      let ours = Self.reason(context.underlyingError)
+      // The standard library's path ends before the key.
+      path = context.codingPath + (ours == nil ? [key] : [])
+      reason = ours ?? "The value is missing."
+    case DecodingError.valueNotFound(let type, let context):
+      (path, expected) = (context.codingPath, type)
+      reason = Self.reason(context.underlyingError) ?? "The value is missing."
+    case DecodingError.typeMismatch(let type, let context):
+      (path, expected) = (context.codingPath, type)
+      reason = Self.reason(context.underlyingError) ?? "The value must have type \(type)."
+    case DecodingError.dataCorrupted(let context):
+      path = context.codingPath
+      reason = Self.reason(context.underlyingError) ?? "The value is not valid for its type."
+    default:
+      reason = "The model's own coding failed with \(type(of: error))."
+    }
+  }
+
+  /// The reason, if the error is from this module. Other reasons may contain a value.
+  private static func reason(_ error: (any Error)?) -> String? {
+    switch error {
+    case let unfit as Unfit: unfit.reason
+    case let error as CKError: error.localizedDescription
+    default: nil
+    }
+  }
+}
+
+extension [any CodingKey] {
+  fileprivate var fieldPath: String {
+    reduce(into: "") { path, key in
+      if let index = key.intValue {
+        path += "[\(index)]"
+      } else {
+        path += path.isEmpty ? key.stringValue : ".\(key.stringValue)"
+      }
+    }
+  }
+}
+
+/// The error for a value of the right type that cannot be converted. The reason never contains the value, which may be
+/// private.
+struct Unfit: Error {
+  let reason: String
+  /// The error that a caller can act on. Its description is the reason.
+  private(set) var cause: CKError?
+
+  init(reason: String) { self.reason = reason }
+
+  init(_ code: CKError.Code, _ reason: String) {
+    self.reason = reason
+    cause = CKError(code, userInfo: [NSLocalizedDescriptionKey: reason])
+  }
+}
+
+extension EncodingError.Context {
+  /// Makes a context with a reason of this module.
+  init(_ path: [any CodingKey], _ unfit: Unfit) {
+    self.init(codingPath: path, debugDescription: unfit.reason, underlyingError: unfit.cause ?? unfit)
+  }
+}
+
+extension DecodingError.Context {
+  /// Makes a context with a reason of this module.
+  init(_ path: [any CodingKey], _ unfit: Unfit) {
+    self.init(codingPath: path, debugDescription: unfit.reason, underlyingError: unfit.cause ?? unfit)
+  }
+}

@@ -1,0 +1,82 @@
+import CloudKit
+import CloudKitModels
+import Foundation
+import Testing
+
+@Suite(.serialized) struct ErrorTests {
+  private struct Street: Codable {
+    var name: String
+    var numbers: [UInt8] = []
+  }
+
+  private func reading<Value: Decodable>(_ type: Value.Type, _ field: FieldValue?) -> CKModelError? {
+    let record = CKRecord.fetched("Box", "box", field.map { ["value": $0] } ?? [:])
+    return #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Box<Value>.self, from: record) }
+  }
+
+  private func writing(_ value: some Encodable) -> CKModelError? {
+    #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Box(value: value)) }
+  }
+
+  private func json(_ text: String) -> FieldValue { .bytes(Data(text.utf8)) }
+
+  @Test func `an error names the model, the field and the type`() {
+    let mismatch = reading(Int.self, .string("secret"))
+    #expect(mismatch?.model == "Box<Int>")
+    #expect(mismatch?.field == "value")
+    #expect(mismatch?.expected == "Int")
+    #expect(mismatch?.underlying is DecodingError)
+    #expect(reading(Street.self, .string("secret"))?.expected == "Street")
+    #expect(reading([Int].self, .list(.string, [.string("secret")]))?.field == "value[0]")
+    #expect(writing(Double.nan)?.field == "value")
+    #expect(writing(Double.nan)?.underlying is EncodingError)
+  }
+
+  @Test func `the field's path goes through lists and nested values`() {
+    let error = reading([Street].self, json(#"[{"name":"a","numbers":[]},{"name":"b","numbers":[1,"x"]}]"#))
+    #expect(error?.field == "value[1].numbers[1]")
+    #expect(error?.expected == "UInt8")
+    #expect(reading([Street].self, json(#"[{"numbers":[]}]"#))?.field == "value[0].name")
+    #expect(writing(["a": Double.nan])?.field == "value.a")
+  }
+
+  @Test func `a missing field is named, and an error about the whole model names none`() {
+    #expect(reading(String.self, nil)?.field == "value")
+    let other = CKRecord.fetched("Other", "box", [:])
+    let error = #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Box<Int>.self, from: other) }
+    #expect(error?.field == nil)
+    let written = #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Box(value: 1), onto: other) }
+    #expect(written?.field == nil && written?.model == "Box<Int>")
+  }
+
+  @Test func `texts name the model and the field and contain no value`() throws {
+    let errors = [
+      reading(Priority.self, .string("secret")), reading(Int.self, .string("secret")),
+      reading(UUID.self, .string("secret")), reading(Street.self, json("secret")),
+      reading(Street.self, json(#"{"name":"secret","numbers":[300]}"#)),
+      reading(Street.self, json(#"{"name":"secret","numbers":["secret"]}"#)), reading(UInt8.self, .int64(300)),
+      writing(UInt64.max), writing(["a": Double.infinity]), reading(Data.self, .asset(WireAsset(size: 300))),
+    ]
+
+    for error in errors {
+      let error = try #require(error)
+      let text = error.localizedDescription
+      #expect(text == error.errorDescription)
+      let (field, reason) = (try #require(error.field), try #require(error.failureReason))
+      #expect(text.contains(error.model) && text.contains(field) && text.hasSuffix(reason))
+      for value in ["secret", "300", "\(UInt64.max)", "inf"] { #expect(!text.contains(value), "\(text)") }
+    }
+  }
+
+  @Test func `an error that the model's own coding throws is kept`() {
+    struct Refusal: Error {}
+    struct Own: Codable {
+      init() {}
+      init(from decoder: any Decoder) throws { throw Refusal() }
+      func encode(to encoder: any Encoder) throws { throw Refusal() }
+    }
+
+    #expect(reading(Own.self, .int64(1))?.underlying is Refusal)
+    #expect(writing(Own())?.underlying is Refusal)
+  }
+}
