@@ -8,6 +8,23 @@ struct ModelDeclaration {
     let fieldName: String
   }
 
+  /// A property that is a system value of the record.
+  struct SystemKey {
+    let key: Key
+    /// The name of the case of `CKSystemValue`.
+    let value: String
+
+    /// The name by which queries find the value; nil if they cannot.
+    var queryKey: String? {
+      switch value {
+      case "creationDate", "modificationDate": value
+      case "creatorUserRecordName": "creatorUserRecordID"
+      case "lastModifiedUserRecordName": "lastModifiedUserRecordID"
+      default: nil
+      }
+    }
+  }
+
   /// The access modifier for generated members, followed by a space; empty if none is needed.
   var access = ""
   var isClass = false
@@ -19,6 +36,7 @@ struct ModelDeclaration {
   var isIdentifiable = false
   /// The fields of the record.
   var fields: [Key] = []
+  var systemKeys: [SystemKey] = []
   /// Whether to generate coding keys, because the type has none.
   var makesCodingKeys = true
   var isDecodable = true
@@ -30,6 +48,8 @@ struct ModelDeclaration {
   /// added.
   var makesEmptyInitializer = false
 
-  /// The identity and the fields.
-  var keys: [Key] { (identity.map { [$0] } ?? []) + fields }
+  /// The identity, the fields and the system values.
+  var keys: [Key] { (identity.map { [$0] } ?? []) + fields + systemKeys.map(\.key) }
+  /// The fields that are stored as assets.
+  var assets: [Key] { fields.filter(\.property.isAsset) }
 }

@@ -17,7 +17,10 @@ extension ModelDeclaration {
     let members = [
       recordType.map { block("\(access)static var recordType: Swift.String", ["\"\($0)\""]) },
       block("\(access)static var recordNameKey: Swift.String", ["\"\(identity?.fieldName ?? "recordName")\""]),
+      assets.isEmpty ? nil : assetKeys,
+      systemKeys.isEmpty ? nil : systemValues,
       fieldList,
+      queryKeys(type.trimmedDescription),
       makesCodingKeys ? codingKeys : nil,
       makesDecoding && !isClass ? decoding : nil,
       makesEncoding ? encoding : nil,
@@ -32,7 +35,29 @@ extension ModelDeclaration {
   }
 
   private var fieldList: String {
-    block("\(access)enum Fields: Swift.String, Swift.CaseIterable, Swift.Sendable", fields.map(\.asCase))
+    block("\(access)enum Fields: Swift.String, CloudKitModels.CKRecordFields", fields.map(\.asCase))
+  }
+
+  private var assetKeys: String {
+    let names = assets.map { "\"\($0.fieldName)\"" }.joined(separator: ", ")
+    return block("\(access)static var assetKeys: Swift.Set<Swift.String>", ["[\(names)]"])
+  }
+
+  private var systemValues: String {
+    let values = systemKeys.map { "\"\($0.key.fieldName)\": .\($0.value)" }.joined(separator: ", ")
+    let type = "[Swift.String: CloudKitModels.CKSystemValue]"
+    return block("\(access)static var systemKeys: \(type)", ["[\(values)]"])
+  }
+
+  private func queryKeys(_ type: String) -> String {
+    // A class cannot have `Self` in a parameter.
+    let root = isClass ? type : "Self"
+    let names = fields.map { ($0, $0.fieldName) } + systemKeys.compactMap { key in key.queryKey.map { (key.key, $0) } }
+    let cases = names.map { key, name in "case \\\(root).\(key.property.written):\n  \"\(name)\"" }
+    return block(
+      "\(access)static func queryKey(for property: Swift.PartialKeyPath<\(root)>) -> Swift.String?",
+      ["switch property {"] + cases + ["default:\n  nil", "}"]
+    )
   }
 
   private var codingKeys: String {

@@ -40,14 +40,16 @@ struct ModelMembers {
       }
     default:
       let name = member.asProtocol((any NamedDeclSyntax).self)?.name.text
-      if let name, ["Fields", "CodingKeys"].contains(name) { generated[name] = member }
+      if let name, ["Fields", "CodingKeys", "queryKey"].contains(name) { generated[name] = member }
     }
   }
 
   private mutating func add(_ variable: VariableDeclSyntax) {
     if variable.isStatic {
       if variable.names.contains("recordType") { recordType = DeclSyntax(variable) }
-      if variable.names.contains("recordNameKey") { generated["recordNameKey"] = DeclSyntax(variable) }
+      for name in ["recordNameKey", "assetKeys", "systemKeys"] where variable.names.contains(name) {
+        generated[name] = DeclSyntax(variable)
+      }
       return
     }
     let properties = StoredProperty.all(of: variable)

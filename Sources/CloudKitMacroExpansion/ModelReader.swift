@@ -5,7 +5,7 @@ internal import SwiftSyntaxMacros
 /// Reads a model from the source of a type and collects the problems that prevent it from being one.
 struct ModelReader {
   private(set) var problems: [Diagnostic] = []
-  private(set) var model = ModelDeclaration()
+  var model = ModelDeclaration()
   private var members = ModelMembers()
   /// The names that are already used in the record, with their declarations.
   private var taken: [String: Syntax] = [:]
@@ -19,7 +19,12 @@ struct ModelReader {
     let isNested = context.lexicalContext.first?.asProtocol((any DeclGroupSyntax).self) != nil
     if isNested, let modifier = declaration.modifiers.first(where: { $0.name.tokenKind == .keyword(.private) }) {
       // The extension is generated at file level.
-      report(modifier, "A nested type marked @CKModel cannot be private. Make it fileprivate.")
+      let change = FixIt.replace(
+        message: MacroExpansionFixItMessage("Make it fileprivate"),
+        oldNode: modifier.name,
+        newNode: modifier.name.with(\.tokenKind, .keyword(.fileprivate))
+      )
+      report(modifier, "A nested type marked @CKModel cannot be private. Make it fileprivate.", fixIts: [change])
     }
     model.access = declaration.accessForMembers(in: context)
     members = ModelMembers(of: declaration)
@@ -35,7 +40,7 @@ struct ModelReader {
     readCoding(of: declaration)
   }
 
-  private mutating func report(_ node: some SyntaxProtocol, _ text: String, notes: [Note] = [], fixIts: [FixIt] = []) {
+  mutating func report(_ node: some SyntaxProtocol, _ text: String, notes: [Note] = [], fixIts: [FixIt] = []) {
     problems.append(
       Diagnostic(node: node, message: MacroExpansionErrorMessage(text), notes: notes, fixIts: fixIts)
     )
@@ -73,7 +78,7 @@ struct ModelReader {
   }
 
   private mutating func readRecordType(_ attribute: AttributeSyntax, of declaration: some DeclGroupSyntax) {
-    let argument = attribute.arguments?.as(LabeledExprListSyntax.self)?.first?.expression
+    let argument = attribute.argument(labeled: "recordType")
     if let own = members.recordType {
       if let argument {
         let note = Note(node: Syntax(own), message: MacroExpansionNoteMessage("The type declares it here."))
@@ -113,6 +118,9 @@ struct ModelReader {
     if let attribute = stored.fieldAttribute {
       report(attribute, "The identity '\(name)' is the record name and cannot be a field.")
     }
+    if let attribute = stored.systemAttribute {
+      report(attribute, "The identity '\(name)' is the record name and cannot be another system value.")
+    }
     model.identity = ModelDeclaration.Key(property: stored, fieldName: name)
   }
 
@@ -121,8 +129,13 @@ struct ModelReader {
   private mutating func readFields() {
     if let identity = model.identity { taken[identity.fieldName] = identity.property.node }
     for property in members.stored where property.name != model.identity?.property.name {
+      if property.systemAttribute != nil {
+        addSystemValue(property, as: property.name, at: property.node)
+        continue
+      }
       check(property)
-      let argument = property.fieldAttribute?.fieldNameArgument
+      checkAssetArgument(of: property)
+      let argument = property.fieldAttribute?.argument(labeled: nil)
       guard let name = argument.map(\.literalText) ?? property.name else {
         report(argument.map { Syntax($0) } ?? property.node, "A field name must be a plain string literal.")
         continue
@@ -147,7 +160,8 @@ struct ModelReader {
         report(element.name, "There is no stored property '\(element.name.plainName)' for this coding key.")
         continue
       }
-      check(property)
+      if property.systemAttribute == nil { check(property) }
+      checkAssetArgument(of: property)
       guard let name = element.rawValue.map(\.value.literalText) ?? element.name.plainName else {
         report(node, "The raw value of a coding key must be a plain string literal.")
         continue
@@ -155,14 +169,20 @@ struct ModelReader {
       if property.name == model.identity?.property.name {
         taken[name] = node
         model.identity = ModelDeclaration.Key(property: property, fieldName: name)
+      } else if property.systemAttribute != nil {
+        addSystemValue(property, as: name, at: node)
       } else {
         add(property, as: name, at: node)
       }
     }
     let coded = Set(cases.map(\.name.plainName))
     for property in members.stored {
-      if let attribute = property.fieldAttribute {
+      if let attribute = property.fieldAttribute,
+        attribute.argument(labeled: "asset") == nil || !coded.contains(property.name)
+      {
         report(attribute, "@CKField has no effect in a type with its own CodingKeys.")
+      } else if let name = property.fieldAttribute?.argument(labeled: nil) {
+        report(name, "The type's own CodingKeys set the field name.")
       }
       let isIdentity = property.name == model.identity?.property.name
       if !coded.contains(property.name), isIdentity || !property.hasDefault {
@@ -180,12 +200,18 @@ struct ModelReader {
           + "underscores."
       )
     }
-    if let other = taken[name] {
-      let note = Note(node: other, message: MacroExpansionNoteMessage("The name is already used here."))
-      return report(node, "The name '\(name)' is already used.", notes: [note])
+    if claim(name, at: node) { model.fields.append(ModelDeclaration.Key(property: property, fieldName: name)) }
+  }
+
+  /// Returns whether no other property has the coding key; reports one that does.
+  mutating func claim(_ name: String, at node: Syntax) -> Bool {
+    guard let other = taken[name] else {
+      taken[name] = node
+      return true
     }
-    taken[name] = node
-    model.fields.append(ModelDeclaration.Key(property: property, fieldName: name))
+    let note = Note(node: other, message: MacroExpansionNoteMessage("The name is already used here."))
+    report(node, "The name '\(name)' is already used.", notes: [note])
+    return false
   }
 
   /// Reports a constant with an initial value, which could be written but never read back.
@@ -212,7 +238,10 @@ struct ModelReader {
   // MARK: - Coding
 
   private mutating func readCoding(of declaration: some DeclGroupSyntax) {
-    for name in ["Fields", "recordNameKey"] {
+    let generated =
+      ["Fields", "recordNameKey", "queryKey"] + (model.assets.isEmpty ? [] : ["assetKeys"])
+      + (model.systemKeys.isEmpty ? [] : ["systemKeys"])
+    for name in generated {
       guard let own = members.generated[name] else { continue }
       report(own, "@CKModel generates '\(name)', so the type cannot declare it.")
     }
@@ -227,8 +256,4 @@ struct ModelReader {
     model.makesEmptyInitializer =
       model.isClass && model.makesDecoding && !members.hasInitializer && members.stored.allSatisfy(\.hasDefault)
   }
-}
-
-extension AttributeSyntax {
-  fileprivate var fieldNameArgument: ExprSyntax? { arguments?.as(LabeledExprListSyntax.self)?.first?.expression }
 }

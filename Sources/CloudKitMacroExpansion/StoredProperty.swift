@@ -11,10 +11,19 @@ struct StoredProperty {
   /// The `let` keyword, if the property is a constant.
   let letKeyword: TokenSyntax?
   let initialValue: ExprSyntax?
-  /// Whether its type is written as an optional.
-  let isOptional: Bool
-  /// The attribute that sets its field name.
+  /// Its type, if it is written.
+  let type: TypeSyntax?
+  /// The attribute that sets how it is stored.
   let fieldAttribute: AttributeSyntax?
+  /// The attribute that makes it a system value.
+  let systemAttribute: AttributeSyntax?
+
+  /// Whether its type is written as an optional.
+  var isOptional: Bool { type?.isOptional ?? false }
+  /// Whether it is marked to be stored as an asset.
+  var isAsset: Bool {
+    fieldAttribute?.argument(labeled: "asset")?.as(BooleanLiteralExprSyntax.self)?.literal.tokenKind == .keyword(.true)
+  }
 
   /// Whether it has a value before an initializer sets one.
   var hasDefault: Bool { initialValue != nil || (isOptional && letKeyword == nil) }
@@ -34,8 +43,9 @@ struct StoredProperty {
         node: Syntax(pattern),
         letKeyword: isLet ? variable.bindingSpecifier : nil,
         initialValue: binding.initializer?.value,
-        isOptional: type?.isOptional ?? false,
-        fieldAttribute: variable.attribute(named: "CKField")
+        type: type,
+        fieldAttribute: variable.attribute(named: "CKField"),
+        systemAttribute: variable.attribute(named: "CKSystem")
       )
     }.reversed()
   }
@@ -70,6 +80,13 @@ extension WithAttributesSyntax {
   /// Returns the first attribute with a name, with or without its module.
   func attribute(named name: String) -> AttributeSyntax? {
     attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.attributeName.lastName == name }
+  }
+}
+
+extension AttributeSyntax {
+  /// Returns the expression of an argument.
+  func argument(labeled label: String?) -> ExprSyntax? {
+    arguments?.as(LabeledExprListSyntax.self)?.first { $0.label?.text == label }?.expression
   }
 }
 

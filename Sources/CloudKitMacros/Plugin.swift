@@ -8,8 +8,9 @@ internal import SwiftSyntaxMacros
 /// twice.
 @main
 struct Plugin: CompilerPlugin {
-  let providingMacros: [any Macro.Type] = [CKModelMacro.self, CKFieldMacro.self]
+  let providingMacros: [any Macro.Type] = [CKModelMacro.self, CKFieldMacro.self, CKSystemMacro.self]
 }
 
 struct CKModelMacro: ModelMacro {}
-struct CKFieldMacro: FieldMacro {}
+struct CKFieldMacro: PropertyMacro {}
+struct CKSystemMacro: PropertyMacro {}

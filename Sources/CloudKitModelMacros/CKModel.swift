@@ -1,6 +1,6 @@
 @_exported public import CloudKitModels
 
-/// Makes a struct or a final class a record model: adds `CKRecordModel` and `Codable` conformance and a typed list of
+/// Makes a struct or a final class a record model: adds `CKFieldModel` and `Codable` conformance and a typed list of
 /// its fields.
 ///
 /// ```swift
@@ -22,7 +22,10 @@
 ///   `@CKField`. A property with a default value keeps it if the record lacks the field, so that properties can be
 ///   added to a model that has older records. Nil and empty lists are stored as a missing value, so optional properties
 ///   and lists read a missing value as nil or empty instead of their default.
-/// - `Fields` has one case for each field. Its raw value is the field's name on the server.
+/// - `Fields` has one case for each field. Its raw value is the field's name on the server. `queryKey(for:)` returns it
+///   for a key path of the property.
+/// - A property marked `@CKField(asset: true)` is stored as an asset. One marked `@CKSystem` is a system value of the
+///   record and not a field.
 /// - A type with its own `CodingKeys` keeps them. They select and name the fields, so a property without a case is not
 ///   stored. The type's own `init(from:)` and `encode(to:)` are kept too. A type that declares only one of `Encodable`
 ///   and `Decodable` gets no conformance to the other.
@@ -32,13 +35,16 @@
 /// - Parameter recordType: The record type, as a literal.
 @attached(
   extension,
-  conformances: CKRecordModel,
+  conformances: CKFieldModel,
   Encodable,
   Decodable,
   Identifiable,
   names: named(recordType),
   named(recordNameKey),
+  named(assetKeys),
+  named(systemKeys),
   named(Fields),
+  named(queryKey(for:)),
   named(CodingKeys),
   named(init(from:)),
   named(encode(to:))
@@ -46,8 +52,30 @@
 @attached(member, names: named(init()), named(init(from:)))
 public macro CKModel(recordType: String? = nil) = #externalMacro(module: "CloudKitMacros", type: "CKModelMacro")
 
-/// Sets the field name of a property in a `@CKModel` type, if it differs from the property's name.
+/// Sets how a property of a `@CKModel` type is stored.
 ///
-/// - Parameter name: The field's name on the server, as a literal: a letter, then letters, digits and underscores.
+/// ```swift
+/// @CKField("done") var isDone = false
+/// @CKField(asset: true) var thumbnail: Data?
+/// ```
+///
+/// - Parameters:
+///   - name: The field's name on the server, as a literal: a letter, then letters, digits and underscores. The default
+///     is the property's name.
+///   - asset: Whether the value is stored as an asset; see `CKRecordModel.assetKeys`. File URLs and `CKAsset` values
+///     always are.
 @attached(peer)
-public macro CKField(_ name: String) = #externalMacro(module: "CloudKitMacros", type: "CKFieldMacro")
+public macro CKField(_ name: String? = nil, asset: Bool = false) =
+  #externalMacro(module: "CloudKitMacros", type: "CKFieldMacro")
+
+/// Makes a property of a `@CKModel` type a system value of the record instead of a field. The property must be an
+/// optional variable of the type that `CKSystemValue` states.
+///
+/// ```swift
+/// @CKSystem(.creationDate) var createdAt: Date?
+/// @CKSystem(.changeTag) var version: String?
+/// ```
+///
+/// - Parameter value: The system value, written as a case such as `.creationDate`. A model can have each only once.
+@attached(peer)
+public macro CKSystem(_ value: CKSystemValue) = #externalMacro(module: "CloudKitMacros", type: "CKSystemMacro")

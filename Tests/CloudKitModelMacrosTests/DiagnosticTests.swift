@@ -52,8 +52,17 @@ private let nameForm = "it must start with a letter (A–Z), followed by letters
       DiagnosticSpec(
         message: "A nested type marked @CKModel cannot be private. Make it fileprivate.",
         line: 2,
-        column: 12
-      )
+        column: 12,
+        fixIts: [FixItSpec(message: "Make it fileprivate")]
+      ),
+      fixed: """
+        enum Outer {
+          @CKModel fileprivate struct Note {
+            let id: Int
+            var title: String
+          }
+        }
+        """
     )
   }
 
@@ -360,6 +369,97 @@ private let nameForm = "it must start with a letter (A–Z), followed by letters
         }
         """,
       DiagnosticSpec(message: "@CKField can only be used inside a type marked @CKModel.", line: 2, column: 3)
+    )
+  }
+
+  @Test(
+    arguments: [
+      ("let made: Date", 27, "var made: Date?"), ("var made: Date", 27, "var made: Date?"),
+      ("let made: Date?", 27, "var made: Date?"),
+    ]
+  )
+  func `a system value is an optional variable, and can be made one`(written: String, column: Int, fixed: String) {
+    expectRefusal(
+      of: """
+        @CKModel struct Note {
+          let id: Int
+          var title: String
+          @CKSystem(.creationDate) \(written)
+        }
+        """,
+      DiagnosticSpec(
+        message: "'made' is a system value, which a new model does not have. Make it an optional variable.",
+        line: 4,
+        column: column + 5,
+        fixIts: [FixItSpec(message: "Make it an optional variable")]
+      ),
+      fixed: """
+        @CKModel struct Note {
+          let id: Int
+          var title: String
+          @CKSystem(.creationDate) \(fixed)
+        }
+        """
+    )
+  }
+
+  @Test func `a system value is one of the record's, once, and neither the identity nor a field`() {
+    expectRefusal(
+      of: """
+        @CKModel struct Note {
+          @CKSystem(.changeTag) let id: Int
+          var title: String
+          @CKSystem(.creationDate) @CKField("made") var made: Date?
+          @CKSystem(.creationDate) var again: Date?
+          @CKSystem(value) var other: Date?
+          @CKField("made") var field: Date
+        }
+        """,
+      DiagnosticSpec(
+        message: "The identity 'id' is the record name and cannot be another system value.",
+        line: 2,
+        column: 3
+      ),
+      DiagnosticSpec(message: "'made' is a system value and cannot be a field.", line: 4, column: 28),
+      DiagnosticSpec(
+        message: "Another property already is the system value 'creationDate'.",
+        line: 5,
+        column: 3
+      ),
+      DiagnosticSpec(message: "A system value must be written as a case, such as .creationDate.", line: 6, column: 13),
+      DiagnosticSpec(
+        message: "The name 'made' is already used.",
+        line: 7,
+        column: 12,
+        notes: [NoteSpec(message: "The name is already used here.", line: 4, column: 49)]
+      )
+    )
+  }
+
+  @Test func `whether a field is an asset is a literal, and is not declared twice`() {
+    expectRefusal(
+      of: """
+        @CKModel struct Note {
+          static let assetKeys: Set<String> = []
+          let id: Int
+          @CKField(asset: isLarge) var text: Data
+          @CKField(asset: true) var data: Data
+        }
+        """,
+      DiagnosticSpec(message: "The argument 'asset' must be true or false.", line: 4, column: 19),
+      DiagnosticSpec(message: "@CKModel generates 'assetKeys', so the type cannot declare it.", line: 2, column: 3)
+    )
+    expectRefusal(
+      of: """
+        @CKModel struct Note {
+          let id: Int
+          @CKField("t", asset: true) var text: Data
+          enum CodingKeys: String, CodingKey {
+            case id, text
+          }
+        }
+        """,
+      DiagnosticSpec(message: "The type's own CodingKeys set the field name.", line: 3, column: 12)
     )
   }
 }

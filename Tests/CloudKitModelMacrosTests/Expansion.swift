@@ -7,14 +7,15 @@ import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
 private struct Model: ModelMacro {}
-private struct Field: FieldMacro {}
+private struct Property: PropertyMacro {}
 
 private let specs: [String: MacroSpec] = [
   "CKModel": MacroSpec(
     type: Model.self,
-    conformances: ["CKRecordModel", "Decodable", "Encodable", "Identifiable"]
+    conformances: ["CKFieldModel", "Decodable", "Encodable", "Identifiable"]
   ),
-  "CKField": MacroSpec(type: Field.self),
+  "CKField": MacroSpec(type: Property.self),
+  "CKSystem": MacroSpec(type: Property.self),
 ]
 
 /// Expects what the source with macros becomes.
@@ -49,7 +50,7 @@ func expectRefusal(
   line: UInt = #line,
   column: UInt = #column
 ) {
-  let attributes = #/@CK(Model|Field)(\([^)]*\))? ?\n? */#
+  let attributes = #/@CK(Model|Field|System)(\([^)]*\))? ?\n? */#
   assertMacroExpansion(
     source,
     expandedSource: source.replacing(attributes, with: ""),

@@ -14,7 +14,7 @@ import Testing
           var due: Date?
         }
         """,
-      """
+      #"""
       public struct Note {
         public let id: UUID
         /// What it says.
@@ -23,7 +23,7 @@ import Testing
         var due: Date?
       }
 
-      extension Note: CKRecordModel, Decodable, Encodable, Identifiable {
+      extension Note: CKFieldModel, Decodable, Encodable, Identifiable {
         public static var recordType: Swift.String {
           "Note"
         }
@@ -32,10 +32,23 @@ import Testing
           "id"
         }
 
-        public enum Fields: Swift.String, Swift.CaseIterable, Swift.Sendable {
+        public enum Fields: Swift.String, CloudKitModels.CKRecordFields {
           case title
           case isDone = "done"
           case due
+        }
+
+        public static func queryKey(for property: Swift.PartialKeyPath<Self>) -> Swift.String? {
+          switch property {
+          case \Self.title:
+            "title"
+          case \Self.isDone:
+            "done"
+          case \Self.due:
+            "due"
+          default:
+            nil
+          }
         }
 
         private enum CodingKeys: Swift.String, Swift.CodingKey {
@@ -61,7 +74,7 @@ import Testing
           try container.encodeIfPresent(self.due, forKey: .due)
         }
       }
-      """
+      """#
     )
   }
 
@@ -74,7 +87,7 @@ import Testing
           var title = "Milk"
         }
         """,
-      """
+      #"""
       package final class Note {
         var recordName = "n"
         var title = "Milk"
@@ -89,7 +102,7 @@ import Testing
         }
       }
 
-      extension Note: CKRecordModel, Decodable, Encodable {
+      extension Note: CKFieldModel, Decodable, Encodable {
         package static var recordType: Swift.String {
           "Old"
         }
@@ -98,8 +111,17 @@ import Testing
           "recordName"
         }
 
-        package enum Fields: Swift.String, Swift.CaseIterable, Swift.Sendable {
+        package enum Fields: Swift.String, CloudKitModels.CKRecordFields {
           case title
+        }
+
+        package static func queryKey(for property: Swift.PartialKeyPath<Note>) -> Swift.String? {
+          switch property {
+          case \Note.title:
+            "title"
+          default:
+            nil
+          }
         }
 
         private enum CodingKeys: Swift.String, Swift.CodingKey {
@@ -113,7 +135,7 @@ import Testing
           try container.encodeIfPresent(self.title, forKey: .title)
         }
       }
-      """
+      """#
     )
   }
 
@@ -136,7 +158,7 @@ import Testing
           }
         }
         """,
-      """
+      #"""
       private struct Odd<Value: Codable> {
         static let recordType: String = "Odds"
         static var count = 0
@@ -152,17 +174,34 @@ import Testing
         }
       }
 
-      extension Odd: CKRecordModel, Decodable, Encodable {
+      extension Odd: CKFieldModel, Decodable, Encodable {
         static var recordNameKey: Swift.String {
           "recordName"
         }
 
-        enum Fields: Swift.String, Swift.CaseIterable, Swift.Sendable {
+        enum Fields: Swift.String, CloudKitModels.CKRecordFields {
           case a
           case b
           case c
           case `in`
           case url
+        }
+
+        static func queryKey(for property: Swift.PartialKeyPath<Self>) -> Swift.String? {
+          switch property {
+          case \Self.a:
+            "a"
+          case \Self.b:
+            "b"
+          case \Self.c:
+            "c"
+          case \Self.`in`:
+            "in"
+          case \Self.url:
+            "url"
+          default:
+            nil
+          }
         }
 
         private enum CodingKeys: Swift.String, Swift.CodingKey {
@@ -191,7 +230,7 @@ import Testing
           try container.encodeIfPresent(self.url, forKey: .url)
         }
       }
-      """
+      """#
     )
   }
 
@@ -210,7 +249,7 @@ import Testing
           func encode(to encoder: any Encoder) throws {}
         }
         """,
-      """
+      #"""
       struct Own: Encodable {
         var id = ""
         var title: String
@@ -222,7 +261,7 @@ import Testing
         func encode(to encoder: any Encoder) throws {}
       }
 
-      extension Own: CKRecordModel, Encodable, Identifiable {
+      extension Own: CKFieldModel, Encodable, Identifiable {
         static var recordType: Swift.String {
           "Own"
         }
@@ -231,12 +270,23 @@ import Testing
           "uid"
         }
 
-        enum Fields: Swift.String, Swift.CaseIterable, Swift.Sendable {
+        enum Fields: Swift.String, CloudKitModels.CKRecordFields {
           case title = "heading"
           case parent
         }
+
+        static func queryKey(for property: Swift.PartialKeyPath<Self>) -> Swift.String? {
+          switch property {
+          case \Self.title:
+            "heading"
+          case \Self.parent:
+            "parent"
+          default:
+            nil
+          }
+        }
       }
-      """
+      """#
     )
   }
 
@@ -250,7 +300,7 @@ import Testing
           }
         }
         """,
-      """
+      #"""
       public extension Outer {
         struct Tag: Decodable {
           var id: Int
@@ -258,7 +308,7 @@ import Testing
         }
       }
 
-      extension Outer.Tag: CKRecordModel, Decodable, Identifiable {
+      extension Outer.Tag: CKFieldModel, Decodable, Identifiable {
         public static var recordType: Swift.String {
           "Tag"
         }
@@ -267,8 +317,17 @@ import Testing
           "id"
         }
 
-        public enum Fields: Swift.String, Swift.CaseIterable, Swift.Sendable {
+        public enum Fields: Swift.String, CloudKitModels.CKRecordFields {
           case name
+        }
+
+        public static func queryKey(for property: Swift.PartialKeyPath<Self>) -> Swift.String? {
+          switch property {
+          case \Self.name:
+            "name"
+          default:
+            nil
+          }
         }
 
         private enum CodingKeys: Swift.String, Swift.CodingKey {
@@ -282,7 +341,108 @@ import Testing
           self.name = try fields.value(.name)
         }
       }
-      """
+      """#
+    )
+  }
+
+  @Test func `assets and system values have keys of their own`() {
+    expectExpansion(
+      of: """
+        @CKModel
+        struct Photo {
+          let id: UUID
+          @CKField(asset: true) var small: Data?
+          @CKField("big", asset: true) var large = Data()
+          @CKField(asset: false) var title: String
+          @CKSystem(.creationDate) var createdAt: Date?
+          @CKSystem(.creatorUserRecordName) var author: String?
+          @CKSystem(.changeTag) var version: String?
+        }
+        """,
+      #"""
+      struct Photo {
+        let id: UUID
+        var small: Data?
+        var large = Data()
+        var title: String
+        var createdAt: Date?
+        var author: String?
+        var version: String?
+      }
+
+      extension Photo: CKFieldModel, Decodable, Encodable, Identifiable {
+        static var recordType: Swift.String {
+          "Photo"
+        }
+
+        static var recordNameKey: Swift.String {
+          "id"
+        }
+
+        static var assetKeys: Swift.Set<Swift.String> {
+          ["small", "big"]
+        }
+
+        static var systemKeys: [Swift.String: CloudKitModels.CKSystemValue] {
+          ["createdAt": .creationDate, "author": .creatorUserRecordName, "version": .changeTag]
+        }
+
+        enum Fields: Swift.String, CloudKitModels.CKRecordFields {
+          case small
+          case large = "big"
+          case title
+        }
+
+        static func queryKey(for property: Swift.PartialKeyPath<Self>) -> Swift.String? {
+          switch property {
+          case \Self.small:
+            "small"
+          case \Self.large:
+            "big"
+          case \Self.title:
+            "title"
+          case \Self.createdAt:
+            "creationDate"
+          case \Self.author:
+            "creatorUserRecordID"
+          default:
+            nil
+          }
+        }
+
+        private enum CodingKeys: Swift.String, Swift.CodingKey {
+          case id
+          case small
+          case large = "big"
+          case title
+          case createdAt
+          case author
+          case version
+        }
+
+        init(from decoder: any Swift.Decoder) throws {
+          let fields = try CloudKitModels.CKFieldReader(decoder, keyedBy: CodingKeys.self)
+          self.id = try fields.value(.id)
+          self.small = try fields.value(.small)
+          self.large = try fields.value(.large, default: Data())
+          self.title = try fields.value(.title)
+          self.createdAt = try fields.value(.createdAt)
+          self.author = try fields.value(.author)
+          self.version = try fields.value(.version)
+        }
+
+        func encode(to encoder: any Swift.Encoder) throws {
+          var container = encoder.container(keyedBy: CodingKeys.self)
+          try container.encodeIfPresent(self.id, forKey: .id)
+          try container.encodeIfPresent(self.small, forKey: .small)
+          try container.encodeIfPresent(self.large, forKey: .large)
+          try container.encodeIfPresent(self.title, forKey: .title)
+          try container.encodeIfPresent(self.createdAt, forKey: .createdAt)
+          try container.encodeIfPresent(self.author, forKey: .author)
+          try container.encodeIfPresent(self.version, forKey: .version)
+        }
+      }
+      """#
     )
   }
 }

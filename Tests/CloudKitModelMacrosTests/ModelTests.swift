@@ -30,6 +30,35 @@ import Testing
     #expect(Kitchen.Fields(rawValue: "in") == .in)
   }
 
+  @Test func `queries know a property by its field or system value`() {
+    #expect(Kitchen.queryKey(for: \.count) == "amount")
+    #expect(Kitchen.queryKey(for: \.in) == "in")
+    #expect(Kitchen.queryKey(for: \.id) == nil)
+    #expect(Kitchen.queryKey(for: \.changes) == nil)
+    #expect(Kitchen.queryKey(for: \.a.count) == nil)
+    #expect(Shelf.queryKey(for: \.text) == "text")
+    #expect(Watched.queryKey(for: \.title) == "title")
+    #expect(Box<Int>.queryKey(for: \.value) == "value")
+    #expect(Outer.Written.queryKey(for: \.text) == "text")
+    #expect(Portrait.queryKey(for: \.createdAt) == "creationDate")
+    #expect(Portrait.queryKey(for: \.changedAt) == "modificationDate")
+    #expect(Portrait.queryKey(for: \.author) == "creatorUserRecordID")
+    #expect(Portrait.queryKey(for: \.editor) == "lastModifiedUserRecordID")
+    #expect(Portrait.queryKey(for: \.version) == nil)
+  }
+
+  @Test func `assets and system values are known by their keys`() throws {
+    let record = try CKRecordEncoder().encode(Portrait(recordName: "p", data: Data("d".utf8)))
+
+    #expect(Portrait.assetKeys == ["data"])
+    #expect(record["data"] is CKAsset)
+    #expect(Portrait.systemKeys.count == 6)
+    #expect(Portrait.systemKeys["createdAt"] == .creationDate)
+    #expect(Portrait.Fields.allCases == [.data])
+    #expect(Kitchen.assetKeys.isEmpty && Kitchen.systemKeys.isEmpty)
+    #expect(Drawing.assetKeys == ["Lines"])
+  }
+
   @Test func `a field that an older record lacks has its default, and nil and an empty list stay what they are`() throws
   {
     let record = CKRecord(recordType: "Kitchen", recordID: CKRecord.ID(recordName: UUID().uuidString))
@@ -165,6 +194,26 @@ private struct Place: Equatable {
   var country: String
   var code: String
   var recordName: String { "\(country)-\(code)" }
+}
+
+@CKModel
+struct Portrait {
+  var recordName: String
+  @CKField(asset: true) var data: Data?
+  @CKSystem(.creationDate) var createdAt: Date?
+  @CKSystem(.modificationDate) var changedAt: Date?
+  @CKSystem(.creatorUserRecordName) var author: String?
+  @CKSystem(.lastModifiedUserRecordName) var editor: String?
+  @CKSystem(.changeTag) var version: String?
+  @CKSystem(.parent) var album: CKRecord.Reference?
+}
+
+@CKModel
+struct Drawing {
+  var id: String
+  @CKField(asset: true) var lines: Data
+
+  private enum CodingKeys: String, CodingKey { case id, lines = "Lines" }
 }
 
 @CKModel

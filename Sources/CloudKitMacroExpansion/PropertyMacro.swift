@@ -2,11 +2,11 @@ internal import SwiftDiagnostics
 public import SwiftSyntax
 public import SwiftSyntaxMacros
 
-/// The `@CKField` macro. It generates nothing; `@CKModel` reads the attribute. It only diagnoses uses that have no
-/// effect.
-public protocol FieldMacro: PeerMacro {}
+/// The macros `@CKField` and `@CKSystem`. They generate nothing; `@CKModel` reads the attributes. They only diagnose
+/// uses that have no effect.
+public protocol PropertyMacro: PeerMacro {}
 
-extension FieldMacro {
+extension PropertyMacro {
   /// Diagnoses an attribute that has no effect.
   public static func expansion(
     of node: AttributeSyntax,
@@ -15,10 +15,11 @@ extension FieldMacro {
   ) throws -> [DeclSyntax] {
     let stored = declaration.as(VariableDeclSyntax.self).map(StoredProperty.all) ?? []
     let type = context.lexicalContext.first?.asProtocol((any WithAttributesSyntax).self)
+    let name = node.attributeName.lastName
     if stored.isEmpty {
-      diagnose(node, "@CKField can only be applied to a stored property.", context)
+      diagnose(node, "@\(name) can only be applied to a stored property.", context)
     } else if type?.attribute(named: "CKModel") == nil {
-      diagnose(node, "@CKField can only be used inside a type marked @CKModel.", context)
+      diagnose(node, "@\(name) can only be used inside a type marked @CKModel.", context)
     }
     return []
   }
