@@ -63,9 +63,9 @@ private struct File: Codable, CKRecordModel {
     try await phone.sync()
     try await tablet.sync()
 
-    let file = try #require(try await tablet.store.model(File.self, named: "clip", in: notes))
+    let file = try #require(try await tablet.store.load(File.self, named: "clip", in: notes))
     let error = await #expect(throws: CKModelError.self) {
-      try await tablet.store.model(Clip.self, named: "clip", in: notes)
+      try await tablet.store.load(Clip.self, named: "clip", in: notes)
     }
     #expect(error?.field == "sound")
     try await tablet.store.save(file, in: notes)
