@@ -105,8 +105,14 @@ import Testing
       let pool = try DatabasePool(path: path)
       try Schema.migrator.migrate(pool, upTo: "7 sending")
       try pool.write { database in
-        let ledger = Ledger(database)
-        for name in ["edited", "gone", "same"] { try ledger.put(.note(name), epoch: 1) }
+        for name in ["edited", "gone", "same"] {
+          try database.execute(
+            sql: """
+              INSERT INTO records(zone, name, type, changeTag, fields, epoch) VALUES ('one', ?, 'Note', '1', '{}', 1)
+              """,
+            arguments: [name]
+          )
+        }
         for (kind, name) in [("save", "edited"), ("save", "made"), ("delete", "gone")] {
           try database.execute(
             sql: """
