@@ -32,6 +32,14 @@ public struct CKModelError: LocalizedError, Sendable {
     self.init(model, encoding: EncodingError.invalidValue(value, context))
   }
 
+  /// Refuses a field of a model that is known by its record type.
+  ///
+  /// - Parameter reason: A sentence without values of the model.
+  package init(_ recordType: String, field: String, _ reason: String) {
+    (model, self.field, expected, self.reason, isEncoding) = (recordType, field, nil, reason, true)
+    underlying = EncodingError.invalidValue(recordType, .init([FieldKey(field)], Unfit(reason: reason)))
+  }
+
   /// Wraps an error of decoding.
   package init(_ model: Any.Type, decoding error: any Error) { self.init(model, error, isEncoding: false) }
 

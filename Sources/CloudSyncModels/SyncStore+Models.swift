@@ -125,6 +125,7 @@ extension SyncStore {
   @concurrent private func accept(_ changes: CKModelChanges, group: String? = nil) async throws {
     // Later steps build on the records that earlier steps changed.
     var records: [CKRecord.ID: CKRecord?] = [:]
+    var schema = KnownSchema(self)
     let accepted = try changes.steps.map { step in
       let id = step.recordID
       // A model that was read knows its zone.
@@ -136,6 +137,7 @@ extension SyncStore {
       let changed = try applied.changedFields()
       var fields = FieldChanges(values: changed.set, cleared: changed.cleared, rules: step.rules)
       if let parent = applied.changedParent { fields[FieldChanges.parent] = parent.map { .parent($0.recordName) } }
+      try schema.check(fields.values, of: type, in: zone)
       let read = try step.fieldsRead()
       let base = read.map { read in
         // What the server had of an asset can be told only by its checksum.
@@ -149,6 +151,43 @@ extension SyncStore {
       return change
     }
     _ = try enqueue(accepted, group: group, isWhole: true)
+  }
+}
+
+/// The field types that the server has, as far as the local copy shows them. The type of a field never changes.
+private struct KnownSchema {
+  private struct Place: Hashable {
+    var type: String
+    var zone: ZoneKey
+  }
+
+  private let store: SyncStore
+  private var fields: [Place: [String: FieldValue]] = [:]
+
+  init(_ store: SyncStore) { self.store = store }
+
+  /// Refuses a value that the server would reject, with the name of its field.
+  mutating func check(_ values: [String: FieldValue], of type: String, in zone: ZoneKey) throws {
+    let place = Place(type: type, zone: zone)
+    let known = try fields[place] ?? store.newestFields(of: type, in: zone)
+    fields[place] = known
+    for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+      guard let other = known[name], !value.hasSameType(as: other) else { continue }
+      throw CKModelError(
+        type,
+        field: name,
+        "The server has \(other.wireType) in this field, and the model has \(value.wireType)."
+      )
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate func hasSameType(as other: FieldValue) -> Bool {
+    // The server has no type yet for the elements of an empty list.
+    if case .list(.unknown, _) = self { return true }
+    if case .list(.unknown, _) = other { return true }
+    return wireType == other.wireType
   }
 }
 

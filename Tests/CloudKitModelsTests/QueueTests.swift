@@ -277,4 +277,82 @@ import Testing
     #expect(some.keys.sorted() == ["t2"])
     #expect(try await phone.store.all(Task.self, in: notes).isEmpty)
   }
+
+  @Test func `a field of another type than the server's is refused by name before anything is queued`() async throws {
+    struct Numbered: Codable, Identifiable, CKRecordModel {
+      var id = "t7"
+      var title = 5
+      static let recordType = "Task"
+    }
+    let phone = try cloud.device("phone")
+    try await phone.store.save(Task(), in: notes)
+    _ = try await phone.sync()
+
+    for model in [Numbered(), Numbered(id: "t1")] {
+      let error = await #expect(throws: CKModelError.self) { try await phone.store.save(model, in: notes) }
+      #expect(error?.model == "Task" && error?.field == "title")
+    }
+    #expect(try phone.store.operations().total == 0)
+  }
+
+  @Test func `a record type can be decided at run time`() async throws {
+    struct Renamed: Codable, Identifiable, CKRecordModel {
+      var id = "r"
+      var title = "Milk"
+      nonisolated(unsafe) static var prefix = "Old"
+      static var recordType: CKRecord.RecordType { prefix + "Note" }
+    }
+    let phone = try cloud.device("phone")
+    Renamed.prefix = "New"
+    try await phone.store.save(Renamed())
+    #expect(try phone.store.operations().rows.map(\.type) == ["NewNote"])
+    #expect(try Query<Renamed>().query().recordType == "NewNote")
+  }
+
+  @Test func `a closure can give each new model its record name, once`() async throws {
+    struct Numbered: Codable, CKRecordModel {
+      var recordName: String
+      var title = "Milk"
+      init(_ makeName: () -> String) { recordName = makeName() }
+    }
+    var count = 0
+    let models = (0..<3).map { _ in
+      Numbered {
+        count += 1
+        return "n\(count)"
+      }
+    }
+    let phone = try cloud.device("phone")
+    try await phone.store.save(models)
+    try await phone.store.save(models)
+    #expect(count == 3)
+    #expect(try phone.store.operations().rows.map(\.key.name) == ["n1", "n2", "n3"])
+  }
+
+  @Test func `new models have names of their own`() async throws {
+    struct Shelf: Codable, Identifiable, CKRecordModel {
+      var id = UUID()
+      var title = "Milk"
+    }
+    let phone = try cloud.device("phone")
+    try await phone.store.save((0..<1000).map { _ in Shelf() })
+    #expect(Set(try phone.store.operations().rows.map(\.key.name)).count == 1000)
+  }
+
+  @Test func `any identity that can be written as text is the record name`() async throws {
+    struct Slug: LosslessStringConvertible, Codable, Hashable {
+      var words: [String]
+      init?(_ text: String) { words = text.split(separator: "-").map(String.init) }
+      var description: String { words.joined(separator: "-") }
+    }
+    struct Article: Codable, Equatable, Identifiable, CKRecordModel {
+      var id: Slug
+      var title = "Milk"
+    }
+    let phone = try cloud.device("phone")
+    let article = Article(id: try #require(Slug("red-fox")))
+    try await phone.store.save(article)
+    #expect(try phone.store.operations().rows.map(\.key.name) == ["red-fox"])
+    #expect(try await phone.store.load(Article.self, named: "red-fox") == article)
+  }
 }

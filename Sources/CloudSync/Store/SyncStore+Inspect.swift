@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 import Facts
 
 /// Reading the store: lists, details, history.
@@ -75,6 +75,11 @@ extension SyncStore {
   /// - Parameter wanted: the fields to look for in older records if the newest lack them; nil if any field is of interest.
   package func knownFieldTypes(of type: String, wanted: Set<String>? = nil) throws(StoreError) -> [String: String] {
     try read { try $0.fieldTypes(of: type, wanted: wanted) }
+  }
+
+  /// The fields of the newest record of a type in a zone, as the server has it; empty if there is none.
+  package func newestFields(of type: String, in zone: ZoneKey) throws(StoreError) -> [String: FieldValue] {
+    try read { try $0.newestFields(of: type, in: zone) }
   }
 
   /// Writes into the log what another device of the demo did.

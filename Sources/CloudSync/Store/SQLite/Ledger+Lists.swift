@@ -1,3 +1,4 @@
+import CloudKit
 import Facts
 import GRDB
 
@@ -240,6 +241,14 @@ extension Ledger {
       GROUP BY zone, type HAVING number > 0 ORDER BY zone, type
       """
     ).map { RecordTotal(zone: $0["zone"], type: $0["type"], count: $0["number"]) }
+  }
+
+  /// The fields of the newest record of a type in a zone.
+  func newestFields(of type: String, in zone: ZoneKey) throws -> [String: FieldValue] {
+    let sql = """
+      SELECT \(MirrorRecord.columns) FROM records WHERE zone = ? AND owner = ? AND type = ? ORDER BY rowid DESC LIMIT 1
+      """
+    return try rows(sql, [zone.zone, zone.owner, type]).first.map(MirrorRecord.init(row:))?.fields ?? [:]
   }
 
   /// The wire types of a record type's fields, from its newest records in the mirror, else from its newest operations
