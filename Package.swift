@@ -124,7 +124,10 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
-    .target(name: "CloudService", dependencies: ["CloudSync", "CloudKit", "Facts"]),
+    .target(
+      name: "CloudService",
+      dependencies: ["CloudSync", "CloudKit", "Facts", .product(name: "OpenCombine", package: "OpenCombine")]
+    ),
     .target(
       name: "TerminalUI",
       dependencies: [.product(name: "TOMLKit", package: "TOMLKit")],
@@ -240,7 +243,10 @@ let package = Package(
     ),
     .testTarget(
       name: "CloudServiceTests",
-      dependencies: ["CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts"]
+      dependencies: [
+        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts",
+        .product(name: "OpenCombine", package: "OpenCombine"),
+      ]
     ),
     .testTarget(name: "CktopDemoTests", dependencies: ["CktopDemo", "CloudSync"]),
     .testTarget(

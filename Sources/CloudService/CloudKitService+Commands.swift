@@ -32,7 +32,7 @@ extension CloudKitService {
 
   private func show(_ progress: CommandProgress) {
     self.progress = progress
-    changed?()
+    noteChange()
   }
 
   func receive(_ receipt: Receipt) { received?(receipt) }

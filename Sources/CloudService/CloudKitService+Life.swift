@@ -1,4 +1,5 @@
 import CloudSync
+import Foundation
 
 /// Syncing with this service's engine: once, or until stopped.
 extension CloudKitService {
@@ -13,7 +14,7 @@ extension CloudKitService {
   /// Syncs continuously from now on, if there is an engine. While another process syncs the store, waits for its end.
   public func start() {
     guard opening.toSync != nil, !isReadOnly, driving == nil else { return }
-    syncFailure = nil
+    stop = nil
     let before = stopping
     driving = Task { [weak self] in
       do {
@@ -25,12 +26,12 @@ extension CloudKitService {
         // `stop()` may have cleared it already.
         guard !Task.isCancelled, let self else { return }
         self.driving = nil
-        self.syncFailure = error
+        self.stop = Stop(error: error, at: Date())
         self.receive(Receipt(.keepSyncing, failure: error))
-        self.changed?()
+        self.noteChange()
       }
     }
-    changed?()
+    noteChange()
   }
 
   /// Stops continuous syncing without waiting for its end.
@@ -38,7 +39,7 @@ extension CloudKitService {
     guard let driving else { return }
     driving.cancel()
     (stopping, self.driving) = (driving, nil)
-    changed?()
+    noteChange()
   }
 
   /// Stops syncing. A request in flight is abandoned, and its outcome is verified at the next start.
@@ -58,7 +59,7 @@ extension CloudKitService {
   func syncOnce() {
     guard opening.toSync != nil else { return receive(Receipt(.sync, failure: CommandRefusal.cannotSync)) }
     guard syncingOnce == nil else { return receive(Receipt(.sync, failure: CommandRefusal.alreadySyncing)) }
-    syncFailure = nil
+    stop = nil
     syncingOnce = Task { [weak self] in
       var receipt = Receipt(.sync)
       do {
@@ -74,7 +75,7 @@ extension CloudKitService {
       self?.receive(receipt)
       self?.readAtOnce()
     }
-    changed?()
+    noteChange()
   }
 
   /// Returns the engine, and creates it if needed, after the commands given so far.

@@ -40,18 +40,18 @@ extension CloudKitService {
   /// Syncs now, and also polls these record types if there is no change feed.
   public func sync(recordTypes: [CKRecord.RecordType]) async throws {
     guard let engine, !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
-    do {
-      let summary = try await engine.syncNow(recordTypes: recordTypes)
-      if let failure = summary.failure { throw CloudKitServiceError(failure) }
-      lastError = nil
-    } catch {
-      lastError = error
-      throw error
+    let result: Result<SyncSummary, any Error>
+    do { result = .success(try await engine.syncNow(recordTypes: recordTypes)) } catch { result = .failure(error) }
+    switch result {
+    case .success: stop = nil
+    case .failure(let error): if !(error is CancellationError) { stop = Stop(error: error, at: Date()) }
     }
+    await readNow()
+    if let failure = try result.get().failure { throw CloudKitServiceError(failure) }
   }
 
-  /// Syncs at an interval, in addition to pushes and the engine's polls, until stopped. A failure is stored in
-  /// `lastError`, and the next sync is tried all the same.
+  /// Syncs at an interval, in addition to pushes and the engine's polls, until stopped. A failure is shown by
+  /// ``lastError``, and the next sync is tried all the same.
   ///
   /// - Parameter interval: seconds, at least one.
   public func startPeriodicSync(interval: TimeInterval) {
@@ -70,34 +70,28 @@ extension CloudKitService {
     ticking = nil
   }
 
-  /// The sync status.
+  /// The failure that stands, whether ``sync()``, ``start()`` or another process met it; nil after a success.
+  public var lastError: (any Error)? { status.lastFailure.flatMap { $0.isCurrent ? $0.error : nil } }
+
+  /// The sync status in five cases; ``status`` says more. ``lastError`` has the error itself.
   public var syncStatus: CloudKitSyncStatus {
-    let status = self.status
-    switch status.state {
-    case .sending, .fetching: return .syncing
-    case .paused: return .paused
-    case .error: return .error(status.reason)
-    case .idle, .waiting, .offline: return status.isInSync ? .complete : .idle
+    if status.isPaused { return .paused }
+    if status.progress != nil { return .syncing }
+    // Waiting because the server asked for it is no error.
+    if let failure = status.lastFailure, failure.isCurrent, status.verdict.state != .throttled {
+      return .error(failure.message)
     }
+    return status.isInSync ? .complete : .idle
   }
 
-  /// The progress of the current sync, from 0 to 1; 1 if everything is sent and fetched.
+  /// The progress of the current phase of a sync, from 0 to 1: 1 only if everything is sent and fetched, and 0 while the
+  /// number of changes to fetch is unknown. See ``Status/progress-swift.property``.
   public var syncProgress: Double {
-    guard let progress = status.progress, progress.total > 0 else { return isInSync ? 1 : 0 }
-    return min(1, Double(progress.done) / Double(progress.total))
+    status.isInSync ? 1 : min(0.99, status.progress?.fraction ?? 0)
   }
 
   /// The account status, as of the last request.
-  public var accountStatus: CKAccountStatus {
-    guard let problem = status.accountProblem else {
-      return status.identity == nil ? .couldNotDetermine : .available
-    }
-    switch ServerErrorCode(problem.code) {
-    case .authenticationRequired, .authenticationFailed: return .noAccount
-    case .accessDenied: return .restricted
-    default: return .temporarilyUnavailable
-    }
-  }
+  public var accountStatus: CKAccountStatus { status.account.ckStatus }
 
   // MARK: - Queue
 
@@ -108,8 +102,8 @@ extension CloudKitService {
       totalCount: queue.total,
       pendingCount: queue.pending,
       failedCount: queue.failed,
-      retryableCount: queue.retryable,
-      oldestPendingDate: queue.oldestPendingAt.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+      retryableCount: queue.failed + queue.retrying,
+      oldestPendingDate: storeStatus.queue.oldestPendingAt.map(Date.init(milliseconds:))
     )
   }
 

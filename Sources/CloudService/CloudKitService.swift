@@ -3,6 +3,7 @@ public import CloudSync
 import Dispatch
 import Foundation
 public import Observation
+import OpenCombine
 
 /// A sync store with its engine, for screens and apps: it takes commands and publishes the state of the store.
 ///
@@ -23,16 +24,22 @@ public final class CloudKitService {
   package internal(set) var progress: CommandProgress?
   /// The error of the last attempt to read the store; nil if it succeeded.
   package private(set) var readFailure: (any Error)?
+  /// The status. It follows the store, whichever process changes it; after ``sync()`` it includes that sync.
+  public internal(set) var status: Status
   /// The error that stopped syncing; nil once it is started again.
-  package internal(set) var syncFailure: (any Error)?
+  var stop: Stop?
+  /// The error that stopped syncing; nil once it is started again.
+  package var syncFailure: (any Error)? { stop?.error }
+  @ObservationIgnored let broadcast = Broadcast<Status>()
+  @ObservationIgnored let subject: CurrentValueSubject<Status, Never>
 
-  /// The store; nil while there is none.
-  package private(set) var store: SyncStore?
+  /// The store, to read and save models and records directly; nil while there is none.
+  public private(set) var store: SyncStore?
   let opening: StoreOpening
   let changing: ChangingStore
   let redaction: @Sendable () -> Redaction
-  /// The engine, created by the first sync.
-  @ObservationIgnored var engine: SyncEngine?
+  /// The engine; nil if another process syncs the store for this service.
+  @ObservationIgnored public internal(set) var engine: SyncEngine?
   /// Whether changes are rejected.
   public let isReadOnly: Bool
   /// Called after each reading, and when other published state has changed.
@@ -41,8 +48,6 @@ public final class CloudKitService {
   @ObservationIgnored package var received: (@MainActor (Receipt) -> Void)?
 
   @ObservationIgnored private var scope = ViewScope()
-  /// The error of the last `sync()`; nil if it succeeded, or there was none.
-  public internal(set) var lastError: (any Error)?
   @ObservationIgnored var driving: Task<Void, Never>?
   /// A stopped task that may not have ended yet.
   @ObservationIgnored var stopping: Task<Void, Never>?
@@ -109,6 +114,8 @@ public final class CloudKitService {
     self.isReadOnly = isReadOnly
     changing = ChangingStore(opening.toChange)
     isToRead = readsAtOnce
+    let status = Status(StoreStatus(neverSyncedAt: 0))
+    (self.status, subject) = (status, CurrentValueSubject(status))
     guard readsAtOnce else { return }
     take(try Self.read(nil, opening, scope, Found(), redaction()))
   }
@@ -149,6 +156,12 @@ public final class CloudKitService {
     refresh()
   }
 
+  /// Reads the store, and returns when its present state is published.
+  func readNow() async {
+    readAtOnce()
+    while let reading { await reading.value }
+  }
+
   private func noteWritten() {
     needsReading = true
     queueSearcher.noteWritten()
@@ -169,7 +182,7 @@ public final class CloudKitService {
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     // Without a watch of the system nothing reports writes.
     if watcher == nil { noteWritten() }
-    if status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
+    if storeStatus.throttles.contains(where: { $0.until <= now }) { needsReading = true }
     guard isToRead, needsReading, reading == nil else { return }
     (needsReading, isUrgent) = (false, false)
     let (store, opening, scope, redaction) = (store, opening, scope, redaction)
@@ -200,7 +213,7 @@ public final class CloudKitService {
       take(reading)
     case .failure(let error): readFailure = error
     }
-    changed?()
+    noteChange()
     guard store != nil, readFailure == nil else { return }
     queueSearcher.search()
     recordSearcher.search()
@@ -223,6 +236,7 @@ public final class CloudKitService {
       recordSearcher.forget()
     }
     (store, data) = (reading.store, reading.data)
+    publishStatus()
     watchStore()
   }
 
@@ -231,13 +245,13 @@ public final class CloudKitService {
     case .success(let found): data[keyPath: page] = found
     case .failure(let error): readFailure = error
     }
-    changed?()
+    noteChange()
   }
 
   private var reader: StoreReader? { store.map { StoreReader($0, redaction()) } }
 
   /// The status as it was last read.
-  var status: StoreStatus { data.status ?? StoreStatus(neverSyncedAt: 0) }
+  var storeStatus: StoreStatus { data.status ?? StoreStatus(neverSyncedAt: 0) }
 
   /// Sets what to read besides the status from now on, and reads it.
   package func watch(_ scope: ViewScope) {
@@ -283,22 +297,47 @@ public final class CloudKitService {
   ///
   /// If the server's record has changed since it was fetched, fields that both sides changed are a conflict.
   ///
+  /// ```swift
+  /// let change = try await service.save(record)      // on disk
+  /// let outcome = try await change.outcome           // sent, failed, in conflict, or dropped
+  /// ```
+  ///
+  /// - Returns: a value to await the outcome of the change.
   /// - Throws: `CloudKitServiceError` if the service is read-only or the record can never be sent (name, type, 1 MB, a
   ///   share); `StoreError` if the store cannot accept it.
-  public func save(_ record: CKRecord) async throws { try await save([record]) }
+  @discardableResult
+  public func save(_ record: CKRecord) async throws -> QueuedChange { try await save([record])[0] }
 
   /// Accepts records to be saved, all or none.
   ///
+  /// ```swift
+  /// let outcome = try await service.save(records).outcomes
+  /// for (recordID, failure) in outcome.failed { log(recordID, failure.ckError) }
+  /// ```
+  ///
+  /// - Returns: a value for each record, in order, to await the outcome of its change.
   /// - Throws: the same errors as for one record.
-  public func save(_ records: [CKRecord]) async throws { try await change { try $0.save(records) } }
+  @discardableResult
+  public func save(_ records: [CKRecord]) async throws -> [QueuedChange] {
+    let origin = engine?.configuration.origin
+    return try await accept { try $0.save(records, origin: origin) }
+  }
 
-  /// Accepts deletions, all or none. They are on disk on return.
-  public func delete(_ recordIDs: [CKRecord.ID]) async throws {
-    try await change { try $0.delete(recordIDs) }
+  /// Accepts deletions, all or none. They are on disk on return. Deleting a record that does not exist is no error.
+  ///
+  /// - Returns: a value for each record, in order, to await the outcome of its deletion.
+  /// - Throws: the same errors as ``save(_:)-(CKRecord)``.
+  @discardableResult
+  public func delete(_ recordIDs: [CKRecord.ID]) async throws -> [QueuedChange] {
+    try await accept { try $0.delete(recordIDs) }
   }
 
   /// Accepts a deletion. It is on disk on return.
-  public func delete(_ recordID: CKRecord.ID) async throws { try await delete([recordID]) }
+  ///
+  /// - Returns: a value to await the outcome of the deletion.
+  /// - Throws: the same errors as ``save(_:)-(CKRecord)``.
+  @discardableResult
+  public func delete(_ recordID: CKRecord.ID) async throws -> QueuedChange { try await delete([recordID])[0] }
 
   /// Returns the record as this machine has it: the server's version with queued changes applied; nil if there is none.
   public func fetch(recordID: CKRecord.ID) async throws -> CKRecord? {
@@ -306,18 +345,24 @@ public final class CloudKitService {
     return try await Task.detached { try store?.current(recordID) }.value
   }
 
-  private func change(_ body: @escaping @Sendable (SyncStore) throws -> Void) async throws {
+  /// Accepts changes of records.
+  private func accept(_ body: @escaping @Sendable (SyncStore) throws -> [QueuedChange]) async throws -> [QueuedChange] {
+    do {
+      return try await change(body)
+    } catch let error as CKError {
+      throw CloudKitServiceError(error)
+    } catch let error as StoreError where error.kind == .invalid {
+      throw CloudKitServiceError(error)
+    }
+  }
+
+  /// Changes the store, off the main actor.
+  func change<Value: Sendable>(_ body: @escaping @Sendable (SyncStore) throws -> Value) async throws -> Value {
     guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     let changing = changing
     let result = await Task.detached { Result { try body(changing.get()) } }.value
     storeChanged()
-    do {
-      try result.get()
-    } catch let error as CKError {
-      throw CloudKitServiceError(error)
-    } catch let error as StoreError where error.kind == .invalid {
-      throw CloudKitServiceError.invalidRecord(error.message)
-    }
+    return try result.get()
   }
 
   /// Whether the queue is empty, there is no problem, and all changes have been fetched since the last local change.

@@ -1,28 +1,30 @@
 public import CloudKit
+import CloudSync
 import Foundation
 
-/// An error of the service, with a message for people.
+/// An error of the service, with a message for people. What the server or the framework reported stays within reach
+/// as `ckError`.
 public enum CloudKitServiceError: LocalizedError, Sendable {
   /// The container's configuration cannot be used.
-  case containerNotFound
+  case containerNotFound(CKError? = nil)
   /// No user is signed in, or not the owner of this store.
-  case accountUnavailable
+  case accountUnavailable(CKError? = nil)
   /// The server cannot be reached. Changes are queued all the same.
-  case networkUnavailable
-  /// The service is read-only.
+  case networkUnavailable(CKError? = nil)
+  /// The service is read-only, or has no engine to sync with.
   case writeNotSupportedOnPlatform
   /// A record lacks a field that the app needs.
   case missingRequiredField(String)
   /// The record does not exist.
-  case recordNotFound
+  case recordNotFound(CKError? = nil)
   /// Both sides changed the record.
-  case conflictDetected(local: CKRecord, remote: CKRecord)
+  case conflictDetected(local: CKRecord, remote: CKRecord, CKError? = nil)
   /// The user's storage is full.
-  case quotaExceeded
+  case quotaExceeded(CKError? = nil)
   /// The server does not allow it.
-  case permissionDenied
+  case permissionDenied(CKError? = nil)
   /// The record can never be sent.
-  case invalidRecord(String)
+  case invalidRecord(String, CKError? = nil)
   /// Any other error.
   case unknown(any Error)
 
@@ -38,29 +40,46 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
     case .conflictDetected: "Both sides changed the record."
     case .quotaExceeded: "The iCloud storage is full."
     case .permissionDenied: "The server does not allow it."
-    case .invalidRecord(let reason): "The record cannot be saved: \(reason)"
-    case .unknown(let error): error.localizedDescription
+    case .invalidRecord(let reason, _): "The record cannot be saved: \(reason)"
+    case .unknown(let error): (error as? StoreError)?.message ?? error.localizedDescription
     }
   }
 
-  /// Translates an error of the framework or of the store.
+  /// The framework's error, with its code, `retryAfterSeconds` and `userInfo`; nil if none of it was the cause.
+  public var ckError: CKError? {
+    switch self {
+    case .containerNotFound(let error), .accountUnavailable(let error), .networkUnavailable(let error),
+      .recordNotFound(let error), .conflictDetected(_, _, let error), .quotaExceeded(let error),
+      .permissionDenied(let error), .invalidRecord(_, let error):
+      error
+    case .unknown(let error): error as? CKError
+    case .writeNotSupportedOnPlatform, .missingRequiredField: nil
+    }
+  }
+
+  /// Translates an error of the framework or of the store, and keeps it.
   init(_ error: any Error) {
-    if let own = error as? CloudKitServiceError {
-      self = own
-      return
+    switch error {
+    case let error as CloudKitServiceError: self = error
+    case let error as CKError: self.init(error)
+    case let error as StoreError where error.kind == .invalid: self = .invalidRecord(error.message)
+    default: self = .unknown(error)
     }
-    guard let error = error as? CKError else {
-      self = .unknown(error)
-      return
-    }
+  }
+
+  private init(_ error: CKError) {
     switch error.code {
-    case .badContainer, .missingEntitlement: self = .containerNotFound
-    case .notAuthenticated, .accountTemporarilyUnavailable, .managedAccountRestricted: self = .accountUnavailable
-    case .networkUnavailable, .networkFailure, .serverResponseLost: self = .networkUnavailable
-    case .unknownItem: self = .recordNotFound
-    case .quotaExceeded: self = .quotaExceeded
-    case .permissionFailure: self = .permissionDenied
-    case .invalidArguments, .limitExceeded, .assetFileNotFound: self = .invalidRecord(error.localizedDescription)
+    case .badContainer, .missingEntitlement: self = .containerNotFound(error)
+    case .notAuthenticated, .accountTemporarilyUnavailable, .managedAccountRestricted: self = .accountUnavailable(error)
+    case .networkUnavailable, .networkFailure, .serverResponseLost: self = .networkUnavailable(error)
+    case .unknownItem: self = .recordNotFound(error)
+    case .serverRecordChanged:
+      guard let local = error.clientRecord, let remote = error.serverRecord else { fallthrough }
+      self = .conflictDetected(local: local, remote: remote, error)
+    case .quotaExceeded: self = .quotaExceeded(error)
+    case .permissionFailure: self = .permissionDenied(error)
+    case .invalidArguments, .limitExceeded, .assetFileNotFound:
+      self = .invalidRecord(error.localizedDescription, error)
     default: self = .unknown(error)
     }
   }

@@ -66,7 +66,7 @@ import Testing
     service.watch(scope)
     service.give(.togglePause)
     await service.drain(within: .seconds(60))
-    await until(service) { service.status.isPaused }
+    await until(service) { service.storeStatus.isPaused }
     #expect(service.data.zones?.map(\.key.zone) == ["One"])
 
     do { _ = try SyncStore(path: new, scope: Self.scope).enqueueZone(ZoneKey(zone: "Two")) }
@@ -74,7 +74,7 @@ import Testing
     path.withLock { $0 = new }
     service.give(.togglePause)
 
-    await until(service) { service.status.isPaused && service.data.zones?.map(\.key.zone) == ["Two"] }
+    await until(service) { service.storeStatus.isPaused && service.data.zones?.map(\.key.zone) == ["Two"] }
     #expect(service.readFailure == nil)
     #expect(try SyncStore(path: new, scope: Self.scope).status().isPaused)
   }
@@ -211,7 +211,7 @@ import Testing
     let service = try CloudKitService(opening: opening)
     let receipts = Receipts(service)
     service.refresh()
-    await until(service) { service.status.queue.total == 3 }
+    await until(service) { service.storeStatus.queue.total == 3 }
     #expect(openings.withLock { $0 } == 0)
     service.give(.togglePause)
     service.give(.flush)
@@ -219,7 +219,7 @@ import Testing
     await service.drain(within: .seconds(60))
 
     #expect(openings.withLock { $0 } == 1)
-    await until(service) { service.status.isPaused }
+    await until(service) { service.storeStatus.isPaused }
     #expect(receipts.all.compactMap { $0.failure as? CommandRefusal } == [.cannotSync])
   }
 
@@ -249,7 +249,7 @@ import Testing
     service.give(.togglePause)
     await service.drain(within: .seconds(60))
     #expect((receipts.all.first?.failure as? StoreError)?.kind == .missing)
-    #expect(!service.status.hasStore && !FileManager.default.fileExists(atPath: path))
+    #expect(!service.storeStatus.hasStore && !FileManager.default.fileExists(atPath: path))
     #expect(emulator.statistics.requestsByOperation.isEmpty)
 
     service.give(.sync)
@@ -257,7 +257,7 @@ import Testing
     #expect(service.syncing == .once)
     await until(service) {
       service.refresh()
-      return service.status.hasStore && service.status.isInSync && service.syncing == .off
+      return service.storeStatus.hasStore && service.storeStatus.isInSync && service.syncing == .off
     }
 
     #expect(receipts.all[1].failure as? CommandRefusal == .alreadySyncing)
@@ -280,7 +280,7 @@ import Testing
     service.refresh()
     await until(service) { service.readFailure == nil }
 
-    #expect(service.status.queue.total == 3)
+    #expect(service.storeStatus.queue.total == 3)
   }
 
   // MARK: - Syncing

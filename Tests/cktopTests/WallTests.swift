@@ -28,7 +28,7 @@ import Testing
     "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudSync"],
     "CloudSync": ["CloudKit", "Crypto", "Facts", "GRDB"],
     "Facts": [],
-    "CloudService": ["CloudKit", "CloudSync", "Facts"],
+    "CloudService": ["CloudKit", "CloudSync", "Facts", "OpenCombine"],
     "TerminalUI": ["TOMLKit"],
     "Terminal": ["CNcurses", "TerminalUI"],
     "Dashboard": ["CloudKit", "CloudService", "CloudSync", "Facts", "Terminal", "TerminalUI"],

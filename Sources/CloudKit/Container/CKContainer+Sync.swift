@@ -9,4 +9,7 @@ extension CKContainer {
 extension CKError {
   /// Converts the error that stopped a sync cycle to a `CKError`.
   package init(stopping failure: WebServicesError) { self.init(failure, in: .write) }
+
+  /// Converts the error of one item of a request.
+  package init(ofItem failure: WebServicesError) { self.init(failure, in: .item) }
 }

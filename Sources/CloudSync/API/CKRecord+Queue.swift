@@ -47,11 +47,11 @@ extension RecordKey {
 
 extension ZoneKey {
   /// The key in the store for a zone identifier.
-  init(_ id: CKRecordZone.ID) {
+  package init(_ id: CKRecordZone.ID) {
     self.init(zone: id.zoneName, owner: id.ownerName == CKCurrentUserDefaultName ? "" : id.ownerName)
   }
 
-  var zoneID: CKRecordZone.ID {
+  package var zoneID: CKRecordZone.ID {
     CKRecordZone.ID(zoneName: zone, ownerName: owner.isEmpty ? CKCurrentUserDefaultName : owner)
   }
 }
@@ -87,15 +87,34 @@ extension CKRecord {
 
 extension SyncStore {
   /// Accepts the changes of records, all or none, and marks the records as saved.
-  package func save(_ records: [CKRecord]) throws {
+  ///
+  /// - Parameter origin: the database that downloads the assets of saved records.
+  @discardableResult
+  package func save(_ records: [CKRecord], origin: CKDatabase? = nil) throws -> [QueuedChange] {
     let savings = try records.map { (record: $0, saving: try Change.saving($0)) }
-    _ = try enqueue(savings.map(\.saving.change), isWhole: true)
+    let accepted = try enqueue(savings.map(\.saving.change), isWhole: true)
     for (record, saving) in savings { record.accept(saving.fields) }
+    return try queued(records.map(\.recordID), accepted, isDeletion: false, origin)
   }
 
   /// Accepts deletions, all or none.
-  package func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) {
-    _ = try enqueue(recordIDs.map { Change(RecordKey($0), .delete) }, isWhole: true)
+  @discardableResult
+  package func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) -> [QueuedChange] {
+    let accepted = try enqueue(recordIDs.map { Change(RecordKey($0), .delete) }, isWhole: true)
+    return try queued(recordIDs, accepted, isDeletion: true, nil)
+  }
+
+  private func queued(_ ids: [CKRecord.ID], _ accepted: [Accepted], isDeletion: Bool, _ origin: CKDatabase?)
+    throws(StoreError) -> [QueuedChange]
+  {
+    try zip(ids, accepted).map { (recordID, accepted) throws(StoreError) in
+      // An unchanged record may have a change of the same values in the queue.
+      let id: Int64? =
+        if case .enqueued(let id) = accepted { id } else {
+          try read { try $0.operation(for: RecordKey(recordID))?.id }
+        }
+      return QueuedChange(recordID: recordID, isDeletion: isDeletion, id: id, store: self, origin: origin)
+    }
   }
 
   /// The record of a queued save, with its changes marked as changed; nil if it is not in the queue any more.

@@ -94,10 +94,10 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
       recordData: try record.map { try NSKeyedArchiver.archivedData(withRootObject: $0, requiringSecureCoding: true) },
       recordID: row.key.name.isEmpty ? nil : row.key.name,
       recordType: row.type,
-      timestamp: Self.date(row.enqueuedAt),
+      timestamp: Date(milliseconds: row.enqueuedAt),
       retryCount: row.attempts,
       maxRetries: row.maxAttempts,
-      nextRetryAt: row.nextAttemptAt.map(Self.date),
+      nextRetryAt: row.nextAttemptAt.map(Date.init(milliseconds:)),
       status: Self.status(row.state),
       errorMessage: row.errorMessage
     )
@@ -117,8 +117,6 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     case .failed, .paused, .conflict: state.rawValue
     }
   }
-
-  private static func date(_ time: Int64) -> Date { Date(timeIntervalSince1970: Double(time) / 1000) }
 
   /// A stable identifier for the operation.
   private static func identifier(_ id: Int64) -> UUID {

@@ -88,15 +88,19 @@ extension SyncEngine {
   /// Accepts records to be saved, all or none. Of each record the fields set or cleared since it was read or saved are
   /// queued, or if it has been deleted, all but its assets. They are on disk when this returns.
   ///
+  /// - Returns: a value for each record, in order, to await the outcome of its change.
   /// - Throws: `CKError` for what cannot be stored or sent; `StoreError` if the store cannot accept it.
-  public nonisolated func save(_ records: [CKRecord]) throws {
-    try store.save(records)
+  @discardableResult
+  public nonisolated func save(_ records: [CKRecord]) throws -> [QueuedChange] {
+    try store.save(records, origin: configuration.origin)
   }
 
   /// Accepts deletions, all or none. They are on disk when this returns.
   ///
+  /// - Returns: a value for each record, in order, to await the outcome of its deletion.
   /// - Throws: `StoreError` if the store cannot accept them.
-  public nonisolated func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) {
+  @discardableResult
+  public nonisolated func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) -> [QueuedChange] {
     try store.delete(recordIDs)
   }
 

@@ -82,6 +82,13 @@ public struct SyncFailure: Error, Sendable, Hashable {
   public var code: String
   /// The server's message.
   public var message: String
+
+  /// Creates a failure, such as an app's own.
+  public init(code: String, message: String) { (self.code, self.message) = (code, message) }
+
+  /// The failure as the framework's error, with the server's code and reason. A code that is not the server's, such as
+  /// `APP_REFUSED`, is an `internalError`.
+  public var ckError: CKError { CKError(ofItem: WebServicesError(ServerErrorCode(code), message)) }
 }
 
 /// The decision about a queue whose user is signed out.

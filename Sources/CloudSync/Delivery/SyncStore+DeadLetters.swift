@@ -28,7 +28,7 @@ extension SyncStore {
           type: operation.type ?? "",
           fields: operation.changes.applied(to: mirror?.fields ?? [:]),
           tag: mirror?.changeTag,
-          failure: SyncFailure(code: operation.errorCode ?? "", message: operation.errorMessage ?? "")
+          failure: SyncFailure(operation)
         )
       }
     }

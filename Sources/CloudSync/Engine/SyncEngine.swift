@@ -60,7 +60,7 @@ public actor SyncEngine {
     /// The source of push notifications; nil if there is none.
     package var pushes: CKNotificationSequence?
     /// The database from which asset files are downloaded; nil if there is none.
-    var origin: CKDatabase?
+    package var origin: CKDatabase?
     /// The owner of the store if the credential does not show the user; set when the store is opened.
     var owner: String?
     /// The file of the store, if the engine opens it: that of the first user, beside which other users have theirs.
@@ -105,11 +105,11 @@ public actor SyncEngine {
 
   /// The store, which any number of processes may open.
   public nonisolated let store: SyncStore
-  nonisolated let configuration: Configuration
+  package nonisolated let configuration: Configuration
   /// Retained as long as the engine lives.
   nonisolated let delegate: (any SyncEngineDelegate)?
   nonisolated let wakeup = Wakeup()
-  nonisolated let broadcast = EventBroadcast()
+  nonisolated let broadcast = Broadcast<SyncEvent>()
   var rate = Rate()
   var hasAuthenticated = false
   var hasSweptAssets = false

@@ -2,8 +2,15 @@ package import CloudKit
 package import Facts
 
 /// The side whose value a field of a conflict gets.
-package enum ConflictSide: String, Hashable, Sendable, CaseIterable {
-  case local, server, base, newest
+public enum ConflictSide: String, Hashable, Sendable, CaseIterable {
+  /// The value of this machine; of a deletion, that the record is deleted.
+  case local
+  /// The value of the server.
+  case server
+  /// The value that both sides knew before.
+  case base
+  /// The side that was edited last, by the clocks of both.
+  case newest
 }
 
 /// A conflict, derived from the operation and the mirror.

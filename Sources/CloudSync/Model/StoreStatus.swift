@@ -18,6 +18,10 @@ package struct StoreStatus: Hashable, Sendable {
     package var conflicts = 0
     package var bytes = 0
     package var oldestPendingAt: Int64?
+    /// The time at which the oldest operation in any state was accepted.
+    package var oldestAt: Int64?
+    /// Operations that wait for another one, counted up to 10,000.
+    package var blocked = 0
     /// By state, zone and type.
     package var parts: [QueuePart] = []
 

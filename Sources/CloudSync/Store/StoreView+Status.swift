@@ -22,6 +22,7 @@ extension StoreView {
     for (state, totals) in try ledger.queueTotals() {
       status.queue.total += totals.count
       status.queue.bytes += totals.bytes
+      status.queue.oldestAt = [status.queue.oldestAt, totals.oldest].compactMap(\.self).min()
       switch state {
       case .pending:
         status.queue.pending = totals.count
@@ -33,6 +34,7 @@ extension StoreView {
       case .conflict: status.queue.conflicts = totals.count
       }
     }
+    status.queue.blocked = try ledger.blockedCount(limit: 10_000)
     status.queue.parts = try ledger.queueParts()
     status.nextActionAt = try ledger.nextBackOffEnd(after: .min)
     if status.nextActionAt != nil { status.nextAction = "retry" }

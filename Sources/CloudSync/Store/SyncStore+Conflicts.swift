@@ -193,14 +193,6 @@ extension SyncStore {
 
   // MARK: - Asking the app
 
-  /// A conflict to ask the app about.
-  struct OpenConflict: Sendable {
-    var id: Int64
-    /// The version, which must be unchanged when the app answers.
-    var version: String
-    var change: ConflictingChange
-  }
-
   /// The app's decision.
   enum ConflictAnswer: Hashable, Sendable {
     case take(ConflictSide)
@@ -215,9 +207,7 @@ extension SyncStore {
     try read { ledger in
       try ledger.operations(in: .conflict).compactMap { operation in
         let server = try ledger.record(operation.key)
-        let version = operation.version(serverTag: server?.changeTag)
-        guard Self.isForApp(operation, server) else { return nil }
-        return OpenConflict(id: operation.id, version: version, change: ConflictingChange(operation, server: server))
+        return Self.isForApp(operation, server) ? OpenConflict(operation, server) : nil
       }
     }
   }

@@ -31,6 +31,8 @@ public final class SyncStore: Sendable {
   let now: @Sendable () -> Int64
   /// The user who enqueues in this process; nil if unknown.
   let sender = Mutex<Sender?>(nil)
+  /// Notifies the tasks of this process that wait for a change's outcome.
+  let commits = CommitListeners()
 
   /// The store's name in messages; for a file, its path.
   package var path: String { storage.name }

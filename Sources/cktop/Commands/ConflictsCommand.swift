@@ -1,6 +1,6 @@
-import ArgumentParser
+public import ArgumentParser
 import CloudKit
-import CloudSync
+public import CloudSync
 import Dashboard
 import Facts
 

@@ -169,6 +169,11 @@ extension Ledger {
     return totals
   }
 
+  /// The number of operations that wait for another one, up to a limit, to bound the cost.
+  func blockedCount(limit: Int) throws -> Int {
+    try one("SELECT count(*) FROM (SELECT 1 FROM operations WHERE waitsFor IS NOT NULL LIMIT ?)", [limit]) ?? 0
+  }
+
   /// The queue by state, zone and type, in this order, without empty parts.
   func queueParts() throws -> [QueuePart] {
     try rows(

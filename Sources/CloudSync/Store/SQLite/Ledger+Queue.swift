@@ -17,6 +17,14 @@ extension Ledger {
     return ids.compactMap { id in places[id].map { found[$0] } }
   }
 
+  /// Those of these operations that are in the queue and need no person.
+  func underWay(_ ids: [Int64]) throws -> Set<Int64> {
+    let sql = """
+      SELECT id FROM operations WHERE id IN (SELECT value FROM json_each(?)) AND state NOT IN ('failed', 'conflict')
+      """
+    return Set(try rows(sql, [Self.json(ids)]) { $0[0] })
+  }
+
   /// The generations of those of these operations that are in flight.
   func generationsInFlight(_ ids: [Int64]) throws -> [Int64: Int64] {
     let sql = """

@@ -67,10 +67,10 @@ struct AccountState: Hashable, Sendable {
 
 extension AccountState.Status {
   init(_ code: ServerErrorCode) {
-    switch code {
-    case .authenticationRequired, .authenticationFailed: self = .noAccount
-    case .accessDenied: self = .restricted
-    case .throttled, .tryAgainLater, .internalError, .quotaExceeded: self = .temporarilyUnavailable
+    switch CKAccountStatus(code) {
+    case .noAccount: self = .noAccount
+    case .restricted: self = .restricted
+    case .temporarilyUnavailable: self = .temporarilyUnavailable
     default: self = .couldNotDetermine
     }
   }

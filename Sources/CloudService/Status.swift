@@ -1,0 +1,394 @@
+public import CloudKit
+public import CloudSync
+import Facts
+public import OpenCombine
+
+extension CloudKitService {
+  /// The status of a service and its store at one moment. It changes only when something has happened, not with time.
+  public struct Status: Hashable, Sendable {
+    /// The verdict in a word and a sentence, for a person.
+    public let verdict: Verdict
+    /// The queue in numbers.
+    public let queue: Queue
+    /// The progress of the current phase; nil if nothing is sent or fetched now.
+    public let progress: Progress?
+    /// The account, as of the last request.
+    public let account: Account
+    /// What waits until when, and why; the earliest end first.
+    public let throttles: [Throttle]
+    /// The end of the last sync that fetched all changes; nil before the first.
+    public let lastSuccess: Date?
+    /// The latest failure of a sync; nil if there was none.
+    public let lastFailure: Failure?
+    /// Conflicts that wait for a decision.
+    public var conflicts: Int { queue.conflicts }
+    /// Records whose deletion on the server is on hold until a person decides.
+    public let heldDeletions: Int
+    /// Whether the queue is empty, there is no problem and no hold, and all changes have been fetched since the last local
+    /// change.
+    public let isInSync: Bool
+    /// Whether everything is paused.
+    public let isPaused: Bool
+    /// The process that syncs the store now; nil if none does.
+    public let syncingProcess: SyncingProcess?
+  }
+}
+
+extension CloudKitService.Status {
+  /// The status in one state: exactly one holds at a time.
+  public struct Verdict: Hashable, Sendable {
+    /// The states, in order of precedence.
+    public enum State: String, Hashable, Sendable, CaseIterable {
+      /// The store is damaged, was replaced, or cannot be read.
+      case unreadable
+      /// The credential belongs to another user than the store.
+      case wrongAccount
+      /// No user is signed in, or the server refuses the credential.
+      case signedOut
+      /// Deletions on the server are on hold until a person decides.
+      case decisionNeeded
+      /// A full quota or a missing permission stops sending or fetching.
+      case blocked
+      /// Changes failed for good.
+      case failed
+      /// Records were changed on both sides.
+      case conflicts
+      /// Everything is paused.
+      case paused
+      /// No process syncs, and something could be sent.
+      case notSyncing
+      /// No request reaches the server.
+      case offline
+      /// Changes are being sent.
+      case sending
+      /// The server asked to wait.
+      case throttled
+      /// Changes wait for their next attempt.
+      case retrying
+      /// Changes wait for the app, which no syncing process can ask.
+      case waitingForApp
+      /// Some changes are paused.
+      case partlyPaused
+      /// Everything is sent and fetched.
+      case inSync
+      /// Changes are being fetched.
+      case fetching
+      /// No sync has ended yet.
+      case neverSynced
+      /// Changes may have been missed since the last sync.
+      case outOfDate
+    }
+
+    /// The state.
+    public let state: State
+    /// The state with its reason as a sentence without a full stop, in English.
+    public let sentence: String
+    /// Whether a person has to act before syncing goes on.
+    public let needsPerson: Bool
+  }
+
+  /// The changes in the queue, by state.
+  public struct Queue: Hashable, Sendable {
+    /// All changes.
+    public let total: Int
+    /// Changes that are ready to be sent, apart from their order and waits.
+    public let pending: Int
+    /// Changes that were sent and not answered yet.
+    public let inFlight: Int
+    /// Changes whose last attempt failed and that wait for the next one.
+    public let retrying: Int
+    /// Changes that failed for good.
+    public let failed: Int
+    /// Changes that were paused one by one. A pause of a zone or of everything does not count here.
+    public let paused: Int
+    /// Changes in conflict.
+    public let conflicts: Int
+    /// Changes that wait for another one, such as a record for its parent; they are pending or retrying. Counted up to
+    /// 10,000.
+    public let blocked: Int
+    /// The size of all changes in bytes, without assets.
+    public let bytes: Int
+    /// The time at which the oldest change was accepted.
+    public let oldestChange: Date?
+  }
+
+  /// The progress of one phase of a sync. Within a phase it never goes back.
+  public struct Progress: Hashable, Sendable {
+    /// The phases of a sync; they may alternate.
+    public enum Phase: String, Hashable, Sendable {
+      /// Changes are sent; counted in changes.
+      case sending
+      /// Asset files are uploaded; counted in bytes.
+      case assets
+      /// Changes are fetched; counted in records.
+      case fetching
+    }
+
+    /// The phase.
+    public let phase: Phase
+    /// The number done.
+    public let done: Int
+    /// The number to do; nil while it is unknown: the server does not say how many changes there are to fetch.
+    public let total: Int?
+    /// The number done per second, over the last five seconds; nil before it is known.
+    public let perSecond: Double?
+    /// Seconds until the end of the phase at that rate; nil if unknown.
+    public let secondsLeft: Double?
+
+    /// The share that is done, from 0 to 1; nil while the total is unknown.
+    public var fraction: Double? { total.map { $0 > 0 ? min(1, Double(done) / Double($0)) : 0 } }
+  }
+
+  /// The account, as of the last request.
+  public enum Account: Hashable, Sendable {
+    /// The server has not been asked yet, or its answer tells nothing about the account.
+    case unknown
+    /// The server accepts the user's credential. The user's record name.
+    case available(String)
+    /// No user is signed in, or the server refuses the credential.
+    case signedOut
+    /// Another user is signed in than the store's, whose record name is given if known.
+    case otherUser(owner: String?)
+    /// The server does not let this user use the database.
+    case restricted
+    /// The server cannot answer about the account now.
+    case temporarilyUnavailable
+  }
+
+  /// A wait before the next request.
+  public struct Throttle: Hashable, Sendable {
+    /// What waits.
+    public enum Scope: Hashable, Sendable {
+      /// Everything.
+      case everything
+      /// Saves.
+      case saves
+      /// What is to be sent to a zone.
+      case zone(CKRecordZone.ID)
+      /// A change feed or a polled query.
+      case fetching
+    }
+
+    /// Why it waits.
+    public enum Reason: Hashable, Sendable {
+      /// The server asked for the wait. A sync on demand does not end it.
+      case server
+      /// Our own back-off after an error. A sync on demand ends it.
+      case backOff
+      /// The user's storage is full: deletes go on.
+      case fullQuota
+      /// No request reaches the server.
+      case noNetwork
+      /// The server refuses the account.
+      case account
+    }
+
+    /// What waits.
+    public let scope: Scope
+    /// Why it waits.
+    public let reason: Reason
+    /// The end of the wait.
+    public let until: Date
+    /// The error that caused it.
+    public let failure: SyncFailure
+  }
+
+  /// A failure of a sync.
+  public struct Failure: Hashable, Sendable {
+    /// The failure as the service throws it.
+    public let error: CloudKitServiceError
+    /// A message in one line.
+    public let message: String
+    /// The time at which it was met; nil if unknown.
+    public let date: Date?
+    /// Whether it still stands: no sync has succeeded since.
+    public let isCurrent: Bool
+
+    /// The framework's error, with the server's code and reason; nil if the store failed and not the server.
+    public var ckError: CKError? { error.ckError }
+
+    /// Whether both are about the same failure.
+    public static func == (one: Self, other: Self) -> Bool {
+      (one.message, one.date, one.isCurrent) == (other.message, other.date, other.isCurrent)
+    }
+
+    /// Hashes what is compared.
+    public func hash(into hasher: inout Hasher) {
+      hasher.combine(message)
+      hasher.combine(date)
+    }
+  }
+
+  /// The process that syncs the store.
+  public struct SyncingProcess: Hashable, Sendable {
+    /// The process identifier.
+    public let pid: Int
+    /// The name of its machine.
+    public let host: String
+    /// The name of its program; nil if unknown.
+    public let program: String?
+    /// The time since which it has synced without a break; nil if unknown.
+    public let since: Date?
+  }
+}
+
+/// The status from what the store knows.
+extension CloudKitService.Status {
+  /// - Parameters:
+  ///   - stop: the error that stopped this service's syncing; nil if it may continue.
+  ///   - readFailure: why the store cannot be read; nil if it can.
+  init(_ store: StoreStatus, stop: CloudKitService.Stop? = nil, readFailure: (any Error)? = nil) {
+    let facts = readFailure.map { Facts.Verdict.unreadable(Self.message($0)) } ?? store.verdict(hasCredential: true)
+    verdict = Verdict(facts, now: store.generatedAt)
+    queue = Queue(store.queue)
+    progress = store.progress.map(Progress.init)
+    account = Account(store)
+    throttles = store.throttles.map(Throttle.init).sorted { $0.until < $1.until }
+    lastSuccess = store.lastSuccessAt.map(Date.init(milliseconds:))
+    lastFailure = stop.map { Failure($0.error, at: $0.at) } ?? Failure(store)
+    heldDeletions = store.heldDeletions.reduce(0) { $0 + $1.records }
+    isInSync = store.isInSync
+    isPaused = store.isPaused
+    syncingProcess = store.driver.flatMap { driver in
+      guard driver.isLive else { return nil }
+      let since = driver.since.map(Date.init(milliseconds:))
+      return SyncingProcess(pid: Int(driver.pid), host: driver.host, program: driver.program, since: since)
+    }
+  }
+
+  static func message(_ error: any Error) -> String {
+    (error as? StoreError)?.message ?? CloudKitServiceError(error).errorDescription ?? "\(error)"
+  }
+}
+
+extension CloudKitService.Status.Verdict {
+  init(_ verdict: Facts.Verdict, now: Int64) {
+    state = State(rawValue: verdict.name) ?? .outOfDate
+    sentence = verdict.sentence(Format(), now: now)
+    needsPerson = verdict.urgency == .act || verdict.urgency == .look
+  }
+}
+
+extension CloudKitService.Status.Queue {
+  init(_ queue: StoreStatus.Queue) {
+    (total, pending, inFlight, retrying) = (queue.total, queue.pending, queue.inFlight, queue.waiting)
+    (failed, paused, conflicts) = (queue.failed, queue.paused, queue.conflicts)
+    (blocked, bytes, oldestChange) = (queue.blocked, queue.bytes, queue.oldestAt.map(Date.init(milliseconds:)))
+  }
+}
+
+extension CloudKitService.Status.Progress {
+  init(_ progress: CloudSync.Progress) {
+    (done, perSecond, secondsLeft) = (progress.done, progress.perSecond, progress.etaSeconds)
+    switch progress.phase {
+    case .send: (phase, total) = (.sending, progress.total)
+    case .upload: (phase, total) = (.assets, progress.total)
+    case .fetch: (phase, total) = (.fetching, nil)
+    }
+  }
+}
+
+extension CloudKitService.Status.Account {
+  init(_ store: StoreStatus) {
+    if store.isRefused {
+      self = .otherUser(owner: store.identity)
+    } else if let problem = store.accountProblem {
+      self =
+        switch CKAccountStatus(ServerErrorCode(problem.code)) {
+        case .noAccount: .signedOut
+        case .restricted: .restricted
+        case .temporarilyUnavailable: .temporarilyUnavailable
+        default: .unknown
+        }
+    } else {
+      self = store.identity.map { .available($0) } ?? .unknown
+    }
+  }
+
+  /// The account in the framework's five states.
+  var ckStatus: CKAccountStatus {
+    switch self {
+    case .unknown: .couldNotDetermine
+    case .available: .available
+    case .signedOut, .otherUser: .noAccount
+    case .restricted: .restricted
+    case .temporarilyUnavailable: .temporarilyUnavailable
+    }
+  }
+}
+
+extension CloudKitService.Status.Throttle {
+  init(_ throttle: StoreStatus.Throttle) {
+    let own: Reason = throttle.isOwn ? .backOff : .server
+    switch WaitScope(name: throttle.scope) {
+    case .network: (scope, reason) = (.everything, .noNetwork)
+    case .account: (scope, reason) = (.everything, .account)
+    case .quota: (scope, reason) = (.saves, .fullQuota)
+    case .database: (scope, reason) = (.everything, own)
+    case .zone(let zone): (scope, reason) = (.zone(zone.zoneID), own)
+    case .feed: (scope, reason) = (.fetching, own)
+    }
+    until = Date(milliseconds: throttle.until)
+    failure = SyncFailure(code: throttle.error, message: throttle.message)
+  }
+}
+
+extension CloudKitService.Status.Failure {
+  /// An error that stopped this service's engine.
+  init(_ error: any Error, at date: Date) {
+    self.error = error is StoreError ? .unknown(error) : CloudKitServiceError(error)
+    message = CloudKitService.Status.message(error)
+    (self.date, isCurrent) = (date, true)
+  }
+
+  /// The latest failure that the store knows: first one that stands.
+  init?(_ store: StoreStatus) {
+    let last = store.lastError
+    // A problem lasts until a request succeeds, whatever else has failed meanwhile.
+    let problem = store.accountProblem ?? store.networkProblem ?? store.quotaProblem
+    guard let failure = problem ?? last else { return nil }
+    let time = last?.code == failure.code ? last?.at : nil
+    let known = SyncFailure(code: failure.code, message: failure.message)
+    error = CloudKitServiceError(known.ckError)
+    message = error.errorDescription ?? known.message
+    date = time.map(Date.init(milliseconds:))
+    isCurrent = problem != nil || store.errorStands || time ?? 0 > store.lastSuccessAt ?? 0
+  }
+}
+
+extension CloudKitService {
+  /// An error that stopped syncing.
+  struct Stop {
+    var error: any Error
+    var at: Date
+  }
+
+  /// The status, as a new sequence on each access: the current value, then the latest after each change. A slow reader
+  /// misses values in between. It ends with the service.
+  public var statuses: AsyncStream<Status> { broadcast.listen(first: status, keeping: 1) }
+
+  /// Publishes the status: the current value to each new subscriber, then every change, on the main actor.
+  ///
+  /// ```swift
+  /// let cancellable = service.statusPublisher.map(\.verdict.sentence).removeDuplicates().sink { label.text = $0 }
+  /// ```
+  public var statusPublisher: AnyPublisher<Status, Never> { subject.eraseToAnyPublisher() }
+
+  /// The events of this service's engine from now on, as a new sequence on each access. Without an engine it is empty.
+  public var events: AsyncStream<SyncEvent> { engine?.events ?? AsyncStream { $0.finish() } }
+
+  /// Publishes the status if it has changed.
+  func publishStatus() {
+    let latest = Status(storeStatus, stop: stop, readFailure: readFailure)
+    guard latest != status else { return }
+    status = latest
+    broadcast.send(latest)
+    subject.send(latest)
+  }
+
+  /// Publishes what has changed.
+  func noteChange() {
+    publishStatus()
+    changed?()
+  }
+}

@@ -1,0 +1,179 @@
+public import CloudKit
+import Facts
+
+/// A change that is on disk, to await its outcome.
+///
+/// ```swift
+/// switch try await service.save(record).outcome {
+/// case .sent(let record): show(record)
+/// case .failed(let failure): show(failure.ckError)
+/// case .conflict(let conflict): ask(conflict)
+/// case .merged, .superseded, .discarded: break
+/// }
+/// ```
+public struct QueuedChange: Sendable {
+  /// The record to save or delete.
+  public let recordID: CKRecord.ID
+  /// Whether the record is to be deleted.
+  public let isDeletion: Bool
+  /// The number of the operation, as `cktop queue list` shows it. Later changes of the record that are accepted before it
+  /// is sent share it. Nil if nothing had to be queued: the server's record already has these values.
+  public let id: Int64?
+  let store: SyncStore
+  /// The database that downloads the assets of the record.
+  let origin: CKDatabase?
+
+  /// Waits until the change is sent, fails, is dropped or needs a person, and returns which of these.
+  ///
+  /// It may take as long as the machine is offline, paused or signed out; cancel the task to stop waiting, which does
+  /// not affect the change. It does not matter which process syncs the store. A failed change and a conflict can still
+  /// be retried or resolved: then the next access waits again.
+  ///
+  /// - Throws: `CancellationError`; `StoreError` if the store cannot be read, or the change ended so long ago (90 days,
+  ///   or 100,000 other changes) that its outcome is not stored any more.
+  public var outcome: ChangeOutcome {
+    get async throws { try await store.outcomes(of: [self])[0] }
+  }
+}
+
+/// The outcome of a queued change.
+public enum ChangeOutcome: Sendable {
+  /// The server has the change. The record as the server has it now; nil if it is deleted.
+  case sent(CKRecord?)
+  /// The server or the app rejected it, or its attempts are used up. It stays in the queue until it is retried,
+  /// discarded or edited.
+  case failed(SyncFailure)
+  /// Both sides changed the record, and a person decides. It stays in the queue until then.
+  case conflict(OpenConflict)
+  /// The record changed on the server too, and what that left of the change is nothing to send. The record as the server
+  /// has it now; nil if it is deleted.
+  case merged(CKRecord?)
+  /// A later change took its place before it was sent: an edit back to the server's values, the deletion of the record
+  /// or of its zone.
+  case superseded
+  /// A person or the app discarded it.
+  case discarded
+}
+
+/// The outcomes of several changes, one for each.
+public struct BatchOutcome: Sendable {
+  /// A change with its outcome.
+  public struct Item: Sendable {
+    /// The change.
+    public let change: QueuedChange
+    /// Its outcome.
+    public let outcome: ChangeOutcome
+  }
+
+  /// All changes with their outcomes, in the order of the call that accepted them.
+  public let items: [Item]
+
+  /// The records that the server has as wanted: sent, or merged with the server's changes.
+  public var successful: [CKRecord.ID] {
+    items.compactMap {
+      switch $0.outcome {
+      case .sent, .merged: $0.change.recordID
+      case .failed, .conflict, .superseded, .discarded: nil
+      }
+    }
+  }
+
+  /// The changes that failed, with the reason.
+  public var failed: [(recordID: CKRecord.ID, failure: SyncFailure)] {
+    items.compactMap { if case .failed(let failure) = $0.outcome { ($0.change.recordID, failure) } else { nil } }
+  }
+
+  /// The conflicts to resolve.
+  public var conflicts: [OpenConflict] {
+    items.compactMap { if case .conflict(let conflict) = $0.outcome { conflict } else { nil } }
+  }
+
+  /// The records whose changes are not to be sent any more: superseded or discarded.
+  public var dropped: [CKRecord.ID] {
+    items.compactMap {
+      switch $0.outcome {
+      case .superseded, .discarded: $0.change.recordID
+      case .sent, .merged, .failed, .conflict: nil
+      }
+    }
+  }
+}
+
+extension [QueuedChange] {
+  /// Waits for the outcome of every change, as for a single one. One that fails does not end the wait for the others.
+  ///
+  /// - Throws: `CancellationError`; `StoreError` as for a single change.
+  public var outcomes: BatchOutcome {
+    get async throws {
+      guard let store = first?.store else { return BatchOutcome(items: []) }
+      return BatchOutcome(items: zip(self, try await store.outcomes(of: self)).map { .init(change: $0, outcome: $1) })
+    }
+  }
+}
+
+extension SyncStore {
+  /// Waits for the outcome of each change.
+  @concurrent
+  func outcomes(of changes: [QueuedChange]) async throws -> [ChangeOutcome] {
+    let wakeup = Wakeup()
+    let listener = commits.add(wakeup, of: self)
+    defer { commits.remove(listener) }
+    var outcomes = [ChangeOutcome?](repeating: nil, count: changes.count)
+    while true {
+      try Task.checkCancellation()
+      try decide(&outcomes, of: changes)
+      let decided = outcomes.compactMap(\.self)
+      if decided.count == changes.count { return decided }
+      // Without a watch of the system the store has to be polled.
+      await wakeup.sleep(listener.isNotified ? nil : .milliseconds(250))
+    }
+  }
+
+  /// Fills in the outcomes that are known by now.
+  private func decide(_ outcomes: inout [ChangeOutcome?], of changes: [QueuedChange]) throws(StoreError) {
+    let open = outcomes.indices.filter { outcomes[$0] == nil }
+    let decided = try read { ledger in
+      let underWay = try ledger.underWay(open.compactMap { changes[$0].id })
+      return try open.compactMap { place -> (Int, ChangeOutcome)? in
+        if let id = changes[place].id, underWay.contains(id) { return nil }
+        return try Self.outcome(of: changes[place], ledger).map { (place, $0) }
+      }
+    }
+    for (place, outcome) in decided { outcomes[place] = outcome }
+  }
+
+  /// The outcome of a change; nil as long as it has none.
+  private static func outcome(of change: QueuedChange, _ ledger: Ledger) throws -> ChangeOutcome? {
+    let server = try ledger.record(RecordKey(change.recordID))
+    let record = server.map { CKRecord($0) }
+    change.origin?.adoptAssets(of: record.map { [$0] } ?? [])
+    guard let id = change.id else { return .sent(record) }
+    if let operation = try ledger.operation(id) {
+      switch operation.state {
+      case .failed: return .failed(SyncFailure(operation))
+      case .conflict:
+        // The app decides first, if it has to.
+        if try ledger.settings().asksAboutConflicts == true, isForApp(operation, server) { return nil }
+        return .conflict(OpenConflict(operation, server))
+      case .pending, .inFlight, .waiting, .paused: return nil
+      }
+    }
+    guard let ended = try ledger.history(of: id) else {
+      throw StoreError(.invalid, "change \(id) ended so long ago that its outcome is not stored any more")
+    }
+    switch (ended.ending, ended.cause) {
+    case (.acknowledged, _): return .sent(ended.kind == .delete ? nil : record)
+    case (.superseded, .deletedBeforeSent) where change.isDeletion: return .sent(nil)
+    case (.merged, _): return .merged(record)
+    case (.superseded, _): return .superseded
+    case (.discarded, _): return .discarded
+    }
+  }
+}
+
+extension SyncFailure {
+  /// The failure of a dead letter.
+  init(_ operation: QueuedOperation) {
+    self.init(code: operation.errorCode ?? "", message: operation.errorMessage ?? "")
+  }
+}

@@ -1,0 +1,60 @@
+import CloudKit
+import CloudKitEmulator
+import CloudService
+import CloudSync
+import Foundation
+import Observation
+
+/// A server and services of its one user, each with a store of its own name.
+@MainActor
+final class Cloud {
+  let emulator: Emulator
+  private let folder: TemporaryFolder
+  let zone = CKRecordZone.ID(zoneName: "notes")
+
+  init() throws {
+    emulator = try Emulator()
+    folder = try TemporaryFolder()
+  }
+
+  /// A service of a store. Of two with one store, one syncs for both.
+  func service(
+    _ name: String = "mine",
+    delegate: (any SyncEngineDelegate)? = nil,
+    isReadOnly: Bool = false,
+    _ change: (inout SyncEngine.Configuration) -> Void = { _ in }
+  ) throws -> CloudKitService {
+    let container = CKContainer(
+      identifier: "iCloud.test",
+      credential: .webAuth(apiToken: "token", webAuthToken: "ana"),
+      transport: EmulatorTransport(emulator, now: { Date() })
+    )
+    var configuration = try SyncEngine.Configuration(container: container, storePath: folder.path("\(name).sqlite"))
+    change(&configuration)
+    return try CloudKitService(configuration, delegate: delegate, isReadOnly: isReadOnly)
+  }
+
+  func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
+
+  func note(_ name: String, _ text: String = "x") -> CKRecord {
+    let record = CKRecord(recordType: "Note", recordID: id(name))
+    record["text"] = text
+    return record
+  }
+
+  /// Refuses each save of records of these names from now on, and no others.
+  func refuse(_ names: String...) {
+    emulator.faults = FaultPlan(rules: names.map { FaultRule(when: FaultCondition(recordName: $0), then: .poison) })
+  }
+}
+
+/// Waits for a fact that a service publishes, looking when something that it was read from changes.
+@MainActor
+func until(_ isTrue: @escaping @MainActor () -> Bool) async {
+  while !Task.isCancelled {
+    let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
+    let isDone = withObservationTracking(isTrue) { continuation.yield() }
+    if isDone { return }
+    for await _ in changes { break }
+  }
+}

@@ -1,0 +1,157 @@
+import CloudKit
+import CloudKitEmulator
+import CloudService
+import CloudSync
+import Testing
+
+/// Awaiting what becomes of a change.
+@MainActor
+@Suite(.serialized, .timeLimit(.minutes(15))) struct QueuedChangeTests {
+  private let cloud: Cloud
+
+  init() throws { cloud = try Cloud() }
+
+  /// A name for an outcome, with the text of the server's record if there is one.
+  private func name(_ outcome: ChangeOutcome) -> String {
+    func text(_ record: CKRecord?) -> String { record.map { " \($0["text"] as? String ?? "-")" } ?? "" }
+    return switch outcome {
+    case .sent(let record): "sent" + text(record)
+    case .failed: "failed"
+    case .conflict: "conflict"
+    case .merged(let record): "merged" + text(record)
+    case .superseded: "superseded"
+    case .discarded: "discarded"
+    }
+  }
+
+  private func outcomes(_ changes: [QueuedChange]) async throws -> [String] {
+    try await changes.outcomes.items.map { name($0.outcome) }
+  }
+
+  @Test func `the outcome of a save is the server's record, and that of a delete that it is gone`() async throws {
+    let service = try cloud.service()
+    let saved = try await service.save(cloud.note("a"))
+    async let outcome = saved.outcome
+    try await service.sync()
+
+    guard case .sent(let record?) = try await outcome else { Issue.record("not sent"); return }
+    #expect(record["text"] as? String == "x" && record.recordChangeTag != nil && record.modificationDate != nil)
+    #expect(saved.id != nil && saved.recordID == cloud.id("a") && !saved.isDeletion)
+    let again = try await service.save(record)
+    #expect(again.id == nil)
+    #expect(try await name(again.outcome) == "sent x")
+
+    let deleted = try await service.delete(cloud.id("a"))
+    try await service.sync()
+    #expect(try await name(deleted.outcome) == "sent")
+    #expect(cloud.emulator.recordCount() == 0)
+  }
+
+  @Test func `an outcome is known whichever process syncs, and while it syncs by itself`() async throws {
+    let (mine, other) = (try cloud.service(), try cloud.service())
+    let change = try await mine.save(cloud.note("a"))
+    async let outcome = change.outcome
+    other.start()
+
+    #expect(try await name(outcome) == "sent x")
+    await other.stop()
+  }
+
+  @Test func `a change that is refused fails with the server's error, and can be retried`() async throws {
+    cloud.refuse("bad")
+    let service = try cloud.service()
+    let change = try await service.save(cloud.note("bad"))
+    try await service.sync()
+
+    guard case .failed(let failure) = try await change.outcome else { Issue.record("not failed"); return }
+    #expect(failure.ckError.code == .invalidArguments && failure.ckError.serverErrorCode == failure.code)
+    #expect(failure.ckError.serverReason == failure.message)
+    let failed = try await service.failedChanges()
+    #expect(failed.map(\.id) == [change.id] && failed[0].failure == failure)
+    #expect(failed[0].recordID == cloud.id("bad") && failed[0].recordType == "Note" && failed[0].attempts == 1)
+
+    cloud.refuse()
+    #expect(try await service.retry(failed) == failed.map(\.id))
+    #expect(try await service.discard(failed) == [])
+    try await service.sync()
+    #expect(try await name(change.outcome) == "sent x")
+  }
+
+  @Test func `of a batch each change has an outcome`() async throws {
+    cloud.refuse("bad", "dropped")
+    let service = try cloud.service()
+    let names = ["one", "bad", "two", "gone", "dropped"]
+    let changes = try await service.save(names.map { cloud.note($0) })
+    let deleted = try await service.delete([cloud.id("gone"), cloud.id("unknown")])
+    try await service.sync()
+    try await service.discard(service.failedChanges().filter { $0.recordID == cloud.id("dropped") })
+
+    let outcome = try await changes.outcomes
+    #expect(outcome.items.map(\.change.recordID.recordName) == names)
+    #expect(outcome.successful.map(\.recordName) == ["one", "two"])
+    #expect(outcome.failed.map(\.recordID.recordName) == ["bad"] && outcome.conflicts.isEmpty)
+    #expect(outcome.dropped.map(\.recordName) == ["gone", "dropped"])
+    #expect(try await outcomes(deleted) == ["sent", "sent"])
+    #expect(try await [QueuedChange]().outcomes.items.isEmpty)
+  }
+
+  @Test func `a later change of the record is awaited, and one that makes an earlier one needless supersedes it`()
+    async throws
+  {
+    let service = try cloud.service()
+    let record = cloud.note("a", "1")
+    let first = try await service.save(record)
+    record["text"] = "2"
+    let second = try await service.save(record)
+    #expect(first.id == second.id)
+    try await service.sync()
+    #expect(try await outcomes([first, second]) == ["sent 2", "sent 2"])
+
+    record["text"] = "3"
+    let edit = try await service.save(record)
+    record["text"] = "2"
+    try await service.save(record)
+    #expect(try await name(edit.outcome) == "superseded")
+  }
+
+  @Test func `a conflict is the outcome until it is resolved`() async throws {
+    let mine = try cloud.service { $0.policy = .manual }
+    let theirs = try cloud.service("theirs")
+    try await theirs.save(cloud.note("a", "old"))
+    try await theirs.sync()
+    try await mine.sync()
+    for (service, text) in [(theirs, "theirs"), (mine, "mine")] {
+      let record = try #require(try await service.fetch(recordID: cloud.id("a")))
+      record["text"] = text
+      let change = try await service.save(record)
+      try await service.sync()
+      guard service === mine else { continue }
+
+      guard case .conflict(let conflict) = try await change.outcome else { Issue.record("no conflict"); return }
+      #expect(try await mine.conflicts() == [conflict])
+      #expect(conflict.id == change.id && conflict.change.fields == ["text"])
+      #expect(conflict.change.serverRecord?["text"] as? String == "theirs")
+      guard case .resolved(let rest) = try await mine.resolve(conflict, taking: .local) else {
+        Issue.record("not resolved")
+        return
+      }
+      try await mine.sync()
+      #expect(try await outcomes([change, rest]) == ["sent mine", "sent mine"])
+      guard case .changed(nil) = try await mine.resolve(conflict, taking: .server) else {
+        Issue.record("resolved twice")
+        return
+      }
+    }
+  }
+
+  @Test func `waiting for an outcome can be cancelled, which leaves the change alone`() async throws {
+    let service = try cloud.service()
+    let change = try await service.save(cloud.note("a"))
+    let waiting = Task { try await change.outcome }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+
+    try await service.sync()
+    #expect(try await name(change.outcome) == "sent x")
+  }
+}

@@ -1,0 +1,210 @@
+import CloudKit
+import CloudKitEmulator
+import Facts
+import Foundation
+import OpenCombine
+import Testing
+
+@testable import CloudService
+@testable import CloudSync
+
+/// The status as a value, from what the store knows.
+@Suite struct StatusValueTests {
+  private typealias Status = CloudKitService.Status
+
+  /// A store whose last full sync ended at 1,000.
+  private func store(_ change: (inout StoreStatus) -> Void = { _ in }) -> StoreStatus {
+    var store = StoreStatus(generatedAt: 5_000)
+    (store.lastSuccessAt, store.reachedEnd, store.identity) = (1_000, true, "_ana")
+    change(&store)
+    return store
+  }
+
+  private func failure(_ code: String, at time: Int64 = 3_000) -> StoreStatus.Failure {
+    StoreStatus.Failure(code: code, message: "reason", at: time)
+  }
+
+  @Test func `each verdict has a public state`() {
+    #expect(Status.Verdict.State.allCases.map(\.rawValue) == Facts.Verdict.names)
+  }
+
+  @Test func `the queue is counted by state, with its oldest change`() {
+    let status = Status(
+      store {
+        $0.queue.total = 21
+        ($0.queue.pending, $0.queue.inFlight, $0.queue.waiting) = (6, 5, 4)
+        ($0.queue.failed, $0.queue.paused, $0.queue.conflicts) = (3, 2, 1)
+        ($0.queue.blocked, $0.queue.bytes, $0.queue.oldestAt) = (2, 100, 4_000)
+      }
+    )
+
+    let queue = status.queue
+    #expect((queue.total, queue.pending, queue.inFlight, queue.retrying) == (21, 6, 5, 4))
+    #expect((queue.failed, queue.paused, queue.conflicts, queue.blocked, queue.bytes) == (3, 2, 1, 2, 100))
+    #expect(queue.oldestChange == Date(timeIntervalSince1970: 4) && status.conflicts == 1 && !status.isInSync)
+    #expect(status.verdict.state == .failed && status.verdict.needsPerson)
+  }
+
+  @Test func `the progress of fetching has no total, so it is never complete`() {
+    let fetching = Status(store { $0.progress = Progress(fetched: 300) }).progress
+    #expect(fetching?.phase == .fetching && fetching?.done == 300 && fetching?.total == nil)
+    #expect(fetching?.fraction == nil && fetching?.secondsLeft == nil)
+
+    let progress = Progress(phase: .send, done: 50, total: 200, perSecond: 10)
+    let sending = Status(store { $0.progress = progress }).progress
+    #expect(sending?.phase == .sending && sending?.fraction == 0.25)
+    #expect(sending?.perSecond == 10 && sending?.secondsLeft == 15)
+    let upload = Status(store { $0.progress = Progress(phase: .upload, done: 1, total: 4) }).progress
+    #expect(upload?.phase == .assets && upload?.total == 4)
+  }
+
+  @Test(arguments: [
+    ("network", true, Status.Throttle.Scope.everything, Status.Throttle.Reason.noNetwork),
+    ("account", true, .everything, .account),
+    ("quota", false, .saves, .fullQuota),
+    ("database", false, .everything, .server),
+    ("database", true, .everything, .backOff),
+    ("zone:notes", false, .zone(CKRecordZone.ID(zoneName: "notes")), .server),
+    ("feed:notes", true, .fetching, .backOff),
+  ])
+  func `a wait says what waits and why`(
+    scope: String,
+    isOwn: Bool,
+    expected: CloudKitService.Status.Throttle.Scope,
+    reason: CloudKitService.Status.Throttle.Reason
+  ) {
+    let throttle = StoreStatus.Throttle(scope: scope, until: 9_000, error: "THROTTLED", message: "m", isOwn: isOwn)
+    let status = Status(store { $0.throttles = [throttle] })
+
+    let wait = status.throttles.first
+    #expect(wait?.scope == expected && wait?.reason == reason && wait?.until == Date(timeIntervalSince1970: 9))
+    #expect(wait?.failure.ckError.code == .requestRateLimited)
+  }
+
+  @Test(arguments: [
+    ("AUTHENTICATION_FAILED", Status.Account.signedOut), ("ACCESS_DENIED", .restricted),
+    ("THROTTLED", .temporarilyUnavailable), ("BAD_REQUEST", .unknown),
+  ])
+  func `the account follows the server's refusal`(code: String, expected: CloudKitService.Status.Account) {
+    let status = Status(store { $0.accountProblem = failure(code) })
+    #expect(status.account == expected)
+    #expect(status.lastFailure?.isCurrent == true && status.lastFailure?.ckError?.serverErrorCode == code)
+  }
+
+  @Test func `the account is known from the store's user, or unknown`() {
+    #expect(Status(store()).account == .available("_ana"))
+    #expect(Status(store { $0.identity = nil }).account == .unknown)
+    #expect(Status(store { $0.isRefused = true }).account == .otherUser(owner: "_ana"))
+  }
+
+  @Test func `a failure is current until a sync succeeds, and as long as its problem lasts`() throws {
+    #expect(Status(store()).lastFailure == nil)
+    let late = try #require(Status(store { $0.lastError = failure("BAD_REQUEST") }).lastFailure)
+    #expect(late.isCurrent && late.date == Date(timeIntervalSince1970: 3) && late.ckError?.code == .invalidArguments)
+    let early = try #require(Status(store { $0.lastError = failure("BAD_REQUEST", at: 1_000) }).lastFailure)
+    #expect(!early.isCurrent)
+    let quota = try #require(Status(store { $0.quotaProblem = failure("QUOTA_EXCEEDED") }).lastFailure)
+    #expect(quota.isCurrent && quota.ckError?.code == .quotaExceeded && quota.date == nil)
+  }
+
+  @Test func `an error that stopped the engine comes before those in the store`() {
+    let stop = CloudKitService.Stop(error: StoreError(.diskFull, "full"), at: Date(timeIntervalSince1970: 7))
+    let status = Status(store { $0.lastError = failure("BAD_REQUEST") }, stop: stop)
+    #expect(status.lastFailure?.message == "full" && status.lastFailure?.ckError == nil)
+    #expect(Status(store(), readFailure: StoreError(.damaged, "damaged")).verdict.state == .unreadable)
+  }
+
+  @Test func `a status does not change with time`() {
+    var later = store()
+    later.generatedAt += 1000
+    #expect(Status(store()) == Status(later))
+  }
+}
+
+/// The status as a service publishes it.
+@MainActor
+@Suite(.serialized, .timeLimit(.minutes(15))) struct StatusTests {
+  private let cloud: Cloud
+
+  init() throws { cloud = try Cloud() }
+
+  @Test func `a stream and a publisher give the current status, and then each change`() async throws {
+    let service = try cloud.service()
+    var published: [Int] = []
+    let cancellable = service.statusPublisher.map(\.queue.total).removeDuplicates().sink { published.append($0) }
+    var statuses = service.statuses.makeAsyncIterator()
+    #expect(await statuses.next()?.queue.total == 0)
+    try await service.save(cloud.note("a"))
+    var latest = await statuses.next()
+    while latest?.queue.total != 1 { latest = await statuses.next() }
+    try await service.sync()
+
+    while latest?.isInSync != true { latest = await statuses.next() }
+    #expect(latest == service.status && published == [0, 1, 0])
+    #expect(latest?.lastSuccess != nil && latest?.verdict.state == .inSync)
+    var late = service.statuses.makeAsyncIterator()
+    #expect(await late.next() == service.status)
+    cancellable.cancel()
+  }
+
+  @Test func `the streams end with the service`() async throws {
+    var service: CloudKitService? = try cloud.service()
+    let statuses = try #require(service?.statuses)
+    service = nil
+    var count = 0
+    for await _ in statuses { count += 1 }
+    #expect(count == 1)
+  }
+
+  @Test func `what a continuous sync meets is shown too, and ends with the next success`() async throws {
+    let service = try cloud.service()
+    try await service.save(cloud.note("a"))
+    cloud.emulator.isOffline = true
+    service.start()
+    await until { service.lastError != nil }
+    guard case CloudKitServiceError.networkUnavailable(let error?)? = service.lastError else {
+      Issue.record("\(String(describing: service.lastError))")
+      return
+    }
+    #expect(error.code == .networkFailure)
+    await until { service.status.verdict.state == .offline }
+    #expect(service.status.throttles.first?.reason == .noNetwork && service.status.syncingProcess != nil)
+    if case .error = service.syncStatus {} else { Issue.record("\(service.syncStatus)") }
+
+    cloud.emulator.isOffline = false
+    try await service.sync()
+    #expect(service.lastError == nil && service.status.isInSync && service.syncStatus == .complete)
+    await service.stop()
+  }
+
+  @Test func `a full quota is a current failure while saves wait for it`() async throws {
+    cloud.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "records/modify"), then: .quotaExceeded)
+    ])
+    let service = try cloud.service()
+    try await service.save(cloud.note("a"))
+    _ = try? await service.sync()
+
+    let status = service.status
+    #expect(status.lastFailure?.isCurrent == true && status.lastFailure?.ckError?.code == .quotaExceeded)
+    #expect(status.throttles.map(\.reason).contains(.fullQuota) && status.verdict.state == .blocked)
+    guard case CloudKitServiceError.quotaExceeded? = service.lastError else {
+      Issue.record("\(String(describing: service.lastError))")
+      return
+    }
+    if case .error = service.syncStatus {} else { Issue.record("\(service.syncStatus)") }
+  }
+
+  @Test func `the events are those of the engine`() async throws {
+    let service = try cloud.service()
+    var events = service.events.makeAsyncIterator()
+    try await service.sync()
+    guard case .syncBegan? = await events.next(), case .syncEnded(let summary)? = await events.next() else {
+      Issue.record("no sync")
+      return
+    }
+    #expect(summary.reachedEnd && service.engine != nil && service.store != nil)
+    let watching = try CloudKitService(store: #require(service.store), engine: nil)
+    for await _ in watching.events { Issue.record("an event without an engine") }
+  }
+}
