@@ -1,3 +1,5 @@
+public import CloudKit
+
 /// Reads the properties of a model one by one, for an `init(from:)` that distinguishes missing fields from others.
 ///
 /// ```swift
@@ -39,4 +41,28 @@ public struct CKFieldReader<Key: CodingKey> {
   public func value<Value: Decodable>(_ key: Key, default value: @autoclosure () -> Value?) throws -> Value? {
     try container.decodeIfPresent(Value.self, forKey: key)
   }
+}
+
+extension CKRecord {
+  /// Returns the value of a field as a Swift type, by the rules of `CKRecordDecoder`.
+  ///
+  /// - Throws: `CKModelError` that names the field if it is missing or has another type.
+  public func decode<Value: Decodable>(
+    _ type: Value.Type = Value.self,
+    for key: CKRecord.FieldKey
+  ) throws(CKModelError) -> Value {
+    do {
+      return try FieldDecoder(field: self[key], codingPath: [CloudKitModels.FieldKey(key)]).decode(type)
+    } catch {
+      throw CKModelError(recordType, decoding: error)
+    }
+  }
+
+  /// Returns the value of a field as a Swift type; nil if it is missing.
+  ///
+  /// - Throws: `CKModelError` that names the field if it has another type.
+  public func decodeIfPresent<Value: Decodable>(
+    _ type: Value.Type = Value.self,
+    for key: CKRecord.FieldKey
+  ) throws(CKModelError) -> Value? { self[key] == nil ? nil : try decode(type, for: key) }
 }

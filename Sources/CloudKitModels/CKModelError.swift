@@ -22,7 +22,7 @@ public struct CKModelError: LocalizedError, Sendable {
   private let isEncoding: Bool
 
   /// Wraps an error of encoding.
-  package init(_ model: Any.Type, encoding error: any Error) { self.init(model, error, isEncoding: true) }
+  package init(_ model: Any.Type, encoding error: any Error) { self.init("\(model)", error, isEncoding: true) }
 
   /// Refuses to encode a whole model.
   ///
@@ -41,11 +41,14 @@ public struct CKModelError: LocalizedError, Sendable {
   }
 
   /// Wraps an error of decoding.
-  package init(_ model: Any.Type, decoding error: any Error) { self.init(model, error, isEncoding: false) }
+  package init(_ model: Any.Type, decoding error: any Error) { self.init("\(model)", error, isEncoding: false) }
 
-  private init(_ model: Any.Type, _ error: any Error, isEncoding: Bool) {
+  /// Wraps an error of decoding a record's field.
+  init(_ recordType: String, decoding error: any Error) { self.init(recordType, error, isEncoding: false) }
+
+  private init(_ model: String, _ error: any Error, isEncoding: Bool) {
     let facts = CodingFailure(error)
-    self.model = String(describing: model)
+    self.model = model
     field = facts.path.isEmpty ? nil : facts.path.fieldPath
     expected = facts.expected.map { String(describing: $0) }
     underlying = error

@@ -176,4 +176,18 @@ import Testing
 
     #expect(notes.count == 100)
   }
+
+  @Test func `a field of a record is read as a Swift type, and what does not fit is named`() throws {
+    let record = CKRecord(recordType: "Note")
+    record["title"] = "Milk"
+    record["level"] = 2
+
+    #expect(try record.decode(String.self, for: "title") == "Milk")
+    #expect(try record.decode(Level.self, for: "level") == .second)
+    #expect(try record.decodeIfPresent(String.self, for: "other") == nil)
+    let missing = #expect(throws: CKModelError.self) { try record.decode(String.self, for: "other") }
+    let wrong = #expect(throws: CKModelError.self) { try record.decodeIfPresent(Int.self, for: "title") }
+    #expect(missing?.field == "other" && missing?.model == "Note")
+    #expect(wrong?.field == "title" && wrong?.expected == "Int")
+  }
 }
