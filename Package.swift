@@ -158,6 +158,12 @@ let package = Package(
     ),
     // The guide's program, compiled as clients compile theirs.
     .executableTarget(name: "Notes", dependencies: ["CloudKit"], path: "Tests/Sample"),
+    // The tutorial's program, likewise.
+    .executableTarget(
+      name: "Orders",
+      dependencies: ["CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit"],
+      path: "Tests/Tutorial"
+    ),
     // Does on a terminal what the tests of the terminal type.
     .executableTarget(
       name: "terminal-sample",
@@ -252,7 +258,8 @@ let package = Package(
     .testTarget(
       name: "cktopTests",
       dependencies: [
-        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "Notes", "terminal-sample",
+        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "Notes", "Orders",
+        "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Features/Features.tsv", "Output/status.schema.json"]
