@@ -192,7 +192,7 @@ let package = Package(
     .testTarget(
       name: "CloudKitModelMacrosTests",
       dependencies: [
-        "CloudKitModelMacros", "CloudKitMacroExpansion", "CloudKitModels", "CloudKit",
+        "CloudKitModelMacros", "CloudKitMacroExpansion", "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit",
         .product(name: "SwiftSyntax", package: "swift-syntax"),
         .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
         .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),

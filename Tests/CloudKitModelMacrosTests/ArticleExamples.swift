@@ -1,0 +1,179 @@
+import CloudKit
+import CloudKitModelMacros
+import CloudSync
+import CloudSyncModels
+import Foundation
+
+// The code of the articles about models. `ArticleTests` compares it with them.
+
+struct Note: Codable, Identifiable, CKRecordModel {
+  var id = UUID()
+  var title: String
+  var isDone = false
+  var due: Date?
+  var list: CKRecord.Reference?
+}
+
+struct Invoice: Codable, CKRecordModel {
+  let recordName: String
+  var total: Double
+
+  init(total: Double, name: () -> String) {
+    recordName = name()
+    self.total = total
+  }
+}
+
+enum Settings {
+  @TaskLocal static var isTrial = false
+}
+
+struct Reading: Codable, Identifiable, CKRecordModel {
+  static var recordType: String { Settings.isTrial ? "TrialReading" : "Reading" }
+  let id: Int
+  var celsius: Double
+}
+
+@CKModel
+struct Article {
+  let id: UUID
+  var title: String
+  @CKField("done") var isDone = false
+  @CKField(asset: true) var drawing: Data?
+  @CKSystem(.creationDate) var createdAt: Date?
+  var topics: [String] = []
+  var due: Date?
+}
+
+struct Photo: Codable, Identifiable, CKRecordModel {
+  static let assetKeys: Set<String> = ["thumbnail"]
+  let id: UUID
+  var thumbnail: Data?
+  var original: CKAsset?
+}
+
+enum Priority: String, CKFallbackCase, CaseIterable { case normal, low, high }
+
+struct Page: Codable, Identifiable, CKRecordModel {
+  static let systemKeys: [String: CKSystemValue] = ["createdAt": .creationDate, "version": .changeTag]
+  var id = UUID()
+  var text: String
+  var createdAt: Date?
+  var version: String?
+}
+
+struct Person: Codable, Identifiable, CKRecordModel {
+  static let systemKeys: [String: CKSystemValue] = ["cloudKitSystemFields": .archive]
+  var id = UUID()
+  var name: String
+  var cloudKitSystemFields: Data?
+}
+
+struct Post: Codable, Identifiable, CKRecordModel {
+  static let mergeRules: [String: MergeRule] = ["likes": .counter, "topics": .elements]
+  var id = UUID()
+  var likes = 0
+  var topics: [String] = []
+}
+
+private enum ArticleExamples {
+  static func landing() async throws {
+    let database = CKContainer.default().database(for: Note.self)
+    var note = try await database.save(Note(title: "Milk"))
+    note.due = nil
+    try await database.save(note)
+    let notes = try await database.all(Note.self)
+    show(notes)
+  }
+
+  static func assets(_ photo: Photo) async throws {
+    let file = try await photo.original?.download()
+    show(file)
+  }
+
+  static func systemValues(_ database: CKDatabase, _ name: String) async throws {
+    var page = try await database.load(Page.self, named: name)
+    page.text = "Second draft"
+    page = try await database.save(page)
+  }
+
+  static func readingAndWriting(_ owner: String) async throws {
+    let container = CKContainer.default()
+    let database = container.database(for: Note.self)
+    let saved = try await database.insert(Note(title: "Milk"))
+    let loaded = try await database.load(Note.self, named: saved.recordName)
+    try await database.delete(loaded)
+
+    let results = try await database.save([Note(title: "Bread"), Note(title: "Butter")])
+    let failures = results.filter { if case .failure = $0 { true } else { false } }
+    show(failures)
+
+    for try await page in database.pages(of: Query<Note>()) {
+      show(page.models)
+      report(page.failures)
+    }
+
+    database.save(Note(title: "Milk")) { result in
+      if case .failure(let error) = result { report(error) }
+    }
+
+    let zoneID = CKRecordZone.ID(zoneName: "notes", ownerName: owner)
+    try await container.database(for: Note.self, in: zoneID).save(Note(title: "Tea"), in: zoneID)
+  }
+
+  static func records(_ note: Note, _ zoneID: CKRecordZone.ID) throws {
+    let encoder = CKRecordEncoder(zoneID: zoneID)
+    let record = try encoder.encode(note)
+    var copy = try CKRecordDecoder().decode(Note.self, from: record)
+    copy.isDone = true
+    try encoder.encode(copy, onto: record)
+  }
+
+  static func queries(_ database: CKDatabase) async throws {
+    let query = Query<Article>()
+      .filter(\.isDone, equals: false)
+      .filter(\.topics, .containsAny(of: ["swift", "linux"]))
+      .excluding(\.title, .begins(with: "Draft"))
+      .sorted(by: \.createdAt, ascending: false)
+      .limit(20)
+    let articles = try await database.load(query)
+    let mine = Query<Article>().filter(.title, equals: "Milk").sorted(by: [.isDone, .title])
+    show((articles, mine))
+  }
+
+  static func errors(_ note: Note, _ database: CKDatabase) async throws {
+    do {
+      try await database.save(note)
+    } catch let error as CKModelError {
+      log("\(error.model), \(error.field ?? "whole model"): \(error.failureReason ?? "")")
+    } catch let error as CKError where error.code == .serverRecordChanged {
+      merge(note, error.serverRecord)
+    }
+  }
+
+  static func queue(_ note: Note, _ notes: [Note], _ old: Note, _ zoneID: CKRecordZone.ID) async throws {
+    let store = try SyncStore(
+      path: "/var/lib/notes/store.sqlite",
+      containerIdentifier: "iCloud.org.example.notes",
+      databaseScope: .private
+    )
+    try await store.save(note)
+    let known = try await store.load(Note.self, named: note.recordName)
+    try await store.delete(note)
+    show(known)
+
+    var edited = note
+    edited.title = "Oats"
+    try await store.save(edited, changedFrom: note)
+
+    var changes = CKModelChanges(in: zoneID)
+    for note in notes { try changes.save(note) }
+    changes.delete(old)
+    try await store.enqueue(changes, atomically: true)
+  }
+
+  private static func show(_ value: Any?) {}
+  private static func report(_ value: Any?) {}
+  private static func log(_ text: String) {}
+  private static func merge(_ note: Note, _ record: CKRecord?) {}
+}

@@ -1,0 +1,133 @@
+import CloudKit
+import CloudKitModelMacros
+import Foundation
+import Testing
+
+/// The articles about models, held against code.
+struct ArticleTests {
+  @Test func `each block of Swift in the articles is compiled`() throws {
+    let examples = Self.lines(of: try Self.text("Tests/CloudKitModelMacrosTests/ArticleExamples.swift"))
+    var count = 0
+    for article in try Self.articles() {
+      for block in Self.blocks(of: article.text) {
+        count += 1
+        let isCompiled = examples.indices.contains { examples[$0...].starts(with: block) }
+        #expect(isCompiled, "\(article.name): \(block.joined(separator: "\n"))")
+      }
+    }
+    #expect(count > 15)
+  }
+
+  @Test func `each link between the articles has a target`() throws {
+    for catalogue in Self.catalogues {
+      let articles = try Self.articles(of: catalogue)
+      let names = Set(articles.map(\.name))
+      for article in articles {
+        for link in article.text.matches(of: /<doc:([A-Za-z]+)>/) {
+          #expect(names.contains("\(link.1).md"), "\(article.name): \(link.1)")
+        }
+      }
+    }
+  }
+
+  private static let comparisons: [(String, Query<Article>)] = [
+    ("equals", Query().filter(\.title, equals: "a")),
+    ("notEquals", Query().filter(\.title, .notEquals("a"))),
+    ("isLess", Query().filter(\.title, .isLess(than: "a"))),
+    ("isAtMost", Query().filter(\.title, .isAtMost("a"))),
+    ("isGreater", Query().filter(\.title, .isGreater(than: "a"))),
+    ("isAtLeast", Query().filter(\.title, .isAtLeast("a"))),
+    ("isBetween", Query().filter(\.title, .isBetween("a"..."b"))),
+    ("isAny", Query().filter(\.title, .isAny(of: ["a"]))),
+    ("isNone", Query().filter(\.title, .isNone(of: ["a"]))),
+    ("begins", Query().filter(\.title, .begins(with: "a"))),
+    ("beginsNot", Query().filter(\.title, .beginsNot(with: "a"))),
+    ("containsWords", Query().filter(\.title, .containsWords(of: "a"))),
+    ("contains", Query().filter(\.topics, .contains("a"))),
+    ("containsNot", Query().filter(\.topics, .containsNot("a"))),
+    ("containsAny", Query().filter(\.topics, .containsAny(of: ["a"]))),
+    ("containsNone", Query().filter(\.topics, .containsNone(of: ["a"]))),
+    ("containsAll", Query().filter(\.topics, .containsAll(of: ["a"]))),
+    ("containsNotAll", Query().filter(\.topics, .containsNotAll(of: ["a"]))),
+    ("containsText", Query().filter(\.topics, .containsText(beginningWith: "a"))),
+    ("containsNoText", Query().filter(\.topics, .containsNoText(beginningWith: "a"))),
+    ("isNear", Query().filter(.title, .isNear(CLLocation(latitude: 1, longitude: 2), within: 3))),
+  ]
+
+  @Test func `the table of comparisons has the server's comparators`() throws {
+    let article = try #require(try Self.articles().first { $0.name == "QueryingModels.md" })
+    var table: [String: [String]] = [:]
+    for row in article.text.split(separator: "\n") where row.hasPrefix("| `") {
+      let cells = row.split(separator: "|").map { cell in cell.matches(of: /`([^`]+)`/).map { String($0.1) } }
+      table[cells[0][0]] = cells[2]
+    }
+    for (name, query) in Self.comparisons {
+      #expect(try query.query().wire(zoneID: .default).filterBy.map(\.comparator) == table[name], "\(name)")
+    }
+    #expect(Set(table.keys) == Set(Self.comparisons.map(\.0)))
+  }
+
+  @Test func `three comparisons cannot be negated, as the article says`() throws {
+    let near = QueryComparison.isNear(CLLocation(latitude: 1, longitude: 2), within: 3)
+    let queries: [Query<Article>] = [
+      Query().excluding(\.title, .isBetween("a"..."b")), Query().excluding(\.title, .containsWords(of: "a")),
+      Query().excluding(.title, near),
+    ]
+    for query in queries {
+      #expect(throws: CKError.self) { _ = try query.query().wire(zoneID: .default) }
+    }
+  }
+
+  @Test func `a computed record type is asked at each use`() throws {
+    let reading = Reading(id: 1, celsius: 20)
+    #expect(try CKRecordEncoder().encode(reading).recordType == "Reading")
+    let trial = try Settings.$isTrial.withValue(true) { try CKRecordEncoder().encode(reading).recordType }
+    #expect(trial == "TrialReading")
+  }
+
+  @Test func `an initializer can take the way in which names are made`() throws {
+    var number = 0
+    let invoices = (1...3).map { _ in
+      Invoice(total: 1) {
+        number += 1
+        return "i\(number)"
+      }
+    }
+    #expect(try invoices.map { try CKRecordEncoder().encode($0).recordID.recordName } == ["i1", "i2", "i3"])
+  }
+
+  // MARK: - The articles
+
+  private static let catalogues = [
+    "Sources/CloudKitModels/CloudKitModels.docc", "Sources/CloudSyncModels/CloudSyncModels.docc",
+  ]
+
+  private static var top: URL {
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  }
+
+  private static func text(_ path: String) throws -> String {
+    try String(contentsOf: top.appending(path: path), encoding: .utf8)
+  }
+
+  /// The articles whose code is among the examples. The tutorial's is a program of its own.
+  private static func articles() throws -> [(name: String, text: String)] {
+    try catalogues.flatMap { try articles(of: $0) }.filter { $0.name != "Tutorial.md" }
+  }
+
+  private static func articles(of catalogue: String) throws -> [(name: String, text: String)] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: top.appending(path: catalogue).path)
+    return try names.filter { $0.hasSuffix(".md") }.sorted().map { ($0, try text("\(catalogue)/\($0)")) }
+  }
+
+  /// The lines without their indentation.
+  private static func lines(of text: some StringProtocol) -> [String] {
+    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+  }
+
+  /// The fenced blocks of an article, as lines.
+  private static func blocks(of text: String) -> [[String]] {
+    let parts = text.split(separator: "```", omittingEmptySubsequences: false)
+    return stride(from: 1, to: parts.count, by: 2).map { Array(lines(of: parts[$0]).dropFirst()) }
+  }
+}
