@@ -131,4 +131,104 @@ import Testing
 
     #expect(try CKRecordDecoder().decode(Read.self, from: CKRecordEncoder().encode(Written())).a == 1)
   }
+
+  @Test func `a thousand random shapes are stored or refused, and none traps`() throws {
+    var random = Seeded(state: 7)
+    var stored = 0
+    for _ in 0..<1000 {
+      let shape = Shape.random(depth: 4, using: &random)
+      do {
+        let record = try CKRecordEncoder().encode(Box(value: shape))
+        stored += 1
+        _ = try? CKRecordDecoder().decode(Box<[String: [Int]]>.self, from: record)
+      } catch {
+        #expect(error.model == "Box<Shape>")
+      }
+    }
+    #expect(stored > 100 && stored < 1000)
+  }
+}
+
+/// A value that encodes itself in one of the ways that `Encoder` permits.
+private indirect enum Shape: Encodable {
+  case number(Double)
+  case text(String)
+  case null
+  case nothing
+  case wrapper(Shape)
+  case list([Shape])
+  case nestedList(Shape)
+  case keyed(Shape)
+  case nestedKeyed(Shape)
+  case parent(Shape)
+  case failure
+
+  enum Key: String, CodingKey { case a, b }
+  struct Failure: Error {}
+
+  static func random(depth: Int, using random: inout Seeded) -> Shape {
+    func inner() -> Shape { Shape.random(depth: depth - 1, using: &random) }
+    let kinds = depth == 0 ? 4 : 11
+    switch Int.random(in: 0..<kinds, using: &random) {
+    case 0: return .number([1, 2.5, .nan, .infinity].randomElement(using: &random) ?? 0)
+    case 1: return .text("t")
+    case 2: return .null
+    case 3: return .nothing
+    case 4: return .wrapper(inner())
+    case 5: return .list((0..<Int.random(in: 0...3, using: &random)).map { _ in inner() })
+    case 6: return .nestedList(inner())
+    case 7: return .keyed(inner())
+    case 8: return .nestedKeyed(inner())
+    case 9: return .parent(inner())
+    default: return .failure
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .number(let number):
+      var single = encoder.singleValueContainer()
+      try single.encode(number)
+    case .text(let text):
+      var single = encoder.singleValueContainer()
+      try single.encode(text)
+    case .null:
+      var single = encoder.singleValueContainer()
+      try single.encodeNil()
+    case .nothing: break
+    case .wrapper(let shape):
+      var single = encoder.singleValueContainer()
+      try single.encode(shape)
+    case .list(let shapes): try shapes.encode(to: encoder)
+    case .nestedList(let shape):
+      var list = encoder.unkeyedContainer()
+      try list.encodeNil()
+      var inner = list.nestedUnkeyedContainer()
+      try inner.encode(shape)
+    case .keyed(let shape):
+      var keyed = encoder.container(keyedBy: Key.self)
+      try keyed.encode(shape, forKey: .a)
+      try keyed.encodeNil(forKey: .b)
+    case .nestedKeyed(let shape):
+      var keyed = encoder.container(keyedBy: Key.self)
+      var inner = keyed.nestedContainer(keyedBy: Key.self, forKey: .a)
+      try inner.encode(shape, forKey: .b)
+    case .parent(let shape):
+      var keyed = encoder.container(keyedBy: Key.self)
+      try shape.encode(to: keyed.superEncoder())
+    case .failure: throw Failure()
+    }
+  }
+}
+
+/// SplitMix64: the same numbers in every run.
+private struct Seeded: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
 }
