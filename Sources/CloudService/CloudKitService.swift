@@ -339,12 +339,6 @@ public final class CloudKitService {
   @discardableResult
   public func delete(_ recordID: CKRecord.ID) async throws -> QueuedChange { try await delete([recordID])[0] }
 
-  /// Returns the record as this machine has it: the server's version with queued changes applied; nil if there is none.
-  public func fetch(recordID: CKRecord.ID) async throws -> CKRecord? {
-    let store = store
-    return try await Task.detached { try store?.current(recordID) }.value
-  }
-
   /// Accepts changes of records.
   private func accept(_ body: @escaping @Sendable (SyncStore) throws -> [QueuedChange]) async throws -> [QueuedChange] {
     do {

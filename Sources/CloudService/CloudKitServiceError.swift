@@ -17,6 +17,8 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
   case missingRequiredField(String)
   /// The record does not exist.
   case recordNotFound(CKError? = nil)
+  /// The zone of the record has not been fetched to the end, and this service cannot ask the server.
+  case notFetchedYet
   /// Both sides changed the record.
   case conflictDetected(local: CKRecord, remote: CKRecord, CKError? = nil)
   /// The user's storage is full.
@@ -37,6 +39,7 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
     case .writeNotSupportedOnPlatform: "The service is read-only."
     case .missingRequiredField(let name): "The field \(name) is missing."
     case .recordNotFound: "There is no such record."
+    case .notFetchedYet: "The zone of the record has not been fetched yet; sync first."
     case .conflictDetected: "Both sides changed the record."
     case .quotaExceeded: "The iCloud storage is full."
     case .permissionDenied: "The server does not allow it."
@@ -53,7 +56,7 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
       .permissionDenied(let error), .invalidRecord(_, let error):
       error
     case .unknown(let error): error as? CKError
-    case .writeNotSupportedOnPlatform, .missingRequiredField: nil
+    case .writeNotSupportedOnPlatform, .missingRequiredField, .notFetchedYet: nil
     }
   }
 
@@ -74,8 +77,11 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
     case .networkUnavailable, .networkFailure, .serverResponseLost: self = .networkUnavailable(error)
     case .unknownItem: self = .recordNotFound(error)
     case .serverRecordChanged:
-      guard let local = error.clientRecord, let remote = error.serverRecord else { fallthrough }
-      self = .conflictDetected(local: local, remote: remote, error)
+      if let local = error.clientRecord, let remote = error.serverRecord {
+        self = .conflictDetected(local: local, remote: remote, error)
+      } else {
+        self = .unknown(error)
+      }
     case .quotaExceeded: self = .quotaExceeded(error)
     case .permissionFailure: self = .permissionDenied(error)
     case .invalidArguments, .limitExceeded, .assetFileNotFound:

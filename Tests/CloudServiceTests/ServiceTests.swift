@@ -85,7 +85,8 @@ import Testing
     mine.startPeriodicSync(interval: 1)
     try await theirs.save(cloud.note("a"))
     try await theirs.sync()
-    while try await mine.fetch(recordID: cloud.note("a").recordID) == nil { await Task.yield() }
+    await until { mine.status.lastSuccess != nil }
+    while try mine.engine?.record(cloud.id("a")) == nil { await Task.yield() }
 
     mine.stopPeriodicSync()
     await mine.stop()

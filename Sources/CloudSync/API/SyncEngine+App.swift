@@ -60,7 +60,7 @@ extension SyncEngine {
         while try await group.next() != nil {}
       }
     } catch {
-      if !Task.isCancelled { broadcast.send(.stopped((error as? StoreError)?.message ?? Self.reason(error))) }
+      if !Task.isCancelled { broadcast.send(.stopped((error as? StoreError)?.message ?? Self.reason(error), error)) }
       throw error
     }
   }

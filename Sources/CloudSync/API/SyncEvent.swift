@@ -1,3 +1,4 @@
+public import CloudKit
 import Synchronization
 
 /// An event of this process's engine.
@@ -8,15 +9,18 @@ public enum SyncEvent: Sendable {
   case syncEnded(SyncSummary)
   /// The delegate accepted this number of changes.
   case delivered(Int)
-  /// The delegate rejected changes, for this reason; it is asked again.
-  case deliveryFailed(String)
+  /// The delegate rejected changes, for this reason and with this error; it is asked again.
+  case deliveryFailed(String, any Error)
+  /// The server refused the change token of this zone, or of the list of zones if nil. All its changes are fetched again;
+  /// only what differs from the local copy is delivered.
+  case refetching(CKRecordZone.ID?)
   /// Deletions on the server are on hold until a person decides, or those on hold have changed; see
   /// ``SyncEngine/heldDeletions()``.
   case deletionsHeld(HeldDeletions)
   /// No user, or another user, is signed in: queued changes wait for the store's user.
   case signedOut
-  /// An error stopped syncing; `start()` restarts it.
-  case stopped(String)
+  /// An error stopped syncing, for this reason; `start()` restarts it.
+  case stopped(String, any Error)
 }
 
 /// Sends values to all listeners.

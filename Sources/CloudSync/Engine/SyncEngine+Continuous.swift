@@ -216,21 +216,32 @@ enum Outlook {
   }
 }
 
-/// The result of a requested sync, with the error that stopped it.
+/// The result of a requested sync, with its errors.
 private struct FinishedSync: Codable {
+  struct Failure: Codable {
+    var code: String
+    var reason: String
+    var retryAfter: Double?
+
+    init(_ error: WebServicesError) {
+      (code, reason, retryAfter) = (error.code.name, error.reason, error.retryAfter)
+    }
+
+    var error: WebServicesError { WebServicesError(ServerErrorCode(code), reason, retryAfter: retryAfter) }
+  }
+
   var summary: SyncSummary
-  var code: String?
-  var reason: String?
-  var retryAfter: Double?
+  var error: Failure?
+  var itemError: Failure?
 
   init(_ summary: SyncSummary) {
     self.summary = summary
-    (code, reason, retryAfter) = (summary.error?.code.name, summary.error?.reason, summary.error?.retryAfter)
+    (error, itemError) = (summary.error.map(Failure.init), summary.lastItemError.map(Failure.init))
   }
 
   var whole: SyncSummary {
     var whole = summary
-    whole.error = code.map { WebServicesError(ServerErrorCode($0), reason ?? "", retryAfter: retryAfter) }
+    (whole.error, whole.lastItemError) = (error?.error, itemError?.error)
     return whole
   }
 }

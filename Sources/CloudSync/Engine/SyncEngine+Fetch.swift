@@ -143,6 +143,7 @@ extension SyncEngine {
         // Restart only once; a server that rejects its latest tokens would be asked for ever.
         guard error.refusesToken, token != nil, !hasRestarted else { throw error }
         try store.forgetDatabaseToken(lease)
+        broadcast.send(.refetching(nil))
         token = nil
         hasRestarted = true
         continue
@@ -185,6 +186,7 @@ extension SyncEngine {
         return
       case .failure(_, let error) where error.refusesToken && token != nil && !hasRestarted:
         try store.restartReading(zone, lease)
+        broadcast.send(.refetching(zone.zoneID))
         token = nil
         hasRestarted = true
       case .failure(_, let error):

@@ -406,5 +406,9 @@ public struct SyncSummary: Sendable, Hashable, Codable {
   /// The error that stopped the sync; nil if it reached its end or is waiting.
   public var failure: CKError? { error.map { CKError(stopping: $0) } }
 
+  /// The last error that did not stop the sync: of a single change, a zone's change feed or a polled query. That change
+  /// is retried or failed for good; the feed is fetched again by a later sync, and `reachedEnd` is false.
+  public var itemFailure: CKError? { lastItemError.map { CKError(ofItem: $0) } }
+
   private enum CodingKeys: String, CodingKey { case sent, failed, fetched, deleted, requests, reachedEnd, waitForApp }
 }

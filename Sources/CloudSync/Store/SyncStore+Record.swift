@@ -1,4 +1,30 @@
+import CloudKit
+
 extension SyncStore {
+  /// What the store knows of a record.
+  package enum Knowledge: Hashable, Sendable {
+    /// The record as this machine has it.
+    case present(MirrorRecord)
+    /// The server did not have it when its zone was last fetched to the end, or it is deleted here.
+    case absent
+    /// Its zone has not been fetched to the end.
+    case unknown
+  }
+
+  package func knowledge(of key: RecordKey) throws(StoreError) -> Knowledge {
+    try read { ledger in
+      if let record = try Self.record(key, ledger) { return .present(record) }
+      let zone = key.zoneKey
+      if try ledger.operation(for: key)?.kind == .delete || ledger.hasZoneDelete(zone) { return .absent }
+      guard let known = try ledger.zone(zone) else { return .unknown }
+      if known.state == .deleted { return .absent }
+      // What is polled is fetched by type, and only some types may be known.
+      let hasFeed = scope.database != .public && !zone.isDefaultZone
+      let isFetched = known.lastFetchAt != nil && !known.needsFetch && !known.readingAll
+      return hasFeed && isFetched ? .absent : .unknown
+    }
+  }
+
   /// One record as this machine has it: the server's version with queued edits applied. Its change tag is empty if the
   /// server is not known to have it. Nil if there is none, or a delete is queued.
   package func record(_ key: RecordKey) throws(StoreError) -> MirrorRecord? { try read { try Self.record(key, $0) } }

@@ -285,7 +285,7 @@ import Testing
       await device.engine.start()
       var reason: String?
       while reason == nil, let event = await events.next() {
-        if case .stopped(let text) = event { reason = text }
+        if case .stopped(let text, _) = event { reason = text }
       }
       #expect(reason?.contains("somebody else") == true)
       while await device.engine.driving != nil { await Task.yield() }

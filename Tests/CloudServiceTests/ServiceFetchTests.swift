@@ -1,0 +1,115 @@
+import CloudKit
+import CloudKitEmulator
+import CloudService
+import CloudSync
+import Foundation
+import Testing
+
+/// Reading records through a service.
+@MainActor
+@Suite(.serialized, .timeLimit(.minutes(15))) struct ServiceFetchTests {
+  private let cloud: Cloud
+
+  init() throws { cloud = try Cloud() }
+
+  @Test func `what has not been fetched is looked up on the server, and only if that is possible`() async throws {
+    let (mine, theirs) = (try cloud.service(), try cloud.service("theirs"))
+    try await theirs.save(cloud.note("a", "theirs"))
+    try await theirs.sync()
+
+    #expect(try await mine.fetch(recordID: cloud.id("a"))?["text"] as? String == "theirs")
+    #expect(try await mine.fetch(recordID: cloud.id("unknown")) == nil)
+    cloud.emulator.isOffline = true
+    let error = await #expect(throws: CloudKitServiceError.self) { try await mine.fetch(recordID: cloud.id("a")) }
+    #expect(error?.ckError?.code == .networkUnavailable)
+    cloud.emulator.isOffline = false
+    try await mine.sync()
+    cloud.emulator.isOffline = true
+    #expect(try await mine.fetch(recordID: cloud.id("a"))?["text"] as? String == "theirs")
+    #expect(try await mine.fetch(recordID: cloud.id("unknown")) == nil)
+    try await mine.delete(cloud.id("a"))
+    #expect(try await mine.fetch(recordID: cloud.id("a")) == nil)
+  }
+
+  @Test func `a service without an engine says that it does not know`() async throws {
+    let mine = try cloud.service()
+    let watching = try CloudKitService(store: #require(mine.store), engine: nil)
+    let error = await #expect(throws: CloudKitServiceError.self) { try await watching.fetch(recordID: cloud.id("a")) }
+    guard case .notFetchedYet? = error else { Issue.record("\(String(describing: error))"); return }
+
+    try await watching.save(cloud.note("a"))
+    #expect(try await watching.fetch(recordID: cloud.id("a")) != nil)
+    try await mine.sync()
+    #expect(try await watching.fetch(recordID: cloud.id("b")) == nil)
+  }
+
+  @Test func `an asset of a fetched record can be downloaded`() async throws {
+    let (mine, theirs) = (try cloud.service(), try cloud.service("theirs"))
+    let record = cloud.note("a")
+    record["file"] = try CKAsset(contents: Data("hello".utf8))
+    let change = try await theirs.save(record)
+    try await theirs.sync()
+    try await mine.sync()
+
+    let asset = try #require(try await mine.fetch(recordID: cloud.id("a"))?["file"] as? CKAsset)
+    #expect(try await Data(contentsOf: asset.download()) == Data("hello".utf8))
+    guard case .sent(let sent?) = try await change.outcome, let own = sent["file"] as? CKAsset else {
+      Issue.record("not sent")
+      return
+    }
+    #expect(try await Data(contentsOf: own.download()) == Data("hello".utf8))
+  }
+
+  @Test func `a query gives the records of all pages`() async throws {
+    let service = try cloud.service()
+    try await service.save((0..<450).map { cloud.note("r\($0)", $0.isMultiple(of: 2) ? "even" : "odd") })
+    try await service.sync()
+    let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == %@", "even"))
+
+    let found = try await service.query(query, inZoneWith: cloud.zone)
+    #expect(Set(found.map(\.recordID.recordName)) == Set((0..<225).map { "r\(2 * $0)" }))
+    cloud.emulator.isOffline = true
+    let error = await #expect(throws: CloudKitServiceError.self) { try await service.query(query) }
+    #expect(error?.ckError?.code == .networkUnavailable)
+  }
+
+  @Test func `a refused change token is reported, and everything is fetched again`() async throws {
+    let service = try cloud.service()
+    try await service.save(cloud.note("a"))
+    try await service.sync()
+    cloud.emulator.faults = FaultPlan(
+      rules: [FaultRule(when: FaultCondition(operation: "changes/zone", limit: 1), then: .expiredToken)]
+    )
+    var events = service.events.makeAsyncIterator()
+    try await service.save(cloud.note("b"))
+    try await service.sync()
+
+    while let event = await events.next() {
+      if case .refetching(let zone) = event {
+        #expect(zone == cloud.zone)
+        break
+      }
+      if case .syncEnded = event { Issue.record("not reported"); break }
+    }
+    #expect(service.isInSync)
+  }
+
+  @Test func `a zone that fails alone is an item's failure, and no success`() async throws {
+    let service = try cloud.service()
+    try await service.save(cloud.note("a"))
+    try await service.sync()
+    let success = service.status.lastSuccess
+    let other = try cloud.service("other")
+    try await other.save(cloud.note("b"))
+    try await other.sync()
+    cloud.emulator.faults = FaultPlan(
+      rules: [FaultRule(when: FaultCondition(operation: "changes/zone"), then: .internalError)]
+    )
+
+    let summary = try await service.engine?.syncNow()
+    #expect(summary?.failure == nil && summary?.itemFailure != nil && summary?.reachedEnd == false)
+    try await service.sync()
+    #expect(service.status.lastSuccess == success && service.status.lastFailure?.isCurrent == true)
+    #expect(service.lastError != nil && !service.isInSync)
+  }
+}
