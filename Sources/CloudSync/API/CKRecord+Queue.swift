@@ -88,10 +88,14 @@ extension CKRecord {
 extension SyncStore {
   /// Accepts the changes of records, all or none, and marks the records as saved.
   ///
-  /// - Parameter origin: the database that downloads the assets of saved records.
+  /// - Parameters:
+  ///   - origin: the database that downloads the assets of saved records.
+  ///   - attemptLimit: the number of attempts after which a change becomes a dead letter; nil: the default.
   @discardableResult
-  package func save(_ records: [CKRecord], origin: CKDatabase? = nil) throws -> [QueuedChange] {
-    let savings = try records.map { (record: $0, saving: try Change.saving($0)) }
+  package func save(_ records: [CKRecord], origin: CKDatabase? = nil, attemptLimit: Int? = nil) throws -> [QueuedChange]
+  {
+    var savings = try records.map { (record: $0, saving: try Change.saving($0)) }
+    for index in savings.indices { savings[index].saving.change.attemptLimit = attemptLimit }
     let accepted = try enqueue(savings.map(\.saving.change), isWhole: true)
     for (record, saving) in savings { record.accept(saving.fields) }
     return try queued(records.map(\.recordID), accepted, isDeletion: false, origin)

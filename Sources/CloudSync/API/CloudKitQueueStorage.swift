@@ -12,6 +12,10 @@ public struct QueuedCloudKitOperation: Codable, Identifiable, Hashable, Sendable
   public let recordID: String?
   /// The record's type, if known.
   public let recordType: String?
+  /// The zone, or the record's zone; nil if unknown.
+  public let zoneName: String?
+  /// The owner of the zone; nil for the user.
+  public let zoneOwner: String?
   /// The time at which it was enqueued.
   public let timestamp: Date
   /// The number of failed attempts.
@@ -37,7 +41,9 @@ public struct QueuedCloudKitOperation: Codable, Identifiable, Hashable, Sendable
     maxRetries: Int = 3,
     nextRetryAt: Date? = nil,
     status: String = "pending",
-    errorMessage: String? = nil
+    errorMessage: String? = nil,
+    zoneName: String? = nil,
+    zoneOwner: String? = nil
   ) {
     self.id = id
     self.operationType = operationType
@@ -50,6 +56,8 @@ public struct QueuedCloudKitOperation: Codable, Identifiable, Hashable, Sendable
     self.nextRetryAt = nextRetryAt
     self.status = status
     self.errorMessage = errorMessage
+    self.zoneName = zoneName
+    self.zoneOwner = zoneOwner
   }
 }
 

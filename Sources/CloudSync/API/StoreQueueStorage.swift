@@ -6,7 +6,7 @@ import Foundation
 /// An enqueued operation is on disk on return, and the syncing process sends it; nothing has to be dequeued for that.
 /// There is one operation for each record: a later one is merged into it. A removed operation ends as discarded,
 /// whether it is sent by other means or not at all; one in flight stays. A dequeued operation can be enqueued again:
-/// its record knows which of its fields are changes.
+/// its record knows which of its fields are changes, and it names its zone.
 @MainActor
 public final class StoreQueueStorage: CloudKitQueueStorage {
   private let store: SyncStore
@@ -16,33 +16,16 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
   ///   the default zone, whichever has a record of that name; for an unknown name the default zone.
   public init(_ store: SyncStore, zoneID: CKRecordZone.ID? = nil) {
     self.store = store
-    zones = zoneID.map { [ZoneKey($0)] } ?? [store.scope.zoneForChangesWithoutOne, .defaultZone]
+    zones = zoneID.map { [ZoneKey($0)] } ?? store.zonesForNames
   }
 
-  /// The key of a record that is named without a zone.
-  private func key(_ name: String) throws(StoreError) -> RecordKey {
-    let keys = zones.map { RecordKey($0, name) }
-    let known = try store.read { ledger in
-      try keys.first { try ledger.operation(for: $0) != nil || ledger.changeTag($0) != nil }
-    }
-    return known ?? keys[keys.count - 1]
-  }
-
-  /// Accepts a save with its record's data, or a delete. It is on disk on return.
+  /// Accepts a save with its record's data, a delete, or the creation or deletion of a zone. It is on disk on return.
+  ///
+  /// The zone of a delete is that of its data, else the named zone, else as the initializer says. The change becomes a
+  /// dead letter after `maxRetries` attempts.
   ///
   /// - Throws: `CKError` or `StoreError` if there is nothing to send, or it can never be sent.
-  public func enqueue(_ operation: QueuedCloudKitOperation) throws {
-    switch (operation.operationType, operation.recordData, operation.recordID) {
-    case ("save", let data?, _):
-      try store.save([Self.record(data)])
-    case ("delete", _, let name?):
-      try store.delete([key(name).recordID])
-    default:
-      throw Self.refusal(
-        "A \(operation.operationType) needs \(operation.operationType == "save" ? "data" : "a record")."
-      )
-    }
-  }
+  public func enqueue(_ operation: QueuedCloudKitOperation) throws { try store.enqueue(operation, in: zones) }
 
   /// Removes the oldest pending operation from the store; it will not be sent.
   public func dequeue() throws -> QueuedCloudKitOperation? {
@@ -71,7 +54,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     if let id = Self.number(operation.id) {
       _ = try store.perform(.discard, on: .ids([id]), isFinal: true, actor: "app")
     } else if let name = operation.recordID {
-      let key = try operation.recordData.map { RecordKey(try Self.record($0).recordID) } ?? key(name)
+      let key = try store.key(name, of: operation, in: zones)
       guard let known = try store.read({ try $0.operation(for: key)?.id }) else { return }
       _ = try store.perform(.discard, on: .ids([known]), isFinal: true, actor: "app")
     }
@@ -99,15 +82,10 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
       maxRetries: row.maxAttempts,
       nextRetryAt: row.nextAttemptAt.map(Date.init(milliseconds:)),
       status: Self.status(row.state),
-      errorMessage: row.errorMessage
+      errorMessage: row.errorMessage,
+      zoneName: row.key.zone,
+      zoneOwner: row.key.owner.isEmpty ? nil : row.key.owner
     )
-  }
-
-  private static func record(_ data: Data) throws -> CKRecord {
-    guard let record = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data) else {
-      throw refusal("The data of the save hold no record.")
-    }
-    return record
   }
 
   private static func status(_ state: OperationState) -> String {
@@ -135,8 +113,54 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     let id = bytes[8...].reduce(Int64(0)) { $0 << 8 | Int64($1) } & .max
     return Self.identifier(id) == identifier ? id : nil
   }
+}
+
+extension SyncStore {
+  /// Accepts an operation of another queue.
+  ///
+  /// - Parameter zones: the zones of records that are named without one.
+  package func enqueue(_ operation: QueuedCloudKitOperation, in zones: [ZoneKey]) throws {
+    let limit = max(1, operation.maxRetries)
+    switch (operation.operationType, operation.recordData, operation.recordID, operation.zone) {
+    case ("save", let data?, _, _): try save([Self.record(data)], attemptLimit: limit)
+    case ("delete", _, let name?, _):
+      var change = Change(try key(name, of: operation, in: zones), .delete)
+      change.attemptLimit = limit
+      _ = try enqueue([change], isWhole: true)
+    case ("zoneSave", _, _, let zone?): _ = try enqueueZone(zone)
+    case ("zoneDelete", _, _, let zone?): _ = try enqueueZoneDeletion(zone)
+    case ("save", _, _, _): throw Self.refusal("A save needs the data of its record.")
+    case ("delete", _, _, _): throw Self.refusal("A delete needs the name of its record.")
+    case (let type, _, _, _): throw Self.refusal("An operation of type \(type) cannot be queued.")
+    }
+  }
+
+  /// The key of an operation's record.
+  fileprivate func key(_ name: String, of operation: QueuedCloudKitOperation, in zones: [ZoneKey]) throws -> RecordKey {
+    if let data = operation.recordData { return RecordKey(try Self.record(data).recordID) }
+    if let zone = operation.zone { return RecordKey(zone, name) }
+    let keys = zones.map { RecordKey($0, name) }
+    let known = try read { ledger in
+      try keys.first { try ledger.operation(for: $0) != nil || ledger.changeTag($0) != nil }
+    }
+    return known ?? keys[keys.count - 1]
+  }
+
+  /// The zones of records that are named without one, in which they are looked for.
+  package var zonesForNames: [ZoneKey] { [scope.zoneForChangesWithoutOne, .defaultZone] }
+
+  private static func record(_ data: Data) throws -> CKRecord {
+    guard let record = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data) else {
+      throw refusal("The data of the operation hold no record.")
+    }
+    return record
+  }
 
   private static func refusal(_ text: String) -> CKError {
     CKError(.invalidArguments, userInfo: [NSLocalizedDescriptionKey: text])
   }
+}
+
+extension QueuedCloudKitOperation {
+  fileprivate var zone: ZoneKey? { zoneName.map { ZoneKey(zone: $0, owner: zoneOwner ?? "") } }
 }

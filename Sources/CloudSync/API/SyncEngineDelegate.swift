@@ -29,6 +29,15 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
   /// - Returns: the record to send instead; nil leaves it to an operator.
   func syncEngine(_ engine: SyncEngine, repair record: CKRecord, after reason: SyncFailure) async -> CKRecord?
 
+  /// Offers a change that has become a dead letter, once: a save, or the deletion of a record.
+  ///
+  /// The default calls `syncEngine(_:repair:after:)` for a save, and leaves a deletion to an operator.
+  ///
+  /// - Parameters:
+  ///   - change: the failed change; `change.failure.ckError` is the framework's error.
+  ///   - record: the whole record with the failed change applied; nil for a deletion.
+  func syncEngine(_ engine: SyncEngine, didFail change: FailedChange, of record: CKRecord?) async -> FailureDecision
+
   /// Decides about the queue after its user signed out or another user signed in.
   func signOutPolicy(of engine: SyncEngine) async -> SignOutPolicy
 
@@ -47,6 +56,15 @@ extension SyncEngineDelegate {
   /// Returns nil.
   public func syncEngine(_ engine: SyncEngine, repair record: CKRecord, after reason: SyncFailure) async -> CKRecord? {
     nil
+  }
+  /// Calls `syncEngine(_:repair:after:)` for a save.
+  public func syncEngine(_ engine: SyncEngine, didFail change: FailedChange, of record: CKRecord?) async
+    -> FailureDecision
+  {
+    guard let record, let repaired = await syncEngine(engine, repair: record, after: change.failure) else {
+      return .keep
+    }
+    return .replace(repaired)
   }
   /// Keeps the queue.
   public func signOutPolicy(of engine: SyncEngine) async -> SignOutPolicy { .keep }
@@ -89,6 +107,18 @@ public struct SyncFailure: Error, Sendable, Hashable {
   /// The failure as the framework's error, with the server's code and reason. A code that is not the server's, such as
   /// `APP_REFUSED`, is an `internalError`.
   public var ckError: CKError { CKError(ofItem: WebServicesError(ServerErrorCode(code), message)) }
+}
+
+/// The decision about a change that has become a dead letter.
+public enum FailureDecision: Sendable {
+  /// It stays in the queue as it is, for an operator.
+  case keep
+  /// This record is sent instead; it must have the same identifier and type. For a deletion it is the same as `keep`.
+  case replace(CKRecord)
+  /// It is sent again, with its attempts reset.
+  case retry
+  /// It is removed from the queue. This can be undone until the record is edited again.
+  case discard
 }
 
 /// The decision about a queue whose user is signed out.

@@ -93,22 +93,39 @@ extension SyncEngine {
 
   /// - Returns: whether others may be offered after it.
   private func offer(_ letter: SyncStore.DeadLetter, to delegate: any SyncEngineDelegate) async throws -> Bool {
-    let record = CKRecord(letter.key, type: letter.type, fields: letter.fields, tag: letter.tag)
-    var repaired: CKRecord?
+    let record = letter.record.map { record in
+      CKRecord(
+        record.key,
+        type: record.type,
+        fields: record.fields,
+        tag: record.changeTag.isEmpty ? nil : record.changeTag
+      )
+    }
+    var decision = FailureDecision.keep
     do {
-      repaired = try await ask { await delegate.syncEngine(self, repair: record, after: letter.failure) }
+      decision = try await ask { await delegate.syncEngine(self, didFail: letter.change, of: record) }
     } catch let silence as NoAnswer where !silence.wasAsked {
       return false
     } catch {
-      // No answer in time counts as no repair.
+      // No answer in time counts as no decision.
     }
     guard !Task.isCancelled else { return false }
-    var replacement: [String: FieldValue]?
-    if let repaired, repaired.recordID == record.recordID, repaired.recordType == letter.type {
-      replacement = try? repaired.queueFields()
-    }
-    try store.offered(letter, replacement)
+    try store.offered(letter, Self.answer(decision, for: record))
     return true
+  }
+
+  /// A replacement has to be the same record.
+  private static func answer(_ decision: FailureDecision, for record: CKRecord?) -> SyncStore.DeadLetterAnswer {
+    switch decision {
+    case .keep: return .keep
+    case .retry: return .retry
+    case .discard: return .discard
+    case .replace(let new):
+      guard let record, new.recordID == record.recordID, new.recordType == record.recordType,
+        let fields = try? new.queueFields()
+      else { return .keep }
+      return .replace(fields)
+    }
   }
 
   // MARK: - One call

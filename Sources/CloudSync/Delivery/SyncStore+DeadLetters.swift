@@ -8,60 +8,87 @@ extension SyncStore {
   struct DeadLetter: Sendable {
     var id: Int64
     var generation: Int64
-    var key: RecordKey
-    var type: String
-    /// The whole record with the failed change applied.
-    var fields: [String: FieldValue]
-    var tag: String?
-    var failure: SyncFailure
+    var change: FailedChange
+    /// The whole record with the failed change applied; nil for a deletion.
+    var record: MirrorRecord?
   }
 
-  /// Failed saves that have not been shown to the app in this version, oldest first, at most a hundred.
+  /// The app's decision about a dead letter.
+  enum DeadLetterAnswer: Hashable, Sendable {
+    case keep, retry, discard
+    case replace([String: FieldValue])
+  }
+
+  /// Failed saves and deletions that have not been shown to the app in this version, oldest first, at most a hundred.
   func deadLettersToOffer() throws(StoreError) -> [DeadLetter] {
     try read { ledger in
       try ledger.deadLettersToOffer(limit: 100).map { operation in
         let mirror = try ledger.record(operation.key)
-        return DeadLetter(
-          id: operation.id,
-          generation: operation.generation,
-          key: operation.key,
-          type: operation.type ?? "",
-          fields: operation.changes.applied(to: mirror?.fields ?? [:]),
-          tag: mirror?.changeTag,
-          failure: SyncFailure(operation)
-        )
+        let change = FailedChange(QueueRow(operation, serverTag: nil))
+        guard operation.kind == .save else {
+          return DeadLetter(id: operation.id, generation: operation.generation, change: change)
+        }
+        var record =
+          mirror ?? MirrorRecord(key: operation.key, type: operation.type ?? "", changeTag: "", fields: [:])
+        record.type = operation.type ?? ""
+        record.fields = operation.changes.applied(to: record.fields)
+        return DeadLetter(id: operation.id, generation: operation.generation, change: change, record: record)
       }
     }
   }
 
-  /// Records that a dead letter was shown to the app, and queues the replacement, if any.
-  func offered(_ letter: DeadLetter, _ replacement: [String: FieldValue]?) throws(StoreError) {
+  /// Records that a dead letter was shown to the app, and applies its decision.
+  func offered(_ letter: DeadLetter, _ answer: DeadLetterAnswer) throws(StoreError) {
     let now = now()
     try write { ledger in
       guard var operation = try ledger.operation(letter.id), operation.state == .failed,
         operation.generation == letter.generation
       else { return }
-      guard let replacement else {
+      switch answer {
+      case .keep:
         operation.isOffered = true
-        return try ledger.update(operation)
-      }
-      let mirror = try ledger.record(operation.key)
-      let cleared = Set(letter.fields.keys).subtracting(replacement.keys)
-      let edit = FieldChanges(values: replacement, cleared: cleared).effective(on: letter.fields)
-      operation.apply(edit, to: letter.fields, readAt: letter.tag, mirror)
-      // If this one fails too, an operator decides.
-      operation.isOffered = true
-      operation.editedAt = now
-      operation.forgetFailures()
-      operation.state = .pending
-      operation.cause = .readyAgain(.repairedByApp)
-      if operation.changes.isEmpty, mirror != nil {
-        try ledger.end(operation, .merged, .withdrawnByApp, now: now)
-      } else {
         try ledger.update(operation)
+      case .retry:
+        // Offered again only if it has been edited since: an app that always retries would never end.
+        operation.isOffered = true
+        operation.forgetFailures()
+        operation.clearOfSuspicion()
+        operation.becomePending(.readyAgain(.repairedByApp), now: now)
+        try ledger.update(operation)
+      case .discard:
+        try ledger.add(DroppedChange(operation.changes, of: operation, .discarded(by: "app"), at: now))
+        try ledger.end(operation, .discarded, .withdrawnByApp, now: now)
+      case .replace(let fields):
+        guard let record = letter.record else { return }
+        try repair(&operation, record, with: fields, now: now, ledger)
       }
-      try EventLog.add(.repaired(record: operation.key.name), of: operation, now: now, ledger)
     }
+  }
+
+  private func repair(
+    _ operation: inout QueuedOperation,
+    _ shown: MirrorRecord,
+    with replacement: [String: FieldValue],
+    now: Int64,
+    _ ledger: Ledger
+  ) throws {
+    let mirror = try ledger.record(operation.key)
+    let cleared = Set(shown.fields.keys).subtracting(replacement.keys)
+    let edit = FieldChanges(values: replacement, cleared: cleared).effective(on: shown.fields)
+    let tag = shown.changeTag.isEmpty ? nil : shown.changeTag
+    operation.apply(edit, to: shown.fields, readAt: tag, mirror)
+    // If this one fails too, an operator decides.
+    operation.isOffered = true
+    operation.editedAt = now
+    operation.forgetFailures()
+    operation.state = .pending
+    operation.cause = .readyAgain(.repairedByApp)
+    if operation.changes.isEmpty, mirror != nil {
+      try ledger.end(operation, .merged, .withdrawnByApp, now: now)
+    } else {
+      try ledger.update(operation)
+    }
+    try EventLog.add(.repaired(record: operation.key.name), of: operation, now: now, ledger)
   }
 }
 

@@ -1,6 +1,7 @@
 public import CloudKit
 import Facts
 import Foundation
+import Synchronization
 
 /// Keeps a CloudKit database and a store on this machine in sync: sends queued changes and fetches those of others.
 ///
@@ -40,6 +41,10 @@ public actor SyncEngine {
     package var random: @Sendable () -> Double
     /// The interval for renewing the lease during long work; nil if time is simulated.
     package var heartbeat: Duration?
+    /// The number of failed attempts after which a change becomes a dead letter, for changes that this process queues
+    /// from now on; at least one. Waiting for the network, the account, the quota or because the server asked for it is no
+    /// attempt, and a permanent error fails at once. With the default of 8 a change is retried for some minutes.
+    public var attemptLimit = QueuedOperation.defaultAttemptLimit
     /// Seconds between syncs if no push announces changes.
     public var pollInterval: Double
     /// Seconds between syncs while pushes arrive, for changes that no push announced.
@@ -153,6 +158,7 @@ public actor SyncEngine {
   package init(store: SyncStore, _ configuration: Configuration, delegate: (any SyncEngineDelegate)? = nil) {
     self.store = store
     self.configuration = configuration
+    store.attemptLimit.withLock { $0 = max(1, configuration.attemptLimit) }
     self.delegate = delegate
   }
 

@@ -25,6 +25,9 @@ package struct Change: Hashable, Sendable {
   /// The other fields of a record that the caller has read or saved before, without assets: they are saved too if the
   /// record has been deleted.
   package var unchanged: [String: FieldValue] = [:]
+  /// The number of attempts after which it becomes a dead letter, unless the record has a queued change already; nil: the
+  /// store's default.
+  package var attemptLimit: Int?
 
   /// Whether a record is there.
   package enum Presence: Hashable, Sendable {

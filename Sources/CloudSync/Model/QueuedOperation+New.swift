@@ -3,6 +3,9 @@ import Facts
 
 /// Newly accepted operations.
 extension QueuedOperation {
+  /// The default number of attempts before a change becomes a dead letter.
+  package static let defaultAttemptLimit = 8
+
   init(
     saving key: RecordKey,
     type: String,
@@ -56,7 +59,7 @@ extension QueuedOperation {
       needsReadBack: false,
       conflictRounds: 0,
       attempts: 0,
-      maxAttempts: 8,
+      maxAttempts: Self.defaultAttemptLimit,
       nextAttemptAt: nil,
       errorCode: nil,
       errorMessage: nil,

@@ -1,5 +1,6 @@
 import CloudKit
 import Facts
+import Synchronization
 
 /// Accepting changes: they are on disk when the caller gets the reply.
 extension SyncStore {
@@ -124,6 +125,12 @@ extension SyncStore {
       queued = nil
     }
     let mirror = isNew ? nil : try ledger.record(change.key)
+    let limit = change.attemptLimit ?? attemptLimit.withLock { $0 }
+    let insert = { (operation: QueuedOperation) in
+      var operation = operation
+      operation.maxAttempts = limit
+      return try insert(operation)
+    }
     var change = change.canonical
     let accepted: Accepted
     switch change.kind {

@@ -31,6 +31,8 @@ public final class SyncStore: Sendable {
   let now: @Sendable () -> Int64
   /// The user who enqueues in this process; nil if unknown.
   let sender = Mutex<Sender?>(nil)
+  /// The number of attempts after which a change that this process enqueues becomes a dead letter.
+  let attemptLimit = Mutex(QueuedOperation.defaultAttemptLimit)
   /// Notifies the tasks of this process that wait for a change's outcome.
   let commits = CommitListeners()
 

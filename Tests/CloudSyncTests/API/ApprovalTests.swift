@@ -147,6 +147,46 @@ import Testing
     #expect(try device.store.endings() == ["save a acknowledged"])
   }
 
+  /// A delegate that decides about dead letters.
+  private final class Decider: SyncEngineDelegate {
+    let decide: @Sendable (FailedChange, CKRecord?) -> FailureDecision
+
+    init(_ decide: @escaping @Sendable (FailedChange, CKRecord?) -> FailureDecision) { self.decide = decide }
+
+    func syncEngine(_ engine: SyncEngine, didFail change: FailedChange, of record: CKRecord?) async -> FailureDecision {
+      decide(change, record)
+    }
+  }
+
+  @Test func `a failed deletion is offered too, and the app may retry or discard`() async throws {
+    let first = try world.device("first")
+    for name in ["kept", "gone", "again"] { try first.store.accept(world.put(name, [:])) }
+    try await first.sync()
+    let fault = FaultCondition(operation: "records/modify", limit: 3)
+    let seen = Mutex<[String: CKError.Code]>([:])
+    let device = try world.device(
+      "store",
+      delegate: Decider { change, record in
+        let name = change.recordID?.recordName ?? ""
+        seen.withLock { $0[name] = change.failure.ckError.code }
+        guard change.isDeletion, record == nil else { return .keep }
+        return name == "gone" ? .discard : name == "again" ? .retry : .keep
+      }
+    )
+    try await device.sync()
+    _ = try device.store.enqueue(["kept", "gone", "again"].map { world.delete($0) })
+    world.emulator.faults = FaultPlan(rules: [FaultRule(when: fault, then: .poison)])
+    try await device.engine.syncNow()
+    world.emulator.faults = FaultPlan(rules: [])
+    try await device.engine.syncNow()
+
+    #expect(seen.withLock { $0 } == ["kept": .invalidArguments, "gone": .invalidArguments, "again": .invalidArguments])
+    #expect(try device.store.queue() == ["delete kept failed"])
+    #expect(world.onServer("gone") != nil && world.onServer("again") == nil)
+    #expect(try device.store.endings().sorted() == ["delete again acknowledged", "delete gone discarded"])
+    #expect(try device.store.undoable(limit: 9).map(\.recordID.recordName) == ["gone"])
+  }
+
   @Test func `every dead letter is offered once, however many there are`() async throws {
     let sends = FaultCondition(operation: "records/modify")
     world.emulator.faults = FaultPlan(rules: [FaultRule(when: sends, then: .poison)])

@@ -68,10 +68,10 @@ import Testing
       let last = try fail("last") { $0.errorCode = nil }
       _ = try fail("offered") { $0.isOffered = true }
       _ = try fail("unreadable") { $0.errorCode = StoreError.unreadable }
-      _ = try fail("deleted") { $0.kind = .delete }
+      let deleted = try fail("deleted") { $0.kind = .delete }
       _ = try fail("pending") { $0.state = .pending }
 
-      #expect(try ledger.deadLettersToOffer(limit: 9).map(\.id) == [first, conflicted, edited, last])
+      #expect(try ledger.deadLettersToOffer(limit: 9).map(\.id) == [first, conflicted, edited, last, deleted])
       #expect(try ledger.deadLettersToOffer(limit: 2).map(\.id) == [first, conflicted])
     }
   }

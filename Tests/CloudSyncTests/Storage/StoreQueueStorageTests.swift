@@ -126,6 +126,60 @@ import Testing
     #expect(Set(keys).isSuperset(of: ["id", "operationType", "recordData", "recordID", "timestamp", "maxRetries"]))
   }
 
+  @Test func `a delete keeps its zone when it is dequeued and enqueued again`() async throws {
+    let device = try world.device("store")
+    let zone = CKRecordZone.ID(zoneName: "notes")
+    let ids = [CKRecord.ID(recordName: "a", zoneID: zone), world.key("a").recordID]
+    try store.save(ids.map { CKRecord(recordType: "Note", recordID: $0) })
+    try await device.sync()
+    try store.delete([ids[0]])
+
+    let operation = try #require(try storage.getAllOperations().first)
+    #expect(operation.zoneName == "notes" && operation.zoneOwner == nil && operation.recordID == "a")
+    let text = try JSONEncoder().encode(try storage.dequeue())
+    try storage.enqueue(JSONDecoder().decode(QueuedCloudKitOperation.self, from: text))
+    try await device.sync()
+
+    #expect(try store.record(RecordKey(ids[0])) == nil)
+    #expect(try store.record(RecordKey(ids[1])) != nil)
+  }
+
+  @Test func `an operation on a zone can be dequeued and enqueued again`() async throws {
+    let device = try world.device("store")
+    _ = try store.enqueueZone(ZoneKey(zone: "made"))
+    let operation = try #require(try storage.dequeue())
+    #expect(operation.operationType == "zoneSave" && operation.zoneName == "made" && operation.recordID == nil)
+    #expect(try storage.count() == 0)
+    try storage.enqueue(operation)
+    try await device.sync()
+    #expect(try store.zones().contains { $0.key.zone == "made" && $0.state == "ready" })
+  }
+
+  @Test func `what is no change is refused, and nothing is enqueued`() throws {
+    for operation in [
+      QueuedCloudKitOperation(operationType: "sync"), QueuedCloudKitOperation(operationType: "save", recordID: "a"),
+      QueuedCloudKitOperation(operationType: "delete"), QueuedCloudKitOperation(operationType: "zoneDelete"),
+    ] {
+      let error = #expect(throws: CKError.self) { try storage.enqueue(operation) }
+      #expect(error?.code == .invalidArguments)
+    }
+    #expect(try storage.getAllOperations().isEmpty)
+  }
+
+  @Test func `an operation fails after its own number of attempts, others after the engine's`() throws {
+    let device = try world.device("store")
+    var configuration = device.engine.configuration
+    configuration.attemptLimit = 2
+    _ = SyncEngine(store: device.store, configuration)
+    let queue = StoreQueueStorage(device.store)
+    var own = try save("own", "x")
+    own.maxRetries = 3
+    try queue.enqueue(own)
+    try device.store.accept(world.put("other", [:]))
+
+    #expect(try queue.getAllOperations().map(\.maxRetries) == [3, 2])
+  }
+
   @Test func `a record of the default zone is deleted and removed there`() async throws {
     let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "apple"))
     let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)

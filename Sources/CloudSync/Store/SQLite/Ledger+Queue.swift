@@ -120,12 +120,12 @@ extension Ledger {
       .map(QueuedOperation.init(row:))
   }
 
-  /// Failed saves whose current generation has not been shown to the app, oldest first, without unreadable ones.
+  /// Failed saves and deletions of records whose current generation has not been shown to the app, oldest first, without unreadable ones.
   func deadLettersToOffer(limit: Int) throws -> [QueuedOperation] {
     try rows(
       """
       SELECT \(QueuedOperation.columns) FROM operations INDEXED BY operationsToOffer
-      WHERE state = 'failed' AND operation = 'save' AND askedAbout IS NOT CAST(generation AS TEXT) AND errorCode IS NOT ?
+      WHERE state = 'failed' AND operation IN ('save', 'delete') AND askedAbout IS NOT CAST(generation AS TEXT) AND errorCode IS NOT ?
       ORDER BY id LIMIT ?
       """,
       [StoreError.unreadable, limit]

@@ -55,6 +55,7 @@ enum Schema {
     migrator.registerMigration("27 system values") {
       try $0.execute(sql: "ALTER TABLE records ADD COLUMN createdBy TEXT; ALTER TABLE records ADD COLUMN share TEXT")
     }
+    migrator.registerMigration("28 offering deletions") { try $0.execute(sql: offeringDeletions) }
     return migrator
   }()
 
@@ -219,6 +220,13 @@ enum Schema {
     DELETE FROM meta WHERE key = 'offered';
     CREATE INDEX operationsToOffer ON operations(id)
       WHERE state = 'failed' AND operation = 'save' AND askedAbout IS NOT CAST(generation AS TEXT);
+    """
+
+  private static let offeringDeletions = """
+    -- Only saves used to be offered.
+    DROP INDEX operationsToOffer;
+    CREATE INDEX operationsToOffer ON operations(id)
+      WHERE state = 'failed' AND operation IN ('save', 'delete') AND askedAbout IS NOT CAST(generation AS TEXT);
     """
 
   private static let assets = """
