@@ -59,6 +59,14 @@ public struct CKRecordEncoder: Sendable {
     }
   }
 
+  /// Returns the identifier of a model's record: that of its archive, or its record name in the encoder's zone.
+  package func recordID<Model: CKRecordModel>(of model: Model) throws(CKModelError) -> CKRecord.ID {
+    if Model.systemKeys.values.contains(.archive), let model = model as? any CKRecordModel & Encodable {
+      return try encode(model).recordID
+    }
+    return CKRecord.ID(recordName: model.recordName, zoneID: zoneID)
+  }
+
   private func content<Model: CKRecordModel & Encodable>(of model: Model) throws -> EncodedModel {
     guard !model.recordName.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
     let (fields, system) = try ModelEncoder.values(of: model)

@@ -1,5 +1,5 @@
 public import CloudKit
-public import CloudKitModels
+@_exported public import CloudKitModels
 import CloudSync
 
 /// Models to save and delete together. A store accepts them in one transaction, all or none.
@@ -8,7 +8,7 @@ import CloudSync
 /// var changes = CKModelChanges(in: notesZone.zoneID)
 /// try changes.save(list)
 /// for note in notes { try changes.save(note) }
-/// changes.delete(oldNote)
+/// try changes.delete(oldNote)
 /// try await store.enqueue(changes, atomically: true)
 /// ```
 public struct CKModelChanges: Sendable {
@@ -73,8 +73,10 @@ public struct CKModelChanges: Sendable {
     steps.append(.edit(edited, original: try encoder.encoded(original), rules: Model.mergeRules))
   }
 
-  /// Deletes the record of a model, whatever its fields.
-  public mutating func delete(_ model: some CKRecordModel) {
-    steps.append(.delete(CKRecord.ID(recordName: model.recordName, zoneID: encodingZone)))
+  /// Deletes the record of a model, whatever its fields. That of a model with an archive is deleted in its zone.
+  ///
+  /// - Throws: `CKModelError` if the model's archive is damaged.
+  public mutating func delete(_ model: some CKRecordModel) throws(CKModelError) {
+    steps.append(.delete(try encoder.recordID(of: model)))
   }
 }

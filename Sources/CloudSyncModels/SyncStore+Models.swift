@@ -1,6 +1,6 @@
 public import CloudKit
 public import CloudKitModels
-public import CloudSync
+@_exported public import CloudSync
 internal import Foundation
 
 /// Saves models through the durable queue. A change is on disk when a call returns, and is sent by the store's syncing
@@ -81,7 +81,7 @@ extension SyncStore {
   /// Accepts the deletion of several models' records, all or none.
   public func delete<Model: CKRecordModel>(_ models: [Model], in zoneID: CKRecordZone.ID? = nil) async throws {
     var changes = CKModelChanges(in: zoneID)
-    for model in models { changes.delete(model) }
+    for model in models { try changes.delete(model) }
     try await accept(changes)
   }
 
@@ -103,7 +103,7 @@ extension SyncStore {
   /// - Throws: `StoreError` if the store cannot accept the change.
   public func delete(_ model: some CKRecordModel, in zoneID: CKRecordZone.ID? = nil) async throws {
     var changes = CKModelChanges(in: zoneID)
-    changes.delete(model)
+    try changes.delete(model)
     try await accept(changes)
   }
 

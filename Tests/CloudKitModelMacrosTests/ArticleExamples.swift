@@ -168,7 +168,7 @@ private enum ArticleExamples {
 
     var changes = CKModelChanges(in: zoneID)
     for note in notes { try changes.save(note) }
-    changes.delete(old)
+    try changes.delete(old)
     try await store.enqueue(changes, atomically: true)
   }
 

@@ -82,6 +82,13 @@ import Testing
       try await database.load(Query<Shop>().filter(.name, equals: absent))
     }
     #expect(other?.code == .invalidArguments)
+    let none = await #expect(throws: CKError.self) {
+      try await database.load(Query<Post>().filter(.likes, in: [Int]()))
+    }
+    #expect(none?.code == .invalidArguments)
+    await #expect(throws: CKModelError.self) {
+      try await database.load(Query<Post>().filter(.likes, equals: Double.nan))
+    }
     #expect(cloud.requests.bodies("records/query").isEmpty)
   }
 
@@ -132,7 +139,7 @@ struct Shop: Codable, Identifiable, CKFieldModel {
   var id = "shop"
   var name: String? = "Coop"
 
-  /// Not a `Codable` property, for the queries alone.
+  /// For the queries alone.
   var place: CLLocation? { nil }
 
   enum Fields: String, CKRecordFields { case name, place }

@@ -170,7 +170,7 @@ import Testing
     for index in 0..<3 { try changes.save(Task(id: "t\(index)")) }
 
     var withRefused = changes
-    withRefused.delete(Task(id: String(repeating: "n", count: 256)))
+    try withRefused.delete(Task(id: String(repeating: "n", count: 256)))
     for isAtomic in [true, false] {
       await #expect(throws: StoreError.self) { try await phone.store.enqueue(withRefused, atomically: isAtomic) }
     }
@@ -196,7 +196,7 @@ import Testing
     #expect(try await phone.store.load(Task.self, named: "t1", in: notes) == Task(title: "Milk", tags: ["a"]))
 
     var remade = CKModelChanges(in: notes)
-    remade.delete(Task())
+    try remade.delete(Task())
     try remade.save(Task(title: "Rice"))
     try await phone.store.enqueue(remade)
     _ = try await phone.sync()

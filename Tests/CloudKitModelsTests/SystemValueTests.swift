@@ -113,4 +113,28 @@ struct Kept: Codable, Equatable, Identifiable, CKRecordModel {
     _ = try await tablet.sync()
     #expect(try await database.load(Page.self, named: "p1").parent == nil)
   }
+
+  @Test func `a model is deleted in the zone that its archive names, from a database and from a store`() async throws {
+    let notes = CKRecordZone.ID(zoneName: "notes")
+    try await database.save(CKRecordZone(zoneID: notes))
+    let kept = try await database.save(Kept(), in: notes)
+    try await database.save(Kept(id: "k2"), in: notes)
+    try await database.delete(kept)
+    #expect(try await database.all(Kept.self, in: notes).map(\.id) == ["k2"])
+
+    let phone = try cloud.device("phone")
+    _ = try await phone.sync()
+    let other = try #require(try await phone.store.load(Kept.self, named: "k2", in: notes))
+    try await phone.store.delete(other)
+    #expect(try await phone.store.load(Kept.self, named: "k2", in: notes) == nil)
+  }
+
+  @Test func `an upsert creates a record that was deleted since it was read, and a save does not`() async throws {
+    let kept = try await database.save(Kept())
+    try await database.delete(kept)
+    let error = await #expect(throws: CKError.self) { try await database.save(kept) }
+    #expect(error?.code == .unknownItem)
+    #expect(try await database.upsert(kept).title == "Milk")
+    #expect(try await database.all(Kept.self).count == 1)
+  }
 }

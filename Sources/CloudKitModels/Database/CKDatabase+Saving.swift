@@ -15,7 +15,7 @@ extension CKDatabase {
   /// since. Any other model overwrites its own fields, and keeps those that it does not declare.
   ///
   /// - Returns: The model as saved, with its system values.
-  /// - Throws: `CKError.serverRecordChanged` if the record has changed since the model was read; an encoding error for a
+  /// - Throws: `CKError.serverRecordChanged` if the record has changed since the model was read; `CKModelError` for a
   ///   value that a record cannot store.
   @discardableResult
   public func save<Model: CKRecordModel & Codable>(
@@ -25,7 +25,7 @@ extension CKDatabase {
 
   /// Saves several models, each with its own result, in the order given.
   ///
-  /// - Throws: An error if nothing was saved: an encoding error, or `CKError.invalidArguments` if two models have the
+  /// - Throws: An error if nothing was saved: `CKModelError`, or `CKError.invalidArguments` if two models have the
   ///   same record name.
   @discardableResult
   public func save<Model: CKRecordModel & Codable>(
@@ -61,23 +61,30 @@ extension CKDatabase {
     in zoneID: CKRecordZone.ID? = nil
   ) async throws -> Model { try await write([model], .upsert, in: zoneID)[0].get() }
 
-  /// Deletes the record of a model, in any version.
+  /// Deletes the record of a model, in any version. That of a model with an archive is deleted in its zone.
   ///
-  /// - Throws: `CKError.unknownItem` if there is none.
+  /// A record that does not exist counts as deleted.
   public func delete(_ model: some CKRecordModel, in zoneID: CKRecordZone.ID? = nil) async throws {
-    let zoneID = zoneID ?? zoneIDForModels
-    try await deleteRecord(withID: CKRecord.ID(recordName: model.recordName, zoneID: zoneID))
+    try await delete([model], in: zoneID)[0].get()
   }
 
-  /// Deletes the records of several models, each with its own result, in the order given.
+  /// Deletes the records of several models, each with its own result, in the order given. Records that do not exist count
+  /// as deleted.
   @discardableResult
   public func delete<Model: CKRecordModel>(
     _ models: [Model],
     in zoneID: CKRecordZone.ID? = nil
   ) async throws -> [Result<Void, any Error>] {
-    let ids = models.map { CKRecord.ID(recordName: $0.recordName, zoneID: zoneID ?? zoneIDForModels) }
+    let encoder = CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels)
+    let ids = try models.map { try encoder.recordID(of: $0) }
     let results = try await modifyRecords(saving: [], deleting: ids, atomically: false).deleteResults
-    return ids.map { results[$0] ?? .failure(Self.unanswered($0)) }
+    return ids.map { id in
+      switch results[id] {
+      case .failure(let error as CKError)? where [.unknownItem, .zoneNotFound].contains(error.code): .success(())
+      case let result?: result
+      case nil: .failure(Self.unanswered(id))
+      }
+    }
   }
 
   // MARK: - Writing
@@ -181,7 +188,12 @@ enum ModelWrite: Sendable {
 
   /// Returns the server's record on which to repeat the write after a conflict; nil if the error stands.
   func base(after error: any Error, of model: EncodedModel) -> CKRecord? {
-    guard let error = error as? CKError, error.code == .serverRecordChanged, let server = error.serverRecord,
+    guard let error = error as? CKError else { return nil }
+    // The record was deleted since the model was read.
+    if error.code == .unknownItem, self == .upsert, model.record.recordChangeTag != nil {
+      return CKRecord(recordType: model.record.recordType, recordID: model.record.recordID)
+    }
+    guard error.code == .serverRecordChanged, let server = error.serverRecord,
       server.recordType == model.record.recordType
     else { return nil }
     return switch self {

@@ -96,7 +96,7 @@ public struct Query<Model: CKRecordModel>: Sendable {
 
   /// The query for `CKDatabase`.
   ///
-  /// - Throws: `EncodingError` for a value that a record cannot store; `CKError.invalidArguments` for a property that
+  /// - Throws: `CKModelError` for a value that a record cannot store; `CKError.invalidArguments` for a property that
   ///   cannot be queried.
   public func query() throws -> CKQuery {
     if let problem { throw CKError(.invalidArguments, problem) }

@@ -7,22 +7,27 @@ internal import Foundation
 public struct QueryComparison<Value>: Sendable {
   /// The predicate's format, with `%K` for the field and `%@` for each value.
   private let format: String
-  private let values: [any Sendable]
+  private let values: [any Encodable & Sendable]
 
-  private init(_ format: String, _ values: any Sendable...) {
+  private init(_ format: String, _ values: any Encodable & Sendable...) {
     self.format = format
     self.values = values
   }
 
   /// Returns the predicate for a field.
   ///
-  /// - Throws: `EncodingError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
+  /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
   func predicate(of field: String) throws -> NSPredicate {
     let objects = try values.map { value -> any CKRecordValue in
-      if let place = value as? CLLocation { return place }
-      let encodable = value as? any Encodable
-      guard let object = try encodable.flatMap({ try FieldContent.recordValue(of: $0, at: [FieldKey(field)]) }) else {
-        throw CKError(.invalidArguments, "The query compares \(field) with no value, which the server cannot do.")
+      let object: (any CKRecordValue)?
+      do {
+        object = try FieldContent.recordValue(of: value, at: [FieldKey(field)])
+      } catch {
+        throw CKModelError(Value.self, encoding: error)
+      }
+      guard let object else {
+        let nothing = (value as? any Collection)?.isEmpty == true ? "an empty list" : "no value"
+        throw CKError(.invalidArguments, "The query compares \(field) with \(nothing), which the server cannot do.")
       }
       return object
     }

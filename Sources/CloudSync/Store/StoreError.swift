@@ -1,8 +1,21 @@
+public import Foundation
+
 /// Why the store cannot be used. The message says what happened and what to do.
-public struct StoreError: Error, Hashable, Sendable {
+public struct StoreError: LocalizedError, Hashable, Sendable {
   /// The category of an error.
-  package enum Kind: Hashable, Sendable {
-    case cannotOpen, notAStore, damaged, newer, otherScope, diskFull
+  public enum Kind: Hashable, Sendable {
+    /// The file cannot be opened or written.
+    case cannotOpen
+    /// The file is no store.
+    case notAStore
+    /// The file is damaged.
+    case damaged
+    /// A later version created the store.
+    case newer
+    /// The store is that of another container, environment or database.
+    case otherScope
+    /// The disk is full.
+    case diskFull
     /// The store, or what is queued in it, belongs to another user.
     case otherUser
     /// There is no store, and this access does not create one.
@@ -22,11 +35,14 @@ public struct StoreError: Error, Hashable, Sendable {
   /// The error code of an operation whose row in the store is unreadable.
   static let unreadable = "UNREADABLE"
 
-  package var kind: Kind
+  /// The category.
+  public package(set) var kind: Kind
   /// Whether the error may be temporary: a full or failing disk, a file locked by another program.
   package private(set) var passes: Bool
   /// The message in one line: what happened and what to do.
   public var message: String
+  /// The message.
+  public var errorDescription: String? { message }
 
   static func missing(_ path: String) -> StoreError {
     StoreError(.missing, "there is no store \(path); `cktop sync` or `cktop records put` makes it")
