@@ -53,7 +53,9 @@ public struct CKRecordEncoder: Sendable {
   /// Encodes a model for `write(onto:)`.
   package func encoded<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) -> EncodedModel {
     do {
-      return try content(of: model)
+      let (encoded, fields) = try content(of: model)
+      try RecordSize(of: fields).check(model)
+      return encoded
     } catch {
       throw CKModelError(Model.self, encoding: error)
     }
@@ -67,7 +69,9 @@ public struct CKRecordEncoder: Sendable {
     return CKRecord.ID(recordName: model.recordName, zoneID: zoneID)
   }
 
-  private func content<Model: CKRecordModel & Encodable>(of model: Model) throws -> EncodedModel {
+  private func content<Model: CKRecordModel & Encodable>(
+    of model: Model
+  ) throws -> (model: EncodedModel, fields: [String: (any CKRecordValue)?]) {
     guard !model.recordName.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
     let (fields, system) = try ModelEncoder.values(of: model)
     let record = try system.record(type: Model.recordType, name: model.recordName, zoneID: zoneID)
@@ -76,8 +80,7 @@ public struct CKRecordEncoder: Sendable {
       // Only the tag of the version is known, not its parent.
       if system.hasOnlyTag { record.decideParent(system.parent) } else { record.parent = system.parent }
     }
-    try RecordSize(of: record).check(model)
-    return EncodedModel(record: record, decidesParent: system.decideParent)
+    return (EncodedModel(record: record, decidesParent: system.decideParent), fields)
   }
 
   /// Updates a record with the model: sets fields that differ, clears fields that are nil, and keeps all other fields.
@@ -104,8 +107,8 @@ public struct CKRecordEncoder: Sendable {
       throw Self.refusal(of: model, "The record and the model have different record names.")
     }
     // Compare two records, so that both sides have the precision that records keep.
-    let current = try content(of: model)
-    try RecordSize(of: record).replacing(with: current.record).check(model)
+    let (current, fields) = try content(of: model)
+    try RecordSize(of: record).replacing(with: fields).check(model)
     current.write(onto: record)
   }
 

@@ -6,17 +6,23 @@ struct RecordSize {
   /// The maximum size of a record on the server.
   static let limit = 1_000_000
 
-  private var bytes: [String: Int] = [:]
+  private var bytes: [String: Int]
+
+  init(of fields: [String: (any CKRecordValue)?]) {
+    bytes = [:]
+    for case (let key, let value?) in fields { bytes[key] = key.utf8.count + Self.bytes(of: value) }
+  }
 
   init(of record: CKRecord) {
+    bytes = [:]
     for key in record.allKeys() { bytes[key] = key.utf8.count + Self.bytes(of: record[key]) }
   }
 
-  /// Returns the sizes after applying the fields that another record has set or cleared.
-  func replacing(with other: CKRecord) -> RecordSize {
+  /// Returns the sizes after setting the fields that have a value and clearing the others.
+  func replacing(with fields: [String: (any CKRecordValue)?]) -> RecordSize {
     var result = self
-    let sizes = RecordSize(of: other)
-    for key in other.changedKeys() { result.bytes[key] = sizes.bytes[key] }
+    let sizes = RecordSize(of: fields)
+    for key in fields.keys { result.bytes[key] = sizes.bytes[key] }
     return result
   }
 
@@ -32,7 +38,12 @@ struct RecordSize {
   }
 
   private static func bytes(of value: Any?) -> Int {
-    switch value {
+    // Comparing types first, because a failing cast to a class bridges the value.
+    let type = value.map { Swift.type(of: $0) }
+    if type == Int64.self || type == Double.self || type == Date.self { return 8 }
+    if type == String.self { return (value as? String)?.utf8.count ?? 0 }
+    if type == Data.self { return (value as? Data)?.count ?? 0 }
+    return switch value {
     case let text as NSString: text.lengthOfBytes(using: String.Encoding.utf8.rawValue)
     case let data as NSData: data.length
     case let list as NSArray: list.reduce(0) { $0 + bytes(of: $1) }
