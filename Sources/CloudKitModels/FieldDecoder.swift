@@ -31,12 +31,19 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
       guard let value = try read(scalar) as? Value else { throw mismatch(type) }
       return value
     }
-    if ModelInField.isModel(type) { throw corrupted(Unfit(reason: ModelInField.reason)) }
     // An empty list is stored as a missing value.
     let value = field ?? (type is any FieldList.Type ? NSArray() : nil)
     let decoder = FieldDecoder(field: value, codingPath: codingPath, isRecordName: isRecordName, type: type)
-    let outcome = Result { try Value(from: decoder) }
-    guard decoder.asksForJSON, let data = try read(Data.self) else { return try outcome.get() }
+    do {
+      let result = try Value(from: decoder)
+      if !decoder.asksForJSON { return result }
+    } catch  where !decoder.asksForJSON && !ModelInField.isModel(type) {
+      throw error
+    } catch {
+      // The error only says that the field has no container.
+    }
+    if ModelInField.isModel(type) { throw corrupted(Unfit(reason: ModelInField.reason)) }
+    guard let data = try read(Data.self) else { throw mismatch(type) }
     return try NestedJSON.decode(type, from: data, at: codingPath)
   }
 

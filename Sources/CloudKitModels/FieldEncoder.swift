@@ -65,6 +65,8 @@ package enum FieldContent {
       guard !ModelInField.isModel(Value.self) else { throw path.refusal(of: Value.self, ModelInField.reason) }
       return nil
     }
+    // The most common list, which a record stores faster as it is.
+    if Value.self == [String].self, !asAsset, let texts = value as? [String], !texts.isEmpty { return texts }
     switch try FieldContent(value, at: path) {
     case .none: return try recordValue(of: Value?.none, at: keys)
     case .scalar(let scalar): return asAsset ? try asset(of: scalar, at: path) : scalar

@@ -93,8 +93,9 @@ extension Data: FieldScalar {
   func fieldValue() -> any CKRecordValue { self }
 
   static func read(_ field: any CKRecordValue) throws(Unfit) -> Data? {
-    guard let asset = field as? CKAsset else { return field as? Data }
-    return try asset.contents()
+    // Casting to `Data` copies byte by byte.
+    if let data = field as? NSData { return Data(bytes: data.bytes, count: data.length) }
+    return try (field as? CKAsset)?.contents()
   }
 }
 

@@ -43,6 +43,7 @@ struct RecordSize {
     if type == Int64.self || type == Double.self || type == Date.self { return 8 }
     if type == String.self { return (value as? String)?.utf8.count ?? 0 }
     if type == Data.self { return (value as? Data)?.count ?? 0 }
+    if type == [String].self { return (value as? [String])?.reduce(0) { $0 + $1.utf8.count } ?? 0 }
     return switch value {
     case let text as NSString: text.lengthOfBytes(using: String.Encoding.utf8.rawValue)
     case let data as NSData: data.length
