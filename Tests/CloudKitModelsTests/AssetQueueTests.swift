@@ -71,4 +71,21 @@ private struct File: Codable, CKRecordModel {
     try await tablet.store.save(file, in: notes)
     #expect(try tablet.store.operations().total == 0)
   }
+
+  @Test func `a file of a model is uploaded even if it is deleted once it is queued`() async throws {
+    struct Paper: Codable, Identifiable, CKRecordModel {
+      var id = "paper"
+      var file: URL?
+    }
+    let cloud = try Cloud()
+    let phone = try cloud.device("phone")
+    let file = FileManager.default.temporaryDirectory.appending(path: "paper-\(UUID().uuidString)")
+    try Data("text".utf8).write(to: file)
+    try await phone.store.save(Paper(file: file), in: notes)
+    try FileManager.default.removeItem(at: file)
+    try await phone.sync()
+
+    #expect(try phone.store.operations().total == 0)
+    #expect(cloud.onServer("paper", zone: "notes").map { Set($0.keys) } == ["file"])
+  }
 }
