@@ -1,5 +1,5 @@
 public import CloudKit
-import CloudSync
+public import CloudSync
 public import Foundation
 
 /// The sync status in five cases for a screen.
@@ -34,11 +34,18 @@ public struct QueueStatus: Sendable, Hashable {
 extension CloudKitService {
   /// Syncs now: sends everything and fetches all changes. Ends our own back-offs; keeps a server's wait.
   ///
+  /// - Returns: what was sent and fetched, whichever process did it. Its `itemFailure` is an error that did not stop the
+  ///   sync.
   /// - Throws: `CloudKitServiceError` if an error stopped the sync; `StoreError` if the store cannot be used.
-  public func sync() async throws { try await sync(recordTypes: []) }
+  @discardableResult
+  public func sync() async throws -> SyncSummary { try await sync(recordTypes: []) }
 
   /// Syncs now, and also polls these record types if there is no change feed.
-  public func sync(recordTypes: [CKRecord.RecordType]) async throws {
+  ///
+  /// - Returns: as for ``sync()``.
+  /// - Throws: the same errors as ``sync()``.
+  @discardableResult
+  public func sync(recordTypes: [CKRecord.RecordType]) async throws -> SyncSummary {
     guard let engine, !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     let result: Result<SyncSummary, any Error>
     do { result = .success(try await engine.syncNow(recordTypes: recordTypes)) } catch { result = .failure(error) }
@@ -47,7 +54,9 @@ extension CloudKitService {
     case .failure(let error): if !(error is CancellationError) { stop = Stop(error: error, at: Date()) }
     }
     await readNow()
-    if let failure = try result.get().failure { throw CloudKitServiceError(failure) }
+    let summary = try result.get()
+    if let failure = summary.failure { throw CloudKitServiceError(failure) }
+    return summary
   }
 
   /// Syncs at an interval, in addition to pushes and the engine's polls, until stopped. A failure is shown by
@@ -59,7 +68,7 @@ extension CloudKitService {
     ticking = Task { [weak self] in
       while (try? await Task.sleep(for: .seconds(interval.isNaN ? 1 : min(max(1, interval), 1e9)))) != nil {
         guard let self else { return }
-        try? await self.sync()
+        _ = try? await self.sync()
       }
     }
   }

@@ -104,7 +104,7 @@ extension CloudKitService.Status {
     /// Changes in conflict.
     public let conflicts: Int
     /// Changes that wait for another one, such as a record for its parent; they are pending or retrying. Counted up to
-    /// 10,000.
+    /// 100, so that the cost does not grow with the queue.
     public let blocked: Int
     /// The size of all changes in bytes, without assets.
     public let bytes: Int
@@ -280,10 +280,12 @@ extension CloudKitService.Status.Queue {
 extension CloudKitService.Status.Progress {
   init(_ progress: CloudSync.Progress) {
     (done, perSecond, secondsLeft) = (progress.done, progress.perSecond, progress.etaSeconds)
+    // A phase that has just begun has not counted yet.
+    let total = progress.total > 0 ? progress.total : nil
     switch progress.phase {
-    case .send: (phase, total) = (.sending, progress.total)
-    case .upload: (phase, total) = (.assets, progress.total)
-    case .fetch: (phase, total) = (.fetching, nil)
+    case .send: (phase, self.total) = (.sending, total)
+    case .upload: (phase, self.total) = (.assets, total)
+    case .fetch: (phase, self.total) = (.fetching, nil)
     }
   }
 }

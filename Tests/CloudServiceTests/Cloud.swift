@@ -22,12 +22,15 @@ final class Cloud {
     _ name: String = "mine",
     delegate: (any SyncEngineDelegate)? = nil,
     isReadOnly: Bool = false,
-    _ change: (inout SyncEngine.Configuration) -> Void = { _ in }
+    _ change: (inout SyncEngine.Configuration) -> Void = { _ in },
+    beforeEachRequest probe: (@Sendable () -> Void)? = nil
   ) throws -> CloudKitService {
+    var transport: any CKTransport = EmulatorTransport(emulator, now: { Date() })
+    if let probe { transport = ProbedTransport(inner: transport, probe: probe) }
     let container = CKContainer(
       identifier: "iCloud.test",
       credential: .webAuth(apiToken: "token", webAuthToken: "ana"),
-      transport: EmulatorTransport(emulator, now: { Date() })
+      transport: transport
     )
     var configuration = try SyncEngine.Configuration(container: container, storePath: folder.path("\(name).sqlite"))
     change(&configuration)
@@ -45,6 +48,17 @@ final class Cloud {
   /// Refuses each save of records of these names from now on, and no others.
   func refuse(_ names: String...) {
     emulator.faults = FaultPlan(rules: names.map { FaultRule(when: FaultCondition(recordName: $0), then: .poison) })
+  }
+}
+
+/// The emulator, with a look at what goes on before each request.
+private struct ProbedTransport: CKTransport {
+  let inner: any CKTransport
+  let probe: @Sendable () -> Void
+
+  func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+    probe()
+    return try await inner.send(request)
   }
 }
 

@@ -144,6 +144,17 @@ import Testing
     }
   }
 
+  @Test func `a wait that was cancelled keeps nothing`() async throws {
+    var service: CloudKitService? = try cloud.service()
+    weak let store = service?.store
+    var change = try await service?.save(cloud.note("a"))
+    let waiting = Task { [change] in try await change?.outcome }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    (service, change) = (nil, nil)
+    while store != nil { await Task.yield() }
+  }
+
   @Test func `waiting for an outcome can be cancelled, which leaves the change alone`() async throws {
     let service = try cloud.service()
     let change = try await service.save(cloud.note("a"))

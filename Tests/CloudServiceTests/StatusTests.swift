@@ -3,6 +3,7 @@ import CloudKitEmulator
 import Facts
 import Foundation
 import OpenCombine
+import Synchronization
 import Testing
 
 @testable import CloudService
@@ -193,6 +194,35 @@ import Testing
       return
     }
     if case .error = service.syncStatus {} else { Issue.record("\(service.syncStatus)") }
+  }
+
+  @Test func `progress never goes back within a phase, and is never complete before everything is sent and fetched`()
+    async throws
+  {
+    let seen = Mutex<[CloudKitService.Status]>([])
+    let store = Mutex<SyncStore?>(nil)
+    let service = try cloud.service(beforeEachRequest: {
+      guard let status = try? store.withLock({ $0 })?.status() else { return }
+      seen.withLock { $0.append(CloudKitService.Status(status)) }
+    })
+    store.withLock { $0 = service.store }
+    let theirs = try cloud.service("theirs")
+    try await theirs.save((0..<450).map { cloud.note("t\($0)") })
+    try await theirs.sync()
+    try await service.save((0..<650).map { cloud.note("m\($0)") })
+    let summary = try await service.sync()
+
+    let statuses = seen.withLock { $0 }
+    let progress = statuses.compactMap(\.progress)
+    let sending = progress.filter { $0.phase == .sending }
+    #expect(sending.map(\.done) == sending.map(\.done).sorted())
+    #expect(Set(sending.map(\.done)) == [0, 200, 400, 600] && Set(sending.compactMap(\.total)) == [650])
+    let fetched = progress.filter { $0.phase == .fetching }
+    #expect(!fetched.isEmpty && fetched.map(\.done) == fetched.map(\.done).sorted())
+    #expect(fetched.allSatisfy { $0.fraction == nil })
+    #expect(statuses.allSatisfy { !$0.isInSync } && service.syncProgress == 1)
+    #expect(summary.sent == 650 && summary.fetched >= 450)
+    store.withLock { $0 = nil }
   }
 
   @Test func `the events are those of the engine`() async throws {

@@ -20,7 +20,7 @@ package struct StoreStatus: Hashable, Sendable {
     package var oldestPendingAt: Int64?
     /// The time at which the oldest operation in any state was accepted.
     package var oldestAt: Int64?
-    /// Operations that wait for another one, counted up to 10,000.
+    /// Operations that wait for another one, counted up to 100, so that the cost does not grow with the queue.
     package var blocked = 0
     /// By state, zone and type.
     package var parts: [QueuePart] = []

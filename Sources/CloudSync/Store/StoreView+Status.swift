@@ -34,7 +34,7 @@ extension StoreView {
       case .conflict: status.queue.conflicts = totals.count
       }
     }
-    status.queue.blocked = try ledger.blockedCount(limit: 10_000)
+    status.queue.blocked = try ledger.blockedCount(limit: 100)
     status.queue.parts = try ledger.queueParts()
     status.nextActionAt = try ledger.nextBackOffEnd(after: .min)
     if status.nextActionAt != nil { status.nextAction = "retry" }
