@@ -250,7 +250,7 @@ let package = Package(
     .testTarget(
       name: "CloudServiceTests",
       dependencies: [
-        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts",
+        "CloudService", "CloudSync", "CloudSyncModels", "CloudKit", "CloudKitEmulator", "Facts",
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),

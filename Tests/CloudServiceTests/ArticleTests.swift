@@ -1,0 +1,99 @@
+import CloudKit
+import CloudService
+import CloudSync
+import CloudSyncModels
+import Foundation
+import OpenCombine
+import Testing
+
+/// The article about the service, held against code.
+struct ArticleTests {
+  @Test func `each block of Swift in the article is compiled`() throws {
+    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    func lines(_ path: String) throws -> [Substring] {
+      try String(contentsOf: top.appending(path: path), encoding: .utf8).split(separator: "\n")
+    }
+    let code = Set(try lines("Tests/CloudServiceTests/ArticleTests.swift").map { $0.drop { $0 == " " } })
+    var isCode = false
+    var count = 0
+    for line in try lines("Sources/CloudService/CloudService.docc/CloudService.md") {
+      if line.hasPrefix("```") {
+        isCode = line == "```swift"
+      } else if isCode {
+        count += 1
+        #expect(code.contains(line.drop { $0 == " " }), "\(line)")
+      }
+    }
+    #expect(count > 25)
+  }
+}
+
+private struct Note: Codable, Identifiable, CKRecordModel {
+  var id = UUID()
+  var title: String
+}
+
+/// The code of the article.
+@MainActor
+private final class Examples {
+  var title = ""
+  var bar: Double?
+
+  func show(_ value: Any?) {}
+  func ask(_ conflict: OpenConflict) {}
+  func wait(until date: Date) {}
+
+  func start(_ credential: CKCredential) throws -> CloudKitService {
+    let container = CKContainer(identifier: "iCloud.org.example.notes", credential: credential)
+    let service = try CloudKitService(SyncEngine.Configuration(container: container))
+    service.start()
+    return service
+  }
+
+  func save(_ service: CloudKitService, _ records: [CKRecord], _ note: Note) async throws {
+    let record = CKRecord(recordType: "Note")
+    record["title"] = "Milk"
+    let change = try await service.save(record)
+
+    switch try await change.outcome {
+    case .sent(let record): show(record)
+    case .failed(let failure): show(failure.ckError)
+    case .conflict(let conflict): ask(conflict)
+    case .merged, .superseded, .discarded: break
+    }
+
+    let result = try await service.save(records).outcomes
+    print("\(result.successful.count) sent, \(result.failed.count) failed, \(result.conflicts.count) in conflict")
+
+    try await service.store?.save(note)
+  }
+
+  func follow(_ service: CloudKitService) async {
+    for await status in service.statuses {
+      title = status.verdict.sentence
+      bar = status.progress?.fraction
+      if let throttle = status.throttles.first { wait(until: throttle.until) }
+    }
+  }
+
+  func subscribe(_ service: CloudKitService) {
+    let subscription = service.statusPublisher.sink { status in print(status.queue.failed) }
+    subscription.cancel()
+  }
+
+  func decide(_ service: CloudKitService, _ oldQueue: any CloudKitQueueStorage) async throws {
+    for conflict in try await service.conflicts() {
+      try await service.resolve(conflict, taking: .local, fields: ["title": .server])
+    }
+    try await service.retry(service.failedChanges())
+    for held in try await service.heldDeletions() {
+      try await service.restoreDeletions(in: held.zoneID, ifVersion: held.version)
+    }
+    if let dropped = try await service.undoable().first { try await service.undo(dropped) }
+    try await service.pause()
+
+    let moved = try await service.importQueue(from: oldQueue)
+    for refusal in moved.refused { print(refusal.error) }
+  }
+}
