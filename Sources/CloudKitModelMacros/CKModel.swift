@@ -16,8 +16,8 @@
 /// - The record type is the type's name, written as a literal in the expansion. To use another, pass `recordType:` or
 ///   declare `static let recordType`. Set it before you rename a type whose records are on the server.
 /// - The identity is a stored `recordName`; otherwise a stored `id` that is a `UUID` or `LosslessStringConvertible`,
-///   such as a `String` or an integer; otherwise a computed property of one of these names. A stored identity is the record name, not a field. With `id`, the type
-///   also conforms to `Identifiable`.
+///   such as a `String` or an integer; otherwise a computed property of one of these names. A stored identity is the
+///   record name, not a field. With `id`, the type also conforms to `Identifiable`.
 /// - Every other stored property is a field, except `lazy` ones. The field has the property's name or the one set with
 ///   `@CKField`. A property with a default value keeps it if the record lacks the field, so that properties can be
 ///   added to a model that has older records. Nil and empty lists are stored as a missing value, so optional properties

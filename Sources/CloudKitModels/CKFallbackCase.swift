@@ -12,7 +12,8 @@
 /// A model that is read with the fallback and saved as a whole stores the fallback. To keep the unknown value, save
 /// only what was edited, with `save(_:changedFrom:in:)`.
 public protocol CKFallbackCase: RawRepresentable, Codable {
-  /// The value for raw values that this version does not know. The default for `CaseIterable` types is their first case.
+  /// The value for raw values that this version does not know. The default for `CaseIterable` types is their first
+  /// case.
   static var fallbackCase: Self { get }
 }
 

@@ -3,8 +3,8 @@ public import Foundation
 
 /// The error of encoding a model as a record, or decoding it from one.
 ///
-/// Its texts name the model and the field and say what is wrong. They never contain a value, which may be private.
-/// ``underlying`` is the standard library's error, whose texts may contain one.
+/// Its texts name the model and the field and say what is wrong. They contain no value, which may be private, except
+/// keys of a dictionary inside the field. ``underlying`` is the standard library's error, whose texts may contain one.
 public struct CKModelError: LocalizedError, Sendable {
   /// The name of the model's type.
   public let model: String

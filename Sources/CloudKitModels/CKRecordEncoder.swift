@@ -32,7 +32,8 @@ internal import Foundation
 /// property cannot be another model; use a `CKRecord.Reference`. Nested values cannot contain models, assets, files, or
 /// an object that contains itself.
 ///
-/// A value that a record cannot store throws `CKModelError`, and the record is not changed. An encoder can be used by several tasks at the same time.
+/// A value that a record cannot store throws `CKModelError`, and the record is not changed. An encoder can be used by
+/// several tasks at the same time.
 public struct CKRecordEncoder: Sendable {
   /// The zone of new records.
   public var zoneID: CKRecordZone.ID
@@ -62,11 +63,22 @@ public struct CKRecordEncoder: Sendable {
   }
 
   /// Returns the identifier of a model's record: that of its archive, or its record name in the encoder's zone.
-  package func recordID<Model: CKRecordModel>(of model: Model) throws(CKModelError) -> CKRecord.ID {
-    if Model.systemKeys.values.contains(.archive), let model = model as? any CKRecordModel & Encodable {
-      return try encode(model).recordID
+  package func place<Model: CKRecordModel>(
+    of model: Model
+  ) throws(CKModelError) -> (recordID: CKRecord.ID, isArchived: Bool) {
+    guard Model.systemKeys.values.contains(.archive) else {
+      return (CKRecord.ID(recordName: model.recordName, zoneID: zoneID), false)
     }
-    return CKRecord.ID(recordName: model.recordName, zoneID: zoneID)
+    guard let encodable = model as? any CKRecordModel & Encodable else {
+      throw CKModelError(Model.self, encoding: model, "Its archive can be read only if it is Encodable.")
+    }
+    do {
+      let system = try ModelEncoder.systemValues(of: encodable)
+      let record = try system.record(type: Model.recordType, name: model.recordName, zoneID: zoneID)
+      return (record.recordID, system.hasArchive)
+    } catch {
+      throw CKModelError(Model.self, encoding: error)
+    }
   }
 
   private func content<Model: CKRecordModel & Encodable>(
@@ -80,7 +92,7 @@ public struct CKRecordEncoder: Sendable {
       // Only the tag of the version is known, not its parent.
       if system.hasOnlyTag { record.decideParent(system.parent) } else { record.parent = system.parent }
     }
-    return (EncodedModel(record: record, decidesParent: system.decideParent), fields)
+    return (EncodedModel(record: record, isArchived: system.hasArchive, decidesParent: system.decideParent), fields)
   }
 
   /// Updates a record with the model: sets fields that differ, clears fields that are nil, and keeps all other fields.
@@ -121,10 +133,15 @@ public struct CKRecordEncoder: Sendable {
 package struct EncodedModel: Sendable {
   /// The record with all fields of the model, set or cleared.
   package let record: CKRecord
+  /// Whether the model's archive decided the zone.
+  package let isArchived: Bool
   /// Whether the model decides the parent, also by having none.
   let decidesParent: Bool
   /// The server's record to write it onto, if it was read.
   var base: CKRecord?
+
+  /// Whether the model knows the version of the record that it was read from.
+  var knowsVersion: Bool { record.recordChangeTag != nil }
 
   /// Copies every field, and the parent, if they differ.
   package func write(onto other: CKRecord) {

@@ -38,8 +38,8 @@ public protocol CKRecordModel {
   /// ```
   static var mergeRules: [String: MergeRule] { get }
 
-  /// The database of the type's models: the private one unless declared. Zones of other users are in the shared database
-  /// in any case. See `CKContainer.database(for:in:)`.
+  /// The database of the type's models: the private one unless declared. Zones of other users are in the shared
+  /// database in any case. See `CKContainer.database(for:in:)`.
   static var databaseScope: CKDatabase.Scope { get }
 
   /// The coding keys of properties that are system values of the record, not fields. By default there are none.

@@ -1,8 +1,8 @@
 /// A system value of a record that a model can have as a property; see ``CKRecordModel/systemKeys``.
 ///
-/// All are read from the record. Only a parent is also written. A change tag or an archive makes a later save of the model
-/// an update of the record as it was read: if the record has changed on the server since, the save fails with
-/// `CKError.serverRecordChanged`.
+/// All are read from the record. Only a parent is also written. With a change tag or an archive, saving the model to a
+/// database updates the record as it was read: if the record has changed on the server since, the save fails with
+/// `CKError.serverRecordChanged`. The durable queue merges instead.
 public enum CKSystemValue: String, Sendable, Hashable, CaseIterable {
   /// The time at which the server created the record; a `Date?`.
   case creationDate

@@ -6,6 +6,7 @@ final class ModelEncoder: Encoder {
   let userInfo: [CodingUserInfoKey: Any] = [:]
   private var fields: [String: (any CKRecordValue)?] = [:]
   private var system = SystemValues()
+  private var readsSystemValuesOnly = false
   private let recordName: String
   private let recordNameKey: String
   private let systemKeys: [String: CKSystemValue]
@@ -30,6 +31,14 @@ final class ModelEncoder: Encoder {
     return (encoder.fields, encoder.system)
   }
 
+  /// Returns the system values of a model, and ignores its fields.
+  static func systemValues<Model: CKRecordModel & Encodable>(of model: Model) throws -> SystemValues {
+    let encoder = ModelEncoder(model)
+    encoder.readsSystemValuesOnly = true
+    try model.encode(to: encoder)
+    return encoder.system
+  }
+
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     KeyedEncodingContainer(Fields(encoder: self))
   }
@@ -50,6 +59,7 @@ final class ModelEncoder: Encoder {
   }
 
   private func write(_ value: (some Encodable)?, forKey key: any CodingKey) throws {
+    if readsSystemValuesOnly, systemKeys[key.stringValue] == nil { return }
     if key.stringValue == recordNameKey, let name = (value as? any LosslessStringConvertible)?.description {
       return try checkName(name, key: key)
     }

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// The system values that a model has, by their kind.
 struct SystemValues {
-  /// What the model encoded for each; nil for a value that it does not have yet.
+  /// The value that the model encoded for each; nil if it has none yet.
   private var values: [CKSystemValue: (any CKRecordValue)?] = [:]
 
   mutating func set(_ value: (any CKRecordValue)?, for kind: CKSystemValue) { values.updateValue(value, forKey: kind) }
@@ -12,6 +12,12 @@ struct SystemValues {
   ///
   /// - Throws: `EncodingError` if the archive is damaged or is that of another record.
   func record(type: CKRecord.RecordType, name: String, zoneID: CKRecordZone.ID) throws -> CKRecord {
+    for kind in [CKSystemValue.archive, .changeTag] {
+      guard let value = values[kind].flatMap(\.self) else { continue }
+      guard kind == .archive ? value is Data : value is String else {
+        throw Self.refusal("The \(kind.rawValue) of a model is \(kind == .archive ? "Data" : "a String").")
+      }
+    }
     if case let archive as Data = values[.archive] {
       guard let record = CKRecord(systemFields: archive) else { throw Self.refusal("The archive is damaged.") }
       guard record.recordType == type, record.recordID.recordName == name else {
@@ -29,8 +35,11 @@ struct SystemValues {
   /// Whether the model decides the parent, also by having none.
   var decideParent: Bool { values.keys.contains(.parent) }
 
+  /// Whether the model has an archive.
+  var hasArchive: Bool { values[.archive].flatMap(\.self) != nil }
+
   /// Whether the model knows the version that it was read from, but not that version's other values.
-  var hasOnlyTag: Bool { values[.archive].flatMap(\.self) == nil && values[.changeTag].flatMap(\.self) != nil }
+  var hasOnlyTag: Bool { !hasArchive && values[.changeTag].flatMap(\.self) != nil }
 
   /// The parent.
   var parent: CKRecord.Reference? { values[.parent] as? CKRecord.Reference }

@@ -96,8 +96,8 @@ extension CloudKitService {
 
   // MARK: - Undo
 
-  /// The latest changes that were discarded, or dropped when a conflict was resolved, and that can be restored. A change
-  /// can be restored for 90 days, until its record is edited again.
+  /// The latest changes that were discarded, or dropped when a conflict was resolved, and that can be restored. A
+  /// change can be restored for 90 days, until its record is edited again.
   ///
   /// - Throws: `StoreError` if the store cannot be read.
   public func undoable(limit: Int = 100) async throws -> [UndoableChange] {
@@ -119,8 +119,8 @@ extension CloudKitService {
   /// Whether everything is paused.
   public var isPaused: Bool { status.isPaused }
 
-  /// Pauses syncing: no request is made until ``resume()``, by any process. A request in flight is finished. Changes are
-  /// still accepted.
+  /// Pauses syncing: no request is made until ``resume()``, by any process. A request in flight is finished. Changes
+  /// are still accepted.
   ///
   /// - Throws: `CloudKitServiceError` if the service is read-only; `StoreError` if the store cannot be written.
   public func pause() async throws { try await change { _ = try $0.pause(.everything, actor: Self.actor) } }

@@ -11,8 +11,8 @@ extension CloudKitService {
   ///
   /// - Returns: nil if there is no such record, or its deletion is queued.
   /// - Throws: `CloudKitServiceError.notFetchedYet` if this service cannot ask the server, because it has no engine;
-  ///   `CloudKitServiceError` with the server's answer, such as `networkUnavailable`; `StoreError` if the store cannot be
-  ///   read.
+  ///   `CloudKitServiceError` with the server's answer, such as `networkUnavailable`; `StoreError` if the store cannot
+  ///   be read.
   public func fetch(recordID: CKRecord.ID) async throws -> CKRecord? {
     let (store, origin) = (store, engine?.configuration.origin)
     switch try await Task.detached(operation: { try store?.knowledge(of: RecordKey(recordID)) ?? .unknown }).value {
@@ -32,7 +32,8 @@ extension CloudKitService {
     }
   }
 
-  /// Returns all records on the server that match a query, however many pages there are. Queued changes are not applied.
+  /// Returns all records on the server that match a query, however many pages there are. Queued changes are not
+  /// applied.
   ///
   /// ```swift
   /// let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "done == 0"))

@@ -34,8 +34,8 @@ public struct QueueStatus: Sendable, Hashable {
 extension CloudKitService {
   /// Syncs now: sends everything and fetches all changes. Ends our own back-offs; keeps a server's wait.
   ///
-  /// - Returns: what was sent and fetched, whichever process did it. Its `itemFailure` is an error that did not stop the
-  ///   sync.
+  /// - Returns: what was sent and fetched, whichever process did it. Its `itemFailure` is an error that did not stop
+  ///   the sync.
   /// - Throws: `CloudKitServiceError` if an error stopped the sync; `StoreError` if the store cannot be used.
   @discardableResult
   public func sync() async throws -> SyncSummary { try await sync(recordTypes: []) }
@@ -93,8 +93,8 @@ extension CloudKitService {
     return status.isInSync ? .complete : .idle
   }
 
-  /// The progress of the current phase of a sync, from 0 to 1: 1 only if everything is sent and fetched, and 0 while the
-  /// number of changes to fetch is unknown. See ``Status/progress-swift.property``.
+  /// The progress of the current phase of a sync, from 0 to 1: 1 only if everything is sent and fetched, and 0 while
+  /// the number of changes to fetch is unknown. See ``Status/progress-swift.property``.
   public var syncProgress: Double {
     status.isInSync ? 1 : min(0.99, status.progress?.fraction ?? 0)
   }

@@ -7,8 +7,8 @@ import OpenCombine
 
 /// A sync store with its engine, for screens and apps: it takes commands and publishes the state of the store.
 ///
-/// Every command acts on the store and returns when its effect is on disk; what is published follows from the store. The
-/// store is read off the main actor, once for a burst of changes.
+/// Every command acts on the store and returns when its effect is on disk; what is published follows from the store.
+/// The store is read off the main actor, once for a burst of changes.
 ///
 /// ```swift
 /// let service = try CloudKitService(SyncEngine.Configuration(container: container))
@@ -101,8 +101,8 @@ public final class CloudKitService {
   ///
   /// - Parameters:
   ///   - redaction: masks secrets in everything that is read; asked before each reading.
-  ///   - readsAtOnce: whether to read the store before returning; else it is opened and read by the first `watch`, off the
-  ///     main actor.
+  ///   - readsAtOnce: whether to read the store before returning; else it is opened and read by the first `watch`, off
+  ///     the main actor.
   package init(
     opening: StoreOpening,
     redaction: @escaping @Sendable () -> Redaction = { Redaction() },
@@ -219,8 +219,8 @@ public final class CloudKitService {
     recordSearcher.search()
   }
 
-  /// Keeps the page of a searched list if the search published it while the store was read, or if nothing was read in its
-  /// place.
+  /// Keeps the page of a searched list if the search published it while the store was read, or if nothing was read in
+  /// its place.
   private func keep<Page>(_ page: WritableKeyPath<ViewData, Page?>, isNewer: Bool, in read: inout ViewData) {
     guard isNewer || read[keyPath: page] == nil else { return }
     read[keyPath: page] = data[keyPath: page]

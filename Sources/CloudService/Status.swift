@@ -24,8 +24,8 @@ extension CloudKitService {
     public var conflicts: Int { queue.conflicts }
     /// Records whose deletion on the server is on hold until a person decides.
     public let heldDeletions: Int
-    /// Whether the queue is empty, there is no problem and no hold, and all changes have been fetched since the last local
-    /// change.
+    /// Whether the queue is empty, there is no problem and no hold, and all changes have been fetched since the last
+    /// local change.
     public let isInSync: Bool
     /// Whether everything is paused.
     public let isPaused: Bool

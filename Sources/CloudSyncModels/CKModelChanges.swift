@@ -18,7 +18,7 @@ public struct CKModelChanges: Sendable {
     case save(EncodedModel, rules: [String: MergeRule], presence: Change.Presence? = nil)
     /// Applies only the differences between the edited and the original record.
     case edit(EncodedModel, original: EncodedModel, rules: [String: MergeRule])
-    case delete(CKRecord.ID)
+    case delete(CKRecord.ID, isArchived: Bool)
   }
 
   private(set) var steps: [Step] = []
@@ -77,6 +77,7 @@ public struct CKModelChanges: Sendable {
   ///
   /// - Throws: `CKModelError` if the model's archive is damaged.
   public mutating func delete(_ model: some CKRecordModel) throws(CKModelError) {
-    steps.append(.delete(try encoder.recordID(of: model)))
+    let (recordID, isArchived) = try encoder.place(of: model)
+    steps.append(.delete(recordID, isArchived: isArchived))
   }
 }

@@ -33,7 +33,8 @@ extension SyncStore {
 
   /// Returns all models of a type in a zone, by record name.
   ///
-  /// - Throws: The first error of a record that does not match the model. To get the others, use ``pages(of:in:size:)``.
+  /// - Throws: The first error of a record that does not match the model. To get the others, use
+  ///   ``pages(of:in:size:)``.
   public func all<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     in zoneID: CKRecordZone.ID? = nil
@@ -43,8 +44,8 @@ extension SyncStore {
     return models
   }
 
-  /// Returns the models of a type in a zone page by page, by record name. Models that are saved or deleted meanwhile make
-  /// it miss no other.
+  /// Returns the models of a type in a zone page by page, by record name. Models that are saved or deleted meanwhile
+  /// make it miss no other.
   ///
   /// - Parameter size: The number of models in a page.
   public func pages<Model: CKRecordModel & Decodable>(

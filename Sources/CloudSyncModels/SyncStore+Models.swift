@@ -35,8 +35,8 @@ extension SyncStore {
 
   /// Accepts a new model.
   ///
-  /// If the server turns out to have a record of this name, the change becomes a failed one (`EXISTS`), and the server's
-  /// record stays as it is.
+  /// If the server turns out to have a record of this name, the change becomes a failed one (`EXISTS`), and the
+  /// server's record stays as it is.
   ///
   /// - Throws: `StoreError` of kind `invalid` if the local copy has the record; otherwise as for ``save(_:in:)``.
   public func insert<Model: CKRecordModel & Encodable>(
@@ -129,7 +129,7 @@ extension SyncStore {
     let accepted = try changes.steps.map { step in
       let id = step.recordID
       // A model that was read knows its zone.
-      let zone = zoneKey(id.zoneID == changes.encodingZone ? changes.zoneID : id.zoneID)
+      let zone = zoneKey(step.isArchived ? id.zoneID : changes.zoneID)
       let known = try records[id] ?? record(id, in: zone)
       let applied = step.applied(to: known)
       records[id] = .some(applied)
@@ -195,7 +195,15 @@ extension CKModelChanges.Step {
   var recordID: CKRecord.ID {
     switch self {
     case .save(let model, _, _), .edit(let model, _, _): model.record.recordID
-    case .delete(let recordID): recordID
+    case .delete(let recordID, _): recordID
+    }
+  }
+
+  /// Whether the model's archive decided the zone.
+  var isArchived: Bool {
+    switch self {
+    case .save(let model, _, _), .edit(let model, _, _): model.isArchived
+    case .delete(_, let isArchived): isArchived
     }
   }
 

@@ -11,6 +11,13 @@ final class RequestLog: CKTransport {
   private let bodies = Mutex<[(path: String, body: Data)]>([])
 
   private let lost = Mutex(0)
+  private let dropped = Mutex(0)
+
+  /// The number of next writes that do not arrive, which the sender cannot know.
+  var dropWrites: Int {
+    get { dropped.withLock { $0 } }
+    set { dropped.withLock { $0 = newValue } }
+  }
 
   init(_ base: any CKTransport) { self.base = base }
 
@@ -28,6 +35,12 @@ final class RequestLog: CKTransport {
 
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     bodies.withLock { $0.append((request.path, request.body)) }
+    let isDropped = dropped.withLock { dropped in
+      guard dropped > 0, request.path.hasSuffix("records/modify") else { return false }
+      dropped -= 1
+      return true
+    }
+    if isDropped { throw CKTransportError(.unknown, "The reply was lost, and the request with it.") }
     let response = try await base.send(request)
     let isLost = lost.withLock { lost in
       guard lost > 0, request.path.hasSuffix("records/modify") else { return false }

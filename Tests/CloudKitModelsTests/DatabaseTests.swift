@@ -51,6 +51,10 @@ import Testing
     #expect(try await database.update(Post(id: "other", title: "Oats")).title == "Oats")
   }
 
+  @Test func `an update before anything was saved finds no record`() async throws {
+    #expect(await code { try await database.update(Post()) } == .unknownItem)
+  }
+
   @Test func `an upsert saves a new and an existing model, and a newer version does not stop it`() async throws {
     #expect(try await database.upsert(Page()).title == "Milk")
     let old = try await database.load(Page.self, named: "p1")

@@ -355,4 +355,52 @@ import Testing
     #expect(try phone.store.operations().rows.map(\.key.name) == ["red-fox"])
     #expect(try await phone.store.load(Article.self, named: "red-fox") == article)
   }
+
+  @Test func `an insert that found a record can be saved over it, and undoing its discard does not do that`()
+    async throws
+  {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    try await phone.store.insert(Task(), in: notes)
+    _ = try await phone.sync()
+    try await tablet.store.insert(Task(title: "Rye"), in: notes)
+    _ = try await tablet.sync()
+
+    let failed = try #require(try tablet.store.operations().rows.first)
+    _ = try tablet.store.perform(.discard, on: .all, actor: "test")
+    #expect(throws: StoreError.self) { _ = try tablet.store.undo(failed.id, actor: "test") }
+    try await tablet.store.save(Task(title: "Oats"), in: notes)
+    _ = try await tablet.sync()
+    #expect(try tablet.store.operations().total == 0)
+    #expect(cloud.onServer("t1", zone: "notes")?["title"] == .string("Oats"))
+  }
+
+  @Test func `a save over an insert that failed is sent`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    try await phone.store.insert(Task(), in: notes)
+    _ = try await phone.sync()
+    try await tablet.store.insert(Task(title: "Rye"), in: notes)
+    _ = try await tablet.sync()
+
+    try await tablet.store.save(Task(title: "Oats"), in: notes)
+    _ = try await tablet.sync()
+    #expect(try tablet.store.operations().rows.map(\.errorCode).allSatisfy { $0 == nil })
+    #expect(try tablet.store.operations().rows.allSatisfy { $0.state != .failed })
+  }
+
+  @Test func `a record of another device that is partly the same is not taken for a lost insert`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    try await phone.store.save(List(), in: notes)
+    _ = try await phone.sync()
+    _ = try await tablet.sync()
+    try await tablet.store.insert(Task(tags: ["a"]), in: notes)
+    cloud.requests.dropWrites = 100
+    _ = try? await tablet.sync()
+    cloud.requests.dropWrites = 0
+    try await phone.store.insert(Task(tags: ["b"]), in: notes)
+    _ = try await phone.sync()
+    _ = try? await tablet.sync()
+
+    #expect(try tablet.store.operations().rows.map(\.errorCode) == ["EXISTS"])
+    #expect(try await phone.store.load(Task.self, named: "t1", in: notes)?.tags == ["b"])
+  }
 }

@@ -137,4 +137,35 @@ struct Kept: Codable, Equatable, Identifiable, CKRecordModel {
     #expect(try await database.upsert(kept).title == "Milk")
     #expect(try await database.all(Kept.self).count == 1)
   }
+
+  @Test func `an archive in the default zone is not taken for no zone`() async throws {
+    let kept = try await database.save(Kept(), in: .default)
+    let phone = try cloud.device("phone")
+    try await phone.store.save(kept)
+    try await phone.store.delete(try await database.save(Kept(id: "k2"), in: .default))
+    #expect(try phone.store.operations().rows.map(\.key.zoneKey.zone) == ["_defaultZone", "_defaultZone"])
+  }
+
+  @Test func `a model whose values cannot be stored can be deleted`() async throws {
+    struct Odd: Codable, Identifiable, CKRecordModel {
+      var id = "odd"
+      var number = 1.0
+      var cloudKitSystemFields: Data?
+      static let systemKeys: [String: CKSystemValue] = ["cloudKitSystemFields": .archive]
+    }
+    var odd = try await database.save(Odd())
+    odd.number = .nan
+    try await database.delete(odd)
+    #expect(try await database.all(Odd.self).isEmpty)
+  }
+
+  @Test func `a change tag of another type is an error, not a save over any version`() throws {
+    struct Wrong: Codable, Identifiable, CKRecordModel {
+      var id = "w"
+      var title = "Milk"
+      var tag = 7
+      static let systemKeys: [String: CKSystemValue] = ["tag": .changeTag]
+    }
+    #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Wrong()) }
+  }
 }

@@ -3,8 +3,8 @@ internal import Foundation
 
 /// Models read from the server directly.
 ///
-/// Without a zone, models are read from ``CKDatabase/zoneIDForModels``. A model of a `@CKModel` type is read with just its
-/// fields.
+/// Without a zone, models are read from ``CKDatabase/zoneIDForModels``. A model of a `@CKModel` type is read with just
+/// its fields.
 extension CKDatabase {
   /// Returns the model with a record name.
   ///
@@ -69,7 +69,8 @@ extension CKDatabase {
     CKModelPages(database: self, query: query, zoneID: zoneID)
   }
 
-  /// Returns the first page of a query's results, or the page at a cursor.
+  /// Returns the first page of a query's results, or the page at a cursor. Here, the query's limit is that of the page;
+  /// the server returns at most 200.
   ///
   /// - Parameter cursor: The ``CKModelPage/cursor`` of the page before.
   public func page<Model: CKRecordModel & Decodable>(
@@ -100,14 +101,14 @@ extension CKDatabase {
       if query.isLogged { report("Results: \(answer.matchResults.map(\.0.recordName).joined(separator: ", "))") }
       let results = answer.matchResults.map { (id: $0.0, result: $0.1.model(Model.self)) }
       return CKModelPage(results, cursor: answer.queryCursor)
-    } catch let error as CKError where error.code == .zoneNotFound && zoneID == nil {
+    } catch let error as CKError where error.code == .zoneNotFound && zoneID == nil && cursor == nil {
       // Nothing has been saved yet.
       return CKModelPage([])
     }
   }
 
   /// Names a record that is missing because nothing has been saved yet like any missing record.
-  private func missingZoneIsEmpty(
+  func missingZoneIsEmpty(
     _ result: Result<CKRecord, any Error>,
     _ zoneID: CKRecordZone.ID?
   ) -> Result<CKRecord, any Error> {

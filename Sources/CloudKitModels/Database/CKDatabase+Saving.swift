@@ -1,12 +1,13 @@
 public import CloudKit
 internal import Foundation
 
-/// Models saved to and deleted from the server directly. `SyncStore` has the same calls for models in the durable queue.
+/// Models saved to and deleted from the server directly. `SyncStore` has the same calls for models in the durable
+/// queue.
 ///
 /// Without a zone, models are in ``CKDatabase/zoneIDForModels``, which the first save creates.
 extension CKDatabase {
-  /// The zone of models that are saved without one: `cktop` in the private database, because the default zone there has no
-  /// change feed, and the default zone in other databases.
+  /// The zone of models that are saved without one: `cktop` in the private database, because the default zone there has
+  /// no change feed, and the default zone in other databases.
   public var zoneIDForModels: CKRecordZone.ID { databaseScope.zoneIDForModels }
 
   /// Saves a model, whether the server has its record or not.
@@ -51,10 +52,11 @@ extension CKDatabase {
     in zoneID: CKRecordZone.ID? = nil
   ) async throws -> Model { try await write([model], .update, in: zoneID)[0].get() }
 
-  /// Saves a model over whatever the server has: its fields win, even if the record has changed since the model was read.
-  /// Fields that the model does not declare are kept.
+  /// Saves a model over whatever the server has: its fields win, even if the record has changed since the model was
+  /// read. Fields that the model does not declare are kept.
   ///
-  /// Several callers can do so at the same time: each save is made on the latest version.
+  /// Several callers can do so at the same time: each save is made on the latest version. After eight conflicts in a
+  /// row the last one is thrown.
   @discardableResult
   public func upsert<Model: CKRecordModel & Codable>(
     _ model: Model,
@@ -68,15 +70,16 @@ extension CKDatabase {
     try await delete([model], in: zoneID)[0].get()
   }
 
-  /// Deletes the records of several models, each with its own result, in the order given. Records that do not exist count
-  /// as deleted.
+  /// Deletes the records of several models, each with its own result, in the order given. Records that do not exist
+  /// count as deleted.
   @discardableResult
   public func delete<Model: CKRecordModel>(
     _ models: [Model],
     in zoneID: CKRecordZone.ID? = nil
   ) async throws -> [Result<Void, any Error>] {
     let encoder = CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels)
-    let ids = try models.map { try encoder.recordID(of: $0) }
+    let ids = try models.map { try encoder.place(of: $0).recordID }
+    try Self.refuseRepeated(ids)
     let results = try await modifyRecords(saving: [], deleting: ids, atomically: false).deleteResults
     return ids.map { id in
       switch results[id] {
@@ -100,21 +103,25 @@ extension CKDatabase {
     let encoder = CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels)
     let encoded = try models.map(encoder.encoded)
     let ids = encoded.map(\.record.recordID)
-    var seen: Set<CKRecord.ID> = []
-    if let id = ids.first(where: { !seen.insert($0).inserted }) {
-      throw CKError(.invalidArguments, "Two of the models have the record name \(id.recordName).")
-    }
+    try Self.refuseRepeated(ids)
     var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
     var pending = Dictionary(zip(ids, encoded)) { first, _ in first }
-    if verb == .update { try await readBases(of: &pending, &results) }
+    if verb == .update { try await readBases(of: &pending, &results, zoneID) }
     var records = pending.mapValues { verb.firstRecord($0) }
     for attempt in 1...Self.attempts where !records.isEmpty {
-      let saved = try await saveCreatingZone(ids.compactMap { records[$0] }, isOwnZone: zoneID == nil)
+      let sent = ids.compactMap { records[$0] }
+      let saved: [CKRecord.ID: Result<CKRecord, any Error>]
+      do {
+        saved = try await saveCreatingZone(sent, isOwnZone: zoneID == nil)
+      } catch  where attempt > 1 {
+        // Other models have been saved already.
+        saved = Dictionary(sent.map { ($0.recordID, .failure(error)) }) { first, _ in first }
+      }
       records = [:]
       for (id, result) in saved {
         results[id] = result
         guard attempt < Self.attempts, let model = pending[id], case .failure(let error) = result,
-          let base = verb.base(after: error, of: model)
+          let base = verb.base(after: error, of: model, attempt: attempt)
         else { continue }
         model.write(onto: base)
         records[id] = base
@@ -129,15 +136,16 @@ extension CKDatabase {
   /// Reads the server's records of models that know no version of theirs. Those that cannot be read are not saved.
   private func readBases(
     of models: inout [CKRecord.ID: EncodedModel],
-    _ results: inout [CKRecord.ID: Result<CKRecord, any Error>]
+    _ results: inout [CKRecord.ID: Result<CKRecord, any Error>],
+    _ zoneID: CKRecordZone.ID?
   ) async throws {
-    let unknown = models.filter { $0.value.record.recordChangeTag == nil }.map(\.key)
+    let unknown = models.filter { !$0.value.knowsVersion }.map(\.key)
     guard !unknown.isEmpty else { return }
     for (id, result) in try await records(for: unknown) {
       switch result {
       case .success(let record): models[id]?.base = record
       case .failure:
-        results[id] = result
+        results[id] = missingZoneIsEmpty(result, zoneID)
         models[id] = nil
       }
     }
@@ -148,21 +156,35 @@ extension CKDatabase {
     _ records: [CKRecord],
     isOwnZone: Bool
   ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
-    func save() async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+    func save(_ records: [CKRecord]) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
       try await modifyRecords(saving: records, deleting: [], atomically: false).saveResults
     }
     func lacksZone(_ error: any Error) -> Bool {
       isOwnZone && databaseScope == .private && (error as? CKError)?.code == .zoneNotFound
     }
+    var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+    var homeless = records
     do {
-      let results = try await save()
-      guard results.values.contains(where: { if case .failure(let error) = $0 { lacksZone(error) } else { false } })
-      else { return results }
+      results = try await save(records)
+      homeless = records.filter { record in
+        guard record.recordID.zoneID == zoneIDForModels, case .failure(let error) = results[record.recordID] else {
+          return false
+        }
+        return lacksZone(error)
+      }
     } catch {
       guard lacksZone(error) else { throw error }
     }
+    guard !homeless.isEmpty else { return results }
     try await self.save(CKRecordZone(zoneID: zoneIDForModels))
-    return try await save()
+    return results.merging(try await save(homeless)) { $1 }
+  }
+
+  private static func refuseRepeated(_ ids: [CKRecord.ID]) throws {
+    var seen: Set<CKRecord.ID> = []
+    if let id = ids.first(where: { !seen.insert($0).inserted }) {
+      throw CKError(.invalidArguments, "Two of the models have the record name \(id.recordName).")
+    }
   }
 
   private static func unanswered(_ id: CKRecord.ID) -> CKError {
@@ -180,17 +202,17 @@ enum ModelWrite: Sendable {
       model.write(onto: base)
       return base
     }
-    guard self == .insert, model.record.recordChangeTag != nil else { return model.record }
+    guard self == .insert, model.knowsVersion else { return model.record }
     let record = CKRecord(recordType: model.record.recordType, recordID: model.record.recordID)
     model.write(onto: record)
     return record
   }
 
   /// Returns the server's record on which to repeat the write after a conflict; nil if the error stands.
-  func base(after error: any Error, of model: EncodedModel) -> CKRecord? {
+  func base(after error: any Error, of model: EncodedModel, attempt: Int) -> CKRecord? {
     guard let error = error as? CKError else { return nil }
-    // The record was deleted since the model was read.
-    if error.code == .unknownItem, self == .upsert, model.record.recordChangeTag != nil {
+    // The record was deleted meanwhile. The second time it means that the server does not know the record type.
+    if error.code == .unknownItem, attempt <= 2, self == .upsert || (self == .save && !model.knowsVersion) {
       return CKRecord(recordType: model.record.recordType, recordID: model.record.recordID)
     }
     guard error.code == .serverRecordChanged, let server = error.serverRecord,
@@ -198,7 +220,7 @@ enum ModelWrite: Sendable {
     else { return nil }
     return switch self {
     case .insert: nil
-    case .save, .update: model.record.recordChangeTag == nil || model.base != nil ? server : nil
+    case .save, .update: model.knowsVersion ? nil : server
     case .upsert: server
     }
   }

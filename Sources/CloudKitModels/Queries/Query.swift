@@ -28,7 +28,7 @@ public struct Query<Model: CKRecordModel>: Sendable {
 
   private var conditions: [Condition] = []
   private var orders: [Order] = []
-  /// What is wrong with the query.
+  /// The mistake in the query, if there is one.
   private var problem: String?
   /// The maximum number of results; nil for all.
   var limit: Int?
@@ -52,8 +52,8 @@ public struct Query<Model: CKRecordModel>: Sendable {
     return query
   }
 
-  /// Adds the condition that a text field of the record contains all of these words. Only fields with a searchable index
-  /// are searched.
+  /// Adds the condition that a text field of the record contains all of these words. Only fields with a searchable
+  /// index are searched.
   public func containingWords(of text: String) -> Self { filter(NSPredicate(format: "SELF CONTAINS %@", text)) }
 
   // MARK: - Order and limits
@@ -200,6 +200,17 @@ extension Query where Model: CKFieldModel {
   public func filter<Value: Encodable & Sendable>(_ property: KeyPath<Model, Value?>, equals value: Value) -> Self {
     filter(property, .equals(value))
   }
+
+  /// Adds the condition that a property has one of these values.
+  public func filter<Value: Encodable & Sendable>(_ property: KeyPath<Model, Value>, in values: [Value]) -> Self {
+    filter(property, .isAny(of: values))
+  }
+
+  /// Adds the condition that a list contains at least one of these elements.
+  public func filter<Element: Encodable & Sendable>(
+    _ property: KeyPath<Model, [Element]>,
+    anyIn elements: [Element]
+  ) -> Self { filter(property, .containsAny(of: elements)) }
 
   /// Sorts by a property, after the orders given before.
   public func sorted<Value>(by property: KeyPath<Model, Value>, ascending: Bool = true) -> Self {

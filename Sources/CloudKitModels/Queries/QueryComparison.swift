@@ -55,7 +55,7 @@ extension QueryComparison where Value: Encodable & Sendable {
 }
 
 extension QueryComparison where Value: Encodable & Sendable & Comparable {
-  /// The field lies between two values, or is one of them.
+  /// The field is between two values, or one of them.
   public static func isBetween(_ range: ClosedRange<Value>) -> Self {
     Self("%K BETWEEN %@", [range.lowerBound, range.upperBound])
   }
@@ -106,7 +106,7 @@ extension QueryComparison<[String]> {
 }
 
 extension QueryComparison<CLLocation> {
-  /// The place lies within a distance of another.
+  /// The place is within a distance of another.
   ///
   /// - Parameter radius: The distance in metres.
   public static func isNear(_ place: CLLocation, within radius: Double) -> Self {

@@ -16,8 +16,8 @@ public struct QueuedChange: Sendable {
   public let recordID: CKRecord.ID
   /// Whether the record is to be deleted.
   public let isDeletion: Bool
-  /// The number of the operation, as `cktop queue list` shows it. Later changes of the record that are accepted before it
-  /// is sent share it. Nil if nothing had to be queued: the server's record already has these values.
+  /// The number of the operation, as `cktop queue list` shows it. Later changes of the record that are accepted before
+  /// it is sent share it. Nil if nothing had to be queued: the server's record already has these values.
   public let id: Int64?
   let store: SyncStore
   /// The database that downloads the assets of the record.
@@ -45,8 +45,8 @@ public enum ChangeOutcome: Sendable {
   case failed(SyncFailure)
   /// Both sides changed the record, and a person decides. It stays in the queue until then.
   case conflict(OpenConflict)
-  /// The record changed on the server too, and what that left of the change is nothing to send. The record as the server
-  /// has it now; nil if it is deleted.
+  /// The record changed on the server too, and what that left of the change is nothing to send. The record as the
+  /// server has it now; nil if it is deleted.
   case merged(CKRecord?)
   /// A later change took its place before it was sent: an edit back to the server's values, the deletion of the record
   /// or of its zone.

@@ -118,11 +118,12 @@ extension SyncStore {
 
   /// Sets fields of a failed save, or clears them, and sends it again.
   ///
-  /// The type of a field is that of the assignment, else that of the server's record, else that of the newest records of its
-  /// type.
+  /// The type of a field is that of the assignment, else that of the server's record, else that of the newest records
+  /// of its type.
   ///
   /// - Parameter version: the state that was edited; nil: the current one.
-  /// - Throws: `StoreError`, with nothing changed, if a value does not fit its field, or the change is not a failed save.
+  /// - Throws: `StoreError`, with nothing changed, if a value does not fit its field, or the change is not a failed
+  ///   save.
   package func edit(
     _ id: Int64,
     _ assignments: [FieldAssignment],
@@ -182,8 +183,8 @@ extension SyncStore {
 extension QueuedOperation {
   /// Applies an edit to a failed save.
   ///
-  /// The queued change may clear fields and have rules that a record does not show. It keeps its base, because the editor
-  /// has not seen later changes by others.
+  /// The queued change may clear fields and have rules that a record does not show. It keeps its base, because the
+  /// editor has not seen later changes by others.
   ///
   /// - Parameters:
   ///   - fields: the whole record that was edited.

@@ -220,8 +220,8 @@ extension SyncEngine {
     throw Self.stalled("changes/zone")
   }
 
-  /// Whether to request the next page while the current one is applied. Not if something is sent in between, because the
-  /// page could be older than what was sent; and not in simulated time, in which nothing runs at the same time.
+  /// Whether to request the next page while the current one is applied. Not if something is sent in between, because
+  /// the page could be older than what was sent; and not in simulated time, in which nothing runs at the same time.
   private func mayFetchAhead(_ summary: SyncSummary) -> Bool {
     configuration.heartbeat != nil && !(summary.pages + 1).isMultiple(of: configuration.turn.pages)
   }

@@ -42,8 +42,8 @@ public actor SyncEngine {
     /// The interval for renewing the lease during long work; nil if time is simulated.
     package var heartbeat: Duration?
     /// The number of failed attempts after which a change becomes a dead letter, for changes that this process queues
-    /// from now on; at least one. Waiting for the network, the account, the quota or because the server asked for it is no
-    /// attempt, and a permanent error fails at once. With the default of 8 a change is retried for some minutes.
+    /// from now on; at least one. Waiting for the network, the account, the quota or because the server asked for it is
+    /// no attempt, and a permanent error fails at once. With the default of 8 a change is retried for some minutes.
     public var attemptLimit = QueuedOperation.defaultAttemptLimit
     /// Seconds between syncs if no push announces changes.
     public var pollInterval: Double

@@ -18,15 +18,15 @@ package struct Change: Hashable, Sendable {
   package var base: [String: FieldValue?]?
   /// The change tag of the version that the caller read.
   package var baseTag: String?
-  /// What must be true of the record here, and of an inserted one also on the server; nil if anything goes.
+  /// The condition on the record here, and for an inserted one also on the server; nil if there is none.
   package var presence: Presence?
   /// The time at which that version was written, in milliseconds since 1970 by the server's clock.
   package var readAt: Int64?
   /// The other fields of a record that the caller has read or saved before, without assets: they are saved too if the
   /// record has been deleted.
   package var unchanged: [String: FieldValue] = [:]
-  /// The number of attempts after which it becomes a dead letter, unless the record has a queued change already; nil: the
-  /// store's default.
+  /// The number of attempts after which it becomes a dead letter, unless the record has a queued change already; nil:
+  /// the store's default.
   package var attemptLimit: Int?
 
   /// Whether a record is there.

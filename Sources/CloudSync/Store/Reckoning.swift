@@ -62,6 +62,11 @@ extension QueuedOperation {
     sentChanges.contains { traces(of: $0, on: server, [:]).contains(.taken) }
   }
 
+  /// Whether the server's record may be what an earlier request made: nothing that can be compared says otherwise.
+  func mayHaveMade(_ server: MirrorRecord) -> Bool {
+    isUnanswered && sentChanges.contains { traces(of: $0, on: server, [:]).allSatisfy { $0 == .taken } }
+  }
+
   /// The state on the server of a field that a request was to change.
   private enum Trace {
     case taken

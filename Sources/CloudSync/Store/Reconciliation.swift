@@ -107,9 +107,7 @@ struct Reconciliation {
       operation.fail(.otherType(server: server.type, local: type))
       return try ledger.update(operation)
     }
-    if operation.changes.isInsert, operation.baseTag == nil,
-      !(operation.isUnanswered && operation.mayShow(in: server))
-    {
+    if operation.changes.isInsert, operation.baseTag == nil, !operation.mayHaveMade(server) {
       operation.fail(.rejected(code: "EXISTS", message: "the server has a record of this name already"))
       return try ledger.update(operation)
     }

@@ -56,8 +56,8 @@ extension SyncStore {
     }
   }
 
-  /// Resolves several conflicts alike, in transactions of at most 500. A conflict that changed since its version was read is
-  /// left alone.
+  /// Resolves several conflicts alike, in transactions of at most 500. A conflict that changed since its version was
+  /// read is left alone.
   ///
   /// - Parameters:
   ///   - versions: the version that each was decided on; nil: as it is now.
@@ -246,8 +246,9 @@ extension SyncStore {
 
   // MARK: - Dropped changes
 
-  /// Accepts the dropped changes of an operation again, as made now. Those of a resolved conflict are a conflict again, for a
-  /// person, and so are discarded ones if the server's record has changed since. Possible until the record is edited again.
+  /// Accepts the dropped changes of an operation again, as made now. Those of a resolved conflict are a conflict again,
+  /// for a person, and so are discarded ones if the server's record has changed since. Possible until the record is
+  /// edited again.
   ///
   /// - Throws: `StoreError` if nothing was dropped, the record has been edited since, or it is being sent.
   package func undo(_ id: Int64, actor: String) throws(StoreError) -> Accepted {
@@ -259,11 +260,11 @@ extension SyncStore {
     }
   }
 
-  /// Undoes what was dropped of several operations, in transactions of at most `slice` rows. Those of which nothing can be
-  /// undone are skipped with the reason.
+  /// Undoes what was dropped of several operations, in transactions of at most `slice` rows. Those of which nothing can
+  /// be undone are skipped with the reason.
   ///
-  /// - Parameter continues: called between transactions with the number of operations done and of all; the command stops if
-  ///   it returns false.
+  /// - Parameter continues: called between transactions with the number of operations done and of all; the command
+  ///   stops if it returns false.
   package func undo(
     _ ids: [Int64],
     actor: String,
@@ -324,8 +325,11 @@ extension SyncStore {
     let kind: Change.Kind = last.kind == .delete ? .delete : .save(type: last.type ?? "", changes)
     try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)
     let hasZoneDelete = try ledger.hasZoneDelete(last.key.zoneKey)
+    var change = Change(last.key, kind)
+    // What was to be inserted must still be new.
+    if last.kind == .save, open.contains(where: \.changes.isInsert) { change.presence = .absent }
     let accepted = try accept(
-      Change(last.key, kind),
+      change,
       assets,
       group: nil,
       hasZoneDelete: hasZoneDelete,
@@ -342,8 +346,8 @@ extension SyncStore {
     return (accepted, last.key.zone)
   }
 
-  /// Makes an accepted operation a conflict, unless the server's values are those of the base. The app is not asked: it may
-  /// have made the decision that was undone.
+  /// Makes an accepted operation a conflict, unless the server's values are those of the base. The app is not asked: it
+  /// may have made the decision that was undone.
   ///
   /// - Parameter dropped: the changes that were discarded, or dropped in conflicts, oldest first.
   private static func reopenConflict(_ dropped: [DroppedChange], as id: Int64, now: Int64, _ ledger: Ledger) throws {
@@ -358,8 +362,8 @@ extension SyncStore {
     } else {
       var hasConflict = false
       for change in dropped {
-        // With a conflict, the fields that were decided for this side are open again, too. Fields with a merge rule, such as
-        // counters, are merged again instead.
+        // With a conflict, the fields that were decided for this side are open again, too. Fields with a merge rule,
+        // such as counters, are merged again instead.
         let known = change.conflict == nil ? [] : operation.changes.names
         let names = change.changes.names.union(known).subtracting(operation.changes.rules.keys)
         for name in names { operation.base[name] = change.base[name] }

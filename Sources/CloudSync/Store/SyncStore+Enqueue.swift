@@ -310,6 +310,8 @@ extension SyncStore {
       let added = changes.names.subtracting(operation.changes.names)
       for name in added { operation.base[name] = base[name] }
       operation.compareWhereStale(added, base, mirror)
+      // An insert that found a record is not one any more once it is edited.
+      if operation.state == .failed { operation.changes.isInsert = false }
       operation.changes.apply(changes)
       if mirror != nil, !joins, !saving.hasZoneDelete, operation.isChangedBack {
         try ledger.end(operation, .superseded, .editedBack, now: now)

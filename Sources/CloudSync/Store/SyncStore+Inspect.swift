@@ -72,7 +72,8 @@ extension SyncStore {
 
   /// The wire types of a record type's fields, from its newest records in the mirror, else in the queue.
   ///
-  /// - Parameter wanted: the fields to look for in older records if the newest lack them; nil if any field is of interest.
+  /// - Parameter wanted: the fields to look for in older records if the newest lack them; nil if any field is of
+  ///   interest.
   package func knownFieldTypes(of type: String, wanted: Set<String>? = nil) throws(StoreError) -> [String: String] {
     try read { try $0.fieldTypes(of: type, wanted: wanted) }
   }

@@ -3,8 +3,8 @@ import Testing
 
 /// Every promised feature with the test that shows it, or the reason why there is none.
 ///
-/// A line of `Features.tsv` has the feature's ID, its description, and a test as `Tests/…/File.swift: name of the test`,
-/// `later: reason` or `not on Linux: reason`.
+/// A line of `Features.tsv` has the feature's ID, its description, and a test as `Tests/…/File.swift: name of the
+/// test`, `later: reason` or `not on Linux: reason`.
 @Suite(.serialized) struct FeatureTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
   private static let counts = [("M", 90), ("Y", 56), ("C", 38), ("X", 37), ("S", 60)]

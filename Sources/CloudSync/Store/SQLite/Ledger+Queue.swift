@@ -120,7 +120,8 @@ extension Ledger {
       .map(QueuedOperation.init(row:))
   }
 
-  /// Failed saves and deletions of records whose current generation has not been shown to the app, oldest first, without unreadable ones.
+  /// Failed saves and deletions of records whose current generation has not been shown to the app, oldest first,
+  /// without unreadable ones.
   func deadLettersToOffer(limit: Int) throws -> [QueuedOperation] {
     try rows(
       """
