@@ -1,5 +1,5 @@
-internal import CloudKit
-public import Foundation
+public import CloudKit
+import Foundation
 
 /// The error of encoding a model as a record, or decoding it from one.
 ///
@@ -10,6 +10,8 @@ public struct CKModelError: LocalizedError, Sendable {
   public let model: String
   /// The path of the field, such as `places[2].name`; nil if the error concerns the whole model.
   public let field: String?
+  /// The record that was decoded; nil for an error of encoding.
+  public internal(set) var recordID: CKRecord.ID?
   /// The name of the type that the model declares for the field, if it is known and the field does not match it.
   public let expected: String?
   /// The `EncodingError` or `DecodingError`, or an error that the model's own coding threw.

@@ -11,7 +11,8 @@ public import CloudKit
 /// are ignored. A decoder can be used by several tasks at the same time.
 ///
 /// `Data`, nested values and file URLs can be decoded from an asset only after its `download()`. A decoded file URL is
-/// valid while the record exists; copy or move a file that you want to keep. A `CKAsset` property needs no download.
+/// removed soon after the record is released: copy or move a file that you want to keep at once. A `CKAsset` property
+/// needs no download.
 public struct CKRecordDecoder: Sendable {
   /// Creates a decoder.
   public init() {}
@@ -27,7 +28,9 @@ public struct CKRecordDecoder: Sendable {
     do {
       return try model(type, from: record)
     } catch {
-      throw CKModelError(type, decoding: error)
+      var error = CKModelError(type, decoding: error)
+      error.recordID = record.recordID
+      throw error
     }
   }
 

@@ -57,7 +57,9 @@ extension SyncStore {
   }
 
   @concurrent private func records(_ keys: [RecordKey]) async throws -> [(name: String, record: CKRecord)] {
-    try keys.compactMap { key in try record(key).map { (key.name, CKRecord($0)) } }
+    let records = try keys.compactMap { key in try record(key).map { (name: key.name, record: CKRecord($0)) } }
+    origin?.adoptAssets(of: records.map(\.record))
+    return records
   }
 
   /// Returns the records of a type that follow another.
@@ -68,7 +70,9 @@ extension SyncStore {
     limit: Int
   ) async throws -> (records: [CKRecord], last: RecordKey?) {
     let rows = try records(after: key, zone: zone, type: type, limit: limit)
-    return (rows.map { CKRecord($0.record) }, rows.count < limit ? nil : rows.last?.record.key)
+    let records = rows.map { CKRecord($0.record) }
+    origin?.adoptAssets(of: records)
+    return (records, rows.count < limit ? nil : rows.last?.record.key)
   }
 }
 

@@ -13,7 +13,8 @@ extension SyncStore {
   /// - Parameter atomically: Whether the changes are also sent in one atomic request. This requires a custom zone and
   ///   at most 200 records.
   /// - Throws: `StoreError` if the store cannot accept the changes, or one of them can never be sent.
-  public func enqueue(_ changes: CKModelChanges, atomically: Bool = false) async throws {
+  @discardableResult
+  public func enqueue(_ changes: CKModelChanges, atomically: Bool = false) async throws -> [QueuedChange] {
     try await accept(changes, group: atomically ? UUID().uuidString : nil)
   }
 
@@ -27,10 +28,14 @@ extension SyncStore {
   /// - Parameter zoneID: The zone, as for `CKModelChanges`.
   /// - Throws: `CKModelError` for a value that a record cannot store; `StoreError` if the store cannot accept the
   ///   change, or it can never be sent.
-  public func save<Model: CKRecordModel & Encodable>(_ model: Model, in zoneID: CKRecordZone.ID? = nil) async throws {
+  @discardableResult
+  public func save<Model: CKRecordModel & Encodable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> QueuedChange {
     var changes = CKModelChanges(in: zoneID)
     try changes.save(model)
-    try await accept(changes)
+    return try await accept(changes)[0]
   }
 
   /// Accepts a new model.
@@ -39,72 +44,88 @@ extension SyncStore {
   /// server's record stays as it is.
   ///
   /// - Throws: `StoreError` of kind `invalid` if the local copy has the record; otherwise as for ``save(_:in:)``.
+  @discardableResult
   public func insert<Model: CKRecordModel & Encodable>(
     _ model: Model,
     in zoneID: CKRecordZone.ID? = nil
-  ) async throws {
+  ) async throws -> QueuedChange {
     var changes = CKModelChanges(in: zoneID)
     try changes.insert(model)
-    try await accept(changes)
+    return try await accept(changes)[0]
   }
 
   /// Accepts a model whose record is in the local copy.
   ///
   /// - Throws: `StoreError` of kind `invalid` if it is not; otherwise as for ``save(_:in:)``.
+  @discardableResult
   public func update<Model: CKRecordModel & Encodable>(
     _ model: Model,
     in zoneID: CKRecordZone.ID? = nil
-  ) async throws {
+  ) async throws -> QueuedChange {
     var changes = CKModelChanges(in: zoneID)
     try changes.update(model)
-    try await accept(changes)
+    return try await accept(changes)[0]
   }
 
   /// Accepts a model, whether its record exists or not; the same as ``save(_:in:)``.
+  @discardableResult
   public func upsert<Model: CKRecordModel & Encodable>(
     _ model: Model,
     in zoneID: CKRecordZone.ID? = nil
-  ) async throws { try await save(model, in: zoneID) }
+  ) async throws -> QueuedChange { try await save(model, in: zoneID) }
 
   /// Accepts several models to save, all or none.
   ///
   /// - Throws: The same errors as for one model; nothing is accepted then.
+  @discardableResult
   public func save<Model: CKRecordModel & Encodable>(
     _ models: [Model],
     in zoneID: CKRecordZone.ID? = nil
-  ) async throws {
+  ) async throws -> [QueuedChange] {
     var changes = CKModelChanges(in: zoneID)
-    for model in models { try changes.save(model) }
-    try await accept(changes)
+    var names: Set<String> = []
+    for model in models {
+      guard names.insert(model.recordName).inserted else {
+        throw CKModelError(Model.self, encoding: model, "Two of the models have the same record name.")
+      }
+      try changes.save(model)
+    }
+    return try await accept(changes)
   }
 
   /// Accepts the deletion of several models' records, all or none.
-  public func delete<Model: CKRecordModel>(_ models: [Model], in zoneID: CKRecordZone.ID? = nil) async throws {
+  @discardableResult
+  public func delete<Model: CKRecordModel>(
+    _ models: [Model],
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> [QueuedChange] {
     var changes = CKModelChanges(in: zoneID)
     for model in models { try changes.delete(model) }
-    try await accept(changes)
+    return try await accept(changes)
   }
 
   /// Accepts the differences between a model and its original before the edit.
   ///
   /// - Throws: The same errors as `save(_:in:)`.
+  @discardableResult
   public func save<Model: CKRecordModel & Encodable>(
     _ model: Model,
     changedFrom original: Model,
     in zoneID: CKRecordZone.ID? = nil
-  ) async throws {
+  ) async throws -> QueuedChange {
     var changes = CKModelChanges(in: zoneID)
     try changes.save(model, changedFrom: original)
-    try await accept(changes)
+    return try await accept(changes)[0]
   }
 
   /// Accepts the deletion of a model's record.
   ///
   /// - Throws: `StoreError` if the store cannot accept the change.
-  public func delete(_ model: some CKRecordModel, in zoneID: CKRecordZone.ID? = nil) async throws {
+  @discardableResult
+  public func delete(_ model: some CKRecordModel, in zoneID: CKRecordZone.ID? = nil) async throws -> QueuedChange {
     var changes = CKModelChanges(in: zoneID)
     try changes.delete(model)
-    try await accept(changes)
+    return try await accept(changes)[0]
   }
 
   // MARK: - Conversion to store types
@@ -122,11 +143,11 @@ extension SyncStore {
     return CKRecord(wire: wire, zoneID: recordID.zoneID)
   }
 
-  @concurrent private func accept(_ changes: CKModelChanges, group: String? = nil) async throws {
+  @concurrent private func accept(_ changes: CKModelChanges, group: String? = nil) async throws -> [QueuedChange] {
     // Later steps build on the records that earlier steps changed.
     var records: [CKRecord.ID: CKRecord?] = [:]
     var schema = KnownSchema(self)
-    let accepted = try changes.steps.map { step in
+    let requested = try changes.steps.map { step in
       let id = step.recordID
       // A model that was read knows its zone.
       let zone = zoneKey(step.isArchived ? id.zoneID : changes.zoneID)
@@ -140,7 +161,7 @@ extension SyncStore {
       try schema.check(fields.values, of: type, in: zone)
       let read = try step.fieldsRead()
       let base = read.map { read in
-        // What the server had of an asset can be told only by its checksum.
+        // Only a checksum shows what the server had of an asset.
         let known = fields.names.filter { read[$0]?.assets?.allSatisfy { $0.fileChecksum != nil } ?? true }
         return Dictionary(uniqueKeysWithValues: known.map { ($0, read[$0]) })
       }
@@ -150,7 +171,15 @@ extension SyncStore {
       change.unchanged = (read ?? [:]).filter { !fields.names.contains($0.key) && $0.value.assets == nil }
       return change
     }
-    _ = try enqueue(accepted, group: group, isWhole: true)
+    let accepted = try enqueue(requested, group: group, isWhole: true)
+    return try zip(requested, accepted).map { change, accepted in
+      try queued(
+        [change.key.recordID],
+        [accepted],
+        isDeletion: change.kind == .delete,
+        origin
+      )[0]
+    }
   }
 }
 

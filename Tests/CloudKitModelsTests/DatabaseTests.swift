@@ -69,10 +69,10 @@ import Testing
     let database = database
     try await database.save(Post(id: "zone"))
     let titles = try await withThrowingTaskGroup(of: String.self) { group in
-      for number in 0..<4 { group.addTask { try await database.upsert(Post(title: "\(number)")).title } }
+      for number in 0..<12 { group.addTask { try await database.upsert(Post(title: "\(number)")).title } }
       return try await group.reduce(into: [String]()) { $0.append($1) }
     }
-    #expect(titles.sorted() == ["0", "1", "2", "3"])
+    #expect(Set(titles).count == 12)
     #expect(try await database.all(Post.self).map(\.id).sorted() == ["post", "zone"])
   }
 

@@ -119,7 +119,14 @@ import Testing
     let page = try await database.page(of: Query<Post>(), in: zone)
     #expect(page.models.map(\.id).sorted() == ["a", "b"])
     #expect(page.failures.keys.map(\.recordName) == ["bad"])
-    await #expect(throws: (any Error).self) { try await database.load(Query<Post>(), in: zone) }
+    #expect((page.failures.values.first as? CKModelError)?.recordID == bad.recordID)
+    await #expect(throws: CKModelError.self) { try await database.load(Query<Post>(), in: zone) }
+  }
+
+  @Test func `a query for a type that nobody has saved finds nothing`() async throws {
+    #expect(try await database.all(Shop.self).isEmpty)
+    try await database.save(Post())
+    #expect(try await database.all(Shop.self).isEmpty)
   }
 
   @Test func `a query that is to be logged is, with its values and the names of its results`() async throws {

@@ -403,4 +403,21 @@ import Testing
     #expect(try tablet.store.operations().rows.map(\.errorCode) == ["EXISTS"])
     #expect(try await phone.store.load(Task.self, named: "t1", in: notes)?.tags == ["b"])
   }
+
+  @Test func `the outcome of a model's change can be awaited, and models of one name are not saved together`()
+    async throws
+  {
+    let phone = try cloud.device("phone")
+    let change = try await phone.store.save(Task(), in: notes)
+    _ = try await phone.sync()
+    guard case .sent(let record?) = try await change.outcome else {
+      Issue.record("The change was not sent.")
+      return
+    }
+    #expect(try CKRecordDecoder().decode(Task.self, from: record) == Task())
+
+    let error = await #expect(throws: CKModelError.self) { try await phone.store.save([Task(), Task(title: "Rye")]) }
+    #expect(error?.model == "Task")
+    #expect(try phone.store.operations().total == 0)
+  }
 }

@@ -218,7 +218,11 @@ import Testing
     #expect(sending.map(\.done) == sending.map(\.done).sorted())
     #expect(Set(sending.map(\.done)) == [0, 200, 400, 600] && Set(sending.compactMap(\.total)) == [650])
     let fetched = progress.filter { $0.phase == .fetching }
-    #expect(!fetched.isEmpty && fetched.map(\.done) == fetched.map(\.done).sorted())
+    #expect(!fetched.isEmpty)
+    // The phases may alternate, and each begins anew.
+    for (earlier, later) in zip(progress, progress.dropFirst()) where earlier.phase == later.phase {
+      #expect(earlier.done <= later.done)
+    }
     #expect(fetched.allSatisfy { $0.fraction == nil })
     #expect(statuses.allSatisfy { !$0.isInSync } && service.syncProgress == 1)
     #expect(summary.sent == 650 && summary.fetched >= 450)

@@ -101,8 +101,10 @@ extension CKDatabase {
       if query.isLogged { report("Results: \(answer.matchResults.map(\.0.recordName).joined(separator: ", "))") }
       let results = answer.matchResults.map { (id: $0.0, result: $0.1.model(Model.self)) }
       return CKModelPage(results, cursor: answer.queryCursor)
-    } catch let error as CKError where error.code == .zoneNotFound && zoneID == nil && cursor == nil {
-      // Nothing has been saved yet.
+    } catch let error as CKError
+      where cursor == nil && (error.code == .unknownItem || error.code == .zoneNotFound && zoneID == nil)
+    {
+      // No model of the type, or none at all, has been saved yet.
       return CKModelPage([])
     }
   }

@@ -15,7 +15,8 @@ extension CKDatabase {
   /// A model with a change tag or an archive (``CKRecordModel/systemKeys``) is saved only if the record has not changed
   /// since. Any other model overwrites its own fields, and keeps those that it does not declare.
   ///
-  /// - Returns: The model as saved, with its system values.
+  /// - Returns: The model as saved, with its system values. If the saved record does not decode, `CKModelError` is
+  ///   thrown although it was saved; its ``CKModelError/recordID`` is set then.
   /// - Throws: `CKError.serverRecordChanged` if the record has changed since the model was read; `CKModelError` for a
   ///   value that a record cannot store.
   @discardableResult
@@ -93,7 +94,7 @@ extension CKDatabase {
   // MARK: - Writing
 
   /// The number of attempts to save a record that others change at the same time.
-  private static var attempts: Int { 8 }
+  private static var attempts: Int { 16 }
 
   private func write<Model: CKRecordModel & Codable>(
     _ models: [Model],
@@ -109,6 +110,8 @@ extension CKDatabase {
     if verb == .update { try await readBases(of: &pending, &results, zoneID) }
     var records = pending.mapValues { verb.firstRecord($0) }
     for attempt in 1...Self.attempts where !records.isEmpty {
+      // Others that conflict at the same time are let past, each in its turn.
+      if attempt > 2 { try await Task.sleep(for: .milliseconds(Int.random(in: 0...attempt * 10))) }
       let sent = ids.compactMap { records[$0] }
       let saved: [CKRecord.ID: Result<CKRecord, any Error>]
       do {

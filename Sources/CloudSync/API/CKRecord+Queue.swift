@@ -42,7 +42,7 @@ extension RecordKey {
     self.init(ZoneKey(id.zoneID), id.recordName)
   }
 
-  var recordID: CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneKey.zoneID) }
+  package var recordID: CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneKey.zoneID) }
 }
 
 extension ZoneKey {
@@ -108,7 +108,7 @@ extension SyncStore {
     return try queued(recordIDs, accepted, isDeletion: true, nil)
   }
 
-  private func queued(_ ids: [CKRecord.ID], _ accepted: [Accepted], isDeletion: Bool, _ origin: CKDatabase?)
+  package func queued(_ ids: [CKRecord.ID], _ accepted: [Accepted], isDeletion: Bool, _ origin: CKDatabase?)
     throws(StoreError) -> [QueuedChange]
   {
     try zip(ids, accepted).map { (recordID, accepted) throws(StoreError) in

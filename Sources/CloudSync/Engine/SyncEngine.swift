@@ -159,6 +159,7 @@ public actor SyncEngine {
     self.store = store
     self.configuration = configuration
     store.attemptLimit.withLock { $0 = max(1, configuration.attemptLimit) }
+    store.origin = configuration.origin
     self.delegate = delegate
   }
 

@@ -31,6 +31,12 @@ public final class SyncStore: Sendable {
   let now: @Sendable () -> Int64
   /// The user who enqueues in this process; nil if unknown.
   let sender = Mutex<Sender?>(nil)
+  private let knownOrigin = Mutex<CKDatabase?>(nil)
+  /// The database that downloads assets of records in this process; nil without an engine.
+  package var origin: CKDatabase? {
+    get { knownOrigin.withLock { $0 } }
+    set { knownOrigin.withLock { $0 = newValue } }
+  }
   /// The number of attempts after which a change that this process enqueues becomes a dead letter.
   let attemptLimit = Mutex(QueuedOperation.defaultAttemptLimit)
   /// Notifies the tasks of this process that wait for a change's outcome.
