@@ -64,7 +64,7 @@ public struct CKModelError: LocalizedError, Sendable {
     return "\(subject) cannot be \(isEncoding ? "encoded" : "decoded"): \(reason)"
   }
 
-  /// What is wrong, without the model and the field.
+  /// The reason, without the model and the field.
   public var failureReason: String? { reason }
 }
 

@@ -326,7 +326,7 @@ extension SyncStore {
     try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)
     let hasZoneDelete = try ledger.hasZoneDelete(last.key.zoneKey)
     var change = Change(last.key, kind)
-    // What was to be inserted must still be new.
+    // A discarded insert must still be new.
     if last.kind == .save, open.contains(where: \.changes.isInsert) { change.presence = .absent }
     let accepted = try accept(
       change,
