@@ -76,11 +76,7 @@ extension CKRecord {
 
   /// A record without fields from an archive of system fields; nil if it is damaged.
   fileprivate convenience init?(systemFields: Data) {
-    // Bytes that are no property list would end the process inside NSKeyedUnarchiver.
-    guard (try? PropertyListSerialization.propertyList(from: systemFields, format: nil)) is [String: Any],
-      let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: systemFields)
-    else { return nil }
-    unarchiver.requiresSecureCoding = true
+    guard let unarchiver = NSKeyedUnarchiver.reading(systemFields) else { return nil }
     self.init(coder: unarchiver)
   }
 }

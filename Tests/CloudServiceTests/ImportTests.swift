@@ -1,9 +1,10 @@
 import CloudKit
 import CloudKitEmulator
 import CloudService
-import CloudSync
 import Foundation
 import Testing
+
+@testable import CloudSync
 
 /// Taking over the queue of another library.
 @MainActor
@@ -25,9 +26,10 @@ import Testing
 
   init() throws { cloud = try Cloud() }
 
-  private func save(_ record: CKRecord) throws -> QueuedCloudKitOperation {
+  private func save(_ record: CKRecord, at time: Date = Date()) throws -> QueuedCloudKitOperation {
     let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
-    return QueuedCloudKitOperation(operationType: "save", recordData: data, recordID: record.recordID.recordName)
+    let name = record.recordID.recordName
+    return QueuedCloudKitOperation(operationType: "save", recordData: data, recordID: name, timestamp: time)
   }
 
   @Test func `what can be sent is taken over in order, and the rest stays with the reason`() async throws {
@@ -50,6 +52,79 @@ import Testing
     try await service.sync()
     #expect(try await service.fetch(recordID: cloud.id("a"))?["text"] as? String == "2")
     #expect(cloud.emulator.recordCount() == 1)
+  }
+
+  @Test func `a delete finds a record that was queued just before it`() async throws {
+    let service = try cloud.service()
+    let queue = OtherQueue()
+    let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a"))
+    queue.operations = [try save(record), QueuedCloudKitOperation(operationType: "delete", recordID: "a")]
+    #expect(try await service.importQueue(from: queue).refused.isEmpty)
+    #expect(try #require(service.store).operations().rows.isEmpty)
+  }
+
+  @Test func `a store's own queue is not imported into it`() async throws {
+    let (service, same) = (try cloud.service(), try cloud.service())
+    try await service.save(cloud.note("a"))
+    for store in [service.store, same.store] {
+      let queue = StoreQueueStorage(try #require(store))
+      await #expect(throws: StoreError.self) { try await service.importQueue(from: queue) }
+      #expect(try queue.count() == 1)
+    }
+  }
+
+  @Test func `what another store is sending is refused and stays there`() async throws {
+    let (service, other) = (try cloud.service(), try #require(try cloud.service("other").store))
+    let changes = try other.save(["a", "b"].map { cloud.note($0) })
+    let id = try #require(changes[0].id)
+    try other.write { ledger in
+      var operation = try #require(try ledger.operation(id))
+      (operation.state, operation.sentGeneration, operation.sentKind) = (.inFlight, operation.generation, .save)
+      try ledger.update(operation)
+    }
+
+    let result = try await service.importQueue(from: StoreQueueStorage(other))
+    #expect(result.accepted.map(\.recordID) == ["b"] && result.refused.map(\.operation.recordID) == ["a"])
+    #expect(try other.operations().rows.map(\.key.name) == ["a"])
+    #expect(try #require(service.store).operations().rows.map(\.key.name) == ["b"])
+  }
+
+  @Test func `an old change does not win over a newer one on the server`() async throws {
+    let (mine, theirs) = (try cloud.service { $0.policy = .newest }, try cloud.service("theirs"))
+    try await theirs.save(cloud.note("a", "old"))
+    try await theirs.sync()
+    try await mine.sync()
+    let queue = OtherQueue()
+    for text in ["mine", "mine again"] {
+      let record = try #require(try await mine.fetch(recordID: cloud.id("a")))
+      record["text"] = text
+      queue.operations.append(try save(record, at: Date(timeIntervalSinceNow: -7 * 86_400)))
+    }
+    let record = try #require(try await theirs.fetch(recordID: cloud.id("a")))
+    record["text"] = "theirs"
+    try await theirs.save(record)
+    try await theirs.sync()
+
+    #expect(try await mine.importQueue(from: queue).accepted.count == 2)
+    try await mine.sync()
+    #expect(try await mine.fetch(recordID: cloud.id("a"))?["text"] as? String == "theirs")
+  }
+
+  @Test func `damaged data is refused, and the rest is imported`() async throws {
+    let service = try cloud.service()
+    let queue = OtherQueue()
+    let whole = try #require(try save(cloud.note("a")).recordData)
+    let list: [String: Any] = ["$archiver": "NSKeyedArchiver", "$version": 100_000, "$objects": ["$null"]]
+    let plists: [Any] = [[String: Any](), [1], list, list.merging(["$top": [String: Any]()]) { $1 }]
+    let damaged = try plists.map {
+      try PropertyListSerialization.data(fromPropertyList: $0, format: .binary, options: 0)
+    }
+    for data in [Data(), Data("no record".utf8), whole.prefix(whole.count / 2)] + damaged + [whole] {
+      queue.operations.append(QueuedCloudKitOperation(operationType: "save", recordData: data, recordID: "a"))
+    }
+    let result = try await service.importQueue(from: queue)
+    #expect(result.accepted.count == 1 && result.refused.count == 7)
+    #expect(result.refused.allSatisfy { $0.error.ckError?.code == .invalidArguments })
   }
 
   @Test func `a read-only service takes nothing over`() async throws {

@@ -5,8 +5,7 @@ extension Change {
   /// Makes a change of a record: the fields set and cleared since it was fetched, and its parent.
   ///
   /// - Throws: `CKError` for values that a queue cannot store.
-  fileprivate static func saving(_ record: CKRecord) throws(CKError) -> (change: Change, fields: CKRecord.ChangedFields)
-  {
+  static func saving(_ record: CKRecord) throws(CKError) -> (change: Change, fields: CKRecord.ChangedFields) {
     guard !(record is CKShare) else {
       throw CKError(
         .invalidArguments,
@@ -88,14 +87,10 @@ extension CKRecord {
 extension SyncStore {
   /// Accepts the changes of records, all or none, and marks the records as saved.
   ///
-  /// - Parameters:
-  ///   - origin: the database that downloads the assets of saved records.
-  ///   - attemptLimit: the number of attempts after which a change becomes a dead letter; nil: the default.
+  /// - Parameter origin: the database that downloads the assets of saved records.
   @discardableResult
-  package func save(_ records: [CKRecord], origin: CKDatabase? = nil, attemptLimit: Int? = nil) throws -> [QueuedChange]
-  {
-    var savings = try records.map { (record: $0, saving: try Change.saving($0)) }
-    for index in savings.indices { savings[index].saving.change.attemptLimit = attemptLimit }
+  package func save(_ records: [CKRecord], origin: CKDatabase? = nil) throws -> [QueuedChange] {
+    let savings = try records.map { (record: $0, saving: try Change.saving($0)) }
     let accepted = try enqueue(savings.map(\.saving.change), isWhole: true)
     for (record, saving) in savings { record.accept(saving.fields) }
     return try queued(records.map(\.recordID), accepted, isDeletion: false, origin)

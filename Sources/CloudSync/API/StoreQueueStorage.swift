@@ -9,7 +9,7 @@ import Foundation
 /// its record knows which of its fields are changes, and it names its zone.
 @MainActor
 public final class StoreQueueStorage: CloudKitQueueStorage {
-  private let store: SyncStore
+  package let store: SyncStore
   private let zones: [ZoneKey]
 
   /// - Parameter zoneID: the zone of records that are named without one. Nil: the store's default zone for changes or
@@ -22,10 +22,12 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
   /// Accepts a save with its record's data, a delete, or the creation or deletion of a zone. It is on disk on return.
   ///
   /// The zone of a delete is that of its data, else the named zone, else as the initializer says. The change becomes a
-  /// dead letter after `maxRetries` attempts.
+  /// dead letter after `maxRetries` attempts, and counts as made at the operation's `timestamp`.
   ///
   /// - Throws: `CKError` or `StoreError` if there is nothing to send, or it can never be sent.
-  public func enqueue(_ operation: QueuedCloudKitOperation) throws { try store.enqueue(operation, in: zones) }
+  public func enqueue(_ operation: QueuedCloudKitOperation) throws {
+    for case let error? in try store.enqueue([operation], in: zones) { throw error }
+  }
 
   /// Removes the oldest pending operation from the store; it will not be sent.
   public func dequeue() throws -> QueuedCloudKitOperation? {
@@ -116,23 +118,57 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
 }
 
 extension SyncStore {
-  /// Accepts an operation of another queue.
+  /// Accepts operations of another queue in their order, and adjacent changes of records in one transaction.
   ///
   /// - Parameter zones: the zones of records that are named without one.
-  package func enqueue(_ operation: QueuedCloudKitOperation, in zones: [ZoneKey]) throws {
-    let limit = max(1, operation.maxRetries)
+  /// - Returns: for each operation the error for which it is rejected; nil if it is accepted.
+  /// - Throws: `StoreError` if the store cannot be written.
+  package func enqueue(_ operations: [QueuedCloudKitOperation], in zones: [ZoneKey]) throws -> [(any Error)?] {
+    var refusals = [(any Error)?](repeating: nil, count: operations.count)
+    var open: [(place: Int, change: Change)] = []
+    func accept() throws {
+      let changes = open
+      guard !changes.isEmpty else { return }
+      open = []
+      for ((place, _), accepted) in zip(changes, try enqueue(changes.map(\.change))) {
+        if case .refused(let reason) = accepted { refusals[place] = StoreError(.invalid, reason) }
+      }
+    }
+    for (place, operation) in operations.enumerated() {
+      // All but these depend on the operations before.
+      if operation.recordData == nil, operation.operationType != "delete" || operation.zone == nil { try accept() }
+      do {
+        guard let change = try change(for: operation, in: zones) else { continue }
+        open.append((place, change))
+      } catch let error as StoreError where error.kind != .invalid {
+        throw error
+      } catch {
+        refusals[place] = error
+      }
+    }
+    try accept()
+    return refusals
+  }
+
+  /// Returns the change of a record that an operation holds; nil for one of a zone, which is accepted here.
+  private func change(for operation: QueuedCloudKitOperation, in zones: [ZoneKey]) throws -> Change? {
+    var change: Change
     switch (operation.operationType, operation.recordData, operation.recordID, operation.zone) {
-    case ("save", let data?, _, _): try save([Self.record(data)], attemptLimit: limit)
-    case ("delete", _, let name?, _):
-      var change = Change(try key(name, of: operation, in: zones), .delete)
-      change.attemptLimit = limit
-      _ = try enqueue([change], isWhole: true)
-    case ("zoneSave", _, _, let zone?): _ = try enqueueZone(zone)
-    case ("zoneDelete", _, _, let zone?): _ = try enqueueZoneDeletion(zone)
+    case ("save", let data?, _, _): change = try Change.saving(Self.record(data)).change
+    case ("delete", _, let name?, _): change = Change(try key(name, of: operation, in: zones), .delete)
+    case ("zoneSave", _, _, let zone?):
+      _ = try enqueueZone(zone)
+      return nil
+    case ("zoneDelete", _, _, let zone?):
+      _ = try enqueueZoneDeletion(zone)
+      return nil
     case ("save", _, _, _): throw Self.refusal("A save needs the data of its record.")
     case ("delete", _, _, _): throw Self.refusal("A delete needs the name of its record.")
     case (let type, _, _, _): throw Self.refusal("An operation of type \(type) cannot be queued.")
     }
+    change.attemptLimit = max(1, operation.maxRetries)
+    change.editedAt = Milliseconds.since1970(operation.timestamp.timeIntervalSince1970)
+    return change
   }
 
   /// The key of an operation's record.
@@ -150,9 +186,9 @@ extension SyncStore {
   package var zonesForNames: [ZoneKey] { [scope.zoneForChangesWithoutOne, .defaultZone] }
 
   private static func record(_ data: Data) throws -> CKRecord {
-    guard let record = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data) else {
-      throw refusal("The data of the operation hold no record.")
-    }
+    let unarchiver = NSKeyedUnarchiver.reading(data)
+    guard let record = try? unarchiver?.decodeTopLevelObject(of: CKRecord.self, forKey: NSKeyedArchiveRootObjectKey)
+    else { throw refusal("The data of the operation hold no record.") }
     return record
   }
 

@@ -28,6 +28,8 @@ package struct Change: Hashable, Sendable {
   /// The number of attempts after which it becomes a dead letter, unless the record has a queued change already; nil:
   /// the store's default.
   package var attemptLimit: Int?
+  /// The time at which it was made, in milliseconds since 1970; nil: when it is accepted.
+  package var editedAt: Int64?
 
   /// Whether a record is there.
   package enum Presence: Hashable, Sendable {

@@ -120,6 +120,7 @@ extension SyncStore {
     insert: (QueuedOperation) throws -> Int64
   ) throws -> Accepted {
     var queued = isNew ? nil : try ledger.operation(for: change.key)
+    let now = change.editedAt.map { min(now, max($0, queued?.editedAt ?? 0)) } ?? now
     if hasZoneDelete, let old = queued, try old.id <= ledger.zone(change.key.zoneKey)?.supersededThrough ?? 0 {
       try Self.supersede(old, now: now, ledger)
       queued = nil

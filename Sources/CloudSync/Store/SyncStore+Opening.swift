@@ -30,6 +30,12 @@ extension SyncStore {
   /// The error of a store whose file was deleted or replaced while it was open.
   package var replaced: StoreError { .replaced(path) }
 
+  /// Whether both are the same store, opened once or twice.
+  package func isSame(as other: SyncStore) -> Bool {
+    guard self !== other, let file = FileIdentity(atPath: path) else { return self === other }
+    return file == FileIdentity(atPath: other.path)
+  }
+
   /// Whether the file was deleted or replaced since it was opened.
   package var isReplaced: Bool {
     do { try storage.requireInPlace() } catch { return true }
