@@ -84,6 +84,7 @@ extension CloudKitService {
 
   /// The sync status in five cases; ``status`` says more. ``lastError`` has the error itself.
   public var syncStatus: CloudKitSyncStatus {
+    if status.verdict.state == .unreadable { return .error(status.verdict.sentence) }
     if status.isPaused { return .paused }
     if status.progress != nil { return .syncing }
     // Waiting because the server asked for it is no error.
@@ -127,13 +128,13 @@ extension CloudKitService {
     try await perform(.retry, "state in ('failed', 'waiting')")
   }
 
-  /// Removes dead letters from the queue for good.
+  /// Removes dead letters from the queue. ``undo(_:)`` restores them.
   ///
   /// - Returns: the number of operations.
   @discardableResult
   public func clearFailedOperations() async throws -> Int { try await perform(.discard, "state = 'failed'") }
 
-  /// Removes everything that is not in flight from the queue for good.
+  /// Removes everything that is not in flight from the queue. ``undo(_:)`` restores changes of records.
   ///
   /// - Returns: the number of operations.
   @discardableResult

@@ -4,7 +4,8 @@ import Facts
 public import OpenCombine
 
 extension CloudKitService {
-  /// The status of a service and its store at one moment. It changes only when something has happened, not with time.
+  /// The status of a service and its store at one moment. Within a day it changes only when something has happened; the
+  /// sentence of the verdict shows times of other days with their date.
   public struct Status: Hashable, Sendable {
     /// The verdict in a word and a sentence, for a person.
     public let verdict: Verdict
@@ -14,7 +15,7 @@ extension CloudKitService {
     public let progress: Progress?
     /// The account, as of the last request.
     public let account: Account
-    /// What waits until when, and why; the earliest end first.
+    /// The waits before the next requests, the earliest end first.
     public let throttles: [Throttle]
     /// The end of the last sync that fetched all changes; nil before the first.
     public let lastSuccess: Date?
@@ -83,7 +84,7 @@ extension CloudKitService.Status {
     public let state: State
     /// The state with its reason as a sentence without a full stop, in English.
     public let sentence: String
-    /// Whether a person has to act before syncing goes on.
+    /// Whether a person has to act before everything is sent and fetched. The rest may go on without.
     public let needsPerson: Bool
   }
 
@@ -141,7 +142,7 @@ extension CloudKitService.Status {
 
   /// The account, as of the last request.
   public enum Account: Hashable, Sendable {
-    /// The server has not been asked yet, or its answer tells nothing about the account.
+    /// The server has not been asked yet, or its answer does not depend on the account.
     case unknown
     /// The server accepts the user's credential. The user's record name.
     case available(String)
@@ -157,19 +158,19 @@ extension CloudKitService.Status {
 
   /// A wait before the next request.
   public struct Throttle: Hashable, Sendable {
-    /// What waits.
+    /// The requests that wait.
     public enum Scope: Hashable, Sendable {
       /// Everything.
       case everything
       /// Saves.
       case saves
-      /// What is to be sent to a zone.
+      /// The changes to be sent to a zone.
       case zone(CKRecordZone.ID)
       /// A change feed or a polled query.
       case fetching
     }
 
-    /// Why it waits.
+    /// The reason for the wait.
     public enum Reason: Hashable, Sendable {
       /// The server asked for the wait. A sync on demand does not end it.
       case server
@@ -183,9 +184,9 @@ extension CloudKitService.Status {
       case account
     }
 
-    /// What waits.
+    /// The requests that wait.
     public let scope: Scope
-    /// Why it waits.
+    /// The reason for the wait.
     public let reason: Reason
     /// The end of the wait.
     public let until: Date
@@ -245,9 +246,12 @@ extension CloudKitService.Status {
     account = Account(store)
     throttles = store.throttles.map(Throttle.init).sorted { $0.until < $1.until }
     lastSuccess = store.lastSuccessAt.map(Date.init(milliseconds:))
-    lastFailure = stop.map { Failure($0.error, at: $0.at) } ?? Failure(store)
+    // A sync that succeeded later ended what stopped this service, whichever process ran it.
+    let stop = stop.flatMap { Date(milliseconds: store.lastSuccessAt ?? 0) < $0.at ? $0 : nil }
+    lastFailure =
+      readFailure.map { Failure($0, at: nil) } ?? stop.map { Failure($0.error, at: $0.at) } ?? Failure(store)
     heldDeletions = store.heldDeletions.reduce(0) { $0 + $1.records }
-    isInSync = store.isInSync
+    isInSync = readFailure == nil && store.isInSync
     isPaused = store.isPaused
     syncingProcess = store.driver.flatMap { driver in
       guard driver.isLive else { return nil }
@@ -265,7 +269,8 @@ extension CloudKitService.Status.Verdict {
   init(_ verdict: Facts.Verdict, now: Int64) {
     state = State(rawValue: verdict.name) ?? .outOfDate
     sentence = verdict.sentence(Format(), now: now)
-    needsPerson = verdict.urgency == .act || verdict.urgency == .look
+    let isPaused = state == .paused || state == .partlyPaused
+    needsPerson = verdict.urgency == .act || verdict.urgency == .look || isPaused
   }
 }
 
@@ -336,8 +341,8 @@ extension CloudKitService.Status.Throttle {
 }
 
 extension CloudKitService.Status.Failure {
-  /// An error that stopped this service's engine.
-  init(_ error: any Error, at date: Date) {
+  /// An error that stopped this service's engine, or of reading the store.
+  init(_ error: any Error, at date: Date?) {
     self.error = error is StoreError ? .unknown(error) : CloudKitServiceError(error)
     message = CloudKitService.Status.message(error)
     (self.date, isCurrent) = (date, true)

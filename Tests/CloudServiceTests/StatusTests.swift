@@ -115,7 +115,24 @@ import Testing
     #expect(Status(store(), readFailure: StoreError(.damaged, "damaged")).verdict.state == .unreadable)
   }
 
-  @Test func `a status does not change with time`() {
+  @Test func `an error that stopped syncing is over once a sync succeeds, whichever process ran it`() {
+    let stop = CloudKitService.Stop(error: StoreError(.diskFull, "full"), at: Date(timeIntervalSince1970: 0.5))
+    #expect(Status(store(), stop: stop).lastFailure == nil)
+  }
+
+  @Test func `a store that cannot be read is not in sync, and its error is the current one`() {
+    let status = Status(store { $0.lastError = failure("BAD_REQUEST") }, readFailure: StoreError(.damaged, "damaged"))
+    #expect(store().isInSync && !status.isInSync)
+    #expect(status.lastFailure?.isCurrent == true && status.lastFailure?.message == "damaged")
+  }
+
+  @Test func `a person is needed for all of a pause or a failure`() {
+    #expect(Status(store { $0.pauses = [Pause(rule: .everything, at: 1)] }).verdict.needsPerson)
+    #expect(Status(store { ($0.queue.total, $0.queue.failed) = (1, 1) }).verdict.needsPerson)
+    #expect(!Status(store()).verdict.needsPerson)
+  }
+
+  @Test func `a status does not change within a day while nothing happens`() {
     var later = store()
     later.generatedAt += 1000
     #expect(Status(store()) == Status(later))
@@ -146,6 +163,15 @@ import Testing
     var late = service.statuses.makeAsyncIterator()
     #expect(await late.next() == service.status)
     cancellable.cancel()
+  }
+
+  @Test func `periodic syncs end when they are stopped`() async throws {
+    let service = try cloud.service()
+    service.startPeriodicSync(interval: 1)
+    let ticking = try #require(service.ticking)
+    service.stopPeriodicSync()
+    await ticking.value
+    #expect(service.ticking == nil)
   }
 
   @Test func `the streams end with the service`() async throws {
