@@ -60,7 +60,10 @@ extension SyncEngine {
         while try await group.next() != nil {}
       }
     } catch {
-      if !Task.isCancelled { broadcast.send(.stopped((error as? StoreError)?.message ?? Self.reason(error), error)) }
+      if !Task.isCancelled {
+        let reason = (error as? StoreError)?.message ?? Self.reason(error)
+        broadcast.send(.stopped(reason: reason, error: error))
+      }
       throw error
     }
   }

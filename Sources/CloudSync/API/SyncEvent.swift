@@ -10,9 +10,9 @@ public enum SyncEvent: Sendable {
   /// The delegate accepted this number of changes.
   case delivered(Int)
   /// The delegate rejected changes, for this reason and with this error; it is asked again.
-  case deliveryFailed(String, any Error)
-  /// The server refused the change token of this zone, or of the list of zones if nil. All its changes are fetched
-  /// again; only what differs from the local copy is delivered.
+  case deliveryFailed(reason: String, error: any Error)
+  /// The server refused the change token of this zone, or of the list of zones if nil. All its changes are fetched again;
+  /// only what differs from the local copy is delivered.
   case refetching(CKRecordZone.ID?)
   /// Deletions on the server are on hold until a person decides, or those on hold have changed; see
   /// ``SyncEngine/heldDeletions()``.
@@ -20,7 +20,7 @@ public enum SyncEvent: Sendable {
   /// No user, or another user, is signed in: queued changes wait for the store's user.
   case signedOut
   /// An error stopped syncing, for this reason; `start()` restarts it.
-  case stopped(String, any Error)
+  case stopped(reason: String, error: any Error)
 }
 
 /// Sends values to all listeners.

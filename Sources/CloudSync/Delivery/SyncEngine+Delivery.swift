@@ -72,7 +72,7 @@ extension SyncEngine {
         guard !Task.isCancelled else { return false }
         let reason = "the app did not take \(count) changes: \(Self.reason(error))"
         let goesOn = try store.deliveryFailed(batch, reason, random: configuration.random())
-        broadcast.send(.deliveryFailed(reason, error))
+        broadcast.send(.deliveryFailed(reason: reason, error: error))
         if goesOn { continue } else { return false }
       }
       try store.delivered(batch)
