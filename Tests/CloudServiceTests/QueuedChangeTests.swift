@@ -1,8 +1,9 @@
 import CloudKit
 import CloudKitEmulator
 import CloudService
-import CloudSync
 import Testing
+
+@testable import CloudSync
 
 /// Awaiting what becomes of a change.
 @MainActor
@@ -114,6 +115,27 @@ import Testing
     #expect(try await name(edit.outcome) == "superseded")
   }
 
+  @Test func `a deletion supersedes the save before it, and a save the deletion before it`() async throws {
+    let service = try cloud.service()
+    try await service.save(cloud.note("a", "1"))
+    try await service.sync()
+    let record = try #require(try await service.fetch(recordID: cloud.id("a")))
+    record["text"] = "2"
+    let (saved, deleted) = (try await service.save(record), try await service.delete(cloud.id("a")))
+    #expect(saved.id == deleted.id)
+    try await service.sync()
+    #expect(try await outcomes([saved, deleted]) == ["superseded", "sent"])
+    #expect(try await [saved].outcomes.successful.isEmpty)
+
+    try await service.save(cloud.note("a", "3"))
+    try await service.sync()
+    let gone = try await service.delete(cloud.id("a"))
+    let again = try await service.save(cloud.note("a", "4"))
+    #expect(gone.id == again.id)
+    try await service.sync()
+    #expect(try await outcomes([gone, again]) == ["superseded", "sent 4"])
+  }
+
   @Test func `a conflict is the outcome until it is resolved`() async throws {
     let mine = try cloud.service { $0.policy = .manual }
     let theirs = try cloud.service("theirs")
@@ -149,6 +171,7 @@ import Testing
     weak let store = service?.store
     var change = try await service?.save(cloud.note("a"))
     let waiting = Task { [change] in try await change?.outcome }
+    while store?.outcomeWaits.sleepers == 0 { await Task.yield() }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
     (service, change) = (nil, nil)
@@ -159,6 +182,7 @@ import Testing
     let service = try cloud.service()
     let change = try await service.save(cloud.note("a"))
     let waiting = Task { try await change.outcome }
+    while try #require(service.store).outcomeWaits.sleepers == 0 { await Task.yield() }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
 

@@ -364,9 +364,9 @@ import Testing
   @Test func `a wake-up that comes before the sleep ends it`() async {
     let wakeup = Wakeup()
 
-    wakeup.ring()
+    wakeup.wake()
     await wakeup.sleep(nil)
-    Task { wakeup.ring() }
+    Task { wakeup.wake() }
     await wakeup.sleep(nil)
     await wakeup.sleep(.milliseconds(1))
     let sleeper = Task { await wakeup.sleep(nil) }

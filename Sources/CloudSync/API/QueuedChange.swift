@@ -49,7 +49,7 @@ public enum ChangeOutcome: Sendable {
   /// server has it now; nil if it is deleted.
   case merged(CKRecord?)
   /// A later change took its place before it was sent: an edit back to the server's values, the deletion of the record
-  /// or of its zone.
+  /// or of its zone, or a save after its deletion.
   case superseded
   /// A person or the app discarded it.
   case discarded
@@ -116,16 +116,16 @@ extension SyncStore {
   @concurrent
   func outcomes(of changes: [QueuedChange]) async throws -> [ChangeOutcome] {
     let wakeup = Wakeup()
-    let listener = commits.add(wakeup, of: self)
-    defer { commits.remove(listener) }
+    let wait = outcomeWaits.add(wakeup, of: self)
+    defer { outcomeWaits.remove(wait) }
     var outcomes = [ChangeOutcome?](repeating: nil, count: changes.count)
     while true {
       try Task.checkCancellation()
+      outcomeWaits.set(outcomes.indices.compactMap { outcomes[$0] == nil ? changes[$0].id : nil }, of: wait)
       try decide(&outcomes, of: changes)
       let decided = outcomes.compactMap(\.self)
       if decided.count == changes.count { return decided }
-      // Without a watch of the system the store has to be polled.
-      await wakeup.sleep(listener.isNotified ? nil : .milliseconds(250))
+      await wakeup.sleep(nil)
     }
   }
 
@@ -161,9 +161,11 @@ extension SyncStore {
     guard let ended = try ledger.history(of: id) else {
       throw StoreError(.invalid, "change \(id) ended so long ago that its outcome is not stored any more")
     }
+    if case (.superseded, .deletedBeforeSent) = (ended.ending, ended.cause), change.isDeletion { return .sent(nil) }
+    // A later change of the other kind took its place in the same operation.
+    guard (ended.kind == .delete) == change.isDeletion else { return .superseded }
     switch (ended.ending, ended.cause) {
     case (.acknowledged, _): return .sent(ended.kind == .delete ? nil : record)
-    case (.superseded, .deletedBeforeSent) where change.isDeletion: return .sent(nil)
     case (.merged, _): return .merged(record)
     case (.superseded, _): return .superseded
     case (.discarded, _): return .discarded

@@ -7,7 +7,7 @@ extension SyncEngine {
   /// Delivers everything, now and whenever something new arrives, until cancelled.
   func deliverAlways() async throws {
     let wakeup = deliveryWakeup
-    let watcher = StoreWatcher(store, queue: .global()) { wakeup.ring() }
+    let watcher = StoreWatcher(store, queue: .global()) { wakeup.wake() }
     defer { _ = watcher }
     var patience = Duration.seconds(1)
     while !Task.isCancelled {
@@ -154,7 +154,7 @@ extension SyncEngine {
           }
           overdue.ended()
           // Continue with calls that were postponed.
-          wakeup.ring()
+          wakeup.wake()
         }
         Task {
           let result = await call.result

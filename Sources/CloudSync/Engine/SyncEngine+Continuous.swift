@@ -194,7 +194,7 @@ extension SyncEngine {
   }
 
   private func watch(_ wakeup: Wakeup) -> StoreWatcher? {
-    StoreWatcher(store, queue: .global()) { wakeup.ring() }
+    StoreWatcher(store, queue: .global()) { wakeup.wake() }
   }
 }
 

@@ -14,7 +14,7 @@ extension SyncEngine {
     let candidate = store.storage.engineLock()
     lock = candidate
     let wakeup = wakeup
-    let watcher = StoreWatcher(store, queue: .global(), locks: true) { wakeup.ring() }
+    let watcher = StoreWatcher(store, queue: .global(), locks: true) { wakeup.wake() }
     defer { _ = watcher }
     var neglected: (rest: EngineRest, since: ContinuousClock.Instant)?
     while !Task.isCancelled {
@@ -55,7 +55,7 @@ extension SyncEngine {
   func watchPlace() -> Task<Void, Never> {
     Task {
       while (try? await Task.sleep(for: .seconds(2))) != nil {
-        do { try requireInPlace() } catch { wakeup.ring() }
+        do { try requireInPlace() } catch { wakeup.wake() }
       }
     }
   }

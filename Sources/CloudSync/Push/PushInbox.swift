@@ -34,7 +34,7 @@ extension SyncEngine {
     guard let pushes = configuration.pushes else { return nil }
     let (wakeup, database) = (wakeup, database)
     // The poll interval depends on it, so the engine checks when the next poll is due.
-    let heard = { @Sendable (isListening: Bool) in if inbox.setListening(isListening) { wakeup.ring() } }
+    let heard = { @Sendable (isListening: Bool) in if inbox.setListening(isListening) { wakeup.wake() } }
     return Task {
       var patience = Duration.seconds(60)
       while !Task.isCancelled {
@@ -42,7 +42,7 @@ extension SyncEngine {
           for try await push in pushes.telling(heard) where push.concerns(database) {
             patience = .seconds(60)
             inbox.fill()
-            wakeup.ring()
+            wakeup.wake()
           }
         } catch {
           heard(false)

@@ -40,7 +40,7 @@ final class CommitListeners: Sendable {
 
   func add(_ wakeup: Wakeup, of store: SyncStore) -> Listener {
     state.withLock { state in
-      state.watcher = state.watcher ?? StoreWatcher(store, queue: .global()) { [weak self] in self?.ring() }
+      state.watcher = state.watcher ?? StoreWatcher(store, queue: .global()) { [weak self] in self?.notify() }
       state.next += 1
       state.wakeups[state.next] = wakeup
       return Listener(number: state.next, isNotified: state.watcher != nil)
@@ -58,24 +58,27 @@ final class CommitListeners: Sendable {
     _ = watcher
   }
 
-  private func ring() { for wakeup in state.withLock({ Array($0.wakeups.values) }) { wakeup.ring() } }
+  private func notify() { for wakeup in state.withLock({ Array($0.wakeups.values) }) { wakeup.wake() } }
 }
 
 /// Wakes one sleeping task, or ends its next sleep at once.
 final class Wakeup: Sendable {
   private enum State {
     case quiet
-    case rung
+    case woken
     case waiting(CheckedContinuation<Void, Never>)
   }
 
   private let state = Mutex(State.quiet)
 
+  /// Whether a task sleeps now.
+  var hasSleeper: Bool { state.withLock { if case .waiting = $0 { true } else { false } } }
+
   /// Ends the current sleep, or the next one.
-  func ring() {
+  func wake() {
     let sleeper: CheckedContinuation<Void, Never>? = state.withLock { state in
       guard case .waiting(let continuation) = state else {
-        state = .rung
+        state = .woken
         return nil
       }
       state = .quiet
@@ -84,19 +87,19 @@ final class Wakeup: Sendable {
     sleeper?.resume()
   }
 
-  /// Sleeps until `ring()`, the end of the duration or cancellation.
+  /// Sleeps until `wake()`, the end of the duration or cancellation.
   func sleep(_ duration: Duration?) async {
     let timer = duration.map { duration in
       Task {
         try? await Task.sleep(for: duration)
-        if !Task.isCancelled { ring() }
+        if !Task.isCancelled { wake() }
       }
     }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let toResume: CheckedContinuation<Void, Never>? = state.withLock { state in
           switch state {
-          case .rung:
+          case .woken:
             state = .quiet
             return continuation
           case .quiet:
@@ -111,7 +114,7 @@ final class Wakeup: Sendable {
         toResume?.resume()
       }
     } onCancel: {
-      ring()
+      wake()
     }
     timer?.cancel()
   }

@@ -50,6 +50,14 @@ import Testing
     #expect(mine.transport.total == 0)
   }
 
+  @Test func `waiting for an outcome ends with the file`() async throws {
+    let change = try mine.store.save([CKRecord(recordType: "Note", recordID: world.key("a").recordID)])[0]
+    let waiting = Task { _ = try await change.outcome }
+    while mine.store.outcomeWaits.sleepers == 0 { await Task.yield() }
+    try replace(path)
+    #expect(await kind { try await waiting.value } == .replaced)
+  }
+
   @Test func `the log of a file that was replaced is not taken for the log of the file that is there now`() throws {
     let backup = world.folder.path("backup.sqlite")
     do {

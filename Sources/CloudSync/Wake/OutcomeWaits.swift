@@ -1,0 +1,60 @@
+import Synchronization
+
+/// Wakes the tasks that wait for outcomes of changes. After a write the store is read once for all of them, and only those
+/// of which an operation has ended are woken.
+final class OutcomeWaits: Sendable {
+  private struct Wait {
+    var ids: [Int64] = []
+    var wakeup: Wakeup
+  }
+
+  private struct State {
+    var next = 0
+    var waits: [Int: Wait] = [:]
+    var poller: Task<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  /// The number of tasks that sleep until an operation ends.
+  var sleepers: Int { state.withLock { $0.waits.values.count { $0.wakeup.hasSleeper } } }
+
+  /// - Returns: the number of the wait.
+  func add(_ wakeup: Wakeup, of store: SyncStore) -> Int {
+    state.withLock { state in
+      state.next += 1
+      state.waits[state.next] = Wait(wakeup: wakeup)
+      state.poller = state.poller ?? poll(store)
+      return state.next
+    }
+  }
+
+  /// Sets the operations of a wait. Those that ended before are not noticed, so the caller reads the store afterwards.
+  func set(_ ids: [Int64], of number: Int) { state.withLock { $0.waits[number]?.ids = ids } }
+
+  /// Ends polling with the last wait.
+  func remove(_ number: Int) {
+    state.withLock { state in
+      state.waits[number] = nil
+      guard state.waits.isEmpty else { return }
+      state.poller?.cancel()
+      state.poller = nil
+    }
+  }
+
+  private func poll(_ store: SyncStore) -> Task<Void, Never> {
+    let wakeup = Wakeup()
+    let listener = store.commits.add(wakeup, of: store)
+    return Task {
+      defer { store.commits.remove(listener) }
+      while !Task.isCancelled {
+        // Nothing reports that the file was replaced, and without a watch of the system nothing reports writes.
+        await wakeup.sleep(listener.isNotified ? .seconds(2) : .milliseconds(250))
+        let waits = state.withLock { $0.waits }
+        // Each wait reads the store itself to throw an error.
+        let underWay = try? store.read { try $0.underWay(waits.values.flatMap(\.ids)) }
+        for wait in waits.values where underWay?.isSuperset(of: wait.ids) != true { wait.wakeup.wake() }
+      }
+    }
+  }
+}
