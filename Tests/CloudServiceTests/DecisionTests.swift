@@ -1,8 +1,9 @@
 import CloudKit
 import CloudKitEmulator
 import CloudService
-import CloudSync
 import Testing
+
+@testable import CloudSync
 
 /// What waits for a person, and decisions about it, as an app has them.
 @MainActor
@@ -70,6 +71,39 @@ import Testing
     guard case .sent(let record?) = try await restored.outcome else { Issue.record("not sent"); return }
     #expect(record["text"] as? String == "x")
     await #expect(throws: StoreError.self) { try await service.undo(dropped) }
+  }
+
+  @Test func `nothing is restored if more of the change was dropped since it was read`() async throws {
+    cloud.refuse("a")
+    let service = try cloud.service()
+    try await service.save(cloud.note("a"))
+    try await service.sync()
+    try await service.discard(service.failedChanges())
+    let shown = try #require(try await service.undoable().first)
+    let store = try #require(service.store)
+    try store.write { ledger in
+      var dropped = try #require(try ledger.dropped(of: shown.id).first)
+      dropped.changes = FieldChanges(values: ["more": .int64(1)])
+      try ledger.add(dropped)
+    }
+
+    await #expect(throws: StoreError.self) { try await service.undo(shown) }
+    let current = try #require(try await service.undoable().first)
+    #expect(current.id == shown.id && current.version != shown.version)
+    #expect(try await service.undo(current).id != nil)
+  }
+
+  @Test func `a failed change has its whole message`() async throws {
+    let service = try cloud.service()
+    let change = try await service.save(cloud.note("a"))
+    let message = String(repeating: "long ", count: 100)
+    let id = try #require(change.id)
+    try #require(service.store).write { ledger in
+      var operation = try #require(try ledger.operation(id))
+      (operation.state, operation.errorCode, operation.errorMessage) = (.failed, "BAD_REQUEST", message)
+      try ledger.update(operation)
+    }
+    #expect(try await service.failedChanges().map(\.failure.message) == [message])
   }
 
   @Test func `deletions on hold are listed, and decided in the version that was shown`() async throws {

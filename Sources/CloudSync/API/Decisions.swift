@@ -68,11 +68,14 @@ public struct FailedChange: Hashable, Identifiable, Sendable {
 public struct UndoableChange: Hashable, Identifiable, Sendable {
   /// The number of the operation to which it belonged.
   public let id: Int64
+  /// Changes when more of the operation is dropped; undoing applies to one version.
+  public let version: String
   /// The record.
   public let recordID: CKRecord.ID
   /// The record's type, if known.
   public let recordType: CKRecord.RecordType?
-  /// The names of the latest dropped fields, in order; empty for a deletion.
+  /// The names of the latest dropped fields, in order; empty for a deletion. Undoing restores fields of the operation that
+  /// were dropped earlier too.
   public let fields: [String]
   /// Whether a deletion was dropped.
   public let isDeletion: Bool
@@ -81,7 +84,9 @@ public struct UndoableChange: Hashable, Identifiable, Sendable {
   /// The time at which it was dropped.
   public let droppedAt: Date
 
-  init(_ dropped: DroppedChange) {
+  init(_ row: DroppedRow) {
+    let dropped = row.change
+    version = String(row.id)
     (id, recordID, recordType) = (dropped.operation, dropped.key.recordID, dropped.type)
     fields = dropped.changes.names.sorted()
     (isDeletion, reason) = (dropped.kind == .delete, dropped.cause.text)
@@ -127,9 +132,12 @@ extension SyncStore {
 
   /// The oldest failed changes.
   package func failedChanges(limit: Int?) throws(StoreError) -> [FailedChange] {
-    var listing = QueueListing()
-    listing.states = [.failed]
-    return try view { try $0.operations(listing, offset: 0, limit: limit ?? .max).window.rows.map(FailedChange.init) }
+    // The rows of a list have short messages.
+    try read { ledger in
+      try ledger.operations(ledger.operationIDs(in: .failed, limit: limit)).map {
+        FailedChange(QueueRow($0, serverTag: nil))
+      }
+    }
   }
 
   /// Retries or discards failed changes that are still as they were shown.
@@ -142,12 +150,13 @@ extension SyncStore {
 
   /// The latest dropped changes that can be restored.
   package func undoable(limit: Int) throws(StoreError) -> [UndoableChange] {
-    try view { try $0.dropped(DroppedListing(), offset: 0, limit: limit).rows.map { UndoableChange($0.change) } }
+    try view { try $0.dropped(DroppedListing(), offset: 0, limit: limit).rows.map(UndoableChange.init) }
   }
 
   /// Restores a dropped change.
   package func undo(_ change: UndoableChange, origin: CKDatabase?, actor: String) throws(StoreError) -> QueuedChange {
-    let id: Int64? = if case .enqueued(let id) = try undo(change.id, actor: actor) { id } else { nil }
+    let id: Int64? =
+      if case .enqueued(let id) = try undo(change.id, ifVersion: change.version, actor: actor) { id } else { nil }
     let isDeletion = change.isDeletion
     return QueuedChange(recordID: change.recordID, isDeletion: isDeletion, id: id, store: self, origin: origin)
   }

@@ -51,18 +51,20 @@ extension SyncStore {
       case .retry:
         // Offered again only if it has been edited since: an app that always retries would never end.
         operation.isOffered = true
-        operation.forgetFailures()
-        operation.clearOfSuspicion()
-        operation.becomePending(.readyAgain(.repairedByApp), now: now)
-        try ledger.update(operation)
-      case .discard:
-        try ledger.add(DroppedChange(operation.changes, of: operation, .discarded(by: "app"), at: now))
-        try ledger.end(operation, .discarded, .withdrawnByApp, now: now)
+        try perform(.retry, on: operation, now: now, ledger)
+      case .discard: try perform(.discard, on: operation, now: now, ledger)
       case .replace(let fields):
         guard let record = letter.record else { return }
         try repair(&operation, record, with: fields, now: now, ledger)
       }
     }
+  }
+
+  /// Carries out the app's command, as that of an operator.
+  private func perform(_ verb: QueueVerb, on operation: QueuedOperation, now: Int64, _ ledger: Ledger) throws {
+    let (actor, id) = ("app", operation.id)
+    try audit(verb.rawValue, "\(id)", 1, actor, operation: id, zone: operation.key.zone, now: now, ledger)
+    try Self.apply(verb, to: [operation], isFinal: false, actor, now: now, ledger)
   }
 
   private func repair(

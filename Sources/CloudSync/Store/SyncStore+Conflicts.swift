@@ -251,9 +251,12 @@ extension SyncStore {
   /// edited again.
   ///
   /// - Throws: `StoreError` if nothing was dropped, the record has been edited since, or it is being sent.
-  package func undo(_ id: Int64, actor: String) throws(StoreError) -> Accepted {
+  package func undo(_ id: Int64, ifVersion version: String? = nil, actor: String) throws(StoreError) -> Accepted {
     let now = now()
     return try write { ledger in
+      if let version, let latest = try ledger.latestOpenDropped(of: id), version != String(latest) {
+        throw StoreError(.invalid, "more of \(id) was dropped since it was read; read it again")
+      }
       let (accepted, zone) = try restoreDropped(of: id, now: now, ledger)
       try audit("undo", "\(id)", 1, actor, operation: id, zone: zone, now: now, ledger)
       return accepted

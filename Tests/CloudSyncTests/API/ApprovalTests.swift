@@ -185,6 +185,8 @@ import Testing
     #expect(world.onServer("gone") != nil && world.onServer("again") == nil)
     #expect(try device.store.endings().sorted() == ["delete again acknowledged", "delete gone discarded"])
     #expect(try device.store.undoable(limit: 9).map(\.recordID.recordName) == ["gone"])
+    let commands = try device.store.read { try $0.commands(limit: 9) }.map { "\($0.actor) \($0.verb)" }
+    #expect(commands.sorted() == ["app discard", "app retry"])
   }
 
   @Test func `every dead letter is offered once, however many there are`() async throws {

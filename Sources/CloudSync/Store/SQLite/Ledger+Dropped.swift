@@ -23,6 +23,11 @@ extension Ledger {
     try rows("SELECT * FROM dropped WHERE operationId = ? ORDER BY id", [operation]).map(DroppedChange.init(row:))
   }
 
+  /// The number of the latest dropped change of an operation that can be undone; nil if there is none.
+  func latestOpenDropped(of operation: Int64) throws -> Int64? {
+    try one("SELECT max(id) FROM dropped WHERE operationId = ? AND isOpen = 1", [operation])
+  }
+
   /// Visits the dropped changes before one that can be undone, newest first, until `visit` returns false.
   func openDropped(before id: Int64, limit: Int, _ visit: (_ id: Int64, DroppedChange) throws -> Bool) throws {
     let sql = """
