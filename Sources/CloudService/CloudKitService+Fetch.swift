@@ -6,7 +6,7 @@ extension CloudKitService {
   /// Returns the record as this machine has it: the server's version with queued changes applied. Its assets can be
   /// downloaded.
   ///
-  /// A record that this machine does not have is looked up on the server, unless its zone has been fetched to the end:
+  /// A record that this machine does not have is fetched from the server, unless its zone has been fetched to the end:
   /// then it did not exist at the time of the last sync.
   ///
   /// - Returns: nil if there is no such record, or its deletion is queued.

@@ -80,13 +80,16 @@ import Testing
     #expect(cloud.emulator.recordCount() == 1)
   }
 
-  @Test func `a periodic sync goes on until it is stopped`() async throws {
+  @Test func `a periodic sync goes on with one sync after another`() async throws {
     let (mine, theirs) = (try cloud.service(), try cloud.service("theirs"))
     mine.startPeriodicSync(interval: 1)
     try await theirs.save(cloud.note("a"))
     try await theirs.sync()
     await until { mine.status.lastSuccess != nil }
     while try mine.engine?.record(cloud.id("a")) == nil { await Task.yield() }
+    try await theirs.save(cloud.note("b"))
+    try await theirs.sync()
+    while try mine.engine?.record(cloud.id("b")) == nil { await Task.yield() }
 
     mine.stopPeriodicSync()
     await mine.stop()

@@ -1,7 +1,7 @@
 import CloudKit
 
 extension SyncStore {
-  /// What the store knows of a record.
+  /// The store's knowledge of a record.
   package enum Knowledge: Hashable, Sendable {
     /// The record as this machine has it.
     case present(MirrorRecord)

@@ -166,7 +166,7 @@ import Testing
     #expect(try storage.getAllOperations().isEmpty)
   }
 
-  @Test func `an operation fails after its own number of attempts, others after the engine's`() throws {
+  @Test func `an operation has its own limit of attempts, others have the engine's`() throws {
     let device = try world.device("store")
     var configuration = device.engine.configuration
     configuration.attemptLimit = 2
