@@ -50,3 +50,14 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     static let relativeLocation = "relativeLocation"
   }
 }
+
+extension NSSortDescriptor {
+  /// Returns a `CKLocationSortDescriptor`.
+  ///
+  /// The compiler of Swift 6.3 crashes in a release build of another module that uses the class: it reads the class's
+  /// method table and finds `key` both in Foundation and in this module.
+  @_semantics("optimize.no.crossmodule")
+  package static func distance(of key: String, from location: CLLocation) -> NSSortDescriptor {
+    CKLocationSortDescriptor(key: key, relativeLocation: location)
+  }
+}

@@ -118,7 +118,7 @@ public struct Query<Model: CKRecordModel>: Sendable {
     let sorting = orders.map { order in
       switch order {
       case .field(let name, let ascending): NSSortDescriptor(key: name, ascending: ascending)
-      case .distance(let name, let place): CKLocationSortDescriptor(key: name, relativeLocation: place)
+      case .distance(let name, let place): NSSortDescriptor.distance(of: name, from: place)
       }
     }
     query.sortDescriptors = sorting.isEmpty ? nil : sorting
