@@ -10,6 +10,8 @@ extension ModelDeclaration {
       case "Identifiable": isIdentifiable
       case "Decodable": isDecodable
       case "Encodable": isEncodable
+      case "CKFieldReadable": makesDecoding
+      case "CKFieldWritable": makesEncoding
       default: true
       }
     }
@@ -23,7 +25,9 @@ extension ModelDeclaration {
       queryKeys(type.trimmedDescription),
       makesCodingKeys ? codingKeys : nil,
       makesDecoding && !isClass ? decoding : nil,
+      makesDecoding && !isClass ? reading : nil,
       makesEncoding ? encoding : nil,
+      makesEncoding ? writing : nil,
     ]
     return try ExtensionDeclSyntax(
       """
@@ -68,15 +72,30 @@ extension ModelDeclaration {
   /// field.
   var decoding: String {
     let lines = keys.map { key in
-      let property = key.property
-      let value = property.isOptional || key.property.name == identity?.property.name ? nil : property.initialValue
-      let fallback = value.map { ", default: \($0.trimmedDescription)" } ?? ""
-      return "self.\(property.written) = try fields.value(.\(property.written)\(fallback))"
+      "self.\(key.property.written) = try fields.value(.\(key.property.written)\(fallback(of: key)))"
     }
     return block(
       "\(access)init(from decoder: any Swift.Decoder) throws",
       ["let fields = try CloudKitModels.CKFieldReader(decoder, keyedBy: CodingKeys.self)"] + lines
     )
+  }
+
+  /// The initializer that does the same without coding.
+  var reading: String {
+    let lines = keys.map { key in
+      let role = role(of: key)
+      let value = "\(role)\"\(key.fieldName)\"\(role.isEmpty ? fallback(of: key) : "")"
+      return "self.\(key.property.written) = try fields.value(\(value))"
+    }
+    return block("\(access)init(fields: CloudKitModels.CKFieldSource) throws", lines)
+  }
+
+  private func fallback(of key: Key) -> String {
+    let property = key.property
+    guard !property.isOptional, property.name != identity?.property.name, let value = property.initialValue else {
+      return ""
+    }
+    return ", default: \(value.trimmedDescription)"
   }
 
   private var encoding: String {
@@ -88,6 +107,20 @@ extension ModelDeclaration {
       "\(access)func encode(to encoder: any Swift.Encoder) throws",
       ["var container = encoder.container(keyedBy: CodingKeys.self)"] + lines
     )
+  }
+
+  private var writing: String {
+    let lines = keys.map { key in
+      let label = key.property.isAsset ? "special: " : role(of: key)
+      return "try fields.write(\(label)self.\(key.property.written), for: \"\(key.fieldName)\")"
+    }
+    return block("\(access)func write(to fields: inout CloudKitModels.CKFieldWriter) throws", lines)
+  }
+
+  /// The label of the argument for a property that is not a field; empty for one that is.
+  private func role(of key: Key) -> String {
+    if key.fieldName == identity?.fieldName ?? "recordName" { return "identity: " }
+    return systemKeys.contains { $0.key.fieldName == key.fieldName } ? "special: " : ""
   }
 
   private func block(_ head: String, _ lines: [String]) -> String {

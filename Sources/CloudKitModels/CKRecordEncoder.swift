@@ -54,8 +54,8 @@ public struct CKRecordEncoder: Sendable {
   /// Encodes a model for `write(onto:)`.
   package func encoded<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) -> EncodedModel {
     do {
-      let (encoded, fields) = try content(of: model)
-      try RecordSize(of: fields).check(model)
+      let encoded = try content(of: model).encoded
+      try RecordSize.check(encoded.record.storedFields, of: model)
       return encoded
     } catch {
       throw CKModelError(Model.self, encoding: error)
@@ -73,7 +73,10 @@ public struct CKRecordEncoder: Sendable {
       throw CKModelError(Model.self, encoding: model, "Its archive can be read only if it is Encodable.")
     }
     do {
-      let system = try ModelEncoder.systemValues(of: encodable)
+      var written = CKFieldWriter(encodable)
+      written.takesSystemValuesOnly = true
+      try ModelEncoder.write(encodable, to: &written)
+      let system = written.system
       let record = try system.record(type: Model.recordType, name: model.recordName, zoneID: zoneID)
       return (record.recordID, system.hasArchive)
     } catch {
@@ -83,16 +86,19 @@ public struct CKRecordEncoder: Sendable {
 
   private func content<Model: CKRecordModel & Encodable>(
     of model: Model
-  ) throws -> (model: EncodedModel, fields: [String: (any CKRecordValue)?]) {
-    guard !model.recordName.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
-    let (fields, system) = try ModelEncoder.values(of: model)
-    let record = try system.record(type: Model.recordType, name: model.recordName, zoneID: zoneID)
-    for (key, value) in fields { record[key] = value }
+  ) throws -> (encoded: EncodedModel, fields: [(key: String, field: StoredField?)]) {
+    var written = CKFieldWriter(model)
+    guard !written.recordName.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
+    try ModelEncoder.write(model, to: &written)
+    let system = written.system
+    let record = try system.record(type: Model.recordType, name: written.recordName, zoneID: zoneID)
+    record.set(written.fields)
     if system.decideParent {
       // Only the tag of the version is known, not its parent.
       if system.hasOnlyTag { record.decideParent(system.parent) } else { record.parent = system.parent }
     }
-    return (EncodedModel(record: record, isArchived: system.hasArchive, decidesParent: system.decideParent), fields)
+    let encoded = EncodedModel(record: record, isArchived: system.hasArchive, decidesParent: system.decideParent)
+    return (encoded, written.fields)
   }
 
   /// Updates a record with the model: sets fields that differ, clears fields that are nil, and keeps all other fields.
@@ -120,7 +126,9 @@ public struct CKRecordEncoder: Sendable {
     }
     // Compare two records, so that both sides have the precision that records keep.
     let (current, fields) = try content(of: model)
-    try RecordSize(of: record).replacing(with: fields).check(model)
+    var all = record.storedFields
+    for (key, field) in fields { all[key] = field }
+    try RecordSize.check(all, of: model)
     current.write(onto: record)
   }
 

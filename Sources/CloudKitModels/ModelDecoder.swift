@@ -2,20 +2,13 @@ internal import CloudKit
 
 /// Decodes a model from the fields of a record, with the record name for the identity's key.
 struct ModelDecoder: Decoder {
-  let record: CKRecord
-  let recordNameKey: String
-  let systemKeys: [String: CKSystemValue]
-
-  init<Model: CKRecordModel>(_ record: CKRecord, for type: Model.Type) {
-    self.record = record
-    (recordNameKey, systemKeys) = (type.recordNameKey, type.systemKeys)
-  }
+  let fields: CKFieldSource
 
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(Fields(decoder: self))
+    KeyedDecodingContainer(Fields(fields: fields))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -30,38 +23,15 @@ struct ModelDecoder: Decoder {
     .typeMismatch(CKRecord.self, .init(path, Unfit(reason: reason)))
   }
 
-  private func field(_ key: any CodingKey) -> FieldDecoder {
-    let isName = key.stringValue == recordNameKey
-    let value =
-      if isName {
-        record.recordID.recordName as (any CKRecordValue)?
-      } else if let kind = systemKeys[key.stringValue] {
-        kind.value(of: record)
-      } else {
-        record[key.stringValue]
-      }
-    return FieldDecoder(field: value, codingPath: [key], isRecordName: isName)
-  }
-
   private struct Fields<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let decoder: ModelDecoder
+    let fields: CKFieldSource
     var codingPath: [any CodingKey] { [] }
-    var allKeys: [Key] {
-      (decoder.record.allKeys() + [decoder.recordNameKey] + decoder.systemKeys.keys).compactMap { Key(stringValue: $0) }
-    }
+    var allKeys: [Key] { fields.keys.compactMap { Key(stringValue: $0) } }
 
-    func contains(_ key: Key) -> Bool { decoder.field(key).field != nil }
+    func contains(_ key: Key) -> Bool { fields.contains(key) }
     func decodeNil(forKey key: Key) -> Bool { !contains(key) }
-
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-      let field = decoder.field(key)
-      do {
-        return try field.decode(type)
-      } catch {
-        guard field.field == nil else { throw error }
-        let context = DecodingError.Context([key], Unfit(reason: "The record has no such field."))
-        throw DecodingError.keyNotFound(key, context)
-      }
+      try fields.decode(type, for: key)
     }
 
     func nestedContainer<Nested: CodingKey>(

@@ -1,42 +1,22 @@
 internal import CloudKit
 
-/// Collects the values that a model encodes: one for each field, nil for fields to clear, and its system values.
+/// Writes what a model encodes.
 final class ModelEncoder: Encoder {
   let codingPath: [any CodingKey] = []
   let userInfo: [CodingUserInfoKey: Any] = [:]
-  private var fields: [String: (any CKRecordValue)?] = [:]
-  private var system = SystemValues()
-  private var readsSystemValuesOnly = false
-  private let recordName: String
-  private let recordNameKey: String
-  private let systemKeys: [String: CKSystemValue]
-  private let assetKeys: Set<String>
+  private var fields: CKFieldWriter
   /// The first container requested that records do not support, in case the model ignores the error.
   private var refusal: EncodingError?
 
-  private init<Model: CKRecordModel>(_ model: Model) {
-    recordName = model.recordName
-    recordNameKey = Model.recordNameKey
-    systemKeys = Model.systemKeys
-    assetKeys = Model.assetKeys
-  }
+  private init(_ fields: CKFieldWriter) { self.fields = fields }
 
-  /// Returns the fields and the system values of a model.
-  static func values<Model: CKRecordModel & Encodable>(
-    of model: Model
-  ) throws -> (fields: [String: (any CKRecordValue)?], system: SystemValues) {
-    let encoder = ModelEncoder(model)
+  /// Writes the fields and the system values of a model.
+  static func write<Model: CKRecordModel & Encodable>(_ model: Model, to fields: inout CKFieldWriter) throws {
+    if let model = model as? any CKFieldWritable { return try model.write(to: &fields) }
+    let encoder = ModelEncoder(fields)
     try model.encode(to: encoder)
     if let refusal = encoder.refusal { throw refusal }
-    return (encoder.fields, encoder.system)
-  }
-
-  /// Returns the system values of a model, and ignores its fields.
-  static func systemValues<Model: CKRecordModel & Encodable>(of model: Model) throws -> SystemValues {
-    let encoder = ModelEncoder(model)
-    encoder.readsSystemValuesOnly = true
-    try model.encode(to: encoder)
-    return encoder.system
+    fields = encoder.fields
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -53,34 +33,13 @@ final class ModelEncoder: Encoder {
 
   private func refuse(_ reason: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
     let path = key.map { [$0] } ?? []
-    let error = EncodingError.invalidValue(recordName, .init(path, Unfit(reason: reason)))
+    let error = EncodingError.invalidValue(fields.recordName, .init(path, Unfit(reason: reason)))
     refusal = refusal ?? error
     return RefusingEncoder(codingPath: path, error: error)
   }
 
   private func write(_ value: (some Encodable)?, forKey key: any CodingKey) throws {
-    if readsSystemValuesOnly, systemKeys[key.stringValue] == nil { return }
-    if key.stringValue == recordNameKey, let name = (value as? any LosslessStringConvertible)?.description {
-      return try checkName(name, key: key)
-    }
-    let isAsset = assetKeys.contains(key.stringValue)
-    let field = try FieldContent.recordValue(of: value, at: [key], asAsset: isAsset)
-    if key.stringValue == recordNameKey {
-      try checkName((field as? Int64).map { String($0) } ?? field as? String, key: key)
-    } else if let kind = systemKeys[key.stringValue] {
-      system.set(field, for: kind)
-    } else {
-      fields.updateValue(field, forKey: key.stringValue)
-    }
-  }
-
-  /// Checks the value encoded for the identity. Decoding uses the record name for this key, so no other value is
-  /// allowed.
-  private func checkName(_ name: String?, key: any CodingKey) throws {
-    guard name == recordName else {
-      let reason = "The identity for this key differs from the recordName. Declare recordNameKey if it is a field."
-      throw EncodingError.invalidValue(recordName, .init([key], Unfit(reason: reason)))
-    }
+    try fields.encode(value, for: key)
   }
 
   private struct Fields<Key: CodingKey>: KeyedEncodingContainerProtocol {

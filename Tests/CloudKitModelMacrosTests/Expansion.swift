@@ -12,7 +12,7 @@ private struct Property: PropertyMacro {}
 private let specs: [String: MacroSpec] = [
   "CKModel": MacroSpec(
     type: Model.self,
-    conformances: ["CKFieldModel", "Decodable", "Encodable", "Identifiable"]
+    conformances: ["CKFieldModel", "Decodable", "Encodable", "Identifiable", "CKFieldReadable", "CKFieldWritable"]
   ),
   "CKField": MacroSpec(type: Property.self),
   "CKSystem": MacroSpec(type: Property.self),

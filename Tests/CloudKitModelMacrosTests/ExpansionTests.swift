@@ -23,7 +23,7 @@ import Testing
         var due: Date?
       }
 
-      extension Note: CKFieldModel, Decodable, Encodable, Identifiable {
+      extension Note: CKFieldModel, Decodable, Encodable, Identifiable, CKFieldReadable, CKFieldWritable {
         public static var recordType: Swift.String {
           "Note"
         }
@@ -66,12 +66,26 @@ import Testing
           self.due = try fields.value(.due)
         }
 
+        public init(fields: CloudKitModels.CKFieldSource) throws {
+          self.id = try fields.value(identity: "id")
+          self.title = try fields.value("title")
+          self.isDone = try fields.value("done", default: false)
+          self.due = try fields.value("due")
+        }
+
         public func encode(to encoder: any Swift.Encoder) throws {
           var container = encoder.container(keyedBy: CodingKeys.self)
           try container.encodeIfPresent(self.id, forKey: .id)
           try container.encodeIfPresent(self.title, forKey: .title)
           try container.encodeIfPresent(self.isDone, forKey: .isDone)
           try container.encodeIfPresent(self.due, forKey: .due)
+        }
+
+        public func write(to fields: inout CloudKitModels.CKFieldWriter) throws {
+          try fields.write(identity: self.id, for: "id")
+          try fields.write(self.title, for: "title")
+          try fields.write(self.isDone, for: "done")
+          try fields.write(self.due, for: "due")
         }
       }
       """#
@@ -100,9 +114,14 @@ import Testing
           self.recordName = try fields.value(.recordName)
           self.title = try fields.value(.title, default: "Milk")
         }
+
+        package init(fields: CloudKitModels.CKFieldSource) throws {
+          self.recordName = try fields.value(identity: "recordName")
+          self.title = try fields.value("title", default: "Milk")
+        }
       }
 
-      extension Note: CKFieldModel, Decodable, Encodable {
+      extension Note: CKFieldModel, Decodable, Encodable, CKFieldReadable, CKFieldWritable {
         package static var recordType: Swift.String {
           "Old"
         }
@@ -133,6 +152,11 @@ import Testing
           var container = encoder.container(keyedBy: CodingKeys.self)
           try container.encodeIfPresent(self.recordName, forKey: .recordName)
           try container.encodeIfPresent(self.title, forKey: .title)
+        }
+
+        package func write(to fields: inout CloudKitModels.CKFieldWriter) throws {
+          try fields.write(identity: self.recordName, for: "recordName")
+          try fields.write(self.title, for: "title")
         }
       }
       """#
@@ -174,7 +198,7 @@ import Testing
         }
       }
 
-      extension Odd: CKFieldModel, Decodable, Encodable {
+      extension Odd: CKFieldModel, Decodable, Encodable, CKFieldReadable, CKFieldWritable {
         static var recordNameKey: Swift.String {
           "recordName"
         }
@@ -221,6 +245,14 @@ import Testing
           self.url = try fields.value(.url)
         }
 
+        init(fields: CloudKitModels.CKFieldSource) throws {
+          self.a = try fields.value("a")
+          self.b = try fields.value("b")
+          self.c = try fields.value("c", default: 1)
+          self.`in` = try fields.value("in")
+          self.url = try fields.value("url")
+        }
+
         func encode(to encoder: any Swift.Encoder) throws {
           var container = encoder.container(keyedBy: CodingKeys.self)
           try container.encodeIfPresent(self.a, forKey: .a)
@@ -228,6 +260,14 @@ import Testing
           try container.encodeIfPresent(self.c, forKey: .c)
           try container.encodeIfPresent(self.`in`, forKey: .`in`)
           try container.encodeIfPresent(self.url, forKey: .url)
+        }
+
+        func write(to fields: inout CloudKitModels.CKFieldWriter) throws {
+          try fields.write(self.a, for: "a")
+          try fields.write(self.b, for: "b")
+          try fields.write(self.c, for: "c")
+          try fields.write(self.`in`, for: "in")
+          try fields.write(self.url, for: "url")
         }
       }
       """#
@@ -308,7 +348,7 @@ import Testing
         }
       }
 
-      extension Outer.Tag: CKFieldModel, Decodable, Identifiable {
+      extension Outer.Tag: CKFieldModel, Decodable, Identifiable, CKFieldReadable {
         public static var recordType: Swift.String {
           "Tag"
         }
@@ -340,6 +380,11 @@ import Testing
           self.id = try fields.value(.id)
           self.name = try fields.value(.name)
         }
+
+        public init(fields: CloudKitModels.CKFieldSource) throws {
+          self.id = try fields.value(identity: "id")
+          self.name = try fields.value("name")
+        }
       }
       """#
     )
@@ -370,7 +415,7 @@ import Testing
         var version: String?
       }
 
-      extension Photo: CKFieldModel, Decodable, Encodable, Identifiable {
+      extension Photo: CKFieldModel, Decodable, Encodable, Identifiable, CKFieldReadable, CKFieldWritable {
         static var recordType: Swift.String {
           "Photo"
         }
@@ -431,6 +476,16 @@ import Testing
           self.version = try fields.value(.version)
         }
 
+        init(fields: CloudKitModels.CKFieldSource) throws {
+          self.id = try fields.value(identity: "id")
+          self.small = try fields.value("small")
+          self.large = try fields.value("big", default: Data())
+          self.title = try fields.value("title")
+          self.createdAt = try fields.value(special: "createdAt")
+          self.author = try fields.value(special: "author")
+          self.version = try fields.value(special: "version")
+        }
+
         func encode(to encoder: any Swift.Encoder) throws {
           var container = encoder.container(keyedBy: CodingKeys.self)
           try container.encodeIfPresent(self.id, forKey: .id)
@@ -440,6 +495,16 @@ import Testing
           try container.encodeIfPresent(self.createdAt, forKey: .createdAt)
           try container.encodeIfPresent(self.author, forKey: .author)
           try container.encodeIfPresent(self.version, forKey: .version)
+        }
+
+        func write(to fields: inout CloudKitModels.CKFieldWriter) throws {
+          try fields.write(identity: self.id, for: "id")
+          try fields.write(special: self.small, for: "small")
+          try fields.write(special: self.large, for: "big")
+          try fields.write(self.title, for: "title")
+          try fields.write(special: self.createdAt, for: "createdAt")
+          try fields.write(special: self.author, for: "author")
+          try fields.write(special: self.version, for: "version")
         }
       }
       """#

@@ -88,6 +88,22 @@ extension CKRecord {
     state.withLock { $0.fields[key].flatMap { $0.isEncrypted == encrypted ? $0 : nil } }
   }
 
+  /// The fields that have a value, including the encrypted ones.
+  package var storedFields: [FieldKey: StoredField] { state.withLock { $0.fields } }
+
+  /// Sets the fields that have a value and clears the others, in order.
+  package func set(_ fields: [(key: FieldKey, field: StoredField?)]) {
+    state.withLock { state in
+      state.fields.reserveCapacity(state.fields.count + fields.count)
+      state.changedKeys.reserveCapacity(state.changedKeys.count + fields.count)
+      for (key, field) in fields {
+        state.fields[key] = field
+        state.changedKeys.insert(key)
+      }
+      state.edits += fields.count
+    }
+  }
+
   func store(_ value: (any CKRecordValueProtocol)?, forKey key: FieldKey, encrypted: Bool) {
     let field = value.map { StoredField($0, isEncrypted: encrypted) }
     state.withLock { state in

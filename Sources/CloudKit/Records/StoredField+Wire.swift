@@ -4,7 +4,7 @@ extension StoredField {
   /// Makes a field from its wire encoding.
   ///
   /// - Parameter zoneID: The zone of the record that the field belongs to.
-  init(wire: FieldValue, zoneID: CKRecordZoneID) {
+  package init(wire: FieldValue, zoneID: CKRecordZoneID) {
     self.init(object: Self.object(wire, zoneID: zoneID), wire: wire)
   }
 

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// A field of a record: the object that callers read, and its wire value until the field is edited.
 ///
@@ -6,11 +6,11 @@ internal import Foundation
 /// value of an unknown type cannot be encoded again from an object.
 ///
 /// `@unchecked Sendable`: the object is an immutable Foundation class or a class of this module, copied when it is set.
-struct StoredField: @unchecked Sendable {
-  let object: NSObject
-  let wire: FieldValue?
+package struct StoredField: @unchecked Sendable {
+  package let object: NSObject
+  package let wire: FieldValue?
   /// Whether CloudKit encrypts the field.
-  let isEncrypted: Bool
+  package let isEncrypted: Bool
 
   init(object: NSObject, wire: FieldValue? = nil, isEncrypted: Bool = false) {
     self.object = object
@@ -19,7 +19,7 @@ struct StoredField: @unchecked Sendable {
   }
 
   /// Makes a field from a Swift or Foundation value.
-  init(_ value: any CKRecordValueProtocol, isEncrypted: Bool = false) {
+  package init(_ value: any CKRecordValueProtocol, isEncrypted: Bool = false) {
     if let (object, wire) = Self.plain(value) {
       self.init(object: object, wire: isEncrypted ? wire.map(FieldValue.encrypted) : wire, isEncrypted: isEncrypted)
       return
@@ -29,7 +29,7 @@ struct StoredField: @unchecked Sendable {
   }
 
   /// The value as callers read it.
-  var value: (any CKRecordValue)? { object as? any CKRecordValue }
+  package var value: (any CKRecordValue)? { object as? any CKRecordValue }
 
   /// Converts the most common types to an object and a wire value. The wire value is nil if it cannot be sent.
   ///
