@@ -194,9 +194,10 @@ import Testing
       return
     }
     #expect(error.code == .networkFailure)
-    await until { service.status.verdict.state == .offline }
-    #expect(service.status.throttles.first?.reason == .noNetwork && service.status.syncingProcess != nil)
-    if case .error = service.syncStatus {} else { Issue.record("\(service.syncStatus)") }
+    // The wait ends with the next attempt, which fails and waits again.
+    await until { service.status.verdict.state == .offline && service.status.throttles.first?.reason == .noNetwork }
+    await until { if case .error = service.syncStatus { true } else { false } }
+    #expect(service.status.syncingProcess != nil)
 
     cloud.emulator.isOffline = false
     try await service.sync()
