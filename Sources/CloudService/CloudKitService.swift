@@ -33,14 +33,15 @@ public final class CloudKitService {
   @ObservationIgnored let broadcast = Broadcast<Status>()
   @ObservationIgnored let subject: CurrentValueSubject<Status, Never>
 
-  /// The store, to read and save models and records directly; nil while there is none.
+  /// The store, to read and save models and records directly; nil while there is none. It accepts changes also if the
+  /// service is read-only.
   public private(set) var store: SyncStore?
   let opening: StoreOpening
   let changing: ChangingStore
   let redaction: @Sendable () -> Redaction
   /// The engine; nil if another process syncs the store for this service.
   @ObservationIgnored public internal(set) var engine: SyncEngine?
-  /// Whether changes are rejected.
+  /// Whether the service's own calls reject changes and send none.
   public let isReadOnly: Bool
   /// Called after each reading, and when other published state has changed.
   @ObservationIgnored package var changed: (@MainActor () -> Void)?
@@ -350,12 +351,12 @@ public final class CloudKitService {
     }
   }
 
-  /// Changes the store, off the main actor.
+  /// Changes the store, off the main actor. The published state has the effect on return.
   func change<Value: Sendable>(_ body: @escaping @Sendable (SyncStore) throws -> Value) async throws -> Value {
     guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     let changing = changing
     let result = await Task.detached { Result { try body(changing.get()) } }.value
-    storeChanged()
+    await readNow()
     return try result.get()
   }
 

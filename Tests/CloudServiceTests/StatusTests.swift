@@ -205,6 +205,20 @@ import Testing
     await service.stop()
   }
 
+  @Test func `what is published has the effect of a call when it returns`() async throws {
+    let service = try cloud.service()
+    try await service.sync()
+    #expect(service.isInSync)
+    try await service.save(cloud.note("a"))
+    #expect(!service.isInSync && service.queuedOperationCount == 1)
+    try await service.pause()
+    #expect(service.isPaused)
+    let summary = try await service.sync()
+    #expect(!summary.reachedEnd && service.queuedOperationCount == 1)
+    try await service.resume()
+    #expect(!service.isPaused)
+  }
+
   @Test func `a full quota is a current failure while saves wait for it`() async throws {
     cloud.emulator.faults = FaultPlan(rules: [
       FaultRule(when: FaultCondition(operation: "records/modify"), then: .quotaExceeded)

@@ -45,8 +45,8 @@ public enum ChangeOutcome: Sendable {
   case failed(SyncFailure)
   /// Both sides changed the record, and a person decides. It stays in the queue until then.
   case conflict(OpenConflict)
-  /// The record changed on the server too, and what that left of the change is nothing to send. The record as the
-  /// server has it now; nil if it is deleted.
+  /// The record changed on the server too, and the policy kept the server's values: nothing more of this change is sent.
+  /// The dropped values can be restored by an undo. The record as the server has it now; nil if it is deleted.
   case merged(CKRecord?)
   /// A later change took its place before it was sent: an edit back to the server's values, the deletion of the record
   /// or of its zone, or a save after its deletion.
@@ -68,12 +68,12 @@ public struct BatchOutcome: Sendable {
   /// All changes with their outcomes, in the order of the call that accepted them.
   public let items: [Item]
 
-  /// The records that the server has as wanted: sent, or merged with the server's changes.
+  /// The records whose changes the server has.
   public var successful: [CKRecord.ID] {
     items.compactMap {
       switch $0.outcome {
-      case .sent, .merged: $0.change.recordID
-      case .failed, .conflict, .superseded, .discarded: nil
+      case .sent: $0.change.recordID
+      case .merged, .failed, .conflict, .superseded, .discarded: nil
       }
     }
   }
@@ -88,12 +88,12 @@ public struct BatchOutcome: Sendable {
     items.compactMap { if case .conflict(let conflict) = $0.outcome { conflict } else { nil } }
   }
 
-  /// The records whose changes are not to be sent any more: superseded or discarded.
+  /// The records whose changes, or parts of them, are not sent any more: merged, superseded or discarded.
   public var dropped: [CKRecord.ID] {
     items.compactMap {
       switch $0.outcome {
-      case .superseded, .discarded: $0.change.recordID
-      case .sent, .merged, .failed, .conflict: nil
+      case .merged, .superseded, .discarded: $0.change.recordID
+      case .sent, .failed, .conflict: nil
       }
     }
   }
