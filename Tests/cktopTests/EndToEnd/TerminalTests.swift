@@ -20,8 +20,9 @@ import Testing
     try await terminal.screen { $0.contains("Operation ") && $0.contains("BAD_REQUEST") }
     try await terminal.type("q")
     try await terminal.screen { $0.contains("3 Queue") }
-    // It is rejected again, and the notice passes: a machine that is busy may look too late.
-    try await terminal.screen(typing: "r") { $0.contains("Retried 1 operation") }
+    // It is rejected again, and the notice passes: a machine that is busy may look too late. Until then another one is
+    // selected; failed ones come first.
+    try await terminal.screen(typing: "Home", "r") { $0.contains("Retried 1 operation") }
     try await terminal.type("D", "m")
     try await terminal.screen { $0.contains("conflict") }
     try await terminal.screen(typing: "5") { $0.contains("BASE") && $0.contains("LOCAL") && $0.contains("SERVER") }
