@@ -39,8 +39,6 @@ public final class SyncStore: Sendable {
   }
   /// The number of attempts after which a change that this process enqueues becomes a dead letter.
   let attemptLimit = Mutex(QueuedOperation.defaultAttemptLimit)
-  /// Notifies the tasks of this process of writes.
-  let commits = CommitListeners()
   /// The tasks of this process that wait for outcomes.
   let outcomeWaits = OutcomeWaits()
 

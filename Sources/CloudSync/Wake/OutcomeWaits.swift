@@ -1,7 +1,8 @@
+import Dispatch
 import Synchronization
 
-/// Wakes the tasks that wait for outcomes of changes. After a write the store is read once for all of them, and only those
-/// of which an operation has ended are woken.
+/// Wakes the tasks that wait for outcomes of changes. After a write the store is read once for all of them, and a task
+/// is woken if one of its operations has ended.
 final class OutcomeWaits: Sendable {
   private struct Wait {
     var ids: [Int64] = []
@@ -44,12 +45,12 @@ final class OutcomeWaits: Sendable {
 
   private func poll(_ store: SyncStore) -> Task<Void, Never> {
     let wakeup = Wakeup()
-    let listener = store.commits.add(wakeup, of: store)
+    let watcher = StoreWatcher(store, queue: .global()) { wakeup.wake() }
     return Task {
-      defer { store.commits.remove(listener) }
+      defer { _ = watcher }
       while !Task.isCancelled {
         // Nothing reports that the file was replaced, and without a watch of the system nothing reports writes.
-        await wakeup.sleep(listener.isNotified ? .seconds(2) : .milliseconds(250))
+        await wakeup.sleep(watcher == nil ? .milliseconds(250) : .seconds(2))
         let waits = state.withLock { $0.waits }
         // Each wait reads the store itself to throw an error.
         let underWay = try? store.read { try $0.underWay(waits.values.flatMap(\.ids)) }

@@ -22,45 +22,6 @@ package final class StoreWatcher: Sendable {
   }
 }
 
-/// Wakes tasks after writes to a store by any process, with one watch of the system for all of them.
-final class CommitListeners: Sendable {
-  struct Listener {
-    fileprivate var number: Int
-    /// Whether writes wake it; if not, it has to poll.
-    var isNotified: Bool
-  }
-
-  private struct State {
-    var watcher: StoreWatcher?
-    var next = 0
-    var wakeups: [Int: Wakeup] = [:]
-  }
-
-  private let state = Mutex(State())
-
-  func add(_ wakeup: Wakeup, of store: SyncStore) -> Listener {
-    state.withLock { state in
-      state.watcher = state.watcher ?? StoreWatcher(store, queue: .global()) { [weak self] in self?.notify() }
-      state.next += 1
-      state.wakeups[state.next] = wakeup
-      return Listener(number: state.next, isNotified: state.watcher != nil)
-    }
-  }
-
-  /// Ends the watch with the last listener.
-  func remove(_ listener: Listener) {
-    let watcher: StoreWatcher? = state.withLock { state in
-      state.wakeups[listener.number] = nil
-      guard state.wakeups.isEmpty else { return nil }
-      defer { state.watcher = nil }
-      return state.watcher
-    }
-    _ = watcher
-  }
-
-  private func notify() { for wakeup in state.withLock({ Array($0.wakeups.values) }) { wakeup.wake() } }
-}
-
 /// Wakes one sleeping task, or ends its next sleep at once.
 final class Wakeup: Sendable {
   private enum State {
