@@ -106,8 +106,8 @@ extension CloudKitService {
 
   /// Queues a dropped change again. If the server's record has changed since, it is a conflict.
   ///
-  /// - Throws: `CloudKitServiceError` if the service is read-only; `StoreError` if the record has been edited since, more
-  ///   of the change was dropped since it was read, or the rest of the change is being sent.
+  /// - Throws: `CloudKitServiceError` if the service is read-only; `StoreError` if the record has been edited since,
+  ///   more of the change was dropped since it was read, or the rest of the change is being sent.
   @discardableResult
   public func undo(_ dropped: UndoableChange) async throws -> QueuedChange {
     let origin = engine?.configuration.origin

@@ -17,9 +17,9 @@ public struct QueueImport: Sendable {
 }
 
 extension CloudKitService {
-  /// Takes over the operations of another queue, oldest first and in any state, so that they are sent from here. Each is
-  /// on disk before it is removed from its queue; after a crash in between it is imported again, and its values are then
-  /// saved once more. It counts as made at its `timestamp`.
+  /// Takes over the operations of another queue, oldest first and in any state, so that they are sent from here. Each
+  /// is on disk before it is removed from its queue; after a crash in between it is imported again, and its values are
+  /// then saved once more. It counts as made at its `timestamp`.
   ///
   /// An operation without a zone is for the record of that name in the default zone for changes or the default zone.
   ///
@@ -28,8 +28,8 @@ extension CloudKitService {
   /// for refusal in result.refused { log(refusal.operation.id, refusal.error) }
   /// ```
   ///
-  /// - Returns: which operations were accepted, and why others were not: a save without its record's data, a type that is
-  ///   no change, a record that can never be sent, or a change that the queue of another store is sending now.
+  /// - Returns: which operations were accepted, and why others were not: a save without its record's data, a type that
+  ///   is no change, a record that can never be sent, or a change that the queue of another store is sending now.
   /// - Throws: the other queue's errors; `CloudKitServiceError` if the service is read-only; `StoreError` if the store
   ///   cannot be written, or the queue is its own. What was accepted by then is in the store.
   public func importQueue(from storage: any CloudKitQueueStorage) async throws -> QueueImport {

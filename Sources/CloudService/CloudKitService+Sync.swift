@@ -32,8 +32,8 @@ public struct QueueStatus: Sendable, Hashable {
 
 /// Syncing on demand, and its status.
 extension CloudKitService {
-  /// Syncs now: sends everything and fetches all changes. Ends our own back-offs; keeps a server's wait. While everything
-  /// is paused, or the server asked to wait, it returns at once; the summary's `reachedEnd` is false then.
+  /// Syncs now: sends everything and fetches all changes. Ends our own back-offs; keeps a server's wait. While
+  /// everything is paused, or the server asked to wait, it returns at once; the summary's `reachedEnd` is false then.
   ///
   /// - Returns: what was sent and fetched, whichever process did it. Its `itemFailure` is an error that did not stop
   ///   the sync.

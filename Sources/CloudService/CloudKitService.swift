@@ -344,9 +344,7 @@ public final class CloudKitService {
   private func accept(_ body: @escaping @Sendable (SyncStore) throws -> [QueuedChange]) async throws -> [QueuedChange] {
     do {
       return try await change(body)
-    } catch let error as CKError {
-      throw CloudKitServiceError(error)
-    } catch let error as StoreError where error.kind == .invalid {
+    } catch  where error is CKError || (error as? StoreError)?.kind == .invalid {
       throw CloudKitServiceError(error)
     }
   }
