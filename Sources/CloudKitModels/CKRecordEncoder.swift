@@ -54,7 +54,7 @@ public struct CKRecordEncoder: Sendable {
   /// Encodes a model for `write(onto:)`.
   package func encoded<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) -> EncodedModel {
     do {
-      let encoded = try content(of: model).encoded
+      let encoded = try content(of: model)
       try RecordSize.check(encoded.record.storedFields, of: model)
       return encoded
     } catch {
@@ -84,21 +84,18 @@ public struct CKRecordEncoder: Sendable {
     }
   }
 
-  private func content<Model: CKRecordModel & Encodable>(
-    of model: Model
-  ) throws -> (encoded: EncodedModel, fields: [(key: String, field: StoredField?)]) {
+  private func content<Model: CKRecordModel & Encodable>(of model: Model) throws -> EncodedModel {
     var written = CKFieldWriter(model)
     guard !written.recordName.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
     try ModelEncoder.write(model, to: &written)
     let system = written.system
     let record = try system.record(type: Model.recordType, name: written.recordName, zoneID: zoneID)
     record.set(written.fields)
-    if system.decideParent {
+    if system.decidesParent {
       // Only the tag of the version is known, not its parent.
       if system.hasOnlyTag { record.decideParent(system.parent) } else { record.parent = system.parent }
     }
-    let encoded = EncodedModel(record: record, isArchived: system.hasArchive, decidesParent: system.decideParent)
-    return (encoded, written.fields)
+    return EncodedModel(record: record, isArchived: system.hasArchive, decidesParent: system.decidesParent)
   }
 
   /// Updates a record with the model: sets fields that differ, clears fields that are nil, and keeps all other fields.
@@ -125,9 +122,9 @@ public struct CKRecordEncoder: Sendable {
       throw Self.refusal(of: model, "The record and the model have different record names.")
     }
     // Compare two records, so that both sides have the precision that records keep.
-    let (current, fields) = try content(of: model)
-    var all = record.storedFields
-    for (key, field) in fields { all[key] = field }
+    let current = try content(of: model)
+    var (all, set) = (record.storedFields, current.record.storedFields)
+    for key in current.record.changedKeys() { all[key] = set.removeValue(forKey: key) }
     try RecordSize.check(all, of: model)
     current.write(onto: record)
   }

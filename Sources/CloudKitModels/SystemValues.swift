@@ -12,13 +12,8 @@ struct SystemValues {
   ///
   /// - Throws: `EncodingError` if the archive is damaged or is that of another record.
   func record(type: CKRecord.RecordType, name: String, zoneID: CKRecordZone.ID) throws -> CKRecord {
-    for kind in [CKSystemValue.archive, .changeTag] {
-      guard let value = values[kind].flatMap(\.self) else { continue }
-      guard kind == .archive ? value is Data : value is String else {
-        throw Self.refusal("The \(kind.rawValue) of a model is \(kind == .archive ? "Data" : "a String").")
-      }
-    }
-    if case let archive as Data = values[.archive] {
+    let (archive, tag) = (try value(.archive, as: Data.self), try value(.changeTag, as: String.self))
+    if let archive {
       guard let record = CKRecord(systemFields: archive) else { throw Self.refusal("The archive is damaged.") }
       guard record.recordType == type, record.recordID.recordName == name else {
         throw Self.refusal("The archive is that of another record.")
@@ -26,14 +21,21 @@ struct SystemValues {
       return record
     }
     let id = CKRecord.ID(recordName: name, zoneID: zoneID)
-    guard case let tag as String = values[.changeTag] else { return CKRecord(recordType: type, recordID: id) }
+    guard let tag else { return CKRecord(recordType: type, recordID: id) }
     var wire = WireRecord(recordName: name, recordType: type)
     wire.recordChangeTag = tag
     return CKRecord(wire: wire, zoneID: zoneID)
   }
 
+  /// - Throws: `EncodingError` for a value of another type.
+  private func value<Value>(_ kind: CKSystemValue, as type: Value.Type) throws -> Value? {
+    guard let value = values[kind].flatMap(\.self) else { return nil }
+    guard let value = value as? Value else { throw Self.refusal("The \(kind.rawValue) must have type \(type).") }
+    return value
+  }
+
   /// Whether the model decides the parent, also by having none.
-  var decideParent: Bool { values.keys.contains(.parent) }
+  var decidesParent: Bool { values.keys.contains(.parent) }
 
   /// Whether the model has an archive.
   var hasArchive: Bool { values[.archive].flatMap(\.self) != nil }

@@ -9,7 +9,7 @@ public import CloudSync
 extension SyncStore {
   /// Returns the model with a record name; nil if there is none or its deletion is queued.
   ///
-  /// - Throws: A decoding error if the record does not match the model; `StoreError` if the store cannot be read.
+  /// - Throws: `CKModelError` if the record does not match the model; `StoreError` if the store cannot be read.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordName: String,

@@ -131,8 +131,7 @@ extension SyncStore {
   // MARK: - Conversion to store types
 
   func zoneKey(_ zoneID: CKRecordZone.ID?) -> ZoneKey {
-    guard let zoneID else { return scope.zoneForChangesWithoutOne }
-    return ZoneKey(zone: zoneID.zoneName, owner: zoneID.ownerName == CKCurrentUserDefaultName ? "" : zoneID.ownerName)
+    zoneID.map { ZoneKey($0) } ?? scope.zoneForChangesWithoutOne
   }
 
   private func record(_ recordID: CKRecord.ID, in zone: ZoneKey) throws -> CKRecord? {
@@ -173,12 +172,7 @@ extension SyncStore {
     }
     let accepted = try enqueue(requested, group: group, isWhole: true)
     return try zip(requested, accepted).map { change, accepted in
-      try queued(
-        [change.key.recordID],
-        [accepted],
-        isDeletion: change.kind == .delete,
-        origin
-      )[0]
+      try queued(change.key.recordID, accepted, isDeletion: change.kind == .delete, origin)
     }
   }
 }

@@ -8,7 +8,7 @@ internal import Foundation
 extension CKDatabase {
   /// Returns the model with a record name.
   ///
-  /// - Throws: `CKError.unknownItem` if there is none; a decoding error if the record does not match the model.
+  /// - Throws: `CKError.unknownItem` if there is none; `CKModelError` if the record does not match the model.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordName: String,

@@ -56,7 +56,7 @@ extension CKDatabase {
   /// Saves a model over whatever the server has: its fields win, even if the record has changed since the model was
   /// read. Fields that the model does not declare are kept.
   ///
-  /// Several callers can do so at the same time: each save is made on the latest version. After eight conflicts in a
+  /// Several callers can do so at the same time: each save is made on the latest version. After 16 conflicts in a
   /// row the last one is thrown.
   @discardableResult
   public func upsert<Model: CKRecordModel & Codable>(
@@ -110,7 +110,7 @@ extension CKDatabase {
     if verb == .update { try await readBases(of: &pending, &results, zoneID) }
     var records = pending.mapValues { verb.firstRecord($0) }
     for attempt in 1...Self.attempts where !records.isEmpty {
-      // Others that conflict at the same time are let past, each in its turn.
+      // A random wait separates callers that conflict with each other.
       if attempt > 2 { try await Task.sleep(for: .milliseconds(Int.random(in: 0...attempt * 10))) }
       let sent = ids.compactMap { records[$0] }
       let saved: [CKRecord.ID: Result<CKRecord, any Error>]

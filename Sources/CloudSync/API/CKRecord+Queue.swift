@@ -93,27 +93,26 @@ extension SyncStore {
     let savings = try records.map { (record: $0, saving: try Change.saving($0)) }
     let accepted = try enqueue(savings.map(\.saving.change), isWhole: true)
     for (record, saving) in savings { record.accept(saving.fields) }
-    return try queued(records.map(\.recordID), accepted, isDeletion: false, origin)
+    return try zip(records, accepted).map { try queued($0.recordID, $1, isDeletion: false, origin) }
   }
 
   /// Accepts deletions, all or none.
   @discardableResult
   package func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) -> [QueuedChange] {
     let accepted = try enqueue(recordIDs.map { Change(RecordKey($0), .delete) }, isWhole: true)
-    return try queued(recordIDs, accepted, isDeletion: true, nil)
+    return try zip(recordIDs, accepted).map { id, accepted throws(StoreError) in
+      try queued(id, accepted, isDeletion: true, nil)
+    }
   }
 
-  package func queued(_ ids: [CKRecord.ID], _ accepted: [Accepted], isDeletion: Bool, _ origin: CKDatabase?)
-    throws(StoreError) -> [QueuedChange]
+  /// Returns an accepted change, to await its outcome.
+  package func queued(_ recordID: CKRecord.ID, _ accepted: Accepted, isDeletion: Bool, _ origin: CKDatabase?)
+    throws(StoreError) -> QueuedChange
   {
-    try zip(ids, accepted).map { (recordID, accepted) throws(StoreError) in
-      // An unchanged record may have a change of the same values in the queue.
-      let id: Int64? =
-        if case .enqueued(let id) = accepted { id } else {
-          try read { try $0.operation(for: RecordKey(recordID))?.id }
-        }
-      return QueuedChange(recordID: recordID, isDeletion: isDeletion, id: id, store: self, origin: origin)
-    }
+    // An unchanged record may have a change of the same values in the queue.
+    let id: Int64? =
+      if case .enqueued(let id) = accepted { id } else { try read { try $0.operation(for: RecordKey(recordID))?.id } }
+    return QueuedChange(recordID: recordID, isDeletion: isDeletion, id: id, store: self, origin: origin)
   }
 
   /// The record of a queued save, with its changes marked as changed; nil if it is not in the queue any more.

@@ -74,8 +74,8 @@ public struct UndoableChange: Hashable, Identifiable, Sendable {
   public let recordID: CKRecord.ID
   /// The record's type, if known.
   public let recordType: CKRecord.RecordType?
-  /// The names of the latest dropped fields, in order; empty for a deletion. Undoing restores fields of the operation that
-  /// were dropped earlier too.
+  /// The names of the latest dropped fields, in order; empty for a deletion. Undoing restores fields of the operation
+  /// that were dropped earlier too.
   public let fields: [String]
   /// Whether a deletion was dropped.
   public let isDeletion: Bool

@@ -45,8 +45,8 @@ public enum ChangeOutcome: Sendable {
   case failed(SyncFailure)
   /// Both sides changed the record, and a person decides. It stays in the queue until then.
   case conflict(OpenConflict)
-  /// The record changed on the server too, and the policy kept the server's values: nothing more of this change is sent.
-  /// The dropped values can be restored by an undo. The record as the server has it now; nil if it is deleted.
+  /// The record changed on the server too, and the policy kept the server's values: nothing more of this change is
+  /// sent. The dropped values can be restored by an undo. The record as the server has it now; nil if it is deleted.
   case merged(CKRecord?)
   /// A later change took its place before it was sent: an edit back to the server's values, the deletion of the record
   /// or of its zone, or a save after its deletion.
@@ -125,6 +125,7 @@ extension SyncStore {
       try decide(&outcomes, of: changes)
       let decided = outcomes.compactMap(\.self)
       if decided.count == changes.count { return decided }
+      // Ended by a write that concerns one of the changes, or by cancellation.
       await wakeup.sleep(nil)
     }
   }

@@ -93,14 +93,7 @@ extension SyncEngine {
 
   /// - Returns: whether others may be offered after it.
   private func offer(_ letter: SyncStore.DeadLetter, to delegate: any SyncEngineDelegate) async throws -> Bool {
-    let record = letter.record.map { record in
-      CKRecord(
-        record.key,
-        type: record.type,
-        fields: record.fields,
-        tag: record.changeTag.isEmpty ? nil : record.changeTag
-      )
-    }
+    let record = letter.record.map { CKRecord($0) }
     var decision = FailureDecision.keep
     do {
       decision = try await ask { await delegate.syncEngine(self, didFail: letter.change, of: record) }

@@ -39,12 +39,9 @@ public struct ConflictingChange: Hashable, Sendable {
   }
 
   private func record(_ fields: [String: FieldValue], _ server: MirrorRecord?) -> CKRecord {
-    var wire = WireRecord(recordName: recordID.recordName, recordType: recordType)
-    wire.take(fields)
-    wire.recordChangeTag = server?.changeTag
-    wire.created = server?.createdAt.map { WireStamp(timestamp: $0, userRecordName: server?.createdBy) }
-    wire.modified = server?.modifiedAt.map { WireStamp(timestamp: $0, userRecordName: server?.modifiedBy) }
-    return CKRecord(wire: wire, zoneID: recordID.zoneID)
+    var record = server ?? MirrorRecord(key: RecordKey(recordID), type: recordType, changeTag: "", fields: [:])
+    (record.type, record.fields) = (recordType, fields)
+    return CKRecord(record)
   }
 }
 

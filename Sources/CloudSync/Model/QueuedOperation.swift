@@ -128,7 +128,7 @@ package struct MirrorRecord: Hashable, Sendable {
   package var modifiedAt: Int64?
   package var modifiedBy: String?
   package var createdBy: String?
-  /// The record name of the share of which it is the root; it is in the same zone.
+  /// The record name of its share, in the same zone; nil if it is not the root of one.
   package var share: String?
 
   package init(

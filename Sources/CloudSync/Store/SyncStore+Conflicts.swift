@@ -263,8 +263,8 @@ extension SyncStore {
     }
   }
 
-  /// Undoes what was dropped of several operations, in transactions of at most `slice` rows. Those of which nothing can
-  /// be undone are skipped with the reason.
+  /// Restores the dropped changes of several operations, in transactions of at most `slice` rows. Operations with
+  /// nothing to restore are skipped with the reason.
   ///
   /// - Parameter continues: called between transactions with the number of operations done and of all; the command
   ///   stops if it returns false.

@@ -18,7 +18,7 @@ extension SyncStore {
       if try ledger.operation(for: key)?.kind == .delete || ledger.hasZoneDelete(zone) { return .absent }
       guard let known = try ledger.zone(zone) else { return .unknown }
       if known.state == .deleted { return .absent }
-      // What is polled is fetched by type, and only some types may be known.
+      // A poll fetches by type, so records of other types may exist.
       let hasFeed = scope.database != .public && !zone.isDefaultZone
       let isFetched = known.lastFetchAt != nil && !known.needsFetch && !known.readingAll
       return hasFeed && isFetched ? .absent : .unknown

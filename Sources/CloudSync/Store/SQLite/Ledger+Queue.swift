@@ -126,7 +126,8 @@ extension Ledger {
     try rows(
       """
       SELECT \(QueuedOperation.columns) FROM operations INDEXED BY operationsToOffer
-      WHERE state = 'failed' AND operation IN ('save', 'delete') AND askedAbout IS NOT CAST(generation AS TEXT) AND errorCode IS NOT ?
+      WHERE state = 'failed' AND operation IN ('save', 'delete') AND askedAbout IS NOT CAST(generation AS TEXT)
+        AND errorCode IS NOT ?
       ORDER BY id LIMIT ?
       """,
       [StoreError.unreadable, limit]
