@@ -295,20 +295,6 @@ import Testing
     #expect(try phone.store.operations().total == 0)
   }
 
-  @Test func `a record type can be decided at run time`() async throws {
-    struct Renamed: Codable, Identifiable, CKRecordModel {
-      var id = "r"
-      var title = "Milk"
-      nonisolated(unsafe) static var prefix = "Old"
-      static var recordType: CKRecord.RecordType { prefix + "Note" }
-    }
-    let phone = try cloud.device("phone")
-    Renamed.prefix = "New"
-    try await phone.store.save(Renamed())
-    #expect(try phone.store.operations().rows.map(\.type) == ["NewNote"])
-    #expect(try Query<Renamed>().query().recordType == "NewNote")
-  }
-
   @Test func `a closure can give each new model its record name, once`() async throws {
     struct Numbered: Codable, CKRecordModel {
       var recordName: String

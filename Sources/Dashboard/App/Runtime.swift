@@ -94,8 +94,7 @@ final class Runtime {
     if !hasRehearsed, world.data.status != nil { rehearse() }
   }
 
-  /// Lets a copy of the app take a key that nobody sees, so that the first real one does not wait for its code to be
-  /// loaded.
+  /// Handles a key on a copy of the app that is not shown, so that the code is loaded before the first real key.
   private func rehearse() {
     hasRehearsed = true
     later { runtime in

@@ -145,7 +145,8 @@ struct Tmux {
     try await call(["send-keys", "-H"] + hex.split(separator: " ").map(String.init))
   }
 
-  /// Reads the screen until it shows what is wanted; the test's time limit bounds the wait, and then the screen is told.
+  /// Reads the screen until it shows what is wanted; the test's time limit bounds the wait, and then the screen is
+  /// told.
   ///
   /// - Parameters:
   ///   - keys: typed after each look that does not show it.
