@@ -5,8 +5,10 @@ internal import SwiftSyntaxMacros
 struct ModelMembers {
   private(set) var stored: [StoredProperty] = []
   private(set) var computed: [String] = []
-  /// Stored properties whose names or presence cannot be read from the source.
-  private(set) var unreadable: [Syntax] = []
+  /// Stored properties whose presence depends on a condition.
+  private(set) var conditional: [VariableDeclSyntax] = []
+  /// Stored properties that are declared together, as a tuple.
+  private(set) var tuples: [PatternBindingSyntax] = []
   private(set) var codingKeys: EnumDeclSyntax?
   /// The type's own `recordType`.
   private(set) var recordType: DeclSyntax?
@@ -35,8 +37,8 @@ struct ModelMembers {
     case .ifConfigDecl(let condition):
       for clause in condition.clauses {
         guard case .decls(let members) = clause.elements else { continue }
-        unreadable += members.compactMap { $0.decl.as(VariableDeclSyntax.self) }
-          .filter { !StoredProperty.all(of: $0).isEmpty }.map { Syntax($0) }
+        conditional += members.compactMap { $0.decl.as(VariableDeclSyntax.self) }
+          .filter { !StoredProperty.all(of: $0).isEmpty }
       }
     default:
       let name = member.asProtocol((any NamedDeclSyntax).self)?.name.text
@@ -56,7 +58,7 @@ struct ModelMembers {
     stored += properties
     computed += variable.names.filter { name in !properties.contains { $0.name == name } }
     if variable.isLazy { return }
-    unreadable += variable.bindings.filter { !$0.pattern.is(IdentifierPatternSyntax.self) }.map { Syntax($0.pattern) }
+    tuples += variable.bindings.filter { !$0.pattern.is(IdentifierPatternSyntax.self) }
   }
 }
 

@@ -28,11 +28,10 @@ struct ModelReader {
     }
     model.access = declaration.accessForMembers(in: context)
     members = ModelMembers(of: declaration)
-    for node in members.unreadable {
-      report(node, "A stored property of a model must have a single name and cannot be inside #if.")
-    }
+    members.conditional.forEach { report($0, "A stored property of a model cannot be inside #if.") }
+    members.tuples.forEach { reportTuple($0) }
     readRecordType(attribute, of: declaration)
-    readIdentity(attribute)
+    readIdentity(attribute, of: declaration)
     if let codingKeys = members.codingKeys { readFields(from: codingKeys) } else { readFields() }
     if model.fields.isEmpty, problems.isEmpty {
       report(attribute, "A model needs at least one stored property besides its identity.")
@@ -102,14 +101,15 @@ struct ModelReader {
 
   // MARK: - Identity
 
-  private mutating func readIdentity(_ attribute: AttributeSyntax) {
+  private mutating func readIdentity(_ attribute: AttributeSyntax, of declaration: some DeclGroupSyntax) {
     let stored =
       members.stored.first { $0.name == "recordName" } ?? members.stored.first { $0.name == "id" }
     let computed = members.computed.first { $0 == "recordName" } ?? members.computed.first { $0 == "id" }
     guard let name = stored?.name ?? computed else {
       return report(
         attribute,
-        "A model needs an identity: a property `id` of type String, UUID or integer, or a String `recordName`."
+        "A model needs an identity: a property `id` of type String, UUID or integer, or a String `recordName`.",
+        fixIts: [declaration.addingIdentity]
       )
     }
     model.isIdentifiable = name == "id"

@@ -121,6 +121,11 @@ private enum ArticleExamples {
     try await container.database(for: Note.self, in: zoneID).save(Note(title: "Tea"), in: zoneID)
   }
 
+  static func sharing(_ note: Note, _ database: CKDatabase) async throws {
+    let share = try await database.share(note, title: "Shopping")
+    show(share.url)
+  }
+
   static func records(_ note: Note, _ zoneID: CKRecordZone.ID) throws {
     let encoder = CKRecordEncoder(zoneID: zoneID)
     let record = try encoder.encode(note)

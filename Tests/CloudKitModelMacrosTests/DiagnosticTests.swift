@@ -66,16 +66,41 @@ private let nameForm = "it must start with a letter (A–Z), followed by letters
     )
   }
 
-  @Test func `an identity and a field are needed`() {
-    let missing =
-      "A model needs an identity: a property `id` of type String, UUID or integer, or a String `recordName`."
+  @Test func `an identity and a field are needed, and an identity can be added`() {
+    let missing = DiagnosticSpec(
+      message: "A model needs an identity: a property `id` of type String, UUID or integer, or a String `recordName`.",
+      line: 1,
+      column: 1,
+      fixIts: [FixItSpec(message: "Add 'var id = UUID()'")]
+    )
     expectRefusal(
       of: """
         @CKModel struct Note {
+
+          /// The text.
           var title: String
         }
         """,
-      DiagnosticSpec(message: missing, line: 1, column: 1)
+      missing,
+      fixed: """
+        @CKModel struct Note {
+          var id = UUID()
+
+          /// The text.
+          var title: String
+        }
+        """
+    )
+    expectRefusal(
+      of: """
+        @CKModel struct Note { var title: String
+        }
+        """,
+      missing,
+      fixed: """
+        @CKModel struct Note { var id = UUID(); var title: String
+        }
+        """
     )
     expectRefusal(
       of: """
@@ -84,7 +109,7 @@ private let nameForm = "it must start with a letter (A–Z), followed by letters
           var title: String
         }
         """,
-      DiagnosticSpec(message: missing, line: 1, column: 1)
+      missing
     )
     expectRefusal(
       of: """
@@ -273,22 +298,62 @@ private let nameForm = "it must start with a letter (A–Z), followed by letters
     )
   }
 
-  @Test func `tuples and conditional properties have no field`() {
-    let text = "A stored property of a model must have a single name and cannot be inside #if."
+  @Test func `conditional properties have no field`() {
     expectRefusal(
       of: """
         @CKModel struct Note {
           let id: Int
           var title: String
-          var (a, b) = (1, 2)
           #if DEBUG
           var trace = ""
           var computed: Int { 1 }
           #endif
         }
         """,
-      DiagnosticSpec(message: text, line: 4, column: 7),
-      DiagnosticSpec(message: text, line: 6, column: 3)
+      DiagnosticSpec(message: "A stored property of a model cannot be inside #if.", line: 5, column: 3)
+    )
+  }
+
+  @Test(arguments: [
+    ("(a, b) = (1, [2])", "a = 1, b = [2]"),
+    ("(a, b): (Int, Set<Int>) = (1, [2])", "a: Int = 1, b: Set<Int> = [2]"),
+    ("(a, b): (Int, Int)", "a: Int, b: Int"),
+    ("title = \"\", (a, b) = (1, 2), c = 3", "title = \"\", a = 1, b = 2, c = 3"),
+  ])
+  func `a tuple has no field, and its properties can be declared one by one`(tuple: String, separated: String) {
+    expectRefusal(
+      of: """
+        @CKModel struct Note {
+          let id: Int
+          var \(tuple) // Both.
+        }
+        """,
+      DiagnosticSpec(
+        message: "A stored property of a model cannot be part of a tuple.",
+        line: 3,
+        column: tuple.hasPrefix("title") ? 19 : 7,
+        fixIts: [FixItSpec(message: "Declare each property by itself")]
+      ),
+      fixed: """
+        @CKModel struct Note {
+          let id: Int
+          var \(separated) // Both.
+        }
+        """
+    )
+  }
+
+  @Test(arguments: ["(a, _) = (1, 2)", "(a, b) = pair", "(a, (b, c)) = (1, (2, 3))"])
+  func `a tuple whose parts cannot be told apart is only reported`(tuple: String) {
+    expectRefusal(
+      of: """
+        @CKModel struct Note {
+          let id: Int
+          var title: String
+          var \(tuple)
+        }
+        """,
+      DiagnosticSpec(message: "A stored property of a model cannot be part of a tuple.", line: 4, column: 7)
     )
   }
 

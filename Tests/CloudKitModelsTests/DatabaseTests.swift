@@ -118,23 +118,52 @@ import Testing
     #expect(await code { try models["none"]?.get() } == .unknownItem)
   }
 
+  /// Waits for the result that a call gives to its completion handler. A second result is a crash.
+  private func result<Value: Sendable>(
+    _ call: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> Void
+  ) async throws -> Value {
+    try await withCheckedContinuation { continuation in call { continuation.resume(returning: $0) } }.get()
+  }
+
   @Test func `a call with a handler calls it once with the model or the error`() async throws {
-    let saved = await withCheckedContinuation { continuation in
-      database.save(Post()) { continuation.resume(returning: $0) }
-    }
-    #expect(try saved.get() == Post())
-    let loaded = await withCheckedContinuation { continuation in
-      database.load(Post.self, named: "none") { continuation.resume(returning: $0) }
-    }
-    #expect(await code { try loaded.get() } == .unknownItem)
-    let deleted = await withCheckedContinuation { continuation in
-      database.delete(Post()) { continuation.resume(returning: $0) }
-    }
-    #expect(throws: Never.self) { try deleted.get() }
-    let all = await withCheckedContinuation { continuation in
-      database.load(Query<Post>()) { continuation.resume(returning: $0) }
-    }
-    #expect(try all.get().isEmpty)
+    let database = database
+    #expect(try await result { database.save(Post(), completionHandler: $0) } == Post())
+    #expect(
+      await code { try await result { database.load(Post.self, named: "none", completionHandler: $0) } as Post }
+        == .unknownItem
+    )
+    try await result { database.delete(Post(), completionHandler: $0) }
+    #expect(try await result { database.load(Query<Post>(), completionHandler: $0) }.isEmpty)
+  }
+
+  @Test func `every verb has a form with a handler, which differs from save as the others do`() async throws {
+    let (database, oats) = (database, Post(title: "Oats"))
+    #expect(await code { try await result { database.update(oats, completionHandler: $0) } as Post } == .unknownItem)
+    #expect(try await result { database.insert(Post(), completionHandler: $0) } == Post())
+    #expect(
+      await code { try await result { database.insert(oats, completionHandler: $0) } as Post } == .serverRecordChanged
+    )
+    #expect(try await result { database.update(oats, completionHandler: $0) } == oats)
+    #expect(try await result { database.upsert(Post(), completionHandler: $0) } == Post())
+    #expect(try await result { database.all(Post.self, completionHandler: $0) } == [Post()])
+  }
+
+  @Test func `a list with a handler gives a result for each, and a page its cursor`() async throws {
+    let (database, posts) = (database, [Post(id: "a"), Post(id: "b")])
+    let saved = try await result { database.save(posts, completionHandler: $0) }
+    #expect(try saved.map { try $0.get() } == posts)
+
+    let loaded = try await result { database.load(Post.self, named: ["a", "none"], completionHandler: $0) }
+    #expect(try loaded["a"]?.get() == posts[0])
+    #expect(await code { try loaded["none"]?.get() } == .unknownItem)
+
+    let query = Query<Post>().limit(1)
+    let first = try await result { database.page(of: query, completionHandler: $0) }
+    let second = try await result { database.page(of: query, after: first.cursor, completionHandler: $0) }
+    #expect(Set((first.models + second.models).map(\.id)) == ["a", "b"])
+
+    let deleted = try await result { database.delete(posts, completionHandler: $0) }
+    #expect(deleted.count == 2 && deleted.allSatisfy { (try? $0.get()) != nil })
   }
 
   @Test func `a model goes to the database that its type or its zone's owner names`() throws {

@@ -9,12 +9,47 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable (Result<Model, any Error>) -> Void
   ) { answer(completionHandler) { try await $0.save(model, in: zoneID) } }
 
+  /// Saves several models, as ``save(_:in:)-([Model],_)`` does.
+  public func save<Model: CKRecordModel & Codable & Sendable>(
+    _ models: [Model],
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<[Result<Model, any Error>], any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.save(models, in: zoneID) } }
+
+  /// Saves a new model, as ``insert(_:in:)`` does.
+  public func insert<Model: CKRecordModel & Codable & Sendable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<Model, any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.insert(model, in: zoneID) } }
+
+  /// Saves a model whose record exists, as ``update(_:in:)`` does.
+  public func update<Model: CKRecordModel & Codable & Sendable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<Model, any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.update(model, in: zoneID) } }
+
+  /// Saves a model over whatever the server has, as ``upsert(_:in:)`` does.
+  public func upsert<Model: CKRecordModel & Codable & Sendable>(
+    _ model: Model,
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<Model, any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.upsert(model, in: zoneID) } }
+
   /// Deletes the record of a model, as ``delete(_:in:)-(CKRecordModel,_)`` does.
   public func delete(
     _ model: some CKRecordModel & Sendable,
     in zoneID: CKRecordZone.ID? = nil,
     completionHandler: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) { answer(completionHandler) { try await $0.delete(model, in: zoneID) } }
+
+  /// Deletes the records of several models, as ``delete(_:in:)-([Model],_)`` does.
+  public func delete<Model: CKRecordModel & Sendable>(
+    _ models: [Model],
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<[Result<Void, any Error>], any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.delete(models, in: zoneID) } }
 
   /// Returns the model with a record name, as ``load(_:named:in:)-(_,String,_)`` does.
   public func load<Model: CKRecordModel & Decodable & Sendable>(
@@ -24,12 +59,35 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable (Result<Model, any Error>) -> Void
   ) { answer(completionHandler) { try await $0.load(Model.self, named: recordName, in: zoneID) } }
 
+  /// Returns the models with these record names, as ``load(_:named:in:)-(_,[String],_)`` does.
+  public func load<Model: CKRecordModel & Decodable & Sendable>(
+    _ type: Model.Type = Model.self,
+    named recordNames: [String],
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<[String: Result<Model, any Error>], any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.load(Model.self, named: recordNames, in: zoneID) } }
+
   /// Returns all models that match a query, as ``load(_:in:)`` does.
   public func load<Model: CKRecordModel & Decodable & Sendable>(
     _ query: Query<Model>,
     in zoneID: CKRecordZone.ID? = nil,
     completionHandler: @escaping @Sendable (Result<[Model], any Error>) -> Void
   ) { answer(completionHandler) { try await $0.load(query, in: zoneID) } }
+
+  /// Returns all models of a type in a zone, as ``all(_:in:)`` does.
+  public func all<Model: CKRecordModel & Decodable & Sendable>(
+    _ type: Model.Type = Model.self,
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<[Model], any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.all(Model.self, in: zoneID) } }
+
+  /// Returns one page of a query's results, as ``page(of:in:after:)`` does.
+  public func page<Model: CKRecordModel & Decodable & Sendable>(
+    of query: Query<Model>,
+    in zoneID: CKRecordZone.ID? = nil,
+    after cursor: CKQueryOperation.Cursor? = nil,
+    completionHandler: @escaping @Sendable (Result<CKModelPage<Model>, any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.page(of: query, in: zoneID, after: cursor) } }
 
   private func answer<Value: Sendable>(
     _ completionHandler: @escaping @Sendable (Result<Value, any Error>) -> Void,

@@ -94,7 +94,7 @@ extension CKDatabase {
   // MARK: - Writing
 
   /// The number of attempts to save a record that others change at the same time.
-  private static var attempts: Int { 16 }
+  static var attempts: Int { 16 }
 
   private func write<Model: CKRecordModel & Codable>(
     _ models: [Model],
@@ -190,7 +190,7 @@ extension CKDatabase {
     }
   }
 
-  private static func unanswered(_ id: CKRecord.ID) -> CKError {
+  static func unanswered(_ id: CKRecord.ID) -> CKError {
     CKError(.serverResponseLost, "The reply does not include the record \(id.recordName).")
   }
 }
