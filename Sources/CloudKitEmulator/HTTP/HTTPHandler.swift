@@ -4,31 +4,6 @@ import NIOHTTP1
 import NIOHTTPCompression
 import NIOPosix
 
-/// The dependencies of a connection.
-struct HTTPExchange: Sendable {
-  let emulator: Emulator
-  let now: @Sendable () -> Date
-  let delay: Duration
-  let admin: AdminEndpoint?
-  let log: (@Sendable (EmulatorServer.LogEntry) -> Void)?
-
-  /// Carries out a request. May write to disk.
-  ///
-  /// - Parameter hasFailed: whether the body could not be kept.
-  fileprivate func reply(to request: EmulatorRequest, hasFailed: Bool) -> EmulatorReply {
-    if let admin, AdminEndpoint.has(path: request.path) { return admin.reply(to: request) }
-    if let refusal = WebAccess.refusal(request, emulator.configuration) {
-      return emulator.refuse(request, status: 403, "Forbidden", detail: refusal, at: now())
-    }
-    var reply =
-      hasFailed
-      ? emulator.refuse(request, status: 500, "Internal Server Error", at: now())
-      : emulator.answer(request, at: now())
-    reply.delay += delay
-    return reply
-  }
-}
-
 /// Handles one connection: collects a request, passes it to the emulator, and writes the response after its delay. The
 /// pipelining handler before this one serializes the requests of a connection.
 final class HTTPHandler: ChannelInboundHandler {
@@ -39,6 +14,8 @@ final class HTTPHandler: ChannelInboundHandler {
   private var head: HTTPRequestHead?
   private var body: RequestBody?
   private var isAnswering = false
+  /// Whether the connection is closed after the current response, because its request is broken.
+  private var isGivingUp = false
   /// Whether the current request is a HEAD request, whose response has no body.
   private var isHead = false
   /// The number of responses that are not completely sent.
@@ -58,7 +35,7 @@ final class HTTPHandler: ChannelInboundHandler {
     case .head(let head):
       self.head = head
       isHead = head.method == .HEAD
-      body = RequestBody(request(head, nil), emulator: exchange.emulator, at: exchange.now())
+      body = exchange.body(of: request(head, nil))
     case .body(let buffer): body?.append(buffer)
     case .end:
       guard let head else { return }
@@ -101,10 +78,29 @@ final class HTTPHandler: ChannelInboundHandler {
 
   /// Rejects an incomplete request and closes the connection. Without a request, only closes the connection.
   private func giveUp(_ status: Int, _ title: String, _ context: ChannelHandlerContext) {
+    // What follows a rejected request is broken too.
+    if isGivingUp { return }
     guard let head, !isAnswering else { return context.close(promise: nil) }
-    (self.head, body, isAnswering) = (nil, nil, true)
-    let reply = exchange.emulator.refuse(request(head, nil), status: status, title, at: exchange.now())
-    finish(reply, false, .now, context)
+    (self.head, body, isAnswering, isGivingUp) = (nil, nil, true, true)
+    let request = request(head, nil)
+    ask(context) {
+      $0.refuse(request, status: status, title)
+    } then: { reply in
+      self.finish(reply, false, .now, context)
+    }
+  }
+
+  /// Calls the emulator on a thread of the pool.
+  private func ask<Answer: Sendable>(
+    _ context: ChannelHandlerContext,
+    _ question: @escaping @Sendable (HTTPExchange) -> Answer,
+    then: @escaping (Answer) -> Void
+  ) {
+    let answer = NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) { [exchange] in question(exchange) }
+    answer.assumeIsolated().whenComplete { result in
+      guard case .success(let answer) = result else { return context.close(promise: nil) }
+      then(answer)
+    }
   }
 
   /// Makes a request for the emulator, with the part of the body received so far.
@@ -128,12 +124,9 @@ final class HTTPHandler: ChannelInboundHandler {
     body = nil
     let started = ContinuousClock.now
     let keepsAlive = head.isKeepAlive
-    // Handling a request may write to disk, which must not hold up an event loop that other connections share.
-    let reply = NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) { [exchange] in
-      exchange.reply(to: request, hasFailed: hasFailed)
-    }
-    reply.assumeIsolated().whenComplete { result in
-      guard case .success(let reply) = result else { return context.close(promise: nil) }
+    ask(context) {
+      $0.reply(to: request, hasFailed: hasFailed)
+    } then: { reply in
       guard reply.delay > .zero else { return self.proceed(reply, keepsAlive, started, context) }
       context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(reply.delay)) {
         self.proceed(reply, keepsAlive, started, context)
@@ -151,20 +144,24 @@ final class HTTPHandler: ChannelInboundHandler {
     guard case .hold(let hold) = reply.outcome else { return finish(reply, keepsAlive, started, context) }
     guard context.channel.isActive, !isQuiescing else { return context.close(promise: nil) }
     let promise = context.eventLoop.makePromise(of: EmulatorReply.self)
-    let emulator = exchange.emulator
-    let id = emulator.wait(for: hold) { promise.succeed($0) }
-    poll = (hold, id)
-    let keepAlive = context.eventLoop.scheduleTask(in: TimeAmount(hold.keepAlive)) { emulator.release(hold, id: id) }
-    promise.futureResult.assumeIsolated().whenSuccess { reply in
-      keepAlive.cancel()
-      self.poll = nil
-      self.finish(reply, keepsAlive, started, context)
+    ask(context) {
+      $0.wait(for: hold) { promise.succeed($0) }
+    } then: { id in
+      self.poll = (hold, id)
+      let keepAlive = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(hold.keepAlive)) { self.endPoll() }
+      // The connection may have been closed meanwhile, or the server stopped.
+      if !context.channel.isActive || self.isQuiescing { self.endPoll() }
+      promise.futureResult.assumeIsolated().whenSuccess { reply in
+        keepAlive.cancel()
+        self.poll = nil
+        self.finish(reply, keepsAlive, started, context)
+      }
     }
   }
 
   private func endPoll() {
     guard let poll else { return }
-    exchange.emulator.release(poll.hold, id: poll.id)
+    NIOThreadPool.singleton.submit { [exchange] _ in exchange.release(poll.hold, id: poll.id) }
   }
 
   private func finish(
@@ -217,16 +214,20 @@ final class HTTPHandler: ChannelInboundHandler {
     _ context: ChannelHandlerContext
   ) {
     guard sent < count else { return end(count == asset.size, closing: closing, context) }
-    // The file may have been deleted with its record in the meantime.
-    guard let piece = exchange.emulator.piece(number, of: asset)?.prefix(count - sent), !piece.isEmpty else {
-      return end(false, closing: true, context)
+    ask(context) {
+      $0.piece(number, of: asset)
+    } then: { piece in
+      // The file may have been deleted with its record in the meantime.
+      guard let piece = piece?.prefix(count - sent), !piece.isEmpty else {
+        return self.end(false, closing: true, context)
+      }
+      let written = context.eventLoop.makePromise(of: Void.self)
+      written.futureResult.assumeIsolated().whenSuccess {
+        self.isStuck = false
+        self.write(asset, from: number + 1, sent: sent + piece.count, upTo: count, closing: closing, context)
+      }
+      context.writeAndFlush(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: piece)))), promise: written)
     }
-    let written = context.eventLoop.makePromise(of: Void.self)
-    written.futureResult.assumeIsolated().whenSuccess {
-      self.isStuck = false
-      self.write(asset, from: number + 1, sent: sent + piece.count, upTo: count, closing: closing, context)
-    }
-    context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: piece)))), promise: written)
   }
 
   /// Ends a response, or closes the connection if it is incomplete.
