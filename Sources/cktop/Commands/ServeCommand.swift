@@ -12,8 +12,8 @@ struct ServeCommand: AsyncParsableCommand {
     discussion: """
       The URL is the first line on standard output; the request log goes to standard error. Without --strict-auth, any \
       API token is accepted and any web auth token is the user of that name. With it, the sign-in page \
-      http://…/sign-in?user=NAME shows the web auth token of a user. Requests of web pages are refused unless they come \
-      from this machine or from an --allow-origin. SIGINT and SIGTERM stop the server cleanly.
+      http://HOST:PORT/sign-in?user=NAME shows the web auth token of a user. Requests of web pages are refused \
+      unless they come from this machine or from an --allow-origin. SIGINT and SIGTERM stop the server cleanly.
 
       With --data, every acknowledged write is on disk, even if the process is killed. Without it, all data is lost \
       when the server stops. The next server rejects the old sync tokens, so clients fetch everything again.
@@ -69,7 +69,10 @@ struct ServeCommand: AsyncParsableCommand {
   var apiTokens: [String] = []
   @Option(
     name: .customLong("user"),
-    help: ArgumentHelp("A user that --strict-auth accepts. May be repeated.", valueName: "name")
+    help: ArgumentHelp(
+      "A user that --strict-auth accepts, with the token of the sign-in page. May be repeated.",
+      valueName: "name"
+    )
   )
   var users: [String] = []
   @Option(

@@ -10,7 +10,7 @@ struct StoreOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The [profiles.NAME] table of the configuration file to use.", valueName: "name"))
   var profile: String?
 
-  @Option(help: ArgumentHelp("The container ID, iCloud.…", valueName: "id"))
+  @Option(help: ArgumentHelp("The container ID, such as iCloud.org.example.App.", valueName: "id"))
   var container: String?
 
   @Option(help: "The environment: development or production (default: development).")

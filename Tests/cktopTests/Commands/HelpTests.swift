@@ -1,0 +1,21 @@
+import ArgumentParser
+import Testing
+
+@testable import cktop
+
+/// The help texts, of which the manual pages are made.
+struct HelpTests {
+  private static let commands = all(under: Cktop.self)
+
+  private static func all(under command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
+    [command] + command.configuration.subcommands.flatMap(all)
+  }
+
+  @Test func `help is in ASCII, because the manual pages leave out everything else`() {
+    #expect(Self.commands.count > 40)
+    for command in Self.commands {
+      let lines = Cktop.helpMessage(for: command, columns: 80).split(separator: "\n")
+      #expect(lines.filter { !$0.allSatisfy(\.isASCII) } == [])
+    }
+  }
+}
