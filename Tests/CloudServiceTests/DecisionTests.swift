@@ -44,12 +44,12 @@ import Testing
     #expect(current.change.clientRecord?["text"] as? String == "mine again")
     await #expect(throws: StoreError.self) { try await mine.resolve(current, taking: .local, fields: ["no": .server]) }
     guard case .resolved = try await mine.resolve(current, taking: .local, fields: ["text": .server]),
-      case .merged(let record?) = try await change.outcome
+      case .merged(let record?, let dropped) = try await change.outcome
     else {
       Issue.record("not resolved")
       return
     }
-    #expect(record["text"] as? String == "theirs")
+    #expect(record["text"] as? String == "theirs" && dropped == ["text"])
     #expect(try await mine.conflicts().isEmpty)
   }
 

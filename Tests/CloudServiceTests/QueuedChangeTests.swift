@@ -19,7 +19,7 @@ import Testing
     case .sent(let record): "sent" + text(record)
     case .failed: "failed"
     case .conflict: "conflict"
-    case .merged(let record): "merged" + text(record)
+    case .merged(let record, let dropped): "merged" + text(record) + " without \(dropped)"
     case .superseded: "superseded"
     case .discarded: "discarded"
     }
@@ -134,6 +134,30 @@ import Testing
     #expect(gone.id == again.id)
     try await service.sync()
     #expect(try await outcomes([gone, again]) == ["superseded", "sent 4"])
+  }
+
+  @Test(arguments: [
+    (["text": "mine"], "merged theirs without [\"text\"]"),
+    (["text": "mine", "title": "mine"], "merged theirs without [\"text\"]"),
+    (["title": "mine"], "sent theirs"),
+  ])
+  func `the fields that lost against the server are in the outcome, whether or not others were sent`(
+    edits: [String: String],
+    outcome: String
+  ) async throws {
+    let (mine, theirs) = (try cloud.service("mine"), try cloud.service("theirs"))
+    try await mine.save(cloud.note("a", "old"))
+    try await mine.sync()
+    try await theirs.sync()
+    for (service, edits) in [(theirs, ["text": "theirs"]), (mine, edits)] {
+      let record = try #require(try await service.fetch(recordID: cloud.id("a")))
+      for (field, value) in edits { record[field] = value }
+      let change = try await service.save(record)
+      try await service.sync()
+      if service === mine { #expect(try await name(change.outcome) == outcome) }
+    }
+    let record = try #require(try await mine.fetch(recordID: cloud.id("a")))
+    #expect(record["title"] as? String == edits["title"])
   }
 
   @Test func `a conflict is the outcome until it is resolved`() async throws {

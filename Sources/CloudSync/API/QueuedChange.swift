@@ -45,9 +45,12 @@ public enum ChangeOutcome: Sendable {
   case failed(SyncFailure)
   /// Both sides changed the record, and a person decides. It stays in the queue until then.
   case conflict(OpenConflict)
-  /// The record changed on the server too, and the policy kept the server's values: nothing more of this change is
-  /// sent. The dropped values can be restored by an undo. The record as the server has it now; nil if it is deleted.
-  case merged(CKRecord?)
+  /// The record changed on the server too, and the policy or a person kept the server's values of some fields. What else
+  /// the change contains is on the server. The dropped values can be restored by an undo.
+  ///
+  /// The record is as the server has it now; nil if it is deleted. `dropped` names the fields whose values were dropped,
+  /// in ascending order; it is empty if a deletion was dropped.
+  case merged(CKRecord?, dropped: [CKRecord.FieldKey])
   /// A later change took its place before it was sent: an edit back to the server's values, the deletion of the record
   /// or of its zone, or a save after its deletion.
   case superseded
@@ -165,11 +168,13 @@ extension SyncStore {
     if case (.superseded, .deletedBeforeSent) = (ended.ending, ended.cause), change.isDeletion { return .sent(nil) }
     // A later change of the other kind took its place in the same operation.
     guard (ended.kind == .delete) == change.isDeletion else { return .superseded }
-    switch (ended.ending, ended.cause) {
-    case (.acknowledged, _): return .sent(ended.kind == .delete ? nil : record)
-    case (.merged, _): return .merged(record)
-    case (.superseded, _): return .superseded
-    case (.discarded, _): return .discarded
+    switch ended.ending {
+    case .acknowledged, .merged:
+      let dropped = try ledger.dropped(of: id).filter(\.isOpen).flatMap(\.changes.names)
+      guard ended.ending == .merged || !dropped.isEmpty else { return .sent(ended.kind == .delete ? nil : record) }
+      return .merged(record, dropped: Set(dropped).sorted())
+    case .superseded: return .superseded
+    case .discarded: return .discarded
     }
   }
 }
