@@ -170,7 +170,7 @@ import Testing
     }
     var scope = ViewScope()
     var records = RecordListing()
-    records.filter = .words(["title=buy"])
+    records.filter = try ListFilter.parse("title like 'buy%'", of: .records).get()
     (scope.queue, scope.records, scope.zones) = (part("r77"), ListPart(records, limit: 20), true)
     service.watch(scope)
     func wait(_ isTrue: () -> Bool) async { for await _ in changes where isTrue() { return } }

@@ -47,7 +47,7 @@ struct RecordListingTests {
 
   private func listing(_ text: String, _ order: RecordListing.Order) throws -> RecordListing {
     var listing = RecordListing()
-    (listing.filter, listing.order) = (try ListFilter.parse(text, of: nil).get(), order)
+    (listing.filter, listing.order) = (try ListFilter.parse(text, of: .records).get(), order)
     return listing
   }
 
@@ -83,37 +83,41 @@ struct RecordListingTests {
   private static let filters: [(text: String, isMatch: @Sendable (RecordRow) -> Bool)] = [
     ("", { _ in true }),
     ("MILK", { $0.text("title").contains("ilk") }),
-    ("title=milk", { $0.text("title").lowercased().contains("milk") }),
-    ("TITLE=buy r1", { $0.text("title").hasPrefix("Buy") && $0.record.key.name.contains("r1") }),
-    ("note=buy", { _ in false }),
-    ("note=hi", { !$0.text("note").isEmpty }),
-    ("done=1", { $0.record.fields["done"] == .int64(1) || $0.record.key.name.contains("done=1") }),
     ("task", { $0.record.type == "Task" }),
-    ("due=2026-01", { $0.record.fields["due"] != nil }),
-    (
-      "done=1 b",
-      {
-        $0.record.fields["done"] == .int64(1)
-          && ($0.record.key.zone == "b" || $0.text("title").contains("b")
-            || $0.text("title").hasPrefix("B"))
-      }
-    ),
     ("créé", { $0.text("title").hasPrefix("créé") }),
     ("nothing", { _ in false }),
+    ("title = 'buy milk 10'", { $0.text("title") == "Buy Milk 10" }),
+    ("title = milk", { _ in false }),
+    ("TITLE like '%milk%'", { $0.text("title").lowercased().contains("milk") }),
+    (
+      "title like Buy% and name like r1_",
+      { $0.text("title").hasPrefix("Buy") && $0.record.key.name.hasPrefix("r1") && $0.record.key.name.count == 3 }
+    ),
+    ("not title like Buy%", { !$0.text("title").hasPrefix("Buy") }),
+    ("note like '%\"hi\"'", { !$0.text("note").isEmpty }),
+    ("done=1", { $0.record.fields["done"] == .int64(1) }),
+    (
+      "done = 1 and (zone = b or title like '%milk%')",
+      {
+        $0.record.fields["done"] == .int64(1)
+          && ($0.record.key.zone == "b" || $0.text("title").lowercased().contains("milk"))
+      }
+    ),
+    ("done in (0, 7)", { $0.record.fields["done"] == .int64(0) }),
     ("done>0", { $0.record.fields["done"] == .int64(1) }),
     ("done >= 0.5", { $0.record.fields["done"] == .int64(1) }),
-    ("done<", { $0.record.fields["done"] != nil }),
-    ("title!=milk", { !$0.text("title").lowercased().contains("milk") }),
-    ("title = 'y Milk' zone!=b", { $0.text("title").contains("y Milk") && $0.record.key.zone != "b" }),
-    ("title>Buy title<C", { $0.text("title") > "Buy" && $0.text("title") < "C" }),
+    ("title != 'Sell milk'", { $0.text("title") != "Sell milk" }),
+    ("zone!=b", { $0.record.key.zone != "b" }),
+    ("title>Buy and title<C", { $0.text("title") > "Buy" && $0.text("title") < "C" }),
+    ("due = 2026-01-01", { $0.record.fields["due"] != nil }),
     ("due>2026-01-01", { _ in false }),
     ("due>=2026-01-01", { $0.record.fields["due"] != nil }),
     ("due<2026-01-01T00:00:01", { $0.record.fields["due"] != nil }),
     ("type=Note", { $0.record.type == "Note" }),
     ("changed>=1970-01-01T00:00:00.040Z", { $0.record.modifiedAt ?? 0 >= 40 }),
-    ("by=fade", { $0.record.modifiedBy != nil }),
-    ("a<b@x>", { _ in false }),
-    ("title!=", { $0.record.fields["title"] == nil }),
+    ("by like %fade%", { $0.record.modifiedBy != nil }),
+    ("note is null", { $0.record.fields["note"] == nil }),
+    ("note is not null", { $0.record.fields["note"] != nil }),
   ]
 
   @Test(arguments: filters.indices)

@@ -472,7 +472,7 @@ struct AppTests {
   }
 
   @Test func `an empty filter shows examples of what may be typed`() {
-    for (key, example) in [("3", "state = 'failed'"), ("4", "count>=5"), ("6", "kind = 'error'")] {
+    for (key, example) in [("3", "state = 'failed'"), ("4", "count >= 5"), ("6", "kind = 'error'")] {
       var session = Session()
       session.type("\(key)\(key)/")
       #expect(session.text.contains(example))

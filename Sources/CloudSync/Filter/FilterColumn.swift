@@ -3,22 +3,34 @@ import Facts
 /// A list that filter expressions choose from, with the columns that they may name.
 package enum FilterTable: Hashable, Sendable {
   case queue, events
+  /// Records, by their own values and by any field. Values need no quotes: `title = Buy` is the same as `title = 'Buy'`.
+  case records
 
-  var columns: [FilterColumn] {
+  private var columns: [FilterColumn] {
     switch self {
     case .queue: FilterColumn.queue
     case .events: FilterColumn.events
+    case .records: FilterColumn.records
     }
   }
 
-  var columnNames: String { columns.map(\.name).joined(separator: ", ") }
+  var columnNames: String {
+    columns.map(\.name).joined(separator: ", ") + (self == .records ? " and every field" : "")
+  }
 
   /// An expression that error messages show.
   var example: String {
     switch self {
     case .queue: "state = 'failed'"
     case .events: "kind = 'error'"
+    case .records: "title = 'Buy milk'"
     }
+  }
+
+  /// Returns the column with a name in any letter case; nil if there is none.
+  func column(_ name: String) -> FilterColumn? {
+    if let column = columns.first(where: { $0.name == name.lowercased() }) { return column }
+    return self == .records ? FilterColumn(field: name) : nil
   }
 }
 
@@ -32,6 +44,8 @@ struct FilterColumn: Hashable, Sendable {
     case integer
     /// Milliseconds since the row was made.
     case age
+    /// A time of a record, or a field of any type.
+    case date, field
   }
 
   let name: String
@@ -59,6 +73,18 @@ struct FilterColumn: Hashable, Sendable {
     FilterColumn("message", .text, sql: "errorMessage", hasTrigrams: true),
     FilterColumn("payload", .text, sql: "changes"),
   ]
+
+  static let records =
+    ["name", "type", "zone", "by"].map { FilterColumn($0, .field) }
+    + ["changed", "created"].map { FilterColumn($0, .date) }
+
+  /// A field of records; nil if no field has such a name.
+  init?(field: String) {
+    guard field.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }), field.first?.isNumber == false else {
+      return nil
+    }
+    self.init(field.lowercased(), .field)
+  }
 
   static let events = [
     FilterColumn("kind", .oneOf(Event.kinds)), zone, FilterColumn("operation", .integer),
@@ -92,6 +118,13 @@ enum FilterComparison: String, Hashable, Sendable, CaseIterable {
 enum FilterValue: Hashable, Sendable {
   case text(String)
   case integer(Int64)
+
+  var text: String {
+    switch self {
+    case .text(let text): text
+    case .integer(let number): String(number)
+    }
+  }
 }
 
 /// A checked filter expression: every value fits its column.
@@ -111,6 +144,36 @@ indirect enum FilterExpression: Hashable, Sendable {
     case .all(let parts), .any(let parts): parts.reduce(into: []) { $0.formUnion($1.columns) }
     case .not(let inner): inner.columns
     case .compare(let column, _, _), .among(let column, _), .like(let column, _), .isNull(let column): [column]
+    }
+  }
+
+  /// Whether it is true of a record.
+  func isTrue(of record: MirrorRecord) -> Bool {
+    switch self {
+    case .all(let parts): parts.allSatisfy { $0.isTrue(of: record) }
+    case .any(let parts): parts.contains { $0.isTrue(of: record) }
+    case .not(let inner): !inner.isTrue(of: record)
+    case .isNull(let column): record.values(of: column.name).isEmpty
+    case .compare(let column, .notEqual, let value):
+      !record.values(of: column.name).contains { $0.satisfies(.equal, value.text) }
+    case .compare(let column, let comparison, let value):
+      record.values(of: column.name).contains { $0.satisfies(comparison, value.text) }
+    case .among(let column, let values):
+      record.values(of: column.name).contains { found in values.contains { found.satisfies(.equal, $0.text) } }
+    case .like(let column, let pattern): record.values(of: column.name).contains { $0.isLike(pattern) }
+    }
+  }
+
+  /// Texts that the stored form of every record has of which it is true, in any letter case.
+  var storedTexts: [String] {
+    switch self {
+    case .all(let parts): parts.flatMap(\.storedTexts)
+    case .compare(let column, .equal, let value): column.storedTexts(with: [value.text])
+    case .like(let column, let pattern):
+      column.storedTexts(with: pattern.split { "%_".contains($0) }.map(String.init))
+    case .compare(let column, let comparison, _): comparison == .notEqual ? [] : column.storedTexts(with: [])
+    case .among(let column, _): column.storedTexts(with: [])
+    case .any, .not, .isNull: []
     }
   }
 

@@ -22,11 +22,14 @@ struct FilterToken: Hashable {
 struct FilterLexer {
   private let expression: String
   private let scalars: [Unicode.Scalar]
+  /// Whether values need no quotes: then everything between spaces, brackets and operators is a word.
+  private let hasBareValues: Bool
   private var index = 0
 
-  init(_ expression: String) {
+  init(_ expression: String, _ table: FilterTable = .queue) {
     self.expression = expression
     scalars = Array(expression.unicodeScalars)
+    hasBareValues = table == .records
   }
 
   mutating func tokens() throws(FilterError) -> [FilterToken] {
@@ -56,7 +59,9 @@ struct FilterLexer {
       guard skip("=") else { throw error("a single ! means nothing; write != or not", at: start) }
       kind = .comparison(.notEqual)
     case "'": kind = .text(try quoted(from: start))
+    case "\"" where hasBareValues: kind = .text(try quoted(from: start, by: scalar))
     case "\"": throw error("text goes in single quotes: 'like this'", at: start)
+    case _ where hasBareValues: kind = .word(bare(from: start))
     case "-", "0"..."9": kind = try number(from: start)
     default:
       guard Self.isWord(scalar) else { throw error("this character has no meaning here", at: start) }
@@ -66,16 +71,24 @@ struct FilterLexer {
   }
 
   /// Reads a text after its opening quote; two quotes stand for one.
-  private mutating func quoted(from start: Int) throws(FilterError) -> String {
+  private mutating func quoted(from start: Int, by quote: Unicode.Scalar = "'") throws(FilterError) -> String {
     var text = String.UnicodeScalarView()
     while let scalar = peek() {
       index += 1
       // SQLite would read a bound text only up to a NUL.
       guard scalar != "\0" else { throw error("a text holds no NUL character", at: index - 1) }
-      if scalar == "'", !skip("'") { return String(text) }
+      if scalar == quote, !skip(quote) { return String(text) }
       text.append(scalar)
     }
-    throw error("this text has no closing quote; write '' for a quote inside it", at: start)
+    throw error("this text has no closing quote; write \(quote)\(quote) for a quote inside it", at: start)
+  }
+
+  /// Reads the rest of a word that may be a value.
+  private mutating func bare(from start: Int) -> String {
+    while let scalar = peek(), !scalar.properties.isWhitespace, !"()=<>!,'\"".unicodeScalars.contains(scalar) {
+      index += 1
+    }
+    return String(String.UnicodeScalarView(scalars[start..<index]))
   }
 
   private mutating func number(from start: Int) throws(FilterError) -> FilterToken.Kind {

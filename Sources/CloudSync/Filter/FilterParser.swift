@@ -22,7 +22,7 @@ struct FilterParser {
   init(_ expression: String, _ table: FilterTable) throws(FilterError) {
     self.expression = expression
     self.table = table
-    var lexer = FilterLexer(expression)
+    var lexer = FilterLexer(expression, table)
     tokens = try lexer.tokens()
   }
 
@@ -93,12 +93,12 @@ struct FilterParser {
   private mutating func column() throws(FilterError) -> FilterColumn {
     switch token.kind {
     case .word(let word):
-      if let column = table.columns.first(where: { $0.name == word.lowercased() }) {
-        index += 1
-        return column
-      }
       if FilterToken.keywords.contains(word.lowercased()) {
         throw error("expected a column before '\(word)': \(table.columnNames)")
+      }
+      if let column = table.column(word) {
+        index += 1
+        return column
       }
       throw error("there is no column '\(word)'; the columns are \(table.columnNames)")
     case .end: throw error("the expression ends where a column is expected: \(table.columnNames)")
@@ -116,11 +116,18 @@ struct FilterParser {
 
   private mutating func pattern(for column: FilterColumn) throws(FilterError) -> String {
     switch column.kind {
-    case .text, .oneOf: index += 1
+    case .text, .oneOf, .field: index += 1
     case .integer, .age: throw error("like compares text, and \(column.name) is a number; use = != < <= > >=")
+    case .date: throw error("like compares text, and \(column.name) is a date; use = != < <= > >=")
     }
-    guard case .text(let pattern) = token.kind else {
-      throw error("like takes a text in single quotes: \(column.name) like '%quota%'")
+    let pattern: String
+    switch token.kind {
+    case .text(let text): pattern = text
+    case .word(let word) where table == .records: pattern = word
+    default: throw error("like takes a text in single quotes: \(column.name) like '%quota%'")
+    }
+    if pattern.contains("*"), !pattern.contains(where: { "%_".contains($0) }) {
+      throw error("in a pattern % stands for any text: \(column.name) like '\(pattern.replacing("*", with: "%"))'")
     }
     guard pattern.utf8.count <= Limit.patternBytes else {
       throw error("a pattern is at most \(Limit.patternBytes) bytes long")
@@ -145,6 +152,13 @@ struct FilterParser {
       let text = known.first { column == FilterColumn.state && Words.state($0) == text } ?? text
       guard known.contains(text) else {
         throw error("there is no \(column.name) '\(text)'; known are \(known.joined(separator: ", "))")
+      }
+      return .text(text)
+    case (.field, .text(let text)): return .text(text)
+    case (.field, .word(let word)) where word.lowercased() != "null": return .text(word)
+    case (.date, .text(let text)), (.date, .word(let text)):
+      guard RFC3339.milliseconds(ofShort: text) != nil else {
+        throw error("\(column.name) compares with a date in UTC: 2026-11-25 or 2026-11-25T14:30")
       }
       return .text(text)
     case (.integer, .integer(let number)): return .integer(number)
@@ -193,6 +207,8 @@ extension FilterColumn {
     case .text, .oneOf: "a text in single quotes"
     case .integer: "a whole number"
     case .age: "an age such as 90s, 5m, 1h, 2d"
+    case .field: "a value"
+    case .date: "a date in UTC, such as 2026-11-25"
     }
   }
 }

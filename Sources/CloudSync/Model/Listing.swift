@@ -16,11 +16,9 @@ package enum ListFilter: Hashable, Sendable {
   /// A text that is meant as an expression, because it compares or begins with a column and an operator, is an error if
   /// it does not parse.
   ///
-  /// - Parameter table: the list whose columns an expression names; nil: words, of records also `field=value` and the
-  ///   like.
+  /// - Parameter table: the list whose columns an expression names; nil: words only.
   package static func parse(_ text: String, of table: FilterTable?) -> Result<ListFilter, FilterError> {
-    let words =
-      table == nil ? RecordWord.split(text) : text.split { $0.isWhitespace || $0 == "\0" }.map(String.init)
+    let words = text.split { $0.isWhitespace || $0 == "\0" }.map(String.init)
     guard !words.isEmpty else { return .success(.none) }
     if let table {
       do throws(FilterError) {
@@ -28,9 +26,6 @@ package enum ListFilter: Hashable, Sendable {
       } catch {
         if isMeantAsExpression(text, words, table) { return .failure(error) }
       }
-    }
-    if table == nil, let problem = words.lazy.compactMap({ RecordWord($0).problem }).first {
-      return .failure(FilterError(message: problem, column: 1, expression: text))
     }
     guard words.count <= limit.words, text.utf8.count <= limit.bytes else {
       let message = "a filter has at most \(limit.words) words and \(limit.bytes) bytes"
@@ -41,8 +36,10 @@ package enum ListFilter: Hashable, Sendable {
 
   private static func isMeantAsExpression(_ text: String, _ words: [String], _ table: FilterTable) -> Bool {
     if text.contains(where: { "=<>".contains($0) }) { return true }
-    guard words.count > 1, ["like", "in", "is", "not"].contains(words[1].lowercased()) else { return false }
-    return table.columns.contains { $0.name == words[0].lowercased() }
+    guard words.count > 1 else { return false }
+    // Among records, `milk is white` may be words.
+    let operators = table == .records ? ["like"] : ["like", "in", "is", "not"]
+    return operators.contains(words[1].lowercased()) && table.column(words[0]) != nil
   }
 
   /// Whether the rows have to be looked at one by one to find those that match.
@@ -112,21 +109,18 @@ package struct RecordListing: Hashable, Sendable {
     case field(String, isDescending: Bool)
   }
 
-  /// Records are found by words, and by comparisons of a field.
   package var filter = ListFilter.none
   package var order = Order.newest
 
   package init() {}
 
   /// Whether the records have to be looked at one by one.
-  package var isSearch: Bool { filter.isSearch || field != nil }
+  package var isSearch: Bool { filter != .none || field != nil }
 
   /// The field by whose value they are ordered.
   var field: (name: String, isDescending: Bool)? {
     if case .field(let name, let isDescending) = order { (name, isDescending) } else { nil }
   }
-
-  var words: [String] { if case .words(let words) = filter { words } else { [] } }
 }
 
 /// The dropped changes that a list shows, newest first: those that can be undone.

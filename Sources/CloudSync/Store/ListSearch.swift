@@ -87,7 +87,7 @@ package struct RecordSearch: ListSearch {
   package let listing: RecordListing
   /// The maximum number of records kept when they are ordered by a field. Other matches are only counted.
   private let limit: Int
-  private let words: [RecordWord]
+  private let condition: RecordCondition
   private var places: [RecordPlace] = []
   /// The values by which `places` are ordered; empty in other orders.
   private var values: [FieldOrder] = []
@@ -99,7 +99,7 @@ package struct RecordSearch: ListSearch {
 
   init(_ listing: RecordListing, limit: Int) {
     (self.listing, self.limit) = (listing, limit)
-    words = listing.words.map(RecordWord.init)
+    condition = RecordCondition(listing.filter)
     parts = RecordPart.all(of: listing.order)[...]
   }
 
@@ -112,7 +112,7 @@ package struct RecordSearch: ListSearch {
   package mutating func step(in view: StoreView) throws {
     var left = SyncStore.slice
     while let part = parts.first, left > 0 {
-      let slice = try view.ledger.slice(part, words, after: position, limit: left) { place, record in
+      let slice = try view.ledger.slice(part, condition, after: position, limit: left) { place, record in
         places.append(place)
         if let field = listing.field { values.append(FieldOrder(record.fields[field.name])) }
         found += 1

@@ -15,7 +15,7 @@ struct FilterInput: Sendable {
 
   /// Sets the text. Returns the filter; nil if the text has a mistake.
   ///
-  /// - Parameter table: the list whose columns an expression may name; nil: words, of records also comparisons.
+  /// - Parameter table: the list whose columns an expression may name; nil: words only.
   mutating func set(_ text: String, of table: FilterTable?) -> ListFilter? {
     self.text = text
     switch ListFilter.parse(text, of: table) {

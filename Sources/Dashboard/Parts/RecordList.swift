@@ -8,8 +8,8 @@ import TerminalUI
 enum RecordKind: ListKind {
   static var emptyListing: RecordListing { RecordListing() }
   static var filter: any WritableKeyPath<RecordListing, ListFilter> & Sendable { \.filter }
-  static var table: FilterTable? { nil }
-  static var filterHint: String { "words, title=Buy, count>=5, changed>2026-11-01" }
+  static var table: FilterTable? { .records }
+  static var filterHint: String { "words, or count >= 5 and changed > 2026-11-01" }
   static func unfiltered(_ listing: RecordListing) -> RecordListing {
     var all = RecordListing()
     all.order = listing.order

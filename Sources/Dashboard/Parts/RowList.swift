@@ -11,7 +11,7 @@ protocol ListKind: Sendable {
 
   static var emptyListing: Listing { get }
   static var filter: any WritableKeyPath<Listing, ListFilter> & Sendable { get }
-  /// The list whose columns an expression may name; nil: words, of records also comparisons.
+  /// The list whose columns an expression may name; nil: words only.
   static var table: FilterTable? { get }
   /// Examples of what may be typed, for an empty filter.
   static var filterHint: String { get }

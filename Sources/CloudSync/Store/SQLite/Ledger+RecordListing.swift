@@ -96,17 +96,17 @@ extension Ledger {
   /// - Returns: the number of records that were looked at, and the position of the last.
   func slice(
     _ part: RecordPart,
-    _ words: [RecordWord],
+    _ condition: RecordCondition,
     after position: RecordPosition,
     limit: Int,
     _ found: (RecordPlace, MirrorRecord) -> Void
   ) throws -> (count: Int, last: RecordPosition) {
-    let texts = words.flatMap(\.storedTexts)
+    let texts = condition.storedTexts
     let stored = "name || ' ' || type || ' ' || zone || ' ' || fields || ' ' || coalesce(changes, '')"
-    let condition = texts.isEmpty ? "1" : texts.map { _ in "\(stored) LIKE ? ESCAPE '\\'" }.joined(separator: " AND ")
+    let candidates = texts.isEmpty ? "1" : texts.map { _ in "\(stored) LIKE ? ESCAPE '\\'" }.joined(separator: " AND ")
     let (source, arguments) = Self.source(part, after: position, limit: limit)
     let rows = try Row.fetchCursor(
-      database.cachedStatement(sql: "SELECT *, (\(condition)) AS isCandidate FROM (\(source))"),
+      database.cachedStatement(sql: "SELECT *, (\(candidates)) AS isCandidate FROM (\(source))"),
       arguments: StatementArguments(texts.map(Self.likePattern)) + arguments
     )
     var (count, last) = (0, position)
@@ -119,7 +119,7 @@ extension Ledger {
       )
       guard part.shows(row["operation"]), row["isCandidate"] ?? true else { continue }
       let record = try RecordRow(row: row).record
-      guard words.allSatisfy({ $0.isIn(record) }) else { continue }
+      guard condition.isTrue(of: record) else { continue }
       let mirror: Int64? = part == .unsent ? nil : row["mirror"]
       found(mirror.map(RecordPlace.mirror) ?? .operation(row["operationId"]), record)
     }

@@ -1,0 +1,162 @@
+import CloudKit
+import Facts
+
+/// The condition on the records of a list: words that have to be in what lists show of a record, or an expression.
+struct RecordCondition: Hashable, Sendable {
+  /// The words in lower case.
+  private var words: [[UInt8]] = []
+  private var expression: FilterExpression?
+  /// Texts that the stored form of every matching record has, in any letter case, so that most others need not be
+  /// decoded.
+  let storedTexts: [String]
+
+  init(_ filter: ListFilter) {
+    switch filter {
+    case .none: storedTexts = []
+    case .words(let words):
+      self.words = words.map { $0.utf8.map(\.lowercased) }
+      storedTexts = words.filter(\.isStoredAsItIs)
+    case .expression(let filter, _):
+      expression = filter.expression
+      storedTexts = Array(filter.expression.storedTexts.prefix(100))
+    }
+  }
+
+  func isTrue(of record: MirrorRecord) -> Bool {
+    words.allSatisfy(record.shows) && expression?.isTrue(of: record) ?? true
+  }
+}
+
+extension String {
+  /// Whether a value with this text has it in its stored form too. Only letters are the same there: dates are stored as
+  /// numbers, and quotes with a backslash.
+  var isStoredAsItIs: Bool {
+    (2...1000).contains(utf8.count)
+      && utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0.lowercased) }
+  }
+
+  /// Whether a text of lower-case bytes is in this one in any letter case.
+  fileprivate func contains(lowercased text: [UInt8]) -> Bool {
+    guard let first = text.first else { return true }
+    var copy = self
+    return copy.withUTF8 { bytes in
+      guard bytes.count >= text.count else { return false }
+      for start in 0...bytes.count - text.count where bytes[start].lowercased == first {
+        if (1..<text.count).allSatisfy({ bytes[start + $0].lowercased == text[$0] }) { return true }
+      }
+      return false
+    }
+  }
+
+  /// Whether it is like a pattern as in SQL, in any letter case: `%` stands for any text, `_` for one character.
+  func isLike(_ pattern: String) -> Bool {
+    let (text, pattern) = (Array(lowercased()), Array(pattern.lowercased()))
+    var (place, next) = (0, 0)
+    // Where the last % stands, and how much of the text it has taken.
+    var last: (pattern: Int, text: Int)?
+    while place < text.count {
+      if next < pattern.count, pattern[next] == "%" {
+        last = (next, place)
+        next += 1
+      } else if next < pattern.count, pattern[next] == "_" || pattern[next] == text[place] {
+        (place, next) = (place + 1, next + 1)
+      } else if let (start, taken) = last {
+        last = (start, taken + 1)
+        (place, next) = (taken + 1, start + 1)
+      } else {
+        return false
+      }
+    }
+    return pattern[next...].allSatisfy { $0 == "%" }
+  }
+}
+
+extension FilterColumn {
+  /// Returns the texts that the stored form of a record has if a value of it has all these texts.
+  func storedTexts(with texts: [String]) -> [String] {
+    switch name {
+    // Times and users stand elsewhere.
+    case "changed", "created", "by": []
+    case "name", "type", "zone": texts.filter(\.isStoredAsItIs)
+    default: ([name] + texts).filter(\.isStoredAsItIs)
+    }
+  }
+}
+
+extension MirrorRecord {
+  /// Whether lists show a text of lower-case bytes: in its name, type or zone, or in the value of a field.
+  fileprivate func shows(_ word: [UInt8]) -> Bool {
+    for text in [key.name, type, key.zone] where text.contains(lowercased: word) { return true }
+    return fields.contains { $0.value.text.contains(lowercased: word) }
+  }
+
+  /// The values with a name in lower case: the field in any letter case, and the record's own value.
+  func values(of name: String) -> [FieldValue] {
+    var values = fields.filter { $0.key.lowercased() == name }.map(\.value)
+    switch name {
+    case "name": values.append(.string(key.name))
+    case "type": values.append(.string(type))
+    case "zone": values.append(.string(key.zone))
+    case "changed": if let modifiedAt { values.append(.timestamp(modifiedAt)) }
+    case "created": if let createdAt { values.append(.timestamp(createdAt)) }
+    case "by": if let modifiedBy { values.append(.string(modifiedBy)) }
+    default: break
+    }
+    return values
+  }
+}
+
+extension FieldValue {
+  /// Whether a comparison with a text holds: of numbers and dates by value, of texts in any letter case, of a list for
+  /// one of its elements. A value that has no order with the text is neither less nor greater.
+  func satisfies(_ comparison: FilterComparison, _ text: String) -> Bool {
+    switch self {
+    case .int64(let number):
+      Int64(text).map { comparison.holds(number, $0) } ?? comparison.holds(Double(number), Double(text))
+    case .double(let number): comparison.holds(number, Double(text))
+    // A day is equal to all its times.
+    case .timestamp where comparison == .equal: self.text.hasPrefix(text)
+    case .timestamp(let milliseconds): comparison.holds(milliseconds, RFC3339.milliseconds(ofShort: text))
+    case .string(let own): comparison.holds(own.lowercased(), text.lowercased())
+    case .reference(let reference): comparison == .equal && reference.recordName == text
+    case .list(_, let elements): elements.contains { $0.satisfies(comparison, text) }
+    case .encrypted(let inner): inner.satisfies(comparison, text)
+    case .bytes, .location, .asset, .other: comparison == .equal && self.text.lowercased() == text.lowercased()
+    }
+  }
+
+  func isLike(_ pattern: String) -> Bool {
+    switch self {
+    case .list(_, let elements): elements.contains { $0.isLike(pattern) }
+    case .encrypted(let inner): inner.isLike(pattern)
+    case .reference(let reference): reference.recordName.isLike(pattern)
+    default: text.isLike(pattern)
+    }
+  }
+}
+
+extension FilterComparison {
+  fileprivate func holds<Value: Comparable>(_ left: Value, _ right: Value?) -> Bool {
+    guard let right else { return false }
+    return switch self {
+    case .equal: left == right
+    case .notEqual: left != right
+    case .less: left < right
+    case .lessOrEqual: left <= right
+    case .greater: left > right
+    case .greaterOrEqual: left >= right
+    }
+  }
+}
+
+extension RFC3339 {
+  /// Reads a time whose end may be missing: `2026-12-01`, `2026-12-01T14:00`. Without an offset it is UTC.
+  static func milliseconds(ofShort text: String) -> Int64? {
+    ["", "Z", ":00Z", "T00:00:00Z"].lazy.compactMap { milliseconds(text + $0) }.first
+  }
+}
+
+extension UInt8 {
+  /// The lower-case letter of an ASCII capital; any other byte as it is.
+  fileprivate var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
+}
