@@ -23,6 +23,9 @@ enum ReferenceKind {
 }
 
 extension [String: FieldValue] {
+  /// Whether a field refers to a record.
+  var hasReferences: Bool { contains { !$0.value.references.isEmpty } }
+
   /// The records to which the fields of a record refer, except itself.
   func references(from key: RecordKey, _ kind: ReferenceKind = .any) -> Set<RecordKey> {
     let targets = flatMap { name, value -> [RecordKey] in

@@ -416,6 +416,9 @@ extension QueuedOperation {
     // A record's reference to itself does not block it.
     switch kind {
     case .save:
+      // Most records refer to nothing, now or before.
+      guard base.hasReferences || changes.values.hasReferences || sentChanges.contains(where: \.values.hasReferences)
+      else { return RecordLinks() }
       // The values of an unconfirmed request may be on the server too.
       let formers = [base.filter { changes.names.contains($0.key) }] + sentChanges.map(\.values)
       let bound = changes.values.references(from: key, .binding)
