@@ -59,7 +59,7 @@ import Testing
     ),
     (Receipt(.sync, failure: CancellationError()), "The sync was stopped before it finished; s syncs again"),
     (Receipt(.sync, failure: CommandRefusal.alreadySyncing), "A sync is already running"),
-    (Receipt(.flush, failure: CommandRefusal.readOnly), "Read-only: nothing was changed"),
+    (Receipt(.flush, failure: CommandRefusal.readOnly), "Not allowed in read-only mode"),
     (Receipt(.keepSyncing, failure: StoreError(.diskFull, "no room")), "Syncing stopped: no room"),
     (Receipt(.flush, failure: StoreError(.missing, "there is no store x")), "There is no store x"),
   ]

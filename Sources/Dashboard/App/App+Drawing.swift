@@ -131,7 +131,7 @@ extension App {
     // The way out stands at the right.
     var left: Set<CommandID> = [
       .quit, .back, .view1, .view2, .view3, .view4, .view5, .view6, .view7, .view8, .theme, .reload, .freeze, .redraw,
-      .suspend,
+      .suspend, .quitAtOnce, .previousPane, .previousTab, .previousField,
     ]
     if !scopes.contains(.panes) { left.insert(.palette) }
     let shown = world.keys.commands.filter { command in

@@ -384,7 +384,7 @@ struct App: Sendable {
 
   /// Whether a command would do something now.
   func availability(of id: CommandID, _ world: World) -> Availability {
-    if world.isReadOnly, Command.of(id).isChange { return .no("Read-only: nothing was changed") }
+    if world.isReadOnly, Command.of(id).isChange { return .no("Not allowed in read-only mode") }
     guard let status = world.status else {
       return [.flush, .view5, .conflicts].contains(id)
         ? .no("The store has not been read yet") : top.availability(of: id, world)

@@ -34,7 +34,7 @@ extension Command {
     Command(.nextConflict, typed("n"), "next", "Go to the next conflict", .conflicts),
     Command(.previousConflict, typed("N"), "previous", "Go to the previous conflict", .conflicts),
     Command(.nextField, [.tab], "field", "Go to the next field", .conflicts),
-    Command(.previousField, [.backTab], "", "Go to the previous field", .conflicts),
+    Command(.previousField, [.backTab], "previous field", "Go to the previous field", .conflicts),
     // Zones
     Command(
       .acceptDeletions,
@@ -136,7 +136,7 @@ extension Command {
     Command(.problems, typed("!"), "problems", "Show only what failed, and conflicts", [.queue, .events, .panes]),
     Command(.order, typed("o"), "order", "Change the order of the list", [.queue, .records]),
     Command(.nextTab, [.right], "tabs", "Show the next state only", .queue),
-    Command(.previousTab, [.left], "", "Show the previous state only", .queue),
+    Command(.previousTab, [.left], "previous tab", "Show the previous state only", .queue),
     Command(.copy, typed("y"), "copy", "Copy the marked rows, else the selected one", .copying),
     Command(
       .export,
@@ -186,7 +186,7 @@ extension Command {
     Command(.bottom, [.end] + typed("G"), "", "Move to the bottom", .moving),
     // Everywhere
     Command(.nextPane, [.tab], "next pane", "Go to the next pane", .panes),
-    Command(.previousPane, [.backTab], "", "Go to the previous pane", .panes),
+    Command(.previousPane, [.backTab], "previous pane", "Go to the previous pane", .panes),
     Command(.view1, typed("1"), "Sync", "Sync: focus its pane, and once more open it in full", .everywhere),
     Command(.view2, typed("2"), "Account", "Account: focus its pane, and once more open it in full", .everywhere),
     Command(.view3, typed("3"), "Queue", "Queue: focus its pane, and once more open it in full", .everywhere),
@@ -204,7 +204,7 @@ extension Command {
     Command(.suspend, [.ctrl("z")], "suspend", "Suspend; fg resumes", [.everywhere, .question]),
     Command(.help, typed("?"), "help", "Show the keys of this view", .everywhere),
     Command(.quit, typed("q"), "quit", "Close the view; on the overview quit", .everywhere),
-    Command(.quitAtOnce, [.ctrl("c")], "", "Quit immediately", [.everywhere, .question]),
+    Command(.quitAtOnce, [.ctrl("c")], "quit at once", "Quit immediately", [.everywhere, .question]),
     Command(.demo, typed("D"), "faults", "Inject a fault: D, then the key of the fault", .demo),
     Command(.nextCard, [.ctrl("n")], "next card", "Go on with the next card of the tour", .demo),
   ]

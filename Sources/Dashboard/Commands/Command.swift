@@ -46,7 +46,7 @@ extension CommandID {
 struct Command: Hashable, Sendable {
   var id: CommandID
   var keys: [Key]
-  /// The label in the footer and the palette.
+  /// The label in the footer and the palette; empty for moving in a list, which neither shows.
   var title: String
   /// The effect of the command, in one sentence without a full stop.
   var help: String

@@ -26,12 +26,13 @@ struct PaletteScreen: Screen {
 
   /// The entries that match what was typed, the best first.
   func matches(_ world: World) -> [Entry] {
-    commands(world).map { command in
-      var reason: String?
-      if case .no(let text) = app.availability(of: command.id, world) { reason = text }
-      let key = command.keys.first?.name ?? ""
-      return Entry(name: name(command, world), key: key, help: command.help, reason: reason, step: .run(command.id))
-    } + faults(world)
+    let typed = input.text.lowercased()
+    let scored = (commands(world) + faults(world)).enumerated().compactMap { index, entry -> (Entry, Int, Int)? in
+      let isInHelp = entry.help.lowercased().contains(typed)
+      guard let score = Self.score(typed, in: entry.name.lowercased()) ?? (isInHelp ? 100 : nil) else { return nil }
+      return (entry, score, index)
+    }
+    return scored.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)
   }
 
   private func faults(_ world: World) -> [Entry] {
@@ -39,34 +40,30 @@ struct PaletteScreen: Screen {
     return world.faults.map { fault in
       let name = "fault: \(fault.label)"
       return Entry(name: name, key: "\(key) \(fault.key)", help: "Inject this fault", step: .fault(fault.key))
-    }.filter { Self.score(input.text.lowercased(), in: $0.name.lowercased()) != nil }
+    }
   }
 
-  private func commands(_ world: World) -> [Command] {
-    let typed = input.text.lowercased()
+  private func commands(_ world: World) -> [Entry] {
     let commands = world.keys.commands.filter { command in
       !command.scopes.isDisjoint(with: app.scopes(world)) && !command.scopes.contains(.moving) && command.id != .palette
     }
-    let scored = commands.enumerated().compactMap { index, command -> (Command, Int, Int)? in
-      let title = name(command, world).lowercased()
-      let isInHelp = command.help.lowercased().contains(typed)
-      guard let score = Self.score(typed, in: title) ?? (isInHelp ? 100 : nil) else { return nil }
-      return (command, score, index)
+    return commands.map { command in
+      var reason: String?
+      if case .no(let text) = app.availability(of: command.id, world) { reason = text }
+      let name = app.top.label(of: command.id, world) ?? command.title
+      let key = command.keys.first?.name ?? ""
+      return Entry(name: name, key: key, help: command.help, reason: reason, step: .run(command.id))
     }
-    return scored.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)
   }
 
-  private func name(_ command: Command, _ world: World) -> String {
-    app.top.label(of: command.id, world) ?? (command.title.isEmpty ? command.help : command.title)
-  }
-
-  /// How far the letters of a pattern are apart in a text, in their order; nil if they are not all there.
+  /// How far a text is from a pattern: 0 for the same text, more for one that begins with it, and so on to one that only
+  /// has its letters in their order; nil if they are not all there.
   static func score(_ pattern: String, in text: String) -> Int? {
-    if pattern.isEmpty { return 0 }
-    if text.hasPrefix(pattern) { return 0 }
-    if text.contains(" " + pattern) { return 1 }
-    if text.contains(pattern) { return 2 }
-    var (gaps, last) = (3, text.startIndex)
+    if pattern.isEmpty || text == pattern { return 0 }
+    if text.hasPrefix(pattern) { return 1 }
+    if text.contains(" " + pattern) { return 2 }
+    if text.contains(pattern) { return 3 }
+    var (gaps, last) = (4, text.startIndex)
     for letter in pattern {
       guard let found = text[last...].firstIndex(of: letter) else { return nil }
       gaps += text.distance(from: last, to: found)
@@ -80,7 +77,8 @@ struct PaletteScreen: Screen {
     switch key {
     case .escape: return [.pop]
     case .enter:
-      guard matches.indices.contains(cursor) else { return [.pop] }
+      // Without a match it stays open and says so.
+      guard matches.indices.contains(cursor) else { return [] }
       return [.pop, matches[cursor].step]
     case .down, .tab, .ctrl("n"): cursor = min(cursor + 1, max(0, matches.count - 1))
     case .up, .backTab, .ctrl("p"): cursor = max(0, cursor - 1)
@@ -102,13 +100,14 @@ struct PaletteScreen: Screen {
     Box(title: "Commands", isFocused: true, ground: .dialog).draw(on: &frame.grid, in: place)
     let inside = Box.inside(place)
     let offset = max(0, cursor - inside.height + 1)
+    let nameWidth = max(18, matches.map { cells($0.name, in: frame.grid.glyphs) }.max() ?? 0)
     if matches.isEmpty { frame.grid.put(StyledText("No command matches", .dim).on(.dialog), in: inside.row(0)) }
     for (y, entry) in matches.dropFirst(offset).prefix(inside.height).enumerated() {
       let row = inside.row(y)
       let isSelected = offset + y == cursor
       if isSelected { frame.grid.fill(row, Style(.selection)) }
       let ground: StyleRole = isSelected ? .selection : .dialog
-      let places = row.columns([.fixed(18), .fixed(10), .flexible], gap: 1)
+      let places = row.columns([.fixed(nameWidth), .fixed(10), .flexible], gap: 1)
       let role: StyleRole = entry.reason == nil ? .text : .dim
       frame.grid.put(StyledText(entry.name, role).on(ground), in: places[0])
       frame.grid.put(StyledText(entry.key, .key).on(ground), in: places[1])

@@ -108,7 +108,7 @@ extension Receipt {
 
   private func text(of failure: any Error, _ message: (any Error) -> String) -> String {
     switch failure {
-    case CommandRefusal.readOnly: return "Read-only: nothing was changed"
+    case CommandRefusal.readOnly: return "Not allowed in read-only mode"
     case CommandRefusal.alreadySyncing: return "A sync is already running"
     case CommandRefusal.cannotSync: return "This dashboard cannot sync the store; run `cktop sync`"
     case is CancellationError: return "The sync was stopped before it finished; s syncs again"

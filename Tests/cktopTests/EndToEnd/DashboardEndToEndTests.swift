@@ -270,7 +270,7 @@ import Testing
     try await desktop.terminal.screen { $0.contains("There is no store yet") }
     for key in ["s", "S", "p"] {
       try await desktop.terminal.type(key)
-      try await desktop.terminal.screen { $0.contains("Read-only: nothing was changed") }
+      try await desktop.terminal.screen { $0.contains("Not allowed in read-only mode") }
     }
     try await desktop.terminal.type("q")
     try await desktop.end(with: 0)
