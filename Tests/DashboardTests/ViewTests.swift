@@ -228,6 +228,30 @@ struct ViewTests {
     #expect(waits.reduce(0) { $0 + $1.count } == world.status?.queue.total)
   }
 
+  @Test(
+    arguments: [
+      (StoreStatus.Failure(code: "QUOTA_EXCEEDED", message: "", at: 0), nil, "the storage quota is full"),
+      (nil, StoreStatus.Failure(code: "ACCESS_DENIED", message: "", at: 0), "the server refuses this account"),
+      (nil, nil, "no process is syncing"),
+    ] as [(StoreStatus.Failure?, StoreStatus.Failure?, String)]
+  )
+  func `the account promises no sync to changes that a quota or a permission stops`(
+    _ quota: StoreStatus.Failure?,
+    _ account: StoreStatus.Failure?,
+    _ reason: String
+  ) throws {
+    let world = Sample.world { world in
+      world.data = Sample.data(Array(Sample.operations.suffix(1)))
+      world.data.status?.driver?.isLive = false
+      world.data.status?.quotaProblem = quota
+      world.data.status?.accountProblem = account
+    }
+    let waits = AccountScreen.waits(try #require(world.status), world)
+
+    #expect(waits.count == 1 && waits[0].how.hasPrefix(reason))
+    #expect((waits[0].who == "The next sync") == (quota == nil && account == nil))
+  }
+
   @Test func `while signed out the account's copy is the page to sign in at`() {
     var session = Session(
       Sample.world { world in

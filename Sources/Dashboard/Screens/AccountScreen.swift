@@ -59,14 +59,20 @@ struct AccountScreen: Screen {
   static func waits(_ status: StoreStatus, _ world: World) -> [(who: String, count: Int, how: String)] {
     let (queue, keys) = (status.queue, world.keys)
     let ready = queue.pending + queue.inFlight - status.savesForApp
-    let sending =
+    let (ender, sending) =
       switch world.verdict {
-      case .signedOut?, .wrongAccount?: "they need a sign-in"
-      case .decisionNeeded?: "except in zones with deletions on hold; \(keys.name(of: .view7)) decides"
+      case .signedOut?, .wrongAccount?: ("A sign-in", "they are sent after it")
+      case .blocked(.quota)?: ("Free space", "the storage quota is full; only deletions can be sent")
+      case .blocked(.account)?: ("A permission", "the server refuses this account")
+      case .decisionNeeded?:
+        ("The next sync", "except in zones with deletions on hold; \(keys.name(of: .view7)) decides")
       default:
-        status.driver?.isLive == true || world.syncing != .off
-          ? "they are sent by themselves"
-          : "no process is syncing; \(keys.name(of: .syncOnce)) or \(keys.name(of: .keepSyncing)) sends them"
+        (
+          "The next sync",
+          status.driver?.isLive == true || world.syncing != .off
+            ? "they are sent by themselves"
+            : "no process is syncing; \(keys.name(of: .syncOnce)) or \(keys.name(of: .keepSyncing)) sends them"
+        )
       }
     let all = [
       ("You", queue.failed, "failed; \(keys.name(of: .problems)) on the overview shows them"),
@@ -74,7 +80,8 @@ struct AccountScreen: Screen {
       ("The app", status.savesForApp + status.conflictsForApp, "its process has to run, or cktop sync --without-app"),
       ("A retry", queue.waiting, "retrying by themselves; \(keys.name(of: .flush)) tries now"),
       ("A resume", queue.paused, "paused one by one; \(keys.name(of: .pauseThese)) in the queue resumes them"),
-      ("The next sync", ready, status.isPaused ? "everything is paused; \(keys.name(of: .pauseAll)) resumes" : sending),
+      status.isPaused
+        ? ("A resume", ready, "everything is paused; \(keys.name(of: .pauseAll)) resumes") : (ender, ready, sending),
     ]
     return all.filter { $0.1 > 0 }.map { (who: $0.0, count: $0.1, how: $0.2) }
   }
@@ -88,7 +95,7 @@ struct AccountScreen: Screen {
           "Unsent changes are kept in the store and follow after you have signed in."
         ]
     case .blocked(.quota):
-      [world.sentence, "Free space in the user's iCloud, or let the user buy more; saves follow by themselves."]
+      [world.sentence, "Free space in the user's iCloud, or let the user buy more; saves follow with the next sync."]
     case .blocked:
       [
         world.sentence,
