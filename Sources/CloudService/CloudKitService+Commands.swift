@@ -11,10 +11,10 @@ extension CloudKitService {
     case .perform, .togglePause, .togglePauseOf, .togglePauseOfZone, .flush, .resolve, .resolveAll, .undo,
       .undoAll, .edit, .acceptDeletions, .restoreDeletions, .askForSync:
       commandsUnderWay += 1
-      let changing = changing
+      let (changing, shown) = (changing, store)
       lane.async { [self] in
         var pace = Pace(every: .milliseconds(250))
-        let receipt = command.run(on: changing) { progress in
+        let receipt = command.run(on: changing, shown: shown) { progress in
           guard pace.isDue(at: .now) else { return }
           DispatchQueue.main.async { MainActor.assumeIsolated { self.show(progress) } }
         }

@@ -83,11 +83,11 @@ extension CloudKitService {
     await laneIsDone()
     if let engine, !engine.store.isReplaced { return engine }
     guard let toSync = opening.toSync else { throw CommandRefusal.cannotSync }
-    // An empty store in the place of one that was moved away would look as if everything were sent.
+    // Another store in the place of the one that is shown would look as if everything were sent.
     if let store, store.isReplaced {
       let toRead = opening.toRead
-      let isGone = try await Task.detached { try toRead() == nil }.value
-      if isGone { throw store.replaced }
+      let present = try await Task.detached { try toRead() }.value
+      guard present?.isSame(as: store) == true else { throw store.replaced }
     }
     let making = makingEngine ?? Task.detached { try await toSync() }
     makingEngine = making

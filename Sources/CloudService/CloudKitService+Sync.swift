@@ -142,11 +142,9 @@ extension CloudKitService {
   public func clearOfflineQueue() async throws -> Int { try await perform(.discard, nil) }
 
   private func perform(_ verb: QueueVerb, _ text: String?) async throws -> Int {
-    guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
-    let changing = changing
-    return try await Task.detached {
+    try await change { store in
       let selection = try text.map { .matching(try QueueFilter(parsing: $0), text: $0) } ?? Selection.all
-      return try changing.get().perform(verb, on: selection, actor: "app").changed.count
-    }.value
+      return try store.perform(verb, on: selection, actor: "app").changed.count
+    }
   }
 }

@@ -45,6 +45,8 @@ public final class CloudKitService {
   public let isReadOnly: Bool
   /// Called after each reading, and when other published state has changed.
   @ObservationIgnored package var changed: (@MainActor () -> Void)?
+  /// Called when another store is shown, because its file was replaced.
+  @ObservationIgnored package var replaced: (@MainActor () -> Void)?
   /// Called with the receipt of each command, in the order of the commands.
   @ObservationIgnored package var received: (@MainActor (Receipt) -> Void)?
 
@@ -118,7 +120,7 @@ public final class CloudKitService {
     let status = Status(StoreStatus(neverSyncedAt: 0))
     (self.status, subject) = (status, CurrentValueSubject(status))
     guard readsAtOnce else { return }
-    take(try Self.read(nil, opening, scope, Found(), redaction()))
+    take(try Self.read(nil, opening, changing, scope, Found(), redaction()))
   }
 
   /// Whether writes of other processes are reported. If not, the owner has to call `refresh` from time to time.
@@ -186,11 +188,12 @@ public final class CloudKitService {
     if storeStatus.throttles.contains(where: { $0.until <= now }) { needsReading = true }
     guard isToRead, needsReading, reading == nil else { return }
     (needsReading, isUrgent) = (false, false)
-    let (store, opening, scope, redaction) = (store, opening, scope, redaction)
+    let (store, opening, changing, scope, redaction) = (store, opening, changing, scope, redaction)
     let found = Found(queue: queueSearcher.found, records: recordSearcher.found)
     let versions = (queue: queueSearcher.version, records: recordSearcher.version)
     reading = Task { [weak self] in
-      let result = await Task.detached { Result { try Self.read(store, opening, scope, found, redaction()) } }.value
+      let result = await Task.detached { Result { try Self.read(store, opening, changing, scope, found, redaction()) } }
+        .value
       self?.finishReading(result, versions)
     }
   }
@@ -211,7 +214,9 @@ public final class CloudKitService {
       if recordSearcher.isSearched {
         keep(\.records, isNewer: recordSearcher.version != versions.records, in: &reading.data)
       }
+      let former = store
       take(reading)
+      if let former, let store, !store.isSame(as: former) { replaced?() }
     case .failure(let error): readFailure = error
     }
     noteChange()
@@ -272,12 +277,15 @@ public final class CloudKitService {
   private nonisolated static func read(
     _ store: SyncStore?,
     _ opening: StoreOpening,
+    _ changing: ChangingStore,
     _ scope: ViewScope,
     _ found: Found,
     _ redaction: Redaction
   ) throws -> Reading {
+    let inPlace = store?.unlessReplaced
+    if inPlace == nil { changing.closeIfReplaced() }
     // A store that was deleted, not moved, is an error on the screen.
-    let store = try store?.unlessReplaced ?? opening.toRead() ?? store
+    let store = try inPlace ?? opening.toRead() ?? store
     let reader = store.map { StoreReader($0, redaction) }
     return Reading(
       store: store,
@@ -352,8 +360,8 @@ public final class CloudKitService {
   /// Changes the store, off the main actor. The published state has the effect on return.
   func change<Value: Sendable>(_ body: @escaping @Sendable (SyncStore) throws -> Value) async throws -> Value {
     guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
-    let changing = changing
-    let result = await Task.detached { Result { try body(changing.get()) } }.value
+    let (changing, shown) = (changing, store)
+    let result = await Task.detached { Result { try body(changing.get(shown: shown)) } }.value
     await readNow()
     return try result.get()
   }

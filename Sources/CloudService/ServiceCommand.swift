@@ -76,11 +76,13 @@ package enum CommandRefusal: Error, Hashable, Sendable {
 extension ServiceCommand {
   /// Carries out a command on the store. Blocks until its effect is on disk.
   ///
-  /// - Parameter progress: called while a command changes many operations.
-  func run(on changing: ChangingStore, progress: (CommandProgress) -> Void) -> Receipt {
+  /// - Parameters:
+  ///   - shown: the store that was shown when the command was given; another file in its place is not changed.
+  ///   - progress: called while a command changes many operations.
+  func run(on changing: ChangingStore, shown: SyncStore?, progress: (CommandProgress) -> Void) -> Receipt {
     var receipt = Receipt(self)
     do {
-      try run(on: changing.get(), &receipt, progress)
+      try run(on: changing.get(shown: shown), &receipt, progress)
     } catch {
       receipt.failure = error
     }

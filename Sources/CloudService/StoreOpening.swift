@@ -40,12 +40,17 @@ final class ChangingStore: Sendable {
   init(_ open: @escaping @Sendable () throws -> SyncStore) { self.open = open }
 
   /// Returns the store; after a failure the next call tries again.
-  func get() throws -> SyncStore {
+  ///
+  /// - Parameter shown: the store that the caller sees; nil if none. Throws if another file is in its place.
+  func get(shown: SyncStore?) throws -> SyncStore {
     try opened.withLock { opened in
-      if let opened = opened?.unlessReplaced { return opened }
-      let store = try open()
+      let store = try opened?.unlessReplaced ?? open()
       opened = store
+      if let shown, !store.isSame(as: shown) { throw shown.replaced }
       return store
     }
   }
+
+  /// Closes the store if its file was replaced. This moves its log away from the file that is there now.
+  func closeIfReplaced() { opened.withLock { $0 = $0?.unlessReplaced } }
 }

@@ -72,9 +72,10 @@ import Testing
     do { _ = try SyncStore(path: new, scope: Self.scope).enqueueZone(ZoneKey(zone: "Two")) }
     SyncStore.removeFiles(ofStoreAt: old)
     path.withLock { $0 = new }
+    await until(service) { service.data.zones?.map(\.key.zone) == ["Two"] }
     service.give(.togglePause)
 
-    await until(service) { service.storeStatus.isPaused && service.data.zones?.map(\.key.zone) == ["Two"] }
+    await until(service) { service.storeStatus.isPaused }
     #expect(service.readFailure == nil)
     #expect(try SyncStore(path: new, scope: Self.scope).status().isPaused)
   }
@@ -98,6 +99,49 @@ import Testing
     await until(service) { !receipts.all.isEmpty }
 
     #expect((receipts.all.first?.failure as? StoreError)?.kind == .replaced)
+  }
+
+  @Test(arguments: [ServiceCommand.togglePause, .sync])
+  func `a file in the place of the store is shown at once, and no command acts on it before`(_ command: ServiceCommand)
+    async throws
+  {
+    let (path, other) = (folder.path("shown.sqlite"), folder.path("other.sqlite"))
+    do { _ = try SyncStore(path: path, scope: Self.scope).enqueueZone(ZoneKey(zone: "One")) }
+    do { _ = try SyncStore(path: other, scope: Self.scope).enqueueZone(ZoneKey(zone: "Two")) }
+    let open = { @Sendable (access: StoreAccess) in try SyncStore(path: path, scope: Self.scope, access: access) }
+    let opening = StoreOpening(
+      toRead: { try open(.reading) },
+      toChange: { try open(.changing) },
+      toSync: { throw StoreError(.invalid, "not to be made") }
+    )
+    let service = try CloudKitService(opening: opening)
+    let receipts = Receipts(service)
+    var scope = ViewScope()
+    scope.zones = true
+    service.watch(scope)
+    await until(service) { service.data.zones?.map(\.key.zone) == ["One"] }
+    try #require(rename(other, path) == 0)
+    service.give(command)
+    await until(service) { !receipts.all.isEmpty && service.data.zones?.map(\.key.zone) == ["Two"] }
+
+    #expect((receipts.all.first?.failure as? StoreError)?.kind == .replaced)
+    #expect(try !SyncStore(path: path, scope: Self.scope).status().isPaused)
+    #expect(service.readFailure == nil)
+  }
+
+  @Test func `a file in the place of the store is noticed by itself`() async throws {
+    let (path, other) = (folder.path("shown.sqlite"), folder.path("other.sqlite"))
+    do { _ = try SyncStore(path: path, scope: Self.scope).enqueueZone(ZoneKey(zone: "One")) }
+    do { _ = try SyncStore(path: other, scope: Self.scope).enqueueZone(ZoneKey(zone: "Two")) }
+    let open = { @Sendable in try SyncStore(path: path, scope: Self.scope, access: .reading) }
+    let service = try CloudKitService(opening: StoreOpening(toRead: open, toChange: open, toSync: nil))
+    var scope = ViewScope()
+    scope.zones = true
+    service.watch(scope)
+    await until(service) { service.data.zones?.map(\.key.zone) == ["One"] && service.reportsWrites }
+    try #require(rename(other, path) == 0)
+
+    await until(service) { service.data.zones?.map(\.key.zone) == ["Two"] }
   }
 
   @Test func `commands run in the order given`() async throws {

@@ -454,7 +454,9 @@ struct AppTests {
     session.world.readFailure = "The store is damaged"
     session.send(.changed)
 
-    #expect(session.text.contains("unreadable") && session.text.contains("Stale"))
+    #expect(session.text.contains("unreadable") && session.text.contains("Stale: as read at 03:04:05"))
+    let roles = (2..<23).flatMap { session.app.draw(session.world).grid.row($0).map(\.style.role) }
+    #expect(Set(roles).isSubset(of: [.dim]))
   }
 
   // MARK: - Filters

@@ -103,7 +103,7 @@ import Testing
       for effect in effects {
         guard case .give(let command) = effect else { continue }
         if case .perform(.discard, _, _) = command { #expect(wasAsked && key == .character("y")) }
-        let receipt = command.run(on: changing) { _ in }
+        let receipt = command.run(on: changing, shown: nil) { _ in }
         if receipt.verb == .discard {
           #expect(asked.isSuperset(of: receipt.ids), "Only what the question named is discarded.")
           confirmed.formUnion(receipt.ids)

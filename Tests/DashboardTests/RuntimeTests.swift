@@ -121,6 +121,30 @@ import Testing
     }
   }
 
+  @Test func `a file in the place of the store is shown with a notice, and a question about the former is closed`()
+    async throws
+  {
+    func make(_ file: String, _ name: String) throws -> String {
+      let path = folder.appending(path: file).path
+      let store = try SyncStore(path: path, scope: Self.scope)
+      _ = try store.enqueue([Change(RecordKey(ZoneKey(zone: "z"), name), .save(type: "Row", FieldChanges()))])
+      return path
+    }
+    let (path, other) = (try make("shown.sqlite", "before"), try make("other.sqlite", "after"))
+    let open = { @Sendable (access: StoreAccess) in try SyncStore(path: path, scope: Self.scope, access: access) }
+    let opening = StoreOpening(toRead: { try open(.reading) }, toChange: { try open(.changing) }, toSync: nil)
+    let runtime = try runtime(CloudKitService(opening: opening, readsAtOnce: false))
+    runtime.start()
+    await until { text.contains("Row/before") }
+    runtime.send(.keys([.character("d")]))
+    #expect(text.contains("Discard the unsent change"))
+    try #require(rename(other, path) == 0)
+    await until { text.contains("Row/after") }
+
+    #expect(text.contains("The store file was replaced") && !text.contains("Discard the unsent change"))
+    runtime.stop()
+  }
+
   @Test func `what a key does is said, and what is copied or written reaches its place`() async throws {
     let written = Mutex<[Export]>([])
     let runtime = try runtime(CloudKitService(opening: opening(), readsAtOnce: false)) { export in

@@ -42,6 +42,7 @@ final class SimulatedStorage: QueueStorage {
   var name: String { inner.name }
   var isReadOnly: Bool { inner.isReadOnly }
   var assetFolder: URL? { inner.assetFolder }
+  var identity: FileIdentity? { inner.identity }
   func yields(after rows: Int) -> Bool { isWaitedFor && rows >= 2 }
   func letOthersWrite() {}
   var hasEngine: Bool { inner.hasEngine }

@@ -51,7 +51,8 @@ extension SyncEngine {
     try lock?.requireInPlace()
   }
 
-  /// Wakes the loop if the store or its lock file was deleted or replaced, which causes no other event.
+  /// Wakes the loop if the store or its lock file was deleted or replaced. Nothing reports that a folder above them was
+  /// moved.
   func watchPlace() -> Task<Void, Never> {
     Task {
       while (try? await Task.sleep(for: .seconds(2))) != nil {

@@ -30,6 +30,9 @@ package protocol QueueStorage: Sendable {
   /// Whether it was opened read-only.
   var isReadOnly: Bool { get }
 
+  /// The opened file; nil in memory.
+  var identity: FileIdentity? { get }
+
   /// Throws if the opened file is no longer the one at its path. Every read and write checks this first.
   func requireInPlace() throws(StoreError)
 

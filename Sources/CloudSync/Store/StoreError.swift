@@ -48,9 +48,12 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     StoreError(.missing, "there is no store \(path); `cktop sync` or `cktop records put` makes it")
   }
 
-  /// - Parameter log: the file with changes that were not yet in the database file.
-  static func replaced(_ file: String, log: String? = nil) -> StoreError {
-    let remedy = "start again to use the file that is there now"
+  /// - Parameters:
+  ///   - isGone: whether there is no file in its place.
+  ///   - log: the file with changes that were not yet in the database file.
+  static func replaced(_ file: String, isGone: Bool = false, log: String? = nil) -> StoreError {
+    let remedy =
+      isGone ? "put it back, or start again with a new one" : "start again to use the file that is there now"
     let rest = log.map { "; its latest changes are in \($0), which belongs beside the former file as its -wal" } ?? ""
     return StoreError(.replaced, "\(file) was deleted or replaced while it was open; \(remedy)\(rest)")
   }

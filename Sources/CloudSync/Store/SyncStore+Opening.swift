@@ -28,12 +28,12 @@ extension SyncStore {
 
 extension SyncStore {
   /// The error of a store whose file was deleted or replaced while it was open.
-  package var replaced: StoreError { .replaced(path) }
+  package var replaced: StoreError { .replaced("the store \(path)", isGone: FileIdentity(atPath: path) == nil) }
 
-  /// Whether both are the same store, opened once or twice.
+  /// Whether both are the same store, opened once or twice, wherever its file is now.
   package func isSame(as other: SyncStore) -> Bool {
-    guard self !== other, let file = FileIdentity(atPath: path) else { return self === other }
-    return file == FileIdentity(atPath: other.path)
+    guard self !== other, let file = storage.identity else { return self === other }
+    return file == other.storage.identity
   }
 
   /// Whether the file was deleted or replaced since it was opened.

@@ -19,6 +19,10 @@ extension App {
       if screen.isOverlay { frame.coverTargets() }
       frame.note(.body, in: rows[1])
       screen.draw(on: &frame, in: rows[1], world)
+      // The overview's first line says what is the matter.
+      if world.isStale, !screen.isOverlay {
+        frame.grid.dim(rows[1].rows([.fixed(screen is Overview ? 1 : 0), .flexible])[1])
+      }
     }
     if world.hasCard { drawCard(on: &frame, in: rows[2], world) }
     drawFooter(on: &frame, in: rows[3], world)
@@ -108,8 +112,8 @@ extension App {
     }
     if let notice { return StyledText(notice.text, notice.isError ? .error : .info) }
     if frozen != nil { return StyledText("Frozen; \(world.keys.name(of: .freeze)) follows again", .warning) }
-    guard let failure = world.readFailure, world.status != nil else { return nil }
-    return StyledText("Stale: the store cannot be read (\(failure))", .error)
+    guard world.isStale else { return nil }
+    return StyledText("Stale: as read at \(world.time(world.status?.generatedAt))", .error)
   }
 
   /// Commands that the overview's footer leaves out, because the keys for the whole store matter more there.

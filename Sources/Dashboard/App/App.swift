@@ -80,6 +80,7 @@ struct App: Sendable {
     case .pointed(let action, let target): effects += point(action, target, world)
     case .resized, .changed, .tick: break
     case .receipt(let receipt): take(receipt, world)
+    case .replaced: startAgain(world)
     case .stopAsked: effects.append(.suspend(wholeGroup: false))
     case .said(let text, let isError): say(text, isError: isError, world)
     case .ended(let end): effects += quit(end)
@@ -100,6 +101,14 @@ struct App: Sendable {
 
   private mutating func say(_ text: String, isError: Bool, _ world: World) {
     notice = Notice(text: text, isError: isError, until: world.now + (isError ? 20_000 : 6_000))
+  }
+
+  /// Closes all views and forgets what was marked, asked or done: it was about another file.
+  private mutating func startAgain(_ world: World) {
+    let tour = tour
+    self = App()
+    self.tour = tour
+    say("The store file was replaced; the new one is shown", isError: true, world)
   }
 
   private mutating func take(_ receipt: Receipt, _ world: World) {

@@ -12,6 +12,8 @@ enum Message: Sendable {
   /// The world has changed: other data, or the progress of a command.
   case changed
   case receipt(Receipt)
+  /// Another store is shown, because its file was replaced.
+  case replaced
   /// A moment that was asked for has come.
   case tick
   /// A signal asks the program to stop, as Ctrl-Z does in other programs.

@@ -61,6 +61,7 @@ final class Runtime {
   func start() {
     service.changed = { [weak self] in self?.send(.changed) }
     service.received = { [weak self] in self?.take($0) }
+    service.replaced = { [weak self] in self?.send(.replaced) }
     updateWorld()
     app.open(setting.preferences.startView, world)
     if setting.preferences.hasMouse { display.reportMouse(true) }

@@ -26,6 +26,8 @@ struct World: Sendable {
   var syncing = CloudKitService.Syncing.off
   /// The reason why the store cannot be read; nil while it can.
   var readFailure: String?
+  /// Whether what is shown was read before the store became unreadable.
+  var isStale: Bool { readFailure != nil && status != nil }
   /// The reason why syncing in this process ended by itself.
   var syncFailure: String?
   /// The progress of a long command.

@@ -12,7 +12,7 @@ struct SyncPane: Sendable {
 
   /// Draws as much as there is room for, the most important first.
   func draw(on grid: inout Grid, in area: Rect) {
-    guard let status = world.status else {
+    guard let status = world.status, world.readFailure == nil else {
       let text = StyledText(world.readFailure ?? "", .error)
       for (line, part) in wrap(text, to: area.width, grid.glyphs).enumerated() { grid.put(part, in: area.row(line)) }
       return

@@ -53,7 +53,7 @@ extension World {
       text += "  \(Words.count(conflicts, "conflict"))"
     }
     // A failure or a conflict must not hide that nothing is sent.
-    if let status {
+    if let status, !isStale {
       let isSyncing = status.driver?.isLive == true || syncing != .off
       if status.isPaused {
         if verdict.name != "paused" { text += "  paused" }

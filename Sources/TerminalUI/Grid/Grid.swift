@@ -61,6 +61,17 @@ public struct Grid: Sendable, Hashable {
     }
   }
 
+  /// Makes everything in a rectangle look like text that matters less.
+  public mutating func dim(_ area: Rect) {
+    let area = area.intersection(bounds)
+    for y in area.y..<area.maxY {
+      for x in area.x..<area.maxX {
+        let index = index(Position(x: x, y: y))
+        cells[index] = Cell(cells[index].character, columns: Int(cells[index].columns), style: Style(.dim))
+      }
+    }
+  }
+
   private func index(_ position: Position) -> Int {
     position.y * size.width + position.x
   }

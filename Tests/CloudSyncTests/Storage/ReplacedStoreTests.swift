@@ -45,6 +45,7 @@ import Testing
     if isDeleted { try FileManager.default.removeItem(atPath: path) } else { try replace(path) }
 
     #expect(await kind { _ = try mine.store.status() } == .replaced)
+    #expect(mine.store.replaced.message.contains(isDeleted ? "put it back" : "the file that is there now"))
     #expect(await kind { try mine.store.accept(world.put("b", [:])) } == .replaced)
     #expect(await kind { try await mine.sync() } == .replaced)
     #expect(mine.transport.total == 0)

@@ -5,7 +5,7 @@
 #endif
 
 /// Identifies a file by device and inode number, which is unique as long as the file is open.
-struct FileIdentity: Hashable, Sendable {
+package struct FileIdentity: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
 

@@ -28,7 +28,7 @@ package final class SQLiteStorage: QueueStorage {
   /// The replacement of the lock file for a store in memory; nil for a file.
   private let seat: InMemoryLocks?
   /// The opened file; nil in memory.
-  private let identity: FileIdentity?
+  package let identity: FileIdentity?
   /// The write-ahead log that this process writes; nil if read-only.
   private let log: FileIdentity?
   /// The damage found, after which the file must not be used.
@@ -406,13 +406,14 @@ package final class SQLiteStorage: QueueStorage {
   // MARK: - Lock and watchers
 
   package func requireInPlace() throws(StoreError) {
-    guard let identity, FileIdentity(atPath: name) != identity else { return }
+    let present = FileIdentity(atPath: name)
+    guard let identity, present != identity else { return }
     // The log is moved once, and named in each error.
     let place = logOfReplaced.withLock { known in
       known = known ?? SQLiteLog.setAside(name, ifItIs: log)
       return known
     }
-    throw .replaced("the store \(name)", log: place)
+    throw .replaced("the store \(name)", isGone: present == nil, log: place)
   }
 
   package func engineLock() -> any EngineLock {

@@ -27,7 +27,8 @@ enum Bell {
   }
 }
 
-/// Watches the store's file with inotify. GRDB's own observation sees only one process.
+/// Watches the store's files with inotify: the lock file, which each commit touches, and the store itself, which may be
+/// deleted, moved or replaced. GRDB's own observation sees only one process.
 final class BellWatch: StorageWatch {
   private let descriptor: Int32
   private let source: any DispatchSourceRead
@@ -46,9 +47,11 @@ final class BellWatch: StorageWatch {
     descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
     if isToMake { Bell.hang(storePath) }
-    let mask = UInt32(IN_ATTRIB) | UInt32(IN_MOVE_SELF) | (locks ? UInt32(IN_CLOSE_WRITE) : 0)
-    let watch = inotify_add_watch(descriptor, Bell.path(storePath), mask)
-    guard watch >= 0 else {
+    let isMoved = UInt32(IN_ATTRIB) | UInt32(IN_MOVE_SELF)
+    let mask = isMoved | (locks ? UInt32(IN_CLOSE_WRITE) : 0)
+    guard inotify_add_watch(descriptor, Bell.path(storePath), mask) >= 0,
+      inotify_add_watch(descriptor, storePath, isMoved) >= 0
+    else {
       close(descriptor)
       return nil
     }
