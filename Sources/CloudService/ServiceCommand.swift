@@ -49,6 +49,8 @@ package struct Receipt: Sendable {
   package var gone: [Int64] = []
   /// The number of changed operations that are unconfirmed: the server may have carried them out.
   package var unanswered = 0
+  /// The number of conflicts that an undo opened again.
+  package var reopened = 0
   /// Whether a resolved conflict, or an edit, leaves a change to be sent.
   package var isToBeSent = false
   /// The summary of a sync.
@@ -109,6 +111,7 @@ extension ServiceCommand {
         return true
       }
       (receipt.changed, receipt.ids, receipt.skipped) = (result.changed.count, result.changed, result.skipped)
+      receipt.reopened = result.reopened
       if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
         throw StoreError(.invalid, reason)
       }

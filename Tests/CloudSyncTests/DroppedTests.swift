@@ -60,7 +60,7 @@ import Testing
 
     let result = try device.store.undo(ids, actor: "ana")
 
-    #expect(Set(result.changed) == Set(ids).subtracting([7]))
+    #expect(Set(result.changed) == Set(ids).subtracting([7]) && result.reopened == 0)
     #expect(Array(result.skipped.keys) == [7])
     #expect(try device.store.operations().total == 1200)
     let commands = try device.store.events(limit: 10).compactMap { row in
@@ -213,11 +213,11 @@ import Testing
     }
     try await device.sync()
 
-    let accepted = try device.store.undo(id, actor: "ana")
+    let undone = try device.store.undo([id], actor: "ana")
     try await device.sync()
 
-    guard case .enqueued(let again) = accepted else { throw Unexpected() }
-    let after = try #require(try device.store.conflict(again))
+    #expect(undone.changed == [id] && undone.reopened == 1)
+    let after = try #require(try device.store.conflicts().first)
     #expect(after.fields == before.fields)
     #expect(after.cause == before.cause)
     #expect(world.onServer("a") == ["x": .int64(1), "y": .int64(0)])

@@ -57,6 +57,13 @@ import Testing
       receipt(.sync) { ($0.summary, $0.status) = (summary(reachedEnd: false), paused()) },
       "Not everything is synced (0 sent, 0 fetched): syncing is paused"
     ),
+    (receipt(.undo([4])) { $0.changed = 1 }, "Restored 1 change; it will be sent"),
+    (receipt(.undo([4, 5])) { $0.changed = 2 }, "Restored 2 changes; they will be sent"),
+    (receipt(.undo([4])) { ($0.changed, $0.reopened) = (1, 1) }, "Restored 1 change; 1 conflict is open again"),
+    (
+      receipt(.undo([4, 5, 6])) { ($0.changed, $0.reopened) = (3, 2) },
+      "Restored 3 changes; 1 will be sent, 2 conflicts are open again"
+    ),
     (Receipt(.sync, failure: CancellationError()), "The sync was stopped before it finished; s syncs again"),
     (Receipt(.sync, failure: CommandRefusal.alreadySyncing), "A sync is already running"),
     (Receipt(.flush, failure: CommandRefusal.readOnly), "Not allowed in read-only mode"),

@@ -65,6 +65,8 @@ package struct CommandResult: Hashable, Sendable {
   package var rules: [PauseRule] = []
   /// Skipped operations that changed since the version that was decided on, in their current version.
   package var moved: [QueueRow] = []
+  /// The number of conflicts that an undo opened again.
+  package var reopened = 0
   /// The number of selected operations that were not reached, because the command was stopped.
   package var notReached = 0
 
@@ -76,6 +78,7 @@ package struct CommandResult: Hashable, Sendable {
     unknown += other.unknown
     unanswered += other.unanswered
     moved += other.moved
+    reopened += other.reopened
   }
 }
 

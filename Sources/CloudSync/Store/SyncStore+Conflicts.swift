@@ -280,8 +280,10 @@ extension SyncStore {
       var result = CommandResult()
       for id in ids {
         do {
-          try ledger.allOrNothing { _ = try restoreDropped(of: id, now: now, ledger) }
+          var accepted = Accepted.unchanged
+          try ledger.allOrNothing { accepted = try restoreDropped(of: id, now: now, ledger).0 }
           result.changed.append(id)
+          if case .enqueued(let id) = accepted, try ledger.operation(id)?.state == .conflict { result.reopened += 1 }
         } catch let error as StoreError where error.kind == .invalid {
           result.skipped[id] = .inWords(error.message)
         }

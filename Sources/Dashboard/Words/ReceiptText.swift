@@ -43,7 +43,13 @@ extension Receipt {
 
   private var undoneText: String {
     let rest = leftAlone.map { "; \($0)" } ?? ""
-    return "Restored \(Words.count(changed, "change")); a conflict is open again, any other is sent\(rest)"
+    let sent = changed - reopened
+    let sending = reopened > 0 ? Format.number(sent) : sent == 1 ? "it" : "they"
+    let effects = [
+      sent > 0 ? "\(sending) will be sent" : nil,
+      reopened > 0 ? "\(Words.count(reopened, "conflict")) \(reopened == 1 ? "is" : "are") open again" : nil,
+    ]
+    return "Restored \(Words.count(changed, "change")); \(effects.compactMap(\.self).joined(separator: ", "))\(rest)"
   }
 
   // MARK: - The queue
