@@ -86,6 +86,17 @@ struct ConflictsScreen: Screen {
     }
   }
 
+  /// The fields whose values changed after a side was chosen, with the place of the change; nil if there are none.
+  func outdated(_ conflict: Conflict) -> String? {
+    let changes = conflict.fields.compactMap { field -> String? in
+      guard let choice = choices[conflict.id]?[field.name] else { return nil }
+      if choice.field.local != field.local { return "\(field.name) changed here" }
+      let isSame = choice.field == field && choice.isDeletedOnServer == conflict.isDeletedOnServer
+      return isSame ? nil : "\(field.name) changed on the server"
+    }
+    return changes.isEmpty ? nil : "\(changes.joined(separator: ", ")); choose again"
+  }
+
   private mutating func choose(_ side: ConflictSide, _ fields: [Conflict.Field], of conflict: Conflict) {
     for field in fields {
       choices[conflict.id, default: [:]][field.name] = Choice(
@@ -179,7 +190,8 @@ struct ConflictsScreen: Screen {
     }
     switch id {
     case .nextConflict, .previousConflict: return open(world).count > 1 ? .now : .no("This is the only conflict")
-    case .resolve, .allAlike: return isDecided(conflict) ? .now : .no(Self.undecided(world.keys))
+    case .resolve, .allAlike:
+      return isDecided(conflict) ? .now : .no(outdated(conflict)?.sentence ?? Self.undecided(world.keys))
     default: return .now
     }
   }
@@ -276,6 +288,7 @@ struct ConflictsScreen: Screen {
 
   /// The fields that the choices made so far would save.
   private func willBeSaved(_ conflict: Conflict) -> StyledText {
+    if let outdated = outdated(conflict) { return StyledText(outdated, .warning) }
     let sides = sides(conflict)
     guard sides.count == conflict.fields.count else {
       return StyledText("choose a side for \(Words.count(conflict.fields.count - sides.count, "field"))", .dim)

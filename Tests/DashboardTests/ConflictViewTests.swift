@@ -1,0 +1,55 @@
+import CloudKit
+import CloudService
+import CloudSync
+import TerminalUI
+import Testing
+
+@testable import Dashboard
+
+/// The conflict view where the record goes on changing, and where there is little room.
+struct ConflictViewTests {
+  private typealias Session = AppTests.Session
+
+  private static func world(_ size: Size, _ conflict: Conflict = Sample.conflict(1)) -> World {
+    Sample.world(size) { world in
+      world.data.conflicts = Window(total: 1, offset: 0, rows: [conflict])
+      world.data.status?.queue.conflicts = 1
+    }
+  }
+
+  /// The conflict with a new value for one of its fields.
+  private static func changed(_ change: (inout Conflict) -> Void) -> Conflict {
+    var conflict = Sample.conflict(1)
+    change(&conflict)
+    return conflict
+  }
+
+  private static let changes: [(Conflict, String)] = [
+    (changed { $0.fields[0].local = .string("ours again") }, "note changed here; choose again"),
+    (Sample.conflict(1, theirs: "theirs again"), "note changed on the server; choose again"),
+    (
+      changed { conflict in
+        conflict.fields[0].local = .string("ours again")
+        conflict.fields[1].server = .double(16)
+      }, "note changed here, total changed on the server; choose again"
+    ),
+  ]
+
+  @Test(arguments: changes)
+  func `a side whose value changed is dropped with a notice until it is chosen again`(_ now: Conflict, _ notice: String)
+  {
+    var session = Session(Self.world(Size(width: 120, height: 24)))
+    session.type("cll")
+    #expect(!session.text.contains("choose"))
+    session.world = Self.world(session.world.size, now)
+    session.send(.changed)
+    #expect(session.text.contains(notice))
+    session.type(.enter)
+    #expect(session.commands.isEmpty && session.app.notice?.text == notice.prefix(1).uppercased() + notice.dropFirst())
+
+    session.type("L")
+    #expect(!session.text.contains("choose again"))
+    session.type(.enter)
+    #expect(session.commands.count == 1)
+  }
+}
