@@ -140,13 +140,13 @@ extension Cause.Decider {
 }
 
 extension Cause.Scope {
-  /// Why everything in the scope waits, in few words.
+  /// Why everything in the scope waits, or what the scope is, in few words.
   package var text: String {
     switch self {
     case .network: "offline"
     case .account: "the account cannot be used"
     case .quota: "storage quota full"
-    case .database: "the server"
+    case .database: "all requests"
     case .zone(let zone): "zone \(zone)"
     case .fetch(nil, nil): "fetching the list of zones"
     case .fetch(let zone?, nil): "fetching zone \(zone)"
@@ -156,7 +156,19 @@ extension Cause.Scope {
     }
   }
 
-  /// The same with the error that began the wait.
+  /// A wait of the scope and its end: "throttled until 14:05:10".
+  ///
+  /// - Parameter isOwn: whether it is our own back-off, not a wait that the server asked for.
+  package func wait(until end: String, isOwn: Bool) -> String {
+    let wait = isOwn ? "retrying at \(end)" : "throttled until \(end)"
+    return switch self {
+    case .network, .account, .quota: "\(text); next try \(end)"
+    case .database: wait
+    case .zone, .fetch, .feed: "\(text): \(wait)"
+    }
+  }
+
+  /// Why everything in the scope waits, with the error that began the wait.
   package func text(_ code: String) -> String {
     switch self {
     case .network, .account, .quota: "\(text) (\(code))"

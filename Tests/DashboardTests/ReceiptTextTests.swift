@@ -27,6 +27,15 @@ import Testing
     return status
   }
 
+  private static func throttled() -> StoreStatus {
+    var status = StoreStatus(generatedAt: Sample.now)
+    let until = Sample.now + 3_600_000
+    status.throttles = [
+      StoreStatus.Throttle(scope: "database", until: until, error: "THROTTLED", message: "", isOwn: false)
+    ]
+    return status
+  }
+
   private static let sentences: [(Receipt, String)] = [
     (receipt(.perform(.retry, .all)) { ($0.verb, $0.changed) = (.retry, 12) }, "Retried 12 operations"),
     (
@@ -56,6 +65,11 @@ import Testing
     (
       receipt(.sync) { ($0.summary, $0.status) = (summary(reachedEnd: false), paused()) },
       "Not everything is synced (0 sent, 0 fetched): syncing is paused"
+    ),
+    (
+      receipt(.sync) { ($0.summary, $0.status) = (summary(reachedEnd: false), throttled()) },
+      "Not everything is synced (0 sent, 0 fetched): throttled until "
+        + Format().time(Sample.now + 3_600_000, now: Sample.now)
     ),
     (receipt(.undo([4])) { $0.changed = 1 }, "Restored 1 change; it will be sent"),
     (receipt(.undo([4, 5])) { $0.changed = 2 }, "Restored 2 changes; they will be sent"),

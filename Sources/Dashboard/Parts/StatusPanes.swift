@@ -59,10 +59,8 @@ struct SyncPane: Sendable {
       return [.init(phase, .active), .init("  \(amount)\(rate)\(left)")]
     }
     if let wait = status.throttles.max(by: { $0.until < $1.until }) {
-      let scope = WaitScope(name: wait.scope).asCause
-      let until = world.time(wait.until)
-      if scope == .network { return [.init("Offline", .warning), .init("  next try \(until)")] }
-      return [.init("Waiting", .warning), .init("  \(scope.text) until \(until)")]
+      let text = WaitScope(name: wait.scope).asCause.wait(until: world.time(wait.until), isOwn: wait.isOwn)
+      return StyledText(text.sentence, .warning)
     }
     let next = status.nextActionAt.map { "  next \(status.nextAction ?? "action") \(world.time($0))" } ?? ""
     if status.isPaused { return StyledText("Paused", .warning) }
