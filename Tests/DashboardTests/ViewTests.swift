@@ -252,6 +252,22 @@ struct ViewTests {
     #expect((waits[0].who == "The next sync") == (quota == nil && account == nil))
   }
 
+  @Test func `retrying now says that it does not end a wait that the server asked for`() {
+    var session = Session(
+      Sample.world { world in
+        world.data = Sample.data(Array(Sample.operations.suffix(1)))
+        let until = Sample.now + 3_600_000
+        world.data.status?.throttles = [
+          StoreStatus.Throttle(scope: "database", until: until, error: "THROTTLED", message: "", isOwn: false)
+        ]
+      }
+    )
+    session.type("f")
+
+    #expect(session.app.notice?.text == "The server asked to wait until 04:04:05; retry now does not end that")
+    #expect(session.commands.isEmpty && session.text.contains("Throttled until 04:04:05"))
+  }
+
   @Test func `while signed out the account's copy is the page to sign in at`() {
     var session = Session(
       Sample.world { world in

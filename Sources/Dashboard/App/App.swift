@@ -388,30 +388,4 @@ struct App: Sendable {
     guard case .character(let character) = key, world.faults.contains(where: { $0.key == character }) else { return [] }
     return [.injectFault(character)]
   }
-
-  // MARK: - Availability
-
-  /// Whether a command would do something now.
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    if world.isReadOnly, Command.of(id).isChange { return .no("Not allowed in read-only mode") }
-    guard let status = world.status else {
-      return [.flush, .view5, .conflicts].contains(id)
-        ? .no("The store has not been read yet") : top.availability(of: id, world)
-    }
-    switch id {
-    case .undo: return undoable.isEmpty ? .no("Nothing was discarded or resolved here that could be undone") : .now
-    case .flush:
-      return status.queue.waiting > 0 || status.throttles.contains(where: \.isOwn)
-        ? .now : .no("Nothing waits to retry")
-    case .view5, .conflicts: return status.queue.conflicts > 0 ? .now : .no("There are no conflicts")
-    default: return top.availability(of: id, world)
-    }
-  }
-}
-
-extension World {
-  static let smallest = Size(width: 40, height: 12)
-
-  /// Whether there is room for more than the verdict.
-  var isUsable: Bool { size.width >= Self.smallest.width && size.height >= Self.smallest.height }
 }
