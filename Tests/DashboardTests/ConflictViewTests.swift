@@ -52,4 +52,13 @@ struct ConflictViewTests {
     session.type(.enter)
     #expect(session.commands.count == 1)
   }
+
+  @Test(arguments: [40, 60, 80, 100, 120])
+  func `the hint about long values is not cut`(_ width: Int) {
+    var session = Session(Self.world(Size(width: width, height: 24)))
+    session.type("c")
+    let words = session.text.split { $0 == "\n" || $0 == "│" || $0 == "|" }.joined(separator: " ")
+    #expect(words.contains("w shows"))
+    #expect(words.split(separator: " ").joined(separator: " ").contains("the whole values."), "\(words)")
+  }
 }

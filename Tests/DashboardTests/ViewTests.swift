@@ -252,6 +252,19 @@ struct ViewTests {
     #expect((waits[0].who == "The next sync") == (quota == nil && account == nil))
   }
 
+  @Test(arguments: [80, 100, 120])
+  func `a zone with deletions on hold names the keys that decide`(_ width: Int) {
+    var session = Session(
+      Sample.world(Size(width: width, height: 24)) { world in
+        let held = HeldDeletions(zone: Sample.zone, version: "1", records: 1204, isWholeZone: false, since: .now)
+        world.data.zones?[0].held = held
+      }
+    )
+    session.type("7")
+
+    #expect(session.text.contains("a accepts, r restores"))
+  }
+
   @Test func `retrying now says that it does not end a wait that the server asked for`() {
     var session = Session(
       Sample.world { world in

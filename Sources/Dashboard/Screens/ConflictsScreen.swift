@@ -262,8 +262,10 @@ struct ConflictsScreen: Screen {
     FieldTable(rows, offset: first, selection: field, isFocused: true).draw(on: &grid, in: parts[1])
     for (line, text) in will.enumerated() { grid.put(text, in: parts[2].row(line + 1)) }
     let whole = world.keys.name(of: .wholeValue)
-    let hint = StyledText("What differs inside a long value is highlighted; \(whole) shows the values in full.", .dim)
-    grid.put(hint, in: parts[3].row(1))
+    let hint = StyledText("Differences are highlighted; \(whole) shows the whole values.", .dim)
+    for (line, text) in wrap(hint, to: area.width, grid.glyphs).enumerated() {
+      grid.put(text, in: parts[3].row(line + 1))
+    }
   }
 
   static func row(_ field: Conflict.Field, _ side: ConflictSide?, _ conflict: Conflict) -> FieldTable.Row {

@@ -70,7 +70,7 @@ struct ZonesScreen: Screen {
     let hasSentence = zones.contains { $0.held != nil || $0.fetch != nil }
     let columns = [
       Table.Column("ZONE", .flex(3), minimum: 10, priority: 9),
-      Table.Column("STATE", .flex(5), minimum: hasSentence && inside.width >= 70 ? 34 : 12, priority: 8),
+      Table.Column("STATE", .flex(5), minimum: hasSentence && inside.width >= 70 ? 40 : 12, priority: 8),
       Table.Column("RECORDS", .fixed(9), .trailing, priority: 5),
       Table.Column("UNSENT", .fixed(9), .trailing, priority: 6),
       Table.Column("LAST FETCH", .fixed(15), priority: 4),
@@ -91,8 +91,7 @@ struct ZonesScreen: Screen {
 
   private func state(_ zone: ZoneRow, _ world: World) -> StyledText {
     if let held = zone.held {
-      let what =
-        held.isWholeZone ? "the server deleted the zone" : "the server deleted \(Words.count(held.records, "record"))"
+      let what = held.isWholeZone ? "deleted" : "\(Format.number(held.records)) deleted"
       let (accept, restore) = (world.keys.name(of: .acceptDeletions), world.keys.name(of: .restoreDeletions))
       return StyledText("■ \(what); \(accept) accepts, \(restore) restores", .error)
     }
