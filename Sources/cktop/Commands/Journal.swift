@@ -86,6 +86,12 @@ struct Journal {
     "operation \(row.id), \(row.kind.phrase(row.type, row.key))"
   }
 
+  /// The first line of a process that starts to sync, or to wait until another one ends.
+  static func start(_ process: Int64, _ path: String, _ driver: StoreStatus.Driver?) -> String {
+    guard let driver, driver.isLive, driver.pid != process else { return "process \(process) started syncing \(path)" }
+    return "process \(process) waits to sync \(path); process \(driver.pid) on \(driver.host) is syncing it"
+  }
+
   static func line(_ time: Int64, _ kind: String, _ message: String) -> String {
     "\(RFC3339.text(milliseconds: time) ?? "") \(kind) \(message)".visible
   }
@@ -103,7 +109,8 @@ final class JournalWriter: Sendable {
     continuation.yield()
     let watcher = StoreWatcher(store, queue: .global()) { continuation.yield() }
     changes = continuation
-    Self.write("start", "process \(getpid()) started syncing \(store.path)")
+    let driver = (try? store.status())?.driver
+    Self.write("start", Journal.start(Int64(getpid()), store.path, driver))
     task = Task {
       // Polls every second if the system has no file watches left.
       let beat = watcher == nil ? Task { while await Self.pause(1000) { continuation.yield() } } : nil

@@ -89,6 +89,24 @@ import Testing
     )
   }
 
+  @Test(
+    arguments: [
+      (nil, "process 1 started syncing x.sqlite"),
+      (StoreStatus.Driver(pid: 1, host: "db1", isLive: true), "process 1 started syncing x.sqlite"),
+      (StoreStatus.Driver(pid: 9, host: "db1", isLive: false), "process 1 started syncing x.sqlite"),
+      (
+        StoreStatus.Driver(pid: 9, host: "db1", isLive: true),
+        "process 1 waits to sync x.sqlite; process 9 on db1 is syncing it"
+      ),
+    ]
+  )
+  func `the first line says whether this process syncs, or waits for another`(
+    _ driver: StoreStatus.Driver?,
+    _ line: String
+  ) {
+    #expect(Journal.start(1, "x.sqlite", driver) == line)
+  }
+
   private func waiting(_ id: Int64, _ code: String) -> QueueRow {
     let key = RecordKey(ZoneKey(zone: "z"), "a")
     var operation = QueuedOperation(
