@@ -76,9 +76,18 @@ struct TourTests {
     #expect(session.effects.contains(.injectFault("x")))
   }
 
-  @Test(arguments: [Size(width: 40, height: 12), Size(width: 80, height: 24), Size(width: 200, height: 60)])
-  func `the card takes one line where there is room`(_ size: Size) {
-    let session = Session(Self.world { $0.size = size })
-    #expect(session.text.contains("Try ") == (size.height >= 20))
+  @Test(
+    arguments: [
+      Size(width: 40, height: 12), Size(width: 60, height: 15), Size(width: 80, height: 24),
+      Size(width: 200, height: 60),
+    ]
+  )
+  func `the card is shown whole at every usable size`(_ size: Size) {
+    var session = Session(Self.world { $0.size = size })
+    while let text = session.app.tour.text(.standard) {
+      let words = session.text.split { $0 == "\n" || $0 == " " }.joined(separator: " ")
+      #expect(words.contains("Try \(session.app.tour.place + 1)/\(Tour.count) \(text)"), "\(session.text)")
+      session.type(.ctrl("n"))
+    }
   }
 }

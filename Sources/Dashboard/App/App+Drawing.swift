@@ -8,7 +8,7 @@ extension App {
   func draw(_ world: World) -> Frame {
     let world = shown(world)
     var frame = Frame(grid: Grid(world.size, glyphs: world.glyphs), cursor: nil)
-    let rows = frame.grid.bounds.rows([.fixed(1), .flexible, .fixed(world.hasCard ? 1 : 0), .fixed(1)])
+    let rows = frame.grid.bounds.rows([.fixed(1), .flexible, .fixed(world.cardLines.count), .fixed(1)])
     guard world.isUsable else {
       drawVerdict(world, on: &frame.grid)
       return frame
@@ -24,7 +24,7 @@ extension App {
         frame.grid.dim(rows[1].rows([.fixed(screen is Overview ? 1 : 0), .flexible])[1])
       }
     }
-    if world.hasCard { drawCard(on: &frame, in: rows[2], world) }
+    drawCard(on: &frame, in: rows[2], world)
     drawFooter(on: &frame, in: rows[3], world)
     return frame
   }
@@ -49,11 +49,12 @@ extension App {
   private func drawCard(on frame: inout Frame, in area: Rect, _ world: World) {
     frame.grid.fill(area, Style(.banner))
     let next: StyledText = [.init(world.keys.name(of: .nextCard), .key), .init(" next ")]
-    let width = next.cells(in: frame.grid.glyphs)
-    frame.grid.put(next.on(.banner), in: area, .trailing)
-    frame.note(.command(.nextCard), in: Rect(x: area.maxX - width, y: area.y, width: width, height: 1))
-    let text: StyledText = [.init(" Try \(tour.place + 1)/\(Tour.count)  ", .marked), .init(world.card ?? "")]
-    frame.grid.put(text.on(.banner), in: Rect(x: area.x, y: area.y, width: area.width - width - 1, height: 1))
+    let parts = area.columns([.flexible, .fixed(world.hasNextKey ? next.cells(in: frame.grid.glyphs) : 0)])
+    for (line, text) in world.cardLines.enumerated() {
+      frame.grid.put(text.on(.banner), in: parts[0].inset(horizontally: 1, vertically: 0).row(line))
+    }
+    frame.grid.put(next.on(.banner), in: parts[1])
+    frame.note(.command(.nextCard), in: parts[1])
   }
 
   private func drawFooter(on frame: inout Frame, in area: Rect, _ world: World) {

@@ -56,7 +56,11 @@ struct App: Sendable {
   /// the present one.
   func shown(_ world: World) -> World {
     var world = world
-    if !world.faults.isEmpty { world.card = tour.text(world.keys) }
+    if !world.faults.isEmpty {
+      world.card = tour.text(world.keys).map {
+        [.init("Try \(tour.place + 1)/\(Tour.count)  ", .marked), .init($0)]
+      }
+    }
     guard let frozen else { return world }
     world.data = frozen.shown(over: world.data)
     return world

@@ -35,7 +35,7 @@ struct World: Sendable {
   /// The faults of the demo, each with its key.
   var faults: [DemoHint] = []
   /// The card of the demo's tour.
-  var card: String?
+  var card: StyledText?
   /// This process's ID.
   var pid = Int64(ProcessInfo.processInfo.processIdentifier)
 

@@ -92,8 +92,14 @@ struct SplitLayout: Hashable, Sendable {
 
 extension World {
   /// The area between the top line and the footer, or the card above the footer.
-  var body: Rect { Rect(x: 0, y: 1, width: size.width, height: size.height - (hasCard ? 3 : 2)) }
+  var body: Rect { Rect(x: 0, y: 1, width: size.width, height: size.height - 2 - cardLines.count) }
 
-  /// Whether there is a card, and room for it.
-  var hasCard: Bool { card != nil && size.height >= 20 && size.width >= 60 }
+  /// Whether the card has the key for the next one beside it.
+  var hasNextKey: Bool { size.width >= 80 }
+
+  /// The lines of the card: one, or more where it is narrow.
+  var cardLines: [StyledText] {
+    guard let card else { return [] }
+    return hasNextKey ? [card] : wrap(card, to: size.width - 2, glyphs)
+  }
 }
