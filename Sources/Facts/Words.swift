@@ -77,6 +77,13 @@ package enum Words {
 }
 
 extension Words {
+  /// How long a decision can be undone.
+  ///
+  /// - Parameter dropsNothing: whether it is a resolution for this side. Undoing it only stops it from being sent.
+  package static func undoLimit(dropsNothing: Bool) -> String {
+    dropsNothing ? "until it is sent or the record is edited again" : "until the record is edited again"
+  }
+
   /// A number of changes with what they do: "1 change waits", "2 changes wait".
   package static func changes(_ count: Int, _ verb: String) -> String {
     let verb = count == 1 && !verb.hasSuffix("ed") ? verb + "s" : verb

@@ -161,6 +161,19 @@ struct ViewTests {
     #expect(session.commands == [.undoAll(DroppedListing(), except: [3])])
   }
 
+  @Test(arguments: [
+    ([ConflictSide.local, .local], "You can undo this until it is sent or the record is edited again."),
+    ([ConflictSide.local, .server], "You can undo this until the record is edited again."),
+    ([ConflictSide.server, .server], "You can undo this until the record is edited again."),
+  ])
+  func `the question about conflicts says until when it can be undone`(_ sides: [ConflictSide], _ limit: String) {
+    let fields = Dictionary(uniqueKeysWithValues: zip(["a", "b"], sides))
+    let text = Question(.resolveAlike([1: "v"], fields: fields, type: "Note")).text(Sample.world())
+
+    #expect(text.hasSuffix(limit))
+    #expect(text.contains("values are overwritten") == sides.contains(.local))
+  }
+
   @Test func `marks end with the undo, and stay if it failed`() {
     var session = Self.onUndo([dropped(2, of: 22), dropped(1, of: 21)])
     session.type(" ")

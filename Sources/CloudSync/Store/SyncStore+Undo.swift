@@ -59,16 +59,26 @@ extension SyncStore {
   /// Accepts what was dropped of an operation again.
   private func restoreDropped(of id: Int64, now: Int64, _ ledger: Ledger) throws -> (Accepted, zone: String) {
     try claimQueue(ledger, restores: true)
-    let open = try ledger.dropped(of: id).filter(\.isOpen)
+    let dropped = try ledger.dropped(of: id)
+    guard !dropped.isEmpty else {
+      throw StoreError(
+        .invalid,
+        "operation \(id) dropped nothing in the last 90 days; `cktop conflicts dropped` lists what can be undone"
+      )
+    }
+    let open = dropped.filter(\.isOpen)
     guard let last = open.last else {
       throw StoreError(
         .invalid,
-        "nothing that was dropped of \(id) can be undone; `cktop conflicts dropped` lists what can"
+        "\(id) can no longer be undone: it was undone, or the record was edited since; edit the record to change it"
       )
     }
     if open.allSatisfy(\.isDecision) {
       guard let queued = try ledger.operation(for: last.key), queued.id == id else {
-        throw StoreError(.invalid, "the resolution of \(id) has been sent already; edit the record to change it")
+        throw StoreError(
+          .invalid,
+          "the resolution of \(id) can no longer be undone: it has been sent; edit the record to change it"
+        )
       }
       try Self.reopenConflict(open, as: id, now: now, ledger)
       try ledger.closeDropped(of: last.key)

@@ -94,7 +94,7 @@ struct ConflictsResolve: Verb {
     abstract: "Resolve conflicts: one side for all fields, others for some.",
     discussion: """
       Name conflicts by number, or select them with --where or --all. The result is enqueued; nothing is sent before the \
-      next sync. 'cktop conflicts undo' restores what a resolution dropped, until the record is edited again.
+      next sync. 'cktop conflicts undo' opens a conflict again; its help says until when.
 
       With the version that 'conflicts list' or 'show' printed, a conflict that changed since is left alone and shown as it \
       is now, and the exit code is 1. Without one, the conflict is resolved as it is now.

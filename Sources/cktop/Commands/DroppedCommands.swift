@@ -49,9 +49,12 @@ struct ConflictsUndo: Verb {
     commandName: "undo",
     abstract: "Enqueue again what was dropped of an operation.",
     discussion: """
-      Possible until the record is edited again. Nothing is sent before the next sync. What was dropped in a conflict, by \
-      resolving or discarding it, is a conflict again, and so is a discarded change of a record that the server has changed \
-      since.
+      A dropped change is kept for 90 days and can be undone \(Words.undoLimit(dropsNothing: false)). A resolution for \
+      this side drops nothing and can be undone \(Words.undoLimit(dropsNothing: true)). Nothing is sent before the next \
+      sync.
+
+      What was dropped in a conflict, by resolving or discarding it, is a conflict again, and so is a discarded change of \
+      a record that the server has changed since.
       """
   )
 
