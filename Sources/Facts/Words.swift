@@ -84,6 +84,9 @@ extension Words {
     dropsNothing ? "until it is sent or the record is edited again" : "until the record is edited again"
   }
 
+  /// A resolution that dropped nothing, in place of the dropped fields.
+  package static let resolvedForThisSide = "(resolved for this side)"
+
   /// A number of changes with what they do: "1 change waits", "2 changes wait".
   package static func changes(_ count: Int, _ verb: String) -> String {
     let verb = count == 1 && !verb.hasSuffix("ed") ? verb + "s" : verb

@@ -161,6 +161,16 @@ struct ViewTests {
     #expect(session.commands == [.undoAll(DroppedListing(), except: [3])])
   }
 
+  @Test func `a resolution for this side says so in place of its fields, and until when it can be undone`() {
+    var resolved = Sample.queued(22)
+    (resolved.state, resolved.cause) = (.conflict, .conflict(.fields(["title"])))
+    let change = DroppedChange(FieldChanges(), of: resolved, .resolved(by: .person), at: Sample.now)
+
+    #expect(change.shownFields == "(resolved for this side)")
+    let inspector = DroppedInspector(change, Sample.world())
+    #expect(String(describing: inspector.items).contains("until the resolution is sent"))
+  }
+
   @Test(arguments: [
     ([ConflictSide.local, .local], "You can undo this until it is sent or the record is edited again."),
     ([ConflictSide.local, .server], "You can undo this until the record is edited again."),

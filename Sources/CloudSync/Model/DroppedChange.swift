@@ -38,7 +38,7 @@ package struct DroppedChange: Hashable, Sendable {
   var hasBase: Bool { conflict != nil || cause.isDiscard }
 
   /// Whether nothing was dropped: a conflict was resolved for this side, which can be undone until it is sent.
-  var isDecision: Bool { kind == .save && conflict != nil && changes.isEmpty }
+  package var isDecision: Bool { kind == .save && conflict != nil && changes.isEmpty }
 
   /// The changes that undo it on the current record: fields with a merge rule are merged again.
   func joined(with fields: [String: FieldValue]) -> FieldChanges {

@@ -61,6 +61,7 @@ extension RowList where Kind == DroppedKind {
 extension DroppedChange {
   /// The dropped values, and the fields that it cleared.
   var shownFields: String {
+    if isDecision { return Words.resolvedForThisSide }
     let cleared = changes.cleared.sorted().map { "\(FieldChanges.shown($0)) cleared" }
     return ([changes.values.shownText] + cleared).filter { !$0.isEmpty }.joined(separator: "  ")
   }

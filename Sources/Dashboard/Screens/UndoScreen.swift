@@ -102,6 +102,7 @@ struct DroppedInspector: Inspector {
 
   private func effect(_ record: RecordDetail?) -> String {
     let key = world.keys.name(of: .restore)
+    if change.isDecision { return "\(key) opens the conflict again, until the resolution is sent." }
     if change.conflict != nil { return "\(key) opens the conflict again, unless the server has its old values back." }
     return change.kind == .delete
       ? "\(key) deletes the record on the server." : "\(key) sends these values as a change made now."

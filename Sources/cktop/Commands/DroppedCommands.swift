@@ -38,7 +38,8 @@ struct ConflictsDropped: Verb {
 extension DroppedChange {
   /// The change as a row of the table.
   fileprivate var cells: [String] {
-    let what = kind == .delete ? "(deletion)" : changes.names.sorted().joined(separator: ", ")
+    let fields = isDecision ? Words.resolvedForThisSide : changes.names.sorted().joined(separator: ", ")
+    let what = kind == .delete ? "(deletion)" : fields
     return [String(operation), type ?? "", key.name, key.zone, what, cause.text]
   }
 }
@@ -64,15 +65,13 @@ struct ConflictsUndo: Verb {
 
   func run(_ session: Session) async throws {
     let store = try await session.storeToAddTo()
-    let dropped = try store.detail(of: id)?.dropped ?? []
-    guard dropped.contains(where: \.isOpen) else {
-      let what =
-        dropped.isEmpty
-        ? "operation \(id) dropped nothing that can be undone"
-        : "the drop of operation \(id) can no longer be undone: it was undone, or the record was edited since"
-      throw CommandFailure("\(what); run cktop conflicts dropped to see what can", .itemsFailed)
+    let accepted: Accepted
+    do throws(StoreError) {
+      accepted = try store.undo(id, actor: Operator.name)
+    } catch {
+      // The command is right: it is the change that cannot be undone.
+      throw error.kind == .invalid ? CommandFailure(error.message, .itemsFailed) : CommandFailure(error)
     }
-    let accepted = try store.undo(id, actor: Operator.name)
     let operation: Int64? = if case .enqueued(let id) = accepted { id } else { nil }
     let detail = try operation.flatMap { try store.detail(of: $0) }
     let isConflict = detail?.operation?.state == .conflict

@@ -100,6 +100,23 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a resolution for this side is listed and can be undone until it is sent`() async throws {
+    let (cloud, _, second, id) = try await conflict()
+    try await second.succeed("conflicts", "resolve", "\(id)", "--take", "local")
+
+    #expect(try await second.succeed("conflicts", "dropped").output.contains("(resolved for this side)"))
+    let undone = try await second.succeed("conflicts", "undo", "\(id)").output
+    #expect(undone.hasPrefix("undid \(id): conflict \(id) is open again"))
+    #expect(try await second.succeed("conflicts", "list", "--json").lines.count == 1)
+    #expect(try await second.fail(1, "conflicts", "undo", "\(id)").contains("can no longer be undone"))
+
+    try await second.succeed("conflicts", "resolve", "\(id)", "--take", "local")
+    try await second.succeed("sync")
+    #expect(try await second.fail(1, "conflicts", "undo", "\(id)").contains("has been sent"))
+    #expect(try await second.fail(1, "conflicts", "undo", "999").contains("dropped nothing"))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a sync says that a change is not sent any more`() async throws {
     let cloud = try await Cloud()
     let first = try Machine(cloud)
