@@ -1,25 +1,38 @@
-import CloudKit
+package import CloudKit
 package import Facts
 
 extension StoreStatus {
+  private var isSyncing: Bool { driver?.isLive == true }
+  private var isReady: Bool { unpaused(.inFlight) > 0 || canSendLater }
+  /// Saves and conflicts that wait for the app.
+  package var forApp: Int { savesForApp + conflictsForApp }
+
+  /// Everything for a person to act on or to decide, each as its verdict, in the order of the verdicts. Exit codes are
+  /// those of all, the verdict is the first.
+  ///
+  /// - Parameter hasCredential: whether this process could sync.
+  package func problems(hasCredential: Bool) -> [Verdict] {
+    var problems: [Verdict] = []
+    if isRefused { problems.append(.wrongAccount(owner: identity)) }
+    let isSignedOut = accountProblem.map { Self.isSignedOut($0.code) } ?? false
+    if isSignedOut || (!isSyncing && isReady && !hasCredential) { problems.append(.signedOut(unsent: queue.total)) }
+    if !heldDeletions.isEmpty {
+      let zones = heldDeletions.map(\.zone.zone)
+      problems.append(.decisionNeeded(deletions: heldDeletions.reduce(0) { $0 + $1.records }, zones: zones))
+    }
+    if let block { problems.append(.blocked(block)) }
+    if queue.failed > 0 { problems.append(.failed(queue.failed)) }
+    let conflicts = queue.conflicts - conflictsForApp
+    if conflicts > 0 { problems.append(.conflicts(conflicts)) }
+    return problems
+  }
+
   /// Returns the store's verdict: the first case of `Verdict` that is true.
   ///
   /// - Parameter hasCredential: whether this process could sync.
   package func verdict(hasCredential: Bool) -> Verdict {
+    if let first = problems(hasCredential: hasCredential).first { return first }
     let unsent = queue.total
-    let isSyncing = driver?.isLive == true
-    let isReady = unpaused(.inFlight) > 0 || canSendLater
-    if isRefused { return .wrongAccount(owner: identity) }
-    if let problem = accountProblem, Self.isSignedOut(problem.code) { return .signedOut(unsent: unsent) }
-    if !isSyncing, isReady, !hasCredential { return .signedOut(unsent: unsent) }
-    if !heldDeletions.isEmpty {
-      let zones = heldDeletions.map(\.zone.zone)
-      return .decisionNeeded(deletions: heldDeletions.reduce(0) { $0 + $1.records }, zones: zones)
-    }
-    if let block { return .blocked(block) }
-    if queue.failed > 0 { return .failed(queue.failed) }
-    let conflicts = queue.conflicts - conflictsForApp
-    if conflicts > 0 { return .conflicts(conflicts) }
     if let pause = pauses.first(where: { $0.rule == .everything }) {
       return .paused(by: pause.actor, at: pause.at > 0 ? pause.at : nil, unsent: unsent)
     }
@@ -55,7 +68,6 @@ extension StoreStatus {
       let ends = throttles.map(\.until) + [nextActionAt].compactMap { $0 }
       return .retrying(unpaused(.waiting), nextTry: isSyncing ? ends.min() : nil)
     }
-    let forApp = savesForApp + conflictsForApp
     if forApp > 0 { return .waitingForApp(forApp) }
     let underRules = OperationState.allCases.filter { $0 != .paused }.reduce(0) { $0 + count($1) - unpaused($1) }
     let paused = queue.paused + underRules
@@ -75,8 +87,10 @@ extension StoreStatus {
   private var block: Verdict.Block? {
     if let problem = quotaProblem { return .quota(problem.message) }
     if let problem = accountProblem { return .account(code: problem.code, message: problem.message) }
-    if errorStands, let error = lastError, ServerErrorCode(error.code) == .accessDenied {
-      return .account(code: error.code, message: error.message)
+    let standing = errorStands ? lastError.map { ($0.code, $0.message) } : nil
+    for (code, message) in [standing].compactMap(\.self) + throttles.map({ ($0.error, $0.message) }) {
+      guard ServerErrorCode(code).needsPerson else { continue }
+      return ServerErrorCode(code) == .quotaExceeded ? .quota(message) : .account(code: code, message: message)
     }
     guard let first = unreadable.first else { return nil }
     return .unreadable(count: unreadable.count, zone: first.zone.zone, type: first.type, message: first.message)
@@ -87,4 +101,11 @@ extension StoreStatus {
   }
 
   private func wait(_ scope: WaitScope) -> Throttle? { throttles.first { $0.scope == scope.name } }
+}
+
+extension ServerErrorCode {
+  /// Whether only a person can help: authentication, permission or quota.
+  package var needsPerson: Bool {
+    [.authenticationFailed, .authenticationRequired, .accessDenied, .quotaExceeded].contains(self)
+  }
 }

@@ -45,7 +45,7 @@ extension ServerErrorCode {
   /// The exit status of a command that this error stops.
   var status: CommandStatus {
     switch self {
-    case .authenticationFailed, .authenticationRequired, .accessDenied, .quotaExceeded: .personNeeded
+    case _ where needsPerson: .personNeeded
     case .networkError, .throttled, .tryAgainLater, .internalError, .unexpectedServerResponse: .cloudUnreachable
     default: .itemsFailed
     }

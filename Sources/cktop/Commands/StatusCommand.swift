@@ -1,6 +1,6 @@
 import ArgumentParser
-import CloudKit
 import CloudSync
+import Facts
 import Foundation
 
 /// `cktop status`.
@@ -44,25 +44,34 @@ struct StatusCommand: Verb {
     case .prometheus: OutputStream.standard.write(StatusMetrics(object).text)
     case nil: OutputStream.standard.lines(StatusText(object).lines.map(\.visible))
     }
-    try Self.end(status, failedForPerson: failures).end()
-  }
-
-  /// The code that tells scripts how things stand.
-  static func end(_ status: StoreStatus, failedForPerson: Int) -> CommandStatus {
-    var codes: [CommandStatus] = []
-    if status.needsPerson || failedForPerson > 0 { codes.append(.personNeeded) }
-    if status.queue.failed > 0 || status.state == .error { codes.append(.itemsFailed) }
-    return .combined(codes)
+    let code = status.code(hasCredential: account.credential != nil, failedForPerson: failures)
+    try code.end()
   }
 }
 
 extension StoreStatus {
-  /// Authentication, permission, quota, conflicts or deletions to be decided about hold something up.
-  var needsPerson: Bool {
-    let errorNeedsPerson = errorStands && lastError.map { ServerErrorCode($0.code).status == .personNeeded } == true
-    return accountProblem != nil || queue.conflicts > 0 || errorNeedsPerson || !heldDeletions.isEmpty
-      || !unreadable.isEmpty
-      || throttles.contains { ServerErrorCode($0.error).status == .personNeeded }
+  /// The code that tells scripts how things stand, of everything that stands in the way and not only of the verdict.
+  ///
+  /// - Parameter failedForPerson: the number of failed operations that only a person can help.
+  func code(hasCredential: Bool, failedForPerson: Int) -> CommandStatus {
+    var codes = problems(hasCredential: hasCredential).map(\.status)
+    if failedForPerson > 0 || forApp > 0 { codes.append(.personNeeded) }
+    if state == .error { codes.append(.itemsFailed) }
+    return .combined(codes)
+  }
+}
+
+extension Verdict {
+  /// The exit code of a problem; the other verdicts have none.
+  var status: CommandStatus {
+    switch self {
+    case .unreadable: .storeUnusable
+    case .wrongAccount, .signedOut, .decisionNeeded, .blocked, .conflicts, .waitingForApp: .personNeeded
+    case .failed: .itemsFailed
+    case .paused, .notSyncing, .offline, .sending, .throttled, .retrying, .partlyPaused, .inSync, .fetching,
+      .neverSynced, .outOfDate:
+      .done
+    }
   }
 }
 

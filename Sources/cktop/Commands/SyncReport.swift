@@ -19,7 +19,11 @@ struct SyncReport {
     self.state = state
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
     var codes = [error.map { CommandFailure($0).status } ?? .done]
-    if state.needsPerson || failedForPerson > 0 || summary.waitForApp != nil { codes.append(.personNeeded) }
+    if state.problems(hasCredential: true).contains(where: { $0.status == .personNeeded }) || failedForPerson > 0
+      || summary.waitForApp != nil
+    {
+      codes.append(.personNeeded)
+    }
     let isHeld = !state.throttles.isEmpty && (state.unpaused(.pending) > 0 || !summary.reachedEnd)
     if isHeld || waitForCloud > 0 { codes.append(.cloudUnreachable) }
     if state.queue.failed > 0 || state.unpaused(.waiting) > 0 { codes.append(.itemsFailed) }

@@ -87,7 +87,7 @@ import Testing
     )
     try await machine.fail(4, "status", "--store", store, "--environment", "production")
     // What nothing names is taken from the store.
-    let bare = try await machine.succeed("status", "--json", "--store", store, settings: ["CLOUDKIT_CONTAINER": ""])
+    let bare = try await machine.run("status", "--json", "--store", store, settings: ["CLOUDKIT_CONTAINER": ""])
     #expect(try bare.object()["container"] as? String == Machine.container)
   }
 

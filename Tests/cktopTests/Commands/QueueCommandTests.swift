@@ -55,6 +55,29 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a full quota is told with the same code until a save succeeds`() async throws {
+    let plan = """
+      [[rules]]
+      when = { operation = "records/modify", limit = 1 }
+      then = "quotaExceeded"
+
+      [[rules]]
+      when = { operation = "records/modify" }
+      then = "throttled"
+      """
+    let cloud = try await Cloud(faults: plan)
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+    #expect(try await machine.run("sync").status == 3)
+    let first = try await machine.run("status", "--oneline")
+    _ = try await machine.run("sync")
+    let second = try await machine.run("status", "--oneline")
+
+    #expect(first.output == second.output && first.output.hasPrefix("blocked: The storage quota is full"))
+    #expect(first.status == 3 && second.status == 3)
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `what is paused stays until resumed`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)

@@ -48,7 +48,7 @@ import Testing
   func `a discard that was asked about spares a change that was edited before the answer`() async throws {
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:1"])
     try await machine.succeed("--database", "private", "records", "put", "--type", "Task", "--name", "t1", "a=1")
-    let store = try #require(try await machine.succeed("--database", "private", "status", "--json").object()["store"])
+    let store = try #require(try await machine.run("--database", "private", "status", "--json").object()["store"])
     let terminal = try await Tmux(columns: 100, rows: 24)
     defer { terminal.close() }
     try await terminal.run("CLOUDKIT_URL=http://127.0.0.1:1 '\(Binary.cktop().path)' --store '\(store)'")
