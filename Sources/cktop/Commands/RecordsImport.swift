@@ -48,12 +48,17 @@ struct RecordsImport: Verb {
       references: references,
       knownTypes: try store.knownFieldTypes(of: type)
     )
-    let zone = try zone.map(store.zoneKey(named:)) ?? store.scope.zoneForChangesWithoutOne
+    let named = try zone.map(store.zoneKey(named:))
+    let zone = named ?? store.scope.zoneForChangesWithoutOne
+    let isNewZone = try store.isNew(named)
     var result = ImportResult()
     if json { OutputStream.standard.write(#"{"refused":["#) }
     let failure = try enqueue(plan, zone, store, &result)
     OutputStream.standard.line(json ? "],\(result.json.line.dropFirst())" : result.line)
-    if result.enqueued > 0 { session.tellGuess(of: store) }
+    if result.enqueued > 0 {
+      if isNewZone { ZoneNote.tellCreated(zone) }
+      session.tellGuess(of: store)
+    }
     if let failure { throw result.interrupted(by: failure) }
     try (result.refused == 0 ? CommandStatus.done : .itemsFailed).end()
   }

@@ -56,8 +56,10 @@ struct RecordsPut: Verb {
       }
     }
     let change = Change(key, .save(type: type, changes), assets: assets)
+    let isNewZone = try store.isNew(zone)
     let accepted = try store.enqueue([change], assets: inPlace ? .referenced : .copied).first ?? .unchanged
     try EnqueueReport(key: key, type: type, accepted).print(json: json)
+    if isNewZone { ZoneNote.tellCreated(key.zoneKey) }
     session.tellGuess(of: store)
   }
 }

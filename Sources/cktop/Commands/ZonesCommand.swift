@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKit
 import CloudSync
 import Facts
 
@@ -69,12 +70,9 @@ struct ZonesPause: Verb {
   func run(_ session: Session) async throws {
     try ZoneName.check(name)
     let store = try session.storeToCommand()
-    try ZonePause.report(
-      "paused",
-      name,
-      try store.pause(.zone(store.zoneKey(named: name)), actor: Operator.name),
-      json: json
-    )
+    let zone = try store.zoneKey(named: name)
+    try ZonePause.report("paused", name, try store.pause(.zone(zone), actor: Operator.name), json: json)
+    if try !store.knows(zone) { ZoneNote.tell(name, "the pause holds for it once there is one") }
   }
 }
 
@@ -158,12 +156,33 @@ struct ZonesDelete: Verb {
     let accepted = try store.enqueueZoneDeletion(zone)
     try ZoneName.report(zone, accepted, deed: "enqueued the deletion of", json: json)
     guard case .enqueued = accepted else { return }
-    if known == nil {
-      OutputStream.error.line("cktop: no zone \(name) is known locally; its deletion will be sent anyway".visible)
-    }
+    if known == nil { ZoneNote.tell(name, "its deletion will be sent anyway") }
     guard dropped > 0 else { return }
     let changes = Words.count(dropped, "queued change")
     OutputStream.error.line("cktop: dropped \(changes) of the zone; run cktop conflicts dropped to see them")
+  }
+}
+
+/// A note about a zone that the store does not know, in case its name is misspelled.
+enum ZoneNote {
+  static func tell(_ zone: String, _ effect: String) {
+    OutputStream.error.line("cktop: no zone \(zone) is known locally; \(effect)".visible)
+  }
+
+  /// Tells that a change is in a zone that the next sync will create.
+  static func tellCreated(_ zone: ZoneKey) {
+    tell(zone.zone, "the next sync creates it if the server has none")
+  }
+}
+
+extension SyncStore {
+  /// Whether the store has heard of a zone.
+  func knows(_ zone: ZoneKey) throws -> Bool { try zones().contains { $0.key == zone } }
+
+  /// Whether a change makes the next sync create the zone that it names.
+  func isNew(_ zone: ZoneKey?) throws -> Bool {
+    guard let zone, scope.database == .private, !zone.isDefaultZone else { return false }
+    return try !knows(zone)
   }
 }
 

@@ -147,6 +147,23 @@ import Testing
     #expect(zone.error.contains("no zone Home is known locally"))
   }
 
+  @Test func `a zone that is not known locally is named in a note`() async throws {
+    let machine = try Machine(Self.settings.merging(["CLOUDKIT_DATABASE": "private"]) { $1 })
+    func note(_ line: String) async throws -> String {
+      let end = try await machine.running(line.split(separator: " ").map(String.init))
+      #expect(end.status == 0, "\(line)")
+      return end.error
+    }
+
+    let created = "cktop: no zone Work is known locally; the next sync creates it if the server has none\n"
+    #expect(try await note("records put --type Task --name t1 a=1 --json") == "")
+    #expect(try await note("records put --type Task --name t2 --zone Work a=1 --json") == created)
+    #expect(try await note("records put --type Task --name t3 --zone Work a=1") == "")
+    #expect(try await note("zones pause Work") == "")
+    let paused = "cktop: no zone Nope is known locally; the pause holds for it once there is one\n"
+    #expect(try await note("zones pause Nope --json") == paused)
+  }
+
   @Test func `what a command leaves alone is left alone for a reason`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
