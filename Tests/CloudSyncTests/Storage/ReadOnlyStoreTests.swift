@@ -119,6 +119,20 @@ import Testing
     #expect(error?.message.contains("store.sqlite-wal") == true)
   }
 
+  @Test func `a store without access names its owner, and what is needed even to read it`() {
+    let (others, own) = (
+      StoreError.noAccess("/s.sqlite", owner: "ana", user: "ben"),
+      StoreError.noAccess("/s.sqlite", owner: "ana", user: "ana")
+    )
+
+    #expect(others.kind == .cannotOpen && own.kind == .cannotOpen)
+    #expect(others.message.contains("belongs to ana"))
+    #expect(others.message.hasSuffix("; run cktop as its owner, with sudo -u ana"))
+    #expect(!own.message.contains("sudo"))
+    for message in [others.message, own.message] { #expect(message.contains("even reading it needs to write files")) }
+    #expect(StoreError.noAccess("/s.sqlite", owner: nil, user: "ana") == own)
+  }
+
   @Test(arguments: [StoreAccess.reading, .changing])
   func `neither reading nor changing makes or migrates a store`(_ access: StoreAccess) throws {
     let kind = { () -> StoreError.Kind? in

@@ -35,7 +35,7 @@ extension StoreError {
       self.init(.damaged, "the store \(path) is damaged; restore a copy or move the file away")
     case .SQLITE_FULL: self = .diskIsFull
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
-      self.init(.cannotOpen, "the store \(path) cannot be opened for writing; check the path and its rights")
+      self = .noAccess(path, owner: Self.owner(of: path), user: NSUserName())
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.cannotOpen, "the store \(path) is locked by another program; try again", passes: true)
     case .SQLITE_IOERR:
@@ -44,6 +44,29 @@ extension StoreError {
       let what = error.message ?? error.resultCode.description
       self.init(.cannotOpen, "the store \(path) failed (\(what)); check that it is a file on a sound disk")
     }
+  }
+
+  /// The error of a store that this user may not open. SQLite writes two files beside a store even to read it, so
+  /// permission to read the file alone is not enough.
+  ///
+  /// - Parameter owner: the name of the file's owner; nil if unknown.
+  static func noAccess(_ path: String, owner: String?, user: String) -> StoreError {
+    guard let owner, owner != user else {
+      return StoreError(
+        .cannotOpen,
+        "the store \(path) cannot be opened: even reading it needs to write files beside it; "
+          + "check the permissions of the file and its folder"
+      )
+    }
+    return StoreError(
+      .cannotOpen,
+      "the store \(path) belongs to \(owner), and even reading it needs to write files beside it; "
+        + "run cktop as its owner, with sudo -u \(owner)"
+    )
+  }
+
+  private static func owner(of path: String) -> String? {
+    (try? FileManager.default.attributesOfItem(atPath: path))?[.ownerAccountName] as? String
   }
 
   /// Translates a failed read or write. On a full disk SQLite cannot create its shared-memory file, and reports only an
