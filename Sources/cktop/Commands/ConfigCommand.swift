@@ -37,7 +37,7 @@ struct ConfigCheck: Verb {
       OutputStream.standard.lines(table.lines())
     }
     _ = try session.settings.policy()
-    _ = try session.configurationFile?.dashboard()
+    _ = try Appearance(theme: session.settings.theme?.value, session.configurationFile)
     // A key file is checked only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
   }

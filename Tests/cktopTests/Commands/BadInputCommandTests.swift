@@ -164,6 +164,12 @@ import Testing
     #expect(try await note("zones pause Nope --json") == paused)
   }
 
+  @Test func `config check finds a theme that does not exist`() async throws {
+    let machine = try Machine(Self.settings)
+
+    #expect(try await machine.fail(2, "config", "check", settings: ["CKTOP_THEME": "nope"]).contains("nope"))
+  }
+
   @Test func `what a command leaves alone is left alone for a reason`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
