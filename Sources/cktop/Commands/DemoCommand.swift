@@ -20,10 +20,14 @@ struct DemoCommand: AsyncParsableCommand {
       """
   )
 
-  @Option(help: "The seed of the simulated devices: the same seed makes the same edits.")
+  @Option(
+    parsing: .unconditional,
+    help: "The seed of the simulated devices, from 0: the same seed makes the same edits."
+  )
   var seed: UInt64 = 1
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp("Run for this long without a terminal, then print the JSON of status.", valueName: "seconds")
   )
   var headless: Double?
@@ -31,13 +35,16 @@ struct DemoCommand: AsyncParsableCommand {
   @Option(help: "The theme; overrides CKTOP_THEME and the configuration file. See cktop themes.")
   var theme: String?
 
+  func validate() throws {
+    if let headless, !(0...86_400).contains(headless) {
+      throw ValidationError("--headless must be between 0 and 86400 seconds")
+    }
+  }
+
   @MainActor
   func run() async throws {
     try DescriptorLimit.require()
-    if let headless {
-      guard headless >= 0, headless <= 86_400 else { throw CommandFailure.usage("--headless takes 0 to 86400 seconds") }
-      return try await runHeadless(headless)
-    }
+    if let headless { return try await runHeadless(headless) }
     let appearance = try Session.appearance(theme)
     try Appearance.requireTerminal()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.

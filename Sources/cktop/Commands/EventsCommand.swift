@@ -26,7 +26,7 @@ struct EventsCommand: Verb {
   )
   var expression: String?
   @Flag(help: "Keep printing events as they happen, until stopped.") var follow = false
-  @Option(help: "Maximum number of past events, the newest.") var limit: Int?
+  @Option(parsing: .unconditional, help: "Maximum number of past events, the newest.") var limit: Int?
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
 

@@ -46,7 +46,7 @@ struct QueueList: Verb {
   static let configuration = CommandConfiguration(commandName: "list", abstract: "List operations, oldest first.")
 
   @OptionGroup var condition: WhereOption
-  @Option(help: "Maximum number of operations.") var limit: Int?
+  @Option(parsing: .unconditional, help: "Maximum number of operations.") var limit: Int?
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
 

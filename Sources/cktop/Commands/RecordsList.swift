@@ -10,7 +10,7 @@ struct RecordsList: Verb {
 
   @Option(help: "Show only records of this type.") var type: String?
   @Option(help: "Show only records of this zone.") var zone: String?
-  @Option(help: "Maximum number of records.") var limit: Int?
+  @Option(parsing: .unconditional, help: "Maximum number of records.") var limit: Int?
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions

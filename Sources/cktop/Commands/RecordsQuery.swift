@@ -22,7 +22,7 @@ struct RecordsQuery: Verb {
   @Argument(help: ArgumentHelp("The query: 'TYPE where CONDITIONS sort by FIELD'.", valueName: "query"))
   var query: String
   @Option(help: "Show only records of this zone.") var zone: String?
-  @Option(help: "Maximum number of records.") var limit: Int?
+  @Option(parsing: .unconditional, help: "Maximum number of records.") var limit: Int?
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions

@@ -27,7 +27,7 @@ struct ServeCommand: AsyncParsableCommand {
       """
   )
 
-  @Option(help: "The port to listen on; 0 picks a free one.") var port = 0
+  @Option(parsing: .unconditional, help: "The port to listen on; 0 picks a free one.") var port = 0
   @Option(
     help: ArgumentHelp("The address to listen on; other than loopback only with --strict-auth.", valueName: "address")
   )
@@ -35,7 +35,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Flag(help: "Open the /emulator endpoint: state, faults, clock; see cktop help admin.") var admin = false
   @Option(help: ArgumentHelp("The file for all data; default: in memory.", valueName: "file")) var data: String?
   @Option(help: ArgumentHelp("A TOML fault plan; see cktop help faults.", valueName: "file")) var faults: String?
-  @Option(help: ArgumentHelp("Delay every reply.", valueName: "ms")) var delay = 0
+  @Option(parsing: .unconditional, help: ArgumentHelp("Delay every reply.", valueName: "ms")) var delay = 0
   @Option(
     name: .customLong("schema"),
     help: ArgumentHelp(

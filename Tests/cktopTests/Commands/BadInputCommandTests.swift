@@ -170,6 +170,18 @@ import Testing
     #expect(try await machine.fail(2, "config", "check", settings: ["CKTOP_THEME": "nope"]).contains("nope"))
   }
 
+  @Test func `a negative number is read as the value of its option`() async throws {
+    let machine = try Machine(Self.settings)
+
+    for line in ["queue list --limit -1", "events --limit -1", "records list --limit -1", "serve --delay -5"] {
+      let message = try await machine.failing(2, line.split(separator: " ").map(String.init))
+      #expect(message.contains("must not be negative") || message.contains("must be between"), "\(message)")
+    }
+    #expect(try await machine.fail(2, "demo", "--seed", "-1").contains("'-1' is invalid"))
+    #expect(try await machine.fail(2, "demo", "--headless", "-1").contains("between 0 and 86400"))
+    #expect(try await machine.fail(2, "queue", "list", "--limit", "--json").contains("'--json' is invalid"))
+  }
+
   @Test func `what a command leaves alone is left alone for a reason`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
