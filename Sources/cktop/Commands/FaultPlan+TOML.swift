@@ -6,7 +6,7 @@ import TOMLKit
 extension FaultPlan {
   init(tomlFile path: String) throws(CommandFailure) {
     guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
-      throw .usage("\(path) cannot be read as text; give a TOML file as in cktop help faults")
+      throw .cannotRead(path, remedy: "give a TOML file as in cktop help faults")
     }
     try self.init(toml: text, source: path)
   }

@@ -1,4 +1,5 @@
 import CloudSync
+import Facts
 import Foundation
 
 #if canImport(Glibc)
@@ -31,12 +32,9 @@ struct ImportSource {
       modified = Self.modified(handle)
       _ = try handle.read(upToCount: 1)
     } catch {
-      var isFolder: ObjCBool = false
-      if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
-        throw .usage("\(path) is a folder; name one file")
-      }
-      let reason = (error as NSError).localizedDescription
-      throw .usage("\(name) cannot be read (\(reason)); check the path and its permissions")
+      let reason = (error as NSError).localizedDescription.withoutFullStop
+      guard path != "-" else { throw .usage("\(name) cannot be read: \(reason); name a file") }
+      throw .cannotRead(path, reason, remedy: "check the path and its permissions")
     }
   }
 

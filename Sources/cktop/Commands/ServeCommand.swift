@@ -155,7 +155,7 @@ struct ServeCommand: AsyncParsableCommand {
     let parts = schema.split(separator: "=", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { throw .usage("--schema \(schema) names no file; give container=file.ckdb") }
     guard let bytes = FileManager.default.contents(atPath: parts[1]) else {
-      throw .usage("\(parts[1]) cannot be read; give the file that cktool export-schema or CloudKit Console wrote")
+      throw .cannotRead(parts[1], remedy: "give the file that cktool export-schema or CloudKit Console wrote")
     }
     do {
       try emulator.importSchema(String(decoding: bytes, as: UTF8.self), container: parts[0])
@@ -169,7 +169,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func serverKey(_ path: String) throws(CommandFailure) -> ServerKey {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      throw .usage("\(path) cannot be read; give the file of a public key in PEM form")
+      throw .cannotRead(path, remedy: "give the file of a public key in PEM form")
     }
     do {
       return try ServerKey(text)

@@ -182,6 +182,16 @@ import Testing
     #expect(try await machine.fail(2, "queue", "list", "--limit", "--json").contains("'--json' is invalid"))
   }
 
+  @Test func `a file that cannot be read is named with the reason`() async throws {
+    let machine = try Machine(Self.settings)
+    let reason = "nope.toml cannot be read: it does not exist; "
+
+    #expect(try await machine.fail(2, "serve", "--faults", "nope.toml").contains(reason))
+    #expect(try await machine.fail(2, "records", "import", "nope.toml", "--type", "Row").contains(reason))
+    #expect(try await machine.fail(2, "serve", "--server-key", "nope.toml").contains(reason))
+    #expect(try await machine.fail(2, "serve", "--schema", "iCloud.a=nope.toml").contains(reason))
+  }
+
   @Test func `what a command leaves alone is left alone for a reason`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
