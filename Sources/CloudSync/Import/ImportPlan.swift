@@ -3,6 +3,7 @@ package import CloudKit
 /// A record of an imported file.
 package struct ImportedRecord: Hashable, Sendable {
   package let line: Int
+  package let type: String
   package let name: String
   /// The zone of an exported record; nil for the zone of the import.
   package let zone: ZoneKey?
@@ -37,34 +38,53 @@ package struct ImportPlan {
   private let file: RecordFile
   private let reader: RowReader
   private let keepsZones: Bool
+  private let known: KnownFieldTypes
   private var types: [String: WireTypeTag] = [:]
 
   /// Reads the file for the types of its columns; throws if it cannot be read, or if the options contradict the known
   /// fields.
   ///
   /// - Parameters:
-  ///   - recordType: The type of the records; exported records of another type are rejected.
+  ///   - recordType: The type of the records; exported records of another type are rejected. Nil: only exported
+  ///     records are imported, which name their types.
   ///   - keepsZones: Whether exported records keep their zone.
   ///   - idField: The field with the record name; without one, a name is made.
   ///   - references: Fields that refer to a record, with the type of that record.
-  ///   - knownTypes: Wire types of the fields that the mirror or the queue already has.
+  ///   - knownTypes: Returns the wire types of the fields that the mirror or the queue already has of a record type.
   package init(
     _ file: RecordFile,
-    recordType: String,
+    recordType: String?,
     keepsZones: Bool = true,
     idField: String?,
     references: [String: String],
-    knownTypes: [String: String]
+    knownTypes: @escaping (_ type: String) throws -> [String: String]
   ) throws {
     self.file = file
     self.keepsZones = keepsZones
+    known = KnownFieldTypes(knownTypes)
+    if let recordType { try Self.check(references, try knownTypes(recordType)) }
     reader = RowReader(
       recordType: recordType,
       idField: idField,
       references: Set(references.keys),
-      known: try Self.known(knownTypes, references: references)
+      known: try recordType.map(known.types(of:)) ?? [:]
     )
-    types = try drafts(makeName: { "" }) { _, _ in }.compactMapValues(\.result)
+    var errors: Set<FieldError> = []
+    var hasRecord = false
+    types = try drafts(makeName: { "" }) { _, draft in
+      switch draft {
+      case .success: hasRecord = true
+      case .failure(let error): if !hasRecord, errors.count < 10 { errors.insert(error) }
+      }
+    }.compactMapValues(\.result)
+    if !hasRecord, !errors.isEmpty { try explain(errors) }
+  }
+
+  /// Throws if no line can be imported for one reason.
+  private func explain(_ errors: Set<FieldError>) throws {
+    if errors.contains(RowReader.noType) {
+      throw RecordFileError(message: "\(file.name) has lines that name no record type; give --type")
+    }
   }
 
   /// Reads the file for its records and hands them on in slices.
@@ -102,8 +122,13 @@ package struct ImportPlan {
   ) throws -> [String: ColumnType] {
     var columns: [String: ColumnType] = [:]
     try file.each { line, row in
+      let exported = (try? row.get()).flatMap(ExportedRow.init)
+      let known = try exported.map { try self.known.types(of: $0.recordType) } ?? [:]
       let draft = Result { () throws(FieldError) -> RowReader.Draft in
-        var draft = try reader.draft(try row.get(), makeName: makeName)
+        var draft =
+          if let exported { try reader.draft(exported, line: line, known) } else {
+            try reader.draft(try row.get(), makeName: makeName)
+          }
         if !keepsZones { draft.zone = nil }
         try reader.include(draft, in: &columns)
         return draft
@@ -113,10 +138,8 @@ package struct ImportPlan {
     return columns
   }
 
-  private static func known(
-    _ types: [String: String],
-    references: [String: String]
-  ) throws(FieldError) -> [String: RowReader.KnownType] {
+  /// Checks that fields can become references.
+  private static func check(_ references: [String: String], _ types: [String: String]) throws(FieldError) {
     for field in references.keys.sorted() {
       guard NameRule.isFieldName(field) else { throw FieldError(field: field, NameRule.fieldNameProblem(field)) }
       switch types[field] {
@@ -125,8 +148,22 @@ package struct ImportPlan {
         throw FieldError(field: field, "\(field) is \(type) already and cannot become REFERENCE; leave out --reference")
       }
     }
-    return types.filter { $0.value != "UNKNOWN_LIST" }
+  }
+}
+
+/// The types of fields that the mirror or the queue already has. Those of a record type are looked up once.
+private final class KnownFieldTypes {
+  private let lookUp: (_ type: String) throws -> [String: String]
+  private var found: [String: [String: RowReader.KnownType]] = [:]
+
+  init(_ lookUp: @escaping (_ type: String) throws -> [String: String]) { self.lookUp = lookUp }
+
+  func types(of type: String) throws -> [String: RowReader.KnownType] {
+    if let known = found[type] { return known }
+    let known = try lookUp(type).filter { $0.value != "UNKNOWN_LIST" }
       .mapValues { WireTypeTag($0).map(RowReader.KnownType.writable) ?? .foreign($0) }
+    found[type] = known
+    return known
   }
 }
 

@@ -34,7 +34,7 @@ package struct RecordFile {
   package typealias Visit = (_ line: Int, Result<ImportRow, FieldError>) throws -> Void
 
   package let format: Format
-  private let name: String
+  let name: String
   private let pieces: FilePieces
 
   /// Opens a file; its name is used for the format and in messages.

@@ -19,6 +19,7 @@ struct RowReader {
   /// A row with the fields of known type read; the others wait for the type of their column.
   struct Draft {
     var line: Int
+    var type: String
     var name: String
     /// The zone of an exported record; nil for the zone of the import.
     var zone: ZoneKey?
@@ -29,18 +30,22 @@ struct RowReader {
   /// CloudKit's limit for a record without its assets.
   static let maximumBytes = 1_048_576
 
-  let recordType: String
+  /// The error of a line that names no record type, in an import without one.
+  static let noType = FieldError(field: nil, "the line names no record type; give --type")
+
+  /// Nil: exported rows name their types, others are rejected.
+  let recordType: String?
   let idField: String?
   let references: Set<String>
   let known: [String: KnownType]
 
   /// Checks names and structure, and reads the fields of known type.
   func draft(_ row: ImportRow, makeName: () -> String) throws(FieldError) -> Draft {
-    if let exported = ExportedRow(row) { return try draft(exported, line: row.line) }
+    guard let recordType else { throw Self.noType }
     for name in row.fields.keys.sorted() where !NameRule.isFieldName(name) {
       throw FieldError(field: name, NameRule.fieldNameProblem(name))
     }
-    var draft = Draft(line: row.line, name: try name(of: row) ?? makeName())
+    var draft = Draft(line: row.line, type: recordType, name: try name(of: row) ?? makeName())
     for (field, value) in row.fields.sorted(by: { $0.key < $1.key }) {
       switch known[field] {
       case .foreign(let type) where value != .null:
@@ -60,11 +65,17 @@ struct RowReader {
   }
 
   /// Reads an exported row, which includes the types of its fields.
-  private func draft(_ row: ExportedRow, line: Int) throws(FieldError) -> Draft {
-    guard row.recordType == recordType else {
-      throw FieldError(field: nil, "the record is a \(row.recordType); import it with --type \(row.recordType)")
+  ///
+  /// - Parameter known: The known types of the fields of its record type.
+  func draft(_ row: ExportedRow, line: Int, _ known: [String: KnownType]) throws(FieldError) -> Draft {
+    guard recordType == nil || row.recordType == recordType else {
+      throw FieldError(field: nil, "the record is a \(row.recordType); leave out --type to import records of any type")
     }
-    var draft = Draft(line: line, name: try checked(row.name, by: "recordName"), zone: row.zone)
+    guard NameRule.isFieldName(row.recordType) else {
+      let problem = "'\(row.recordType)' is not a valid record type; use a letter, then letters, digits and _"
+      throw FieldError(field: nil, problem)
+    }
+    var draft = Draft(line: line, type: row.recordType, name: try checked(row.name, by: "recordName"), zone: row.zone)
     for (field, content) in row.fields.sorted(by: { $0.key < $1.key }) {
       guard NameRule.isFieldName(field) || field == FieldChanges.parent else {
         throw FieldError(field: field, NameRule.fieldNameProblem(field))
@@ -114,7 +125,14 @@ struct RowReader {
     guard size <= Self.maximumBytes else {
       throw FieldError(field: nil, "the record has \(size) bytes and CloudKit takes 1 MB; shorten it or split it")
     }
-    return ImportedRecord(line: draft.line, name: draft.name, zone: draft.zone, fields: fields, size: size)
+    return ImportedRecord(
+      line: draft.line,
+      type: draft.type,
+      name: draft.name,
+      zone: draft.zone,
+      fields: fields,
+      size: size
+    )
   }
 
   private func name(of row: ImportRow) throws(FieldError) -> String? {

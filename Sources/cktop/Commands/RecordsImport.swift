@@ -10,15 +10,16 @@ struct RecordsImport: Verb {
     discussion: """
       A field has the type known from the local copy or the queue, otherwise the type that fits the whole column. \
       Lines that cannot be imported are listed with their numbers; the rest is enqueued. Importing again enqueues only \
-      what differs. The output of 'cktop records export' is imported with its names, its types and, without --zone, \
-      its zones.
+      what differs. The output of 'cktop records export' names its types and needs no --type. It is imported with its names and, \
+      without --zone, its zones.
 
         cktop records import cities.csv --type City --id code --reference country=Country
+        cktop records import export.ndjson
       """
   )
 
   @Argument(help: "The file; - reads standard input.") var file: String
-  @Option(help: "The record type.") var type: String
+  @Option(help: "The record type; default: that of each record of an export.") var type: String?
   @Option(name: .customLong("id"), help: "The field with the record name; default: generated.") var idField: String?
   @Option(help: "The zone; default: that of the export, or the standard zone.") var zone: String?
   @Option(
@@ -33,7 +34,7 @@ struct RecordsImport: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard NameRule.isFieldName(type) else {
+    if let type, !NameRule.isFieldName(type) {
       throw CommandFailure.usage("'\(type)' is not a valid record type; use a letter, then letters, digits and _")
     }
     let references = try ImportPlan.references(parsing: references)
@@ -46,7 +47,7 @@ struct RecordsImport: Verb {
       keepsZones: zone == nil,
       idField: idField,
       references: references,
-      knownTypes: try store.knownFieldTypes(of: type)
+      knownTypes: { try store.knownFieldTypes(of: $0) }
     )
     let named = try zone.map(store.zoneKey(named:))
     let zone = named ?? store.scope.zoneForChangesWithoutOne
@@ -76,7 +77,10 @@ struct RecordsImport: Verb {
     do {
       try plan.slices(makeName: makeName) { slice in
         let changes = slice.records.map { record in
-          Change(RecordKey(record.zone ?? zone, record.name), .save(type: type, FieldChanges(values: record.fields)))
+          Change(
+            RecordKey(record.zone ?? zone, record.name),
+            .save(type: record.type, FieldChanges(values: record.fields))
+          )
         }
         var refusals = slice.refusals
         for (record, accepted) in zip(slice.records, try store.enqueue(changes)) {

@@ -12,7 +12,8 @@ import Testing
     known: [String: String] = [:]
   ) throws -> ImportSlice {
     let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
-    return try ImportPlan(file, recordType: "Note", idField: id, references: references, knownTypes: known).all()
+    return try ImportPlan(file, recordType: "Note", idField: id, references: references, knownTypes: { _ in known })
+      .all()
   }
 
   /// Values of one column, line by line, and what each becomes; nil omits.
@@ -142,7 +143,7 @@ import Testing
   @Test func `without an id field every record gets a new name`() throws {
     var count = 0
     let file = try RecordFile(Data("a\n1\n2\n".utf8), name: "x.csv")
-    let plan = try ImportPlan(file, recordType: "Note", idField: nil, references: [:], knownTypes: [:]).all {
+    let plan = try ImportPlan(file, recordType: "Note", idField: nil, references: [:], knownTypes: { _ in [:] }).all {
       count += 1
       return "made-\(count)"
     }
@@ -204,7 +205,7 @@ import Testing
       recordType: "Note",
       idField: "id",
       references: [:],
-      knownTypes: ["tags": "STRING_LIST"]
+      knownTypes: { _ in ["tags": "STRING_LIST"] }
     ).all()
 
     #expect(plan.refusals == [])
@@ -222,7 +223,7 @@ import Testing
 
   @Test func `a column of quoted numbers with empty quotes stays a column of numbers`() throws {
     let file = try RecordFile(Data("\"a\",\"b\"\n\"1\",\"x\"\n\"\",\"y\"\n".utf8), name: "x.csv")
-    let plan = try ImportPlan(file, recordType: "Note", idField: "b", references: [:], knownTypes: [:]).all()
+    let plan = try ImportPlan(file, recordType: "Note", idField: "b", references: [:], knownTypes: { _ in [:] }).all()
 
     #expect(plan.records.map(\.fields) == [["a": .int64(1), "b": .string("x")], ["b": .string("y")]])
   }
@@ -275,7 +276,7 @@ import Testing
     #expect(plan.records.map(\.line) == [6, 8])
     #expect(
       plan.refusals.map(\.message) == [
-        "the record is a City; import it with --type City",
+        "the record is a City; leave out --type to import records of any type",
         "recordName names no record: " + (NameRule.recordNameProblem("") ?? ""),
         "x is ASSETID, which cannot be given as text; leave it out",
         "x is of type NEW, which this version cannot write; leave it out",
@@ -283,6 +284,41 @@ import Testing
         "'twice' names the record of line 6 already; keep one of the two", "a parent is a REFERENCE",
       ]
     )
+  }
+
+  @Test func `without a type, exported records keep theirs and the known fields of each are checked`() throws {
+    let lines = [
+      Self.exported(#""x":{"type":"INT64","value":1}"#, name: "n", type: "Note"),
+      Self.exported(#""x":{"type":"INT64","value":1}"#, name: "c", type: "City"), #"{"id": "p"}"#,
+      Self.exported("", name: "w", type: "1st"),
+    ]
+    let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
+    let known = { (type: String) in ["x": type == "City" ? "STRING" : "INT64"] }
+    let plan = try ImportPlan(file, recordType: nil, idField: nil, references: [:], knownTypes: known).all()
+
+    #expect(plan.records.map { "\($0.type) \($0.name)" } == ["Note n"])
+    #expect(plan.refusals.map(\.line) == [2, 3, 4])
+    #expect(plan.refusals.map(\.message.isEmpty) == [false, false, false])
+  }
+
+  /// A file of which no line can be imported for one reason, and the reason.
+  private static let whole: [(String, String, String?, String)] = [
+    ("x.csv", "id,n\n1,1\n", nil, "x.csv has lines that name no record type; give --type")
+  ]
+
+  @Test(arguments: whole)
+  func `a file without its id column or types is refused as a whole`(
+    _ name: String,
+    _ text: String,
+    _ type: String?,
+    _ message: String
+  ) throws {
+    let file = try RecordFile(Data(text.utf8), name: name)
+    let error = #expect(throws: RecordFileError.self) {
+      try ImportPlan(file, recordType: type, idField: "id", references: [:], knownTypes: { _ in [:] })
+    }
+
+    #expect(error?.message == message)
   }
 
   @Test func `exported records go where all go where that is wanted`() throws {
@@ -293,7 +329,7 @@ import Testing
       keepsZones: false,
       idField: nil,
       references: [:],
-      knownTypes: [:]
+      knownTypes: { _ in [:] }
     ).all()
 
     #expect(plan.records.map(\.zone) == [nil])
@@ -319,7 +355,7 @@ import Testing
       (0..<1200).map { "{\"id\": \($0), \"n\": 1}" } + ["{\"id\": 7}", "{\"id\": \"l\", \"n\": [1]}"]
       + (0..<10).map { "{\"id\": \"long\($0)\", \"t\": \"\(long)\"}" }
     let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
-    let plan = try ImportPlan(file, recordType: "Note", idField: "id", references: [:], knownTypes: [:])
+    let plan = try ImportPlan(file, recordType: "Note", idField: "id", references: [:], knownTypes: { _ in [:] })
     var slices: [ImportSlice] = []
 
     try plan.slices(makeName: { "" }) { slices.append($0) }

@@ -46,6 +46,29 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `an export of several types is imported without naming a type`() async throws {
+    let cloud = try await Cloud()
+    let (first, other) = (try Machine(cloud), try Machine(cloud, user: "ben"))
+    try await first.succeed("records", "put", "--type", "City", "--name", "wien", "label=Wien", "size=2")
+    try await first.succeed("records", "put", "--type", "Country", "--name", "at", "label=Austria", "size:DOUBLE=1.5")
+    let file = try other.folder.write(try await first.succeed("records", "export").output, to: "all.ndjson")
+    let mixed = try other.folder.write(
+      try String(contentsOfFile: file, encoding: .utf8) + "{\"label\": \"Graz\"}\n",
+      to: "mixed.ndjson"
+    )
+
+    let result = try await other.succeed("records", "import", file, "--json").object()
+    let part = try await other.run("records", "import", mixed)
+    let named = try await other.run("records", "import", file, "--type", "City")
+
+    #expect(result["enqueued"] as? Int == 2)
+    let types = try await other.succeed("records", "export").objects().map { $0["recordType"] as? String }
+    #expect(types == ["Country", "City"])
+    #expect(part.status == 1 && part.error.contains("line 3: ") && part.error.contains("--type"))
+    #expect(named.status == 1 && named.error.contains("line 1: the record is a Country"))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `references come in any order, and a second store that fetches all is equal`() async throws {
     let cloud = try await Cloud()
     let first = try Machine(cloud)
