@@ -65,7 +65,7 @@ package enum Words {
   package static let listed = 200
 
   /// The first of the names, and how many more there are.
-  static func list(_ names: [String]) -> String {
+  package static func list(_ names: [String]) -> String {
     let shown = names.prefix(named).joined(separator: ", ")
     return names.count > named ? "\(shown) and \(names.count - named) more" : shown
   }

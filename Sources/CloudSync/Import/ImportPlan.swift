@@ -1,4 +1,5 @@
 package import CloudKit
+import Facts
 
 /// A record of an imported file.
 package struct ImportedRecord: Hashable, Sendable {
@@ -85,6 +86,10 @@ package struct ImportPlan {
     if errors.contains(RowReader.noType) {
       throw RecordFileError(message: "\(file.name) has lines that name no record type; give --type")
     }
+    guard let idField = reader.idField else { return }
+    let columns = try file.columns()
+    guard !columns.contains(idField) else { return }
+    throw RecordFileError(message: "there is no column \(idField); the columns are \(Words.list(columns))")
   }
 
   /// Reads the file for its records and hands them on in slices.

@@ -74,6 +74,17 @@ package struct RecordFile {
     }
   }
 
+  /// The names of the columns in their order; for JSON those of the members of all records, sorted.
+  func columns() throws -> [String] {
+    if format == .csv {
+      var (pieces, reader) = (pieces, CSVReader())
+      return try header(&pieces, &reader)
+    }
+    var names: Set<String> = []
+    try each { _, row in names.formUnion((try? row.get())?.fields.keys.map(\.self) ?? []) }
+    return names.sorted()
+  }
+
   private static func format(ofName name: String) -> Format? {
     switch name.split(separator: ".").last?.lowercased() {
     case "json", "geojson": .json
@@ -153,6 +164,14 @@ package struct RecordFile {
 
   private func eachOfCSV(_ visit: Visit) throws {
     var (pieces, reader) = (pieces, CSVReader())
+    let names = try header(&pieces, &reader)
+    while let record = try pieces.next(&reader, { try $0.next() }) {
+      try visit(record.line, Self.row(record, names))
+    }
+  }
+
+  /// Reads the first line of a CSV file.
+  private func header(_ pieces: inout FilePieces, _ reader: inout CSVReader) throws -> [String] {
     guard let header = try pieces.next(&reader, { try $0.next() }) else {
       throw RecordFileError(message: "\(name) is empty; expected a line with the names of the fields")
     }
@@ -161,9 +180,13 @@ package struct RecordFile {
     if let twice = Dictionary(grouping: names, by: { $0 }).filter({ $1.count > 1 && $0 != "" }).keys.min() {
       throw RecordFileError(message: "\(name) line \(header.line): the column '\(twice)' comes twice; name each once")
     }
-    while let record = try pieces.next(&reader, { try $0.next() }) {
-      try visit(record.line, Self.row(record, names))
+    if names.count == 1, let separator = names[0].first(where: { ";\t|".contains($0) }) {
+      let what = separator == "\t" ? "tabs" : "'\(separator)'"
+      throw RecordFileError(
+        message: "\(name) line \(header.line): the columns are separated by \(what); separate them by commas"
+      )
     }
+    return names
   }
 
   private static func row(_ record: CSVRecord, _ names: [String]) -> Result<ImportRow, FieldError> {

@@ -303,7 +303,9 @@ import Testing
 
   /// A file of which no line can be imported for one reason, and the reason.
   private static let whole: [(String, String, String?, String)] = [
-    ("x.csv", "id,n\n1,1\n", nil, "x.csv has lines that name no record type; give --type")
+    ("x.csv", "code,n\n,1\n", "Note", "there is no column id; the columns are code, n"),
+    ("x.ndjson", "{\"b\": 1}\n{\"a\": 2}", "Note", "there is no column id; the columns are a, b"),
+    ("x.csv", "id,n\n1,1\n", nil, "x.csv has lines that name no record type; give --type"),
   ]
 
   @Test(arguments: whole)

@@ -117,6 +117,8 @@ import Testing
     ("x.json", "{}", "x.json has no list of records;"),
     ("x.json", "{\"a\": [{}], \"b\": 1}", "x.json has more than one member;"),
     ("x.csv", "", "x.csv is empty; expected a line with the names of the fields"),
+    ("x.csv", "id;n\n1;2", "x.csv line 1: the columns are separated by ';'; separate them by commas"),
+    ("x.csv", "id\tn\n", "x.csv line 1: the columns are separated by tabs; separate them by commas"),
     ("x.csv", "a,b,a\n", "x.csv line 1: the column 'a' comes twice; name each once"),
     ("x.csv", "a\n1\n\"x\ny", "x.csv line 3: a quote is never closed; correct the file, nothing was imported"),
   ]

@@ -192,6 +192,24 @@ import Testing
     #expect(try await machine.fail(2, "serve", "--schema", "iCloud.a=nope.toml").contains(reason))
   }
 
+  @Test func `an import without its columns is one clear line`() async throws {
+    let machine = try Machine(Self.settings)
+    let table = try machine.folder.write("code,n\n,2\n,4\n", to: "rows.csv")
+    let lines = try machine.folder.write("{\"code\": 1}\n{\"n\": 2}\n", to: "rows.ndjson")
+    let semicolons = try machine.folder.write("id;n\n1;2\n3;4\n", to: "semicolons.csv")
+    func message(_ file: String, _ more: String...) async throws -> String {
+      try await machine.failing(2, ["records", "import", file] + more)
+    }
+
+    let columns = "there is no column nope; the columns are code, n"
+    #expect(try await message(table, "--type", "Row", "--id", "nope").hasSuffix(columns))
+    #expect(try await message(lines, "--type", "Row", "--id", "nope").hasSuffix(columns))
+    #expect(try await machine.run("records", "import", table, "--type", "Row", "--id", "code").status == 1)
+    let separated = try await message(semicolons, "--type", "Row", "--id", "id")
+    #expect(separated.contains("semicolons.csv line 1: ") && separated.contains("separated by ';'"))
+    #expect(try await message(lines).contains("--type"))
+  }
+
   @Test func `what a command leaves alone is left alone for a reason`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
