@@ -57,7 +57,8 @@ extension Conflict {
 struct ConflictsShow: Verb {
   static let configuration = CommandConfiguration(commandName: "show", abstract: "Show one conflict, field by field.")
 
-  @Argument(help: "The conflict's number.") var id: Int64
+  @Argument(help: "The conflict's number.", transform: { try VersionedID.number($0, from: "cktop conflicts list") })
+  var id: Int64
   @Flag(help: "Print one JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
@@ -102,7 +103,8 @@ struct ConflictsResolve: Verb {
   )
 
   @Argument(
-    help: ArgumentHelp("Numbers of conflicts, each with or without its version.", valueName: "id[@version]")
+    help: ArgumentHelp("Numbers of conflicts, each with or without its version.", valueName: "id[@version]"),
+    transform: { try VersionedID(parsing: $0, from: "cktop conflicts list") }
   )
   var ids: [VersionedID] = []
   @OptionGroup var condition: WhereOption

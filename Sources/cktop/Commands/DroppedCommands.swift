@@ -59,7 +59,11 @@ struct ConflictsUndo: Verb {
       """
   )
 
-  @Argument(help: "The operation's number, as listed by 'cktop conflicts dropped'.") var id: Int64
+  @Argument(
+    help: "The operation's number, as listed by 'cktop conflicts dropped'.",
+    transform: { try VersionedID.number($0, from: "cktop conflicts dropped") }
+  )
+  var id: Int64
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 

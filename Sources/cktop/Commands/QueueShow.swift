@@ -11,7 +11,8 @@ struct QueueShow: Verb {
     abstract: "Show one operation: payload, base and server values, every attempt, what it waits for."
   )
 
-  @Argument(help: "The operation's number.") var id: Int64
+  @Argument(help: "The operation's number.", transform: { try VersionedID.number($0, from: "cktop queue list") })
+  var id: Int64
   @Flag(help: "Print one JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 

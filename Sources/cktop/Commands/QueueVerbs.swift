@@ -9,7 +9,8 @@ struct QueueSelection: ParsableArguments {
       "Numbers of operations, each with or without the version from 'queue list --json'.",
       discussion: "An operation that changed since that version is left alone, and the exit code is 1.",
       valueName: "id[@version]"
-    )
+    ),
+    transform: { try VersionedID(parsing: $0, from: "cktop queue list") }
   )
   var ids: [VersionedID] = []
   @OptionGroup var condition: WhereOption
@@ -190,8 +191,11 @@ struct QueueEdit: Verb {
       """
   )
 
-  @Argument(help: ArgumentHelp("The operation's number, or its number and version.", valueName: "id")) var id:
-    VersionedID
+  @Argument(
+    help: ArgumentHelp("The operation's number, or its number and version.", valueName: "id"),
+    transform: { try VersionedID(parsing: $0, from: "cktop queue list") }
+  )
+  var id: VersionedID
   @Argument(help: ArgumentHelp("The fields to set.", valueName: "field=value")) var assignments: [String]
   @OptionGroup var options: StoreOptions
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import CloudSync
 
 /// `ID` or `ID@VERSION`: a queued operation, in the version that a decision applies to or in its current one.
-struct VersionedID: ExpressibleByArgument, Hashable, Sendable {
+struct VersionedID: Hashable, Sendable {
   var id: Int64
   /// Nil: the current version.
   var version: String?
@@ -12,12 +12,22 @@ struct VersionedID: ExpressibleByArgument, Hashable, Sendable {
     self.version = version
   }
 
-  init?(argument: String) {
+  /// Reads an argument.
+  ///
+  /// - Parameter list: the command whose list shows the numbers.
+  init(parsing argument: String, from list: String) throws(ValidationError) {
     let parts = argument.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard let id = parts.first.flatMap({ Int64($0) }) else { return nil }
-    let version = parts.dropFirst().first
-    guard version.map(DecisionVersion.isWellFormed) ?? true else { return nil }
-    self.init(id: id, version: version)
+    id = try Self.number(parts[0], from: list)
+    version = parts.dropFirst().first
+    if let version, !DecisionVersion.isWellFormed(version) {
+      throw ValidationError("after the @ a version is expected, as \(list) --json shows it")
+    }
+  }
+
+  /// Reads a number without a version.
+  static func number(_ argument: String, from list: String) throws(ValidationError) -> Int64 {
+    guard let id = Int64(argument) else { throw ValidationError("a number is expected, as \(list) shows it") }
+    return id
   }
 
   /// The versions by number.

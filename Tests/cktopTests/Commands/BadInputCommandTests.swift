@@ -210,6 +210,22 @@ import Testing
     #expect(try await message(lines).contains("--type"))
   }
 
+  @Test func `an identifier that is no number says what is expected`() async throws {
+    let machine = try Machine(Self.settings)
+
+    for line in ["queue edit t1 a=1", "queue show t1", "queue retry t1"] {
+      let message = try await machine.failing(2, line.split(separator: " ").map(String.init))
+      #expect(message.contains("a number is expected, as cktop queue list"), "\(message)")
+    }
+    for line in ["conflicts show abc", "conflicts resolve abc --take local"] {
+      let message = try await machine.failing(2, line.split(separator: " ").map(String.init))
+      #expect(message.contains("a number is expected, as cktop conflicts list"), "\(message)")
+    }
+    #expect(try await machine.fail(2, "queue", "retry", "1@zz").contains("as cktop queue list --json shows it"))
+    let undo = try await machine.fail(2, "conflicts", "undo", "t1")
+    #expect(undo.contains("a number is expected, as cktop conflicts dropped"))
+  }
+
   @Test func `what a command leaves alone is left alone for a reason`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
