@@ -57,7 +57,8 @@ struct CommandEnd: Hashable, Sendable {
       self.init(standardOutput: text, code: 0)
     } else if code == .validationFailure {
       let message = command.message(for: error).split(whereSeparator: \.isNewline).joined(separator: " ")
-      let advice = "\(message.withoutFullStop); see cktop help"
+        .replacing(". Did you mean", with: "; did you mean")
+      let advice = message.hasSuffix("?") ? message : "\(message.withoutFullStop); see cktop help"
       self.init(standardError: CommandFailure.usage(advice).line, code: CommandStatus.usage.rawValue)
     } else if error is ArgumentParser.ExitCode {
       self.init(code: code.rawValue)

@@ -226,6 +226,17 @@ import Testing
     #expect(undo.contains("a number is expected, as cktop conflicts dropped"))
   }
 
+  @Test func `an unknown option or command suggests the next step`() async throws {
+    let machine = try Machine()
+
+    #expect(try await machine.fail(2, "serve", "--nope").hasSuffix("Unknown option '--nope'; did you mean '--port'?"))
+    #expect(try await machine.fail(2, "help", "nope").contains("there is no command 'nope'"))
+    #expect(try await machine.fail(2, "help", "queue", "nope").contains("there is no command 'queue nope'"))
+    for verb in [["help"], ["help", "queue"], ["help", "queue", "list"], ["help", "help"], ["help", "faults"]] {
+      #expect(try await machine.succeeding(verb).output.contains("OVERVIEW"))
+    }
+  }
+
   @Test func `what a command leaves alone is left alone for a reason`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
