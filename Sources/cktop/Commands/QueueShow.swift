@@ -18,7 +18,7 @@ struct QueueShow: Verb {
 
   func run(_ session: Session) async throws {
     guard let detail = try session.reader().view({ try $0.detail(of: id) }), let object = detail.json else {
-      throw CommandFailure("there is no operation \(id); run cktop queue list to see them", .itemsFailed)
+      throw CommandFailure.noOperation(id)
     }
     OutputStream.standard.lines(json ? [object.line] : lines(detail).map(\.visible))
   }

@@ -73,14 +73,16 @@ struct QueueSelection: ParsableArguments {
     -> (Selection, [Int64: String])?
   {
     if yes { return (selection, named) }
-    try Question.needAnswer(yes, "this removes changes from the queue", orLook: ", or --dry-run to look first")
-    let shown = try store.versions(of: ids.map(\.id)).merging(named) { $1 }
+    let queued = try store.versions(of: ids.map(\.id))
+    if ids.isEmpty || !queued.isEmpty {
+      try Question.needAnswer(yes, "this removes changes from the queue", orLook: ", or --dry-run to look first")
+    }
     let found = try store.perform(.discard, on: selection, versions: named, dryRun: true, actor: Operator.name).changed
     guard !found.isEmpty else { return (selection, named) }
     let asked = ids.isEmpty ? try store.versions(of: found) : [:]
     guard Question.ask("Discard \(Words.count(found.count, "change"))?") else { return nil }
     // Leaves alone an operation that changed since the question was shown.
-    return ids.isEmpty ? (.ids(found), asked) : (selection, shown)
+    return ids.isEmpty ? (.ids(found), asked) : (selection, queued.merging(named) { $1 })
   }
 
   private func report(_ verb: QueueVerb, _ result: CommandResult) throws {
@@ -113,9 +115,7 @@ struct QueueSelection: ParsableArguments {
         )
       }
     }
-    for id in result.unknown {
-      CommandFailure("there is no operation \(id) in the queue; cktop queue list shows them all", .itemsFailed).report()
-    }
+    for id in result.unknown { CommandFailure.noOperation(id).report() }
     if result.notReached > 0 {
       let rest = Words.count(result.notReached, "operation")
       CommandFailure("stopped before \(rest); give the command again to continue", .itemsFailed).report()
@@ -127,6 +127,13 @@ struct QueueSelection: ParsableArguments {
     }
     let areLeft = !ids.isEmpty && !(result.unknown.isEmpty && skipped.isEmpty)
     if areLeft || result.notReached > 0 { try CommandStatus.itemsFailed.end() }
+  }
+}
+
+extension CommandFailure {
+  /// The failure for an operation that is not in the queue.
+  static func noOperation(_ id: Int64) -> CommandFailure {
+    CommandFailure("there is no operation \(id); cktop queue list shows them all", .itemsFailed)
   }
 }
 
@@ -205,6 +212,7 @@ struct QueueEdit: Verb {
       throw CommandFailure.usage("\(twice) is set twice; give each field once")
     }
     let store = try await session.storeToAddTo()
+    guard try !store.versions(of: [id.id]).isEmpty else { throw CommandFailure.noOperation(id.id) }
     let version = id.version.map { SyncStore.EditedVersion(operation: $0) }
     switch try store.edit(id.id, parsed, ifVersion: version, actor: Operator.name) {
     case .queued: OutputStream.standard.line("edited operation \(id.id): it will be sent again")

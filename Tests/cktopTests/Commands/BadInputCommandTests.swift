@@ -237,6 +237,22 @@ import Testing
     }
   }
 
+  @Test func `an operation or conflict that is not there has exit code 1`() async throws {
+    let machine = try Machine(Self.settings)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
+
+    for line in [
+      "queue show 999", "queue retry 999", "queue pause 999", "queue resume 999", "queue discard 999",
+      "queue edit 999 a=1", "conflicts show 999", "conflicts resolve 999 --take local", "conflicts undo 999",
+    ] {
+      let message = try await machine.failing(1, line.split(separator: " ").map(String.init))
+      #expect(message.contains("999"), "\(line): \(message)")
+    }
+    #expect(try await machine.fail(2, "queue", "discard", "1").contains("--yes"))
+    #expect(try await machine.fail(2, "queue", "edit", "1", "count=x", "count=y").contains("twice"))
+    #expect(try await machine.fail(2, "queue", "edit", "1", "count=2").contains("not a failed save"))
+  }
+
   @Test func `what a command leaves alone is left alone for a reason`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
