@@ -22,7 +22,7 @@ extension ModelReader {
 }
 
 extension PatternBindingSyntax {
-  /// The parts of a tuple as bindings of their own; nil if they cannot be told from the source.
+  /// The parts of a tuple as bindings of their own; nil if they cannot be read from the source.
   fileprivate var separated: PatternBindingListSyntax? {
     guard let tuple = pattern.as(TuplePatternSyntax.self) else { return nil }
     let names = tuple.elements.compactMap { $0.pattern.as(IdentifierPatternSyntax.self)?.identifier.text }

@@ -44,6 +44,8 @@ final class ChangingStore: Sendable {
   /// - Parameter shown: the store that the caller sees; nil if none. Throws if another file is in its place.
   func get(shown: SyncStore?) throws -> SyncStore {
     try opened.withLock { opened in
+      // Opening a file for changes writes to it.
+      if let shown, shown.isReplaced { throw shown.replaced }
       let store = try opened?.unlessReplaced ?? open()
       opened = store
       if let shown, !store.isSame(as: shown) { throw shown.replaced }

@@ -25,6 +25,29 @@ package enum RFC3339 {
     return seconds * 1000 + fraction
   }
 
+  /// The times that a text stands for, whose end may be missing: those of a year, month, day, minute or second. Without
+  /// an offset it is UTC. Nil if it is no time.
+  package static func times(ofShort text: String) -> Range<Int64>? {
+    let second: Int64 = text.contains(".") ? 1 : 1000
+    for (rest, length) in [("", second), ("Z", second), (":00Z", 60_000), ("T00:00:00Z", milliseconds(ofDays: 1))] {
+      if let start = milliseconds(text + rest) { return start..<start + length }
+    }
+    var reader = Reader(rest: Array(text.utf8)[...])
+    guard let year = reader.number(4) else { return nil }
+    let (start, end): (Int64, Int64)
+    if reader.rest.isEmpty {
+      (start, end) = (day(year, 1, 1), day(year + 1, 1, 1))
+    } else {
+      guard reader.take("-"), let month = reader.number(2), (1...12).contains(month), reader.rest.isEmpty else {
+        return nil
+      }
+      (start, end) = (day(year, month, 1), month == 12 ? day(year + 1, 1, 1) : day(year, month + 1, 1))
+    }
+    return milliseconds(ofDays: start)..<milliseconds(ofDays: end)
+  }
+
+  private static func milliseconds(ofDays days: Int64) -> Int64 { days * 86_400_000 }
+
   private struct Reader {
     var rest: ArraySlice<UInt8>
 

@@ -140,7 +140,7 @@ extension Cause.Decider {
 }
 
 extension Cause.Scope {
-  /// Why everything in the scope waits, or what the scope is, in few words.
+  /// Why everything in the scope waits, or what the scope is, briefly.
   package var text: String {
     switch self {
     case .network: "offline"

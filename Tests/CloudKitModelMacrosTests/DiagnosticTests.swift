@@ -344,7 +344,7 @@ private let nameForm = "it must start with a letter (A–Z), followed by letters
   }
 
   @Test(arguments: ["(a, _) = (1, 2)", "(a, b) = pair", "(a, (b, c)) = (1, (2, 3))"])
-  func `a tuple whose parts cannot be told apart is only reported`(tuple: String) {
+  func `a tuple whose parts are unknown gets no fix-it`(tuple: String) {
     expectRefusal(
       of: """
         @CKModel struct Note {

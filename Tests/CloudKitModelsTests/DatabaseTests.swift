@@ -162,6 +162,11 @@ import Testing
     let second = try await result { database.page(of: query, after: first.cursor, completionHandler: $0) }
     #expect(Set((first.models + second.models).map(\.id)) == ["a", "b"])
 
+    let share = try await result { database.share(posts[0], completionHandler: $0) }
+    let zone = try await database.save(CKRecordZone(zoneName: "other")).zoneID
+    let zoneShare = try await result { database.shareZone(zone, completionHandler: $0) }
+    #expect(share.url != nil && zoneShare.url != nil && share.url != zoneShare.url)
+
     let deleted = try await result { database.delete(posts, completionHandler: $0) }
     #expect(deleted.count == 2 && deleted.allSatisfy { (try? $0.get()) != nil })
   }

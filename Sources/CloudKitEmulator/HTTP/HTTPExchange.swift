@@ -3,8 +3,8 @@ import NIOPosix
 
 /// The emulator as a connection sees it.
 ///
-/// Most calls write to disk, or wait for one that does. They must not be made on an event loop, which other connections
-/// share.
+/// Most calls sync a write to disk, or wait for one that does. They must not be made on an event loop, which other
+/// connections share.
 struct HTTPExchange: Sendable {
   private let emulator: Emulator
   private let now: @Sendable () -> Date
@@ -22,7 +22,8 @@ struct HTTPExchange: Sendable {
     (self.emulator, self.now, self.delay, self.admin, self.log) = (emulator, now, delay, admin, log)
   }
 
-  /// Returns an empty body for a request. Can be called on an event loop.
+  /// Returns an empty body for a request. Can be called on an event loop: an upload is written to a temporary file there,
+  /// without a sync to disk.
   func body(of request: EmulatorRequest) -> RequestBody { RequestBody(request, emulator: emulator, at: now()) }
 
   /// Carries out a request.

@@ -89,6 +89,21 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable (Result<CKModelPage<Model>, any Error>) -> Void
   ) { answer(completionHandler) { try await $0.page(of: query, in: zoneID, after: cursor) } }
 
+  /// Returns the share of a model's record, as ``share(_:title:in:)`` does.
+  public func share(
+    _ model: some CKRecordModel & Sendable,
+    title: String? = nil,
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<CKShare, any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.share(model, title: title, in: zoneID) } }
+
+  /// Returns the share of a whole zone, as ``shareZone(_:title:)`` does.
+  public func shareZone(
+    _ zoneID: CKRecordZone.ID,
+    title: String? = nil,
+    completionHandler: @escaping @Sendable (Result<CKShare, any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.shareZone(zoneID, title: title) } }
+
   private func answer<Value: Sendable>(
     _ completionHandler: @escaping @Sendable (Result<Value, any Error>) -> Void,
     _ body: @escaping @Sendable (CKDatabase) async throws -> Value

@@ -62,7 +62,10 @@ extension CKDatabase {
       if let title { share[CKShare.SystemFieldKey.title] = title }
       do {
         let results = try await modifyRecords(saving: root + [share], deleting: [], atomically: false).saveResults
-        for record in root + [share] { _ = try results[record.recordID]?.get() }
+        for record in root + [share] {
+          guard let result = results[record.recordID] else { throw Self.unanswered(record.recordID) }
+          _ = try result.get()
+        }
         return share
       } catch let error as CKError where error.code == .serverRecordChanged && attempt < Self.attempts {
         attempt += 1

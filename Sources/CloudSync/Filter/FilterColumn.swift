@@ -3,7 +3,10 @@ import Facts
 /// A list that filter expressions choose from, with the columns that they may name.
 package enum FilterTable: Hashable, Sendable {
   case queue, events
-  /// Records, by their own values and by any field. Values need no quotes: `title = Buy` is the same as `title = 'Buy'`.
+  /// Records, by their own values and by any field.
+  ///
+  /// Values need no quotes: `title = Buy` is the same as `title = 'Buy'`. Texts are equal in any letter case, and a list
+  /// if one of its elements is. A record without a field is not equal to any value of it: it matches `!=` and `not`.
   case records
 
   private var columns: [FilterColumn] {
@@ -164,7 +167,7 @@ indirect enum FilterExpression: Hashable, Sendable {
     }
   }
 
-  /// Texts that the stored form of every record has of which it is true, in any letter case.
+  /// Texts that occur in the stored form of every matching record, in any letter case.
   var storedTexts: [String] {
     switch self {
     case .all(let parts): parts.flatMap(\.storedTexts)

@@ -123,7 +123,8 @@ struct FilterParser {
     let pattern: String
     switch token.kind {
     case .text(let text): pattern = text
-    case .word(let word) where table == .records: pattern = word
+    // `I like milk` is words.
+    case .word(let word) where table == .records && word.contains(where: { "%_".contains($0) }): pattern = word
     default: throw error("like takes a text in single quotes: \(column.name) like '%quota%'")
     }
     if pattern.contains("*"), !pattern.contains(where: { "%_".contains($0) }) {
@@ -157,7 +158,7 @@ struct FilterParser {
     case (.field, .text(let text)): return .text(text)
     case (.field, .word(let word)) where word.lowercased() != "null": return .text(word)
     case (.date, .text(let text)), (.date, .word(let text)):
-      guard RFC3339.milliseconds(ofShort: text) != nil else {
+      guard RFC3339.times(ofShort: text) != nil else {
         throw error("\(column.name) compares with a date in UTC: 2026-11-25 or 2026-11-25T14:30")
       }
       return .text(text)

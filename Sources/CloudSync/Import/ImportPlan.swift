@@ -86,7 +86,7 @@ package struct ImportPlan {
     if errors.contains(RowReader.noType) {
       throw RecordFileError(message: "\(file.name) has lines that name no record type; give --type")
     }
-    guard let idField = reader.idField else { return }
+    guard let idField = reader.idField, errors.contains(where: { $0.field == idField }) else { return }
     let columns = try file.columns()
     guard !columns.contains(idField) else { return }
     throw RecordFileError(message: "there is no column \(idField); the columns are \(Words.list(columns))")

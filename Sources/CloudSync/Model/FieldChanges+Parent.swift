@@ -4,6 +4,9 @@ package import CloudKit
 extension FieldChanges {
   /// No field of a schema can have this name.
   package static let parent = "___parent"
+
+  /// The name of a field for people and apps.
+  package static func shown(_ name: String) -> String { name == parent ? "parent" : name }
 }
 
 extension WireRecord {

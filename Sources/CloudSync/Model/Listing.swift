@@ -20,6 +20,8 @@ package enum ListFilter: Hashable, Sendable {
   package static func parse(_ text: String, of table: FilterTable?) -> Result<ListFilter, FilterError> {
     let words = text.split { $0.isWhitespace || $0 == "\0" }.map(String.init)
     guard !words.isEmpty else { return .success(.none) }
+    // One word with spaces and operators in it.
+    if table == .records, let word = text.unquoted { return .success(.words([word])) }
     if let table {
       do throws(FilterError) {
         return .success(.expression(try QueueFilter(parsing: text, of: table), text: text))
@@ -35,11 +37,11 @@ package enum ListFilter: Hashable, Sendable {
   }
 
   private static func isMeantAsExpression(_ text: String, _ words: [String], _ table: FilterTable) -> Bool {
+    // Records may contain any text, such as a mail address in angle brackets.
+    if table == .records { return text.comparesField }
     if text.contains(where: { "=<>".contains($0) }) { return true }
-    guard words.count > 1 else { return false }
-    // Among records, `milk is white` may be words.
-    let operators = table == .records ? ["like"] : ["like", "in", "is", "not"]
-    return operators.contains(words[1].lowercased()) && table.column(words[0]) != nil
+    guard words.count > 1, ["like", "in", "is", "not"].contains(words[1].lowercased()) else { return false }
+    return table.column(words[0]) != nil
   }
 
   /// Whether the rows have to be looked at one by one to find those that match.
@@ -156,4 +158,16 @@ package struct RecordDetail: Hashable, Sendable {
 
 extension RecordRow: Identifiable {
   package var id: RecordKey { record.key }
+}
+
+extension String {
+  /// Whether a comparison follows the name of a field.
+  fileprivate var comparesField: Bool { contains(#/(^|[\s(])[A-Za-z_]\w*\s*([=<>]|!=|(not\s+)?like\s+['"]|in\s*\()/#) }
+
+  /// The text in the quotes; nil if it is not quoted as a whole.
+  fileprivate var unquoted: String? {
+    guard count > 2, let quote = first, "'\"".contains(quote), last == quote else { return nil }
+    let inner = String(dropFirst().dropLast())
+    return inner.contains(quote) ? nil : inner
+  }
 }

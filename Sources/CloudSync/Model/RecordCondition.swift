@@ -29,10 +29,12 @@ struct RecordCondition: Hashable, Sendable {
 
 extension String {
   /// Whether a value with this text has it in its stored form too. Only letters are the same there: dates are stored as
-  /// numbers, and quotes with a backslash.
+  /// numbers, and quotes with a backslash. The words that describe files and bytes are not stored.
   var isStoredAsItIs: Bool {
-    (2...1000).contains(utf8.count)
-      && utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0.lowercased) }
+    guard (2...1000).contains(utf8.count) else { return false }
+    let text = lowercased()
+    return utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0.lowercased) }
+      && !["asset", "bytes", "size", "unknown"].contains { $0.contains(text) }
   }
 
   /// Whether a text of lower-case bytes is in this one in any letter case.
@@ -75,7 +77,7 @@ extension FilterColumn {
   /// Returns the texts that the stored form of a record has if a value of it has all these texts.
   func storedTexts(with texts: [String]) -> [String] {
     switch name {
-    // Times and users stand elsewhere.
+    // Times and users are stored in other columns.
     case "changed", "created", "by": []
     case "name", "type", "zone": texts.filter(\.isStoredAsItIs)
     default: ([name] + texts).filter(\.isStoredAsItIs)
@@ -114,11 +116,10 @@ extension FieldValue {
     case .int64(let number):
       Int64(text).map { comparison.holds(number, $0) } ?? comparison.holds(Double(number), Double(text))
     case .double(let number): comparison.holds(number, Double(text))
-    // A day is equal to all its times.
-    case .timestamp where comparison == .equal: self.text.hasPrefix(text)
-    case .timestamp(let milliseconds): comparison.holds(milliseconds, RFC3339.milliseconds(ofShort: text))
+    case .timestamp(let time): RFC3339.times(ofShort: text).map { comparison.holds(time, $0) } ?? false
     case .string(let own): comparison.holds(own.lowercased(), text.lowercased())
-    case .reference(let reference): comparison == .equal && reference.recordName == text
+    case .reference(let reference):
+      comparison == .equal && reference.recordName.lowercased() == text.lowercased()
     case .list(_, let elements): elements.contains { $0.satisfies(comparison, text) }
     case .encrypted(let inner): inner.satisfies(comparison, text)
     case .bytes, .location, .asset, .other: comparison == .equal && self.text.lowercased() == text.lowercased()
@@ -136,6 +137,18 @@ extension FieldValue {
 }
 
 extension FilterComparison {
+  /// Compares with all times of a day, for example: it is equal to each, and less than the day if it is before it.
+  fileprivate func holds(_ time: Int64, _ range: Range<Int64>) -> Bool {
+    switch self {
+    case .equal: range.contains(time)
+    case .notEqual: !range.contains(time)
+    case .less: time < range.lowerBound
+    case .lessOrEqual: time < range.upperBound
+    case .greater: time >= range.upperBound
+    case .greaterOrEqual: time >= range.lowerBound
+    }
+  }
+
   fileprivate func holds<Value: Comparable>(_ left: Value, _ right: Value?) -> Bool {
     guard let right else { return false }
     return switch self {
@@ -146,13 +159,6 @@ extension FilterComparison {
     case .greater: left > right
     case .greaterOrEqual: left >= right
     }
-  }
-}
-
-extension RFC3339 {
-  /// Reads a time whose end may be missing: `2026-12-01`, `2026-12-01T14:00`. Without an offset it is UTC.
-  static func milliseconds(ofShort text: String) -> Int64? {
-    ["", "Z", ":00Z", "T00:00:00Z"].lazy.compactMap { milliseconds(text + $0) }.first
   }
 }
 

@@ -39,8 +39,12 @@ extension SyncStore {
         do {
           var accepted = Accepted.unchanged
           try ledger.allOrNothing { accepted = try restoreDropped(of: id, now: now, ledger).0 }
+          guard case .enqueued(let queued) = accepted else {
+            result.skipped[id] = .inWords("the server's record has these values already")
+            continue
+          }
           result.changed.append(id)
-          if case .enqueued(let id) = accepted, try ledger.operation(id)?.state == .conflict { result.reopened += 1 }
+          if try ledger.operation(queued)?.state == .conflict { result.reopened += 1 }
         } catch let error as StoreError where error.kind == .invalid {
           result.skipped[id] = .inWords(error.message)
         }

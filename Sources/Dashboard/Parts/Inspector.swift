@@ -181,11 +181,6 @@ extension FieldTable.Row {
   }
 }
 
-extension FieldChanges {
-  /// The name of a field on the screen; the parent is stored as a field.
-  static func shown(_ name: String) -> String { name == parent ? "parent" : name }
-}
-
 extension FieldTable.Value {
   /// A side of a field as the screen shows it; nil: no value.
   init(_ value: FieldValue?, isChanged: Bool) {

@@ -61,7 +61,7 @@ struct AccountScreen: Screen {
     let ready = queue.pending + queue.inFlight - status.savesForApp
     let (ender, sending) =
       switch world.verdict {
-      case .signedOut?, .wrongAccount?: ("A sign-in", "they are sent after it")
+      case .signedOut?, .wrongAccount?: ("A sign-in", "they are sent after the sign-in")
       case .blocked(.quota)?: ("Free space", "the storage quota is full; only deletions can be sent")
       case .blocked(.account)?: ("A permission", "the server refuses this account")
       case .decisionNeeded?:

@@ -43,6 +43,7 @@ extension Receipt {
 
   private var undoneText: String {
     let rest = leftAlone.map { "; \($0)" } ?? ""
+    guard changed > 0 else { return "Nothing was restored\(rest)" }
     let sent = changed - reopened
     let sending = reopened > 0 ? Format.number(sent) : sent == 1 ? "it" : "they"
     let effects = [

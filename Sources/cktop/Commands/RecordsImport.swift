@@ -10,8 +10,8 @@ struct RecordsImport: Verb {
     discussion: """
       A field has the type known from the local copy or the queue, otherwise the type that fits the whole column. \
       Lines that cannot be imported are listed with their numbers; the rest is enqueued. Importing again enqueues only \
-      what differs. The output of 'cktop records export' names its types and needs no --type. It is imported with its names and, \
-      without --zone, its zones.
+      what differs. The output of 'cktop records export' names its types and needs no --type. It is imported with its \
+      names and, without --zone, its zones.
 
         cktop records import cities.csv --type City --id code --reference country=Country
         cktop records import export.ndjson
@@ -37,6 +37,9 @@ struct RecordsImport: Verb {
     if let type, !NameRule.isFieldName(type) {
       throw CommandFailure.usage("'\(type)' is not a valid record type; use a letter, then letters, digits and _")
     }
+    if type == nil, idField != nil || !references.isEmpty {
+      throw CommandFailure.usage("--id and --reference need --type; the records of an export name their types and ids")
+    }
     let references = try ImportPlan.references(parsing: references)
     let source = try ImportSource(file)
     let records = try RecordFile(name: source.name, source.read)
@@ -57,7 +60,7 @@ struct RecordsImport: Verb {
     let failure = try enqueue(plan, zone, store, &result)
     OutputStream.standard.line(json ? "],\(result.json.line.dropFirst())" : result.line)
     if result.enqueued > 0 {
-      if isNewZone { ZoneNote.tellCreated(zone) }
+      if isNewZone { ZoneNote.reportCreated(zone) }
       session.tellGuess(of: store)
     }
     if let failure { throw result.interrupted(by: failure) }

@@ -59,7 +59,7 @@ struct RecordsPut: Verb {
     let isNewZone = try store.isNew(zone)
     let accepted = try store.enqueue([change], assets: inPlace ? .referenced : .copied).first ?? .unchanged
     try EnqueueReport(key: key, type: type, accepted).print(json: json)
-    if isNewZone { ZoneNote.tellCreated(key.zoneKey) }
+    if isNewZone { ZoneNote.reportCreated(key.zoneKey) }
     session.tellGuess(of: store)
   }
 }

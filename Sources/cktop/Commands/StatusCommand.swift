@@ -50,7 +50,7 @@ struct StatusCommand: Verb {
 }
 
 extension StoreStatus {
-  /// The code that tells scripts how things stand, of everything that stands in the way and not only of the verdict.
+  /// The exit code for all problems, not only for the verdict.
   ///
   /// - Parameter failedForPerson: the number of failed operations that only a person can help.
   func code(hasCredential: Bool, failedForPerson: Int) -> CommandStatus {

@@ -72,7 +72,7 @@ struct ZonesPause: Verb {
     let store = try session.storeToCommand()
     let zone = try store.zoneKey(named: name)
     try ZonePause.report("paused", name, try store.pause(.zone(zone), actor: Operator.name), json: json)
-    if try !store.knows(zone) { ZoneNote.tell(name, "the pause holds for it once there is one") }
+    if try !store.knows(zone) { ZoneNote.report(name, "the pause holds for it once there is one") }
   }
 }
 
@@ -156,7 +156,7 @@ struct ZonesDelete: Verb {
     let accepted = try store.enqueueZoneDeletion(zone)
     try ZoneName.report(zone, accepted, deed: "enqueued the deletion of", json: json)
     guard case .enqueued = accepted else { return }
-    if known == nil { ZoneNote.tell(name, "its deletion will be sent anyway") }
+    if known == nil { ZoneNote.report(name, "its deletion will be sent anyway") }
     guard dropped > 0 else { return }
     let changes = Words.count(dropped, "queued change")
     OutputStream.error.line("cktop: dropped \(changes) of the zone; run cktop conflicts dropped to see them")
@@ -165,18 +165,18 @@ struct ZonesDelete: Verb {
 
 /// A note about a zone that the store does not know, in case its name is misspelled.
 enum ZoneNote {
-  static func tell(_ zone: String, _ effect: String) {
+  static func report(_ zone: String, _ effect: String) {
     OutputStream.error.line("cktop: no zone \(zone) is known locally; \(effect)".visible)
   }
 
-  /// Tells that a change is in a zone that the next sync will create.
-  static func tellCreated(_ zone: ZoneKey) {
-    tell(zone.zone, "the next sync creates it if the server has none")
+  /// Reports that a change is in a zone that the next sync will create.
+  static func reportCreated(_ zone: ZoneKey) {
+    report(zone.zone, "the next sync creates it if the server has none")
   }
 }
 
 extension SyncStore {
-  /// Whether the store has heard of a zone.
+  /// Whether the store knows a zone.
   func knows(_ zone: ZoneKey) throws -> Bool { try zones().contains { $0.key == zone } }
 
   /// Whether a change makes the next sync create the zone that it names.

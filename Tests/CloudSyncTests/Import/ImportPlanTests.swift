@@ -298,7 +298,7 @@ import Testing
 
     #expect(plan.records.map { "\($0.type) \($0.name)" } == ["Note n"])
     #expect(plan.refusals.map(\.line) == [2, 3, 4])
-    #expect(plan.refusals.map(\.message.isEmpty) == [false, false, false])
+    #expect(plan.refusals.map(\.field) == ["x", nil, nil])
   }
 
   /// A file of which no line can be imported for one reason, and the reason.

@@ -60,6 +60,7 @@ import Testing
     let result = try await other.succeed("records", "import", file, "--json").object()
     let part = try await other.run("records", "import", mixed)
     let named = try await other.run("records", "import", file, "--type", "City")
+    try await other.fail(2, "records", "import", file, "--id", "label")
 
     #expect(result["enqueued"] as? Int == 2)
     let types = try await other.succeed("records", "export").objects().map { $0["recordType"] as? String }

@@ -55,7 +55,7 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
-  @Test func `a full quota is told with the same code until a save succeeds`() async throws {
+  @Test func `status reports a full quota with the same exit code until a save succeeds`() async throws {
     let plan = """
       [[rules]]
       when = { operation = "records/modify", limit = 1 }
