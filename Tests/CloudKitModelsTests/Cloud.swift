@@ -102,3 +102,13 @@ final class Cloud: Sendable {
     emulator.record(name, in: .private(of: "ana", Self.container), zone: zone)?.fields
   }
 }
+
+/// Returns the code of the error that a call throws; nil if it throws none.
+func code<Value>(_ body: () async throws -> Value) async -> CKError.Code? {
+  do {
+    _ = try await body()
+    return nil
+  } catch {
+    return (error as? CKError)?.code
+  }
+}

@@ -12,15 +12,6 @@ import Testing
 
   init() throws { cloud = try Cloud() }
 
-  private func code<Value>(_ body: () async throws -> Value) async -> CKError.Code? {
-    do {
-      _ = try await body()
-      return nil
-    } catch {
-      return (error as? CKError)?.code
-    }
-  }
-
   @Test func `a model saved twice updates its record and returns what was saved`() async throws {
     var post = try await database.save(Post())
     #expect(post.title == "Milk")

@@ -12,15 +12,6 @@ import Testing
 
   private func title(_ share: CKShare) -> String? { share[CKShare.SystemFieldKey.title] as? String }
 
-  private func code<Value>(_ body: () async throws -> Value) async -> CKError.Code? {
-    do {
-      _ = try await body()
-      return nil
-    } catch {
-      return (error as? CKError)?.code
-    }
-  }
-
   @Test func `a model that is shared again has the same share`() async throws {
     try await database.save(Post())
     let share = try await database.share(Post(), title: "Groceries")
