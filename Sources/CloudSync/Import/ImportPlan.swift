@@ -79,6 +79,8 @@ package struct ImportPlan {
       }
     }.compactMapValues(\.result)
     if !hasRecord, !errors.isEmpty { try explain(errors) }
+    // Objects may leave out a field; a table names its columns.
+    if file.format == .csv { for field in references.keys.sorted() { try requireColumn(field) } }
   }
 
   /// Throws if no line can be imported for one reason.
@@ -87,9 +89,13 @@ package struct ImportPlan {
       throw RecordFileError(message: "\(file.name) has lines that name no record type; give --type")
     }
     guard let idField = reader.idField, errors.contains(where: { $0.field == idField }) else { return }
+    try requireColumn(idField)
+  }
+
+  private func requireColumn(_ name: String) throws {
     let columns = try file.columns()
-    guard !columns.contains(idField) else { return }
-    throw RecordFileError(message: "there is no column \(idField); the columns are \(Words.list(columns))")
+    guard !columns.contains(name) else { return }
+    throw RecordFileError(message: "there is no column \(name); the columns are \(Words.list(columns))")
   }
 
   /// Reads the file for its records and hands them on in slices.

@@ -112,7 +112,9 @@ struct App: Sendable {
     let tour = tour
     self = App()
     self.tour = tour
-    say("The store file was replaced; the new one is shown", isError: true, world)
+    let wasSyncing = world.syncing != .off || world.syncFailure != nil
+    let rest = wasSyncing ? ", and syncing has stopped; \(world.keys.name(of: .keepSyncing)) starts it" : ""
+    say("The store file was replaced; the new one is shown\(rest)", isError: true, world)
   }
 
   private mutating func take(_ receipt: Receipt, _ world: World) {

@@ -28,6 +28,8 @@ struct World: Sendable {
   var readFailure: String?
   /// Whether what is shown was read before the store became unreadable.
   var isStale: Bool { readFailure != nil && status != nil }
+  /// The text in place of something that has not been read.
+  var loading: String { readFailure == nil ? "loading…" : "The store cannot be read" }
   /// The reason why syncing in this process ended by itself.
   var syncFailure: String?
   /// The progress of a long command.

@@ -7,6 +7,7 @@ import TerminalUI
 /// Everything about one thing: lines of text, and rows of fields that can be selected. It is made from the world each time
 /// that it is drawn, so it is always live.
 protocol Inspector: Sendable {
+  var world: World { get }
   /// Nil while it is being read.
   var items: [InspectorItem]? { get }
   /// The text to show if the store does not know the object.
@@ -38,7 +39,7 @@ extension Inspector {
   ///
   /// - Parameter selection: the selected item.
   func draw(on grid: inout Grid, in area: Rect, selection: Int?, offset: Int) {
-    guard let items else { return grid.put(StyledText("loading…", .dim), in: area.row(0)) }
+    guard let items else { return grid.put(StyledText(world.loading, .dim), in: area.row(0)) }
     guard !items.isEmpty else { return grid.put(StyledText(missing, .dim), in: area.row(0)) }
     let sides = items.compactMap { if case .sides(let row) = $0 { row } else { nil } }
     var y = -offset
@@ -89,7 +90,7 @@ extension Inspector {
 /// Everything about an operation.
 struct OperationInspector: Inspector {
   let id: Int64
-  private let world: World
+  let world: World
 
   init(_ id: Int64, _ world: World) { (self.id, self.world) = (id, world) }
 
@@ -194,7 +195,7 @@ extension FieldTable.Value {
 /// Everything about a record of the local copy.
 struct RecordInspector: Inspector {
   let key: RecordKey
-  private let world: World
+  let world: World
 
   init(_ key: RecordKey, _ world: World) { (self.key, self.world) = (key, world) }
 

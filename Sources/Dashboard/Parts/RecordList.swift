@@ -9,7 +9,7 @@ enum RecordKind: ListKind {
   static var emptyListing: RecordListing { RecordListing() }
   static var filter: any WritableKeyPath<RecordListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { .records }
-  static var filterHint: String { "words, or count >= 5 and changed > 2026-11-01" }
+  static var filterHint: String { "words, or count >= 5 and changed > 2026-11-01 (UTC)" }
   static func unfiltered(_ listing: RecordListing) -> RecordListing {
     var all = RecordListing()
     all.order = listing.order

@@ -52,7 +52,7 @@ struct WholeList<Row: Identifiable & Sendable>: Sendable where Row.ID: Sendable 
       total: rows?.count ?? 0,
       selection: state.cursor,
       isFocused: true,
-      emptyText: rows != nil ? empty : world.readFailure == nil ? "loading…" : "The store cannot be read"
+      emptyText: rows != nil ? empty : world.loading
     )
   }
 }

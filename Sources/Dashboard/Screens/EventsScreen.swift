@@ -113,7 +113,7 @@ struct EventsScreen: Screen {
 /// One event with its whole text, and the operation that it is about.
 struct EventInspector: Inspector {
   private let event: EventRow
-  private let world: World
+  let world: World
 
   init(_ event: EventRow, _ world: World) { (self.event, self.world) = (event, world) }
 
@@ -128,7 +128,7 @@ struct EventInspector: Inspector {
     ]
     guard let operation = event.operation else { return about }
     return about + [.text(""), .heading("OPERATION \(operation)")]
-      + (OperationInspector(operation, world).items ?? [.text(StyledText("loading…", .dim))])
+      + (OperationInspector(operation, world).items ?? [.text(StyledText(world.loading, .dim))])
   }
 }
 

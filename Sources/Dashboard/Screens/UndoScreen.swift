@@ -71,7 +71,7 @@ struct UndoScreen: Screen {
 /// A dropped change beside the record as it is now.
 struct DroppedInspector: Inspector {
   private let change: DroppedChange
-  private let world: World
+  let world: World
 
   init(_ change: DroppedChange, _ world: World) { (self.change, self.world) = (change, world) }
 

@@ -41,7 +41,8 @@ struct RecordConditionTests {
     "photo like '%bytes%'", "photo like %unknown% or photo like %ASSET%", "bytes", "size", "secret = x",
     "secret like X%",
     "tags = bee", "TAGS like B%", "list = l1", "title = 'buy milk'", "Title like %uy_mi%", "say", "say \"hi\"",
-    "quote like '%\"hi\"%'", "Größe", "strasse like 'GRÖ%'", "data like '%bytes'", "milk", "name = n1 and type = note",
+    "quote like '%\"hi\"%'", "größe", "GRÖ", "strasse like 'GRÖ%'", "data like '%bytes'", "milk",
+    "name = n1 and type = note",
   ])
   func `a search in the store finds what the condition finds`(text: String) throws {
     let world = try World()

@@ -301,6 +301,16 @@ import Testing
     #expect(plan.refusals.map(\.field) == ["x", nil, nil])
   }
 
+  @Test func `a reference to a column that the file lacks is refused as a whole`() throws {
+    func plan(_ text: String, _ reference: String) throws {
+      let file = try RecordFile(Data(text.utf8), name: "x.csv")
+      _ = try ImportPlan(file, recordType: "City", idField: "id", references: [reference: "Country"]) { _ in [:] }
+    }
+    #expect(throws: RecordFileError.self) { try plan("id,name\n1,at\n", "nmae") }
+    #expect(throws: Never.self) { try plan("id,name\n1,at\n", "name") }
+    #expect(throws: Never.self) { try plan("id,name\n1,\n", "name") }
+  }
+
   /// A file of which no line can be imported for one reason, and the reason.
   private static let whole: [(String, String, String?, String)] = [
     ("x.csv", "code,n\n,1\n", "Note", "there is no column id; the columns are code, n"),
