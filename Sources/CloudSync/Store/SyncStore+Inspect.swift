@@ -25,6 +25,9 @@ extension SyncStore {
 
   package func zones() throws(StoreError) -> [ZoneRow] { try view { try $0.zones() } }
 
+  /// Whether the store knows a zone.
+  package func knows(_ zone: ZoneKey) throws(StoreError) -> Bool { try read { try $0.zone(zone) != nil } }
+
   package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws(StoreError)
     -> [EventRow]
   {

@@ -176,9 +176,6 @@ enum ZoneNote {
 }
 
 extension SyncStore {
-  /// Whether the store knows a zone.
-  func knows(_ zone: ZoneKey) throws -> Bool { try zones().contains { $0.key == zone } }
-
   /// Whether a change makes the next sync create the zone that it names.
   func isNew(_ zone: ZoneKey?) throws -> Bool {
     guard let zone, scope.database == .private, !zone.isDefaultZone else { return false }
