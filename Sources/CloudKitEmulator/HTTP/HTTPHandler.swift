@@ -78,7 +78,7 @@ final class HTTPHandler: ChannelInboundHandler {
 
   /// Rejects an incomplete request and closes the connection. Without a request, only closes the connection.
   private func giveUp(_ status: Int, _ title: String, _ context: ChannelHandlerContext) {
-    // What follows a rejected request is broken too.
+    // The data after a rejected request is not a request either.
     if isGivingUp { return }
     guard let head, !isAnswering else { return context.close(promise: nil) }
     (self.head, body, isAnswering, isGivingUp) = (nil, nil, true, true)

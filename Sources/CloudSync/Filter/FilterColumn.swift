@@ -150,36 +150,6 @@ indirect enum FilterExpression: Hashable, Sendable {
     }
   }
 
-  /// Whether it is true of a record.
-  func isTrue(of record: MirrorRecord) -> Bool {
-    switch self {
-    case .all(let parts): parts.allSatisfy { $0.isTrue(of: record) }
-    case .any(let parts): parts.contains { $0.isTrue(of: record) }
-    case .not(let inner): !inner.isTrue(of: record)
-    case .isNull(let column): record.values(of: column.name).isEmpty
-    case .compare(let column, .notEqual, let value):
-      !record.values(of: column.name).contains { $0.satisfies(.equal, value.text) }
-    case .compare(let column, let comparison, let value):
-      record.values(of: column.name).contains { $0.satisfies(comparison, value.text) }
-    case .among(let column, let values):
-      record.values(of: column.name).contains { found in values.contains { found.satisfies(.equal, $0.text) } }
-    case .like(let column, let pattern): record.values(of: column.name).contains { $0.isLike(pattern) }
-    }
-  }
-
-  /// Texts that occur in the stored form of every matching record, in any letter case.
-  var storedTexts: [String] {
-    switch self {
-    case .all(let parts): parts.flatMap(\.storedTexts)
-    case .compare(let column, .equal, let value): column.storedTexts(with: [value.text])
-    case .like(let column, let pattern):
-      column.storedTexts(with: pattern.split { "%_".contains($0) }.map(String.init))
-    case .compare(let column, let comparison, _): comparison == .notEqual ? [] : column.storedTexts(with: [])
-    case .among(let column, _): column.storedTexts(with: [])
-    case .any, .not, .isNull: []
-    }
-  }
-
   /// Whether indexes on single values find the rows that match. Names are nearly unique.
   var isIndexed: Bool {
     switch self {

@@ -26,6 +26,38 @@ struct RecordCondition: Hashable, Sendable {
   }
 }
 
+extension FilterExpression {
+  /// Whether it is true of a record.
+  fileprivate func isTrue(of record: MirrorRecord) -> Bool {
+    switch self {
+    case .all(let parts): parts.allSatisfy { $0.isTrue(of: record) }
+    case .any(let parts): parts.contains { $0.isTrue(of: record) }
+    case .not(let inner): !inner.isTrue(of: record)
+    case .isNull(let column): record.values(of: column.name).isEmpty
+    case .compare(let column, .notEqual, let value):
+      !record.values(of: column.name).contains { $0.satisfies(.equal, value.text) }
+    case .compare(let column, let comparison, let value):
+      record.values(of: column.name).contains { $0.satisfies(comparison, value.text) }
+    case .among(let column, let values):
+      record.values(of: column.name).contains { found in values.contains { found.satisfies(.equal, $0.text) } }
+    case .like(let column, let pattern): record.values(of: column.name).contains { $0.isLike(pattern) }
+    }
+  }
+
+  /// Texts that occur in the stored form of every matching record, in any letter case.
+  fileprivate var storedTexts: [String] {
+    switch self {
+    case .all(let parts): parts.flatMap(\.storedTexts)
+    case .compare(let column, .equal, let value): column.storedTexts(with: [value.text])
+    case .like(let column, let pattern):
+      column.storedTexts(with: pattern.split { "%_".contains($0) }.map(String.init))
+    case .compare(let column, let comparison, _): comparison == .notEqual ? [] : column.storedTexts(with: [])
+    case .among(let column, _): column.storedTexts(with: [])
+    case .any, .not, .isNull: []
+    }
+  }
+}
+
 /// A word to find in any letter case.
 private struct Word: Hashable, Sendable {
   let text: String
@@ -41,7 +73,7 @@ private struct Word: Hashable, Sendable {
 extension String {
   /// Whether a value with this text has it in its stored form too. Only letters are the same there: dates are stored as
   /// numbers, and quotes with a backslash. The words that describe files and bytes are not stored.
-  var isStoredAsItIs: Bool {
+  fileprivate var isStoredAsItIs: Bool {
     guard (2...1000).contains(utf8.count) else { return false }
     let text = lowercased()
     return utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0.lowercased) }
@@ -63,10 +95,10 @@ extension String {
   }
 
   /// Whether it is like a pattern as in SQL, in any letter case: `%` stands for any text, `_` for one character.
-  func isLike(_ pattern: String) -> Bool {
+  fileprivate func isLike(_ pattern: String) -> Bool {
     let (text, pattern) = (Array(lowercased()), Array(pattern.lowercased()))
     var (place, next) = (0, 0)
-    // Where the last % stands, and how much of the text it has taken.
+    // The place of the last % in the pattern, and the end of the text that it stands for.
     var last: (pattern: Int, text: Int)?
     while place < text.count {
       if next < pattern.count, pattern[next] == "%" {
@@ -87,7 +119,7 @@ extension String {
 
 extension FilterColumn {
   /// Returns the texts that the stored form of a record has if a value of it has all these texts.
-  func storedTexts(with texts: [String]) -> [String] {
+  fileprivate func storedTexts(with texts: [String]) -> [String] {
     switch name {
     // Times and users are stored in other columns.
     case "changed", "created", "by": []
@@ -105,7 +137,7 @@ extension MirrorRecord {
   }
 
   /// The values with a name in lower case: the field in any letter case, and the record's own value.
-  func values(of name: String) -> [FieldValue] {
+  fileprivate func values(of name: String) -> [FieldValue] {
     var values = fields.filter { $0.key.lowercased() == name }.map(\.value)
     switch name {
     case "name": values.append(.string(key.name))
@@ -123,7 +155,7 @@ extension MirrorRecord {
 extension FieldValue {
   /// Whether a comparison with a text holds: of numbers and dates by value, of texts in any letter case, of a list for
   /// one of its elements. A value that has no order with the text is neither less nor greater.
-  func satisfies(_ comparison: FilterComparison, _ text: String) -> Bool {
+  fileprivate func satisfies(_ comparison: FilterComparison, _ text: String) -> Bool {
     switch self {
     case .int64(let number):
       Int64(text).map { comparison.holds(number, $0) } ?? comparison.holds(Double(number), Double(text))
@@ -138,7 +170,7 @@ extension FieldValue {
     }
   }
 
-  func isLike(_ pattern: String) -> Bool {
+  fileprivate func isLike(_ pattern: String) -> Bool {
     switch self {
     case .list(_, let elements): elements.contains { $0.isLike(pattern) }
     case .encrypted(let inner): inner.isLike(pattern)
