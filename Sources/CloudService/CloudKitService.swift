@@ -63,6 +63,8 @@ public final class CloudKitService {
   @ObservationIgnored private var watcher: StoreWatcher?
   @ObservationIgnored private var reading: Task<Void, Never>?
   @ObservationIgnored private var pausing: Task<Void, Never>?
+  /// Sleeps until what was read changes by itself.
+  @ObservationIgnored private var waking: Task<Void, Never>?
   @ObservationIgnored private var needsReading = false
   @ObservationIgnored private var isUrgent = false
   /// Whether the store may be read yet.
@@ -137,7 +139,7 @@ public final class CloudKitService {
   }
 
   isolated deinit {
-    for task in [driving, stopping, syncingOnce, ticking, reading, pausing] { task?.cancel() }
+    for task in [driving, stopping, syncingOnce, ticking, reading, pausing, waking] { task?.cancel() }
   }
 
   /// Reads the store after a short delay, once for a burst of changes, and at most every 0.7 seconds while they go on.
@@ -181,11 +183,11 @@ public final class CloudKitService {
     }
     // A store that could not be read may be readable again.
     if readFailure != nil { needsReading = true }
-    // A wait ends without a write.
+    // A wait ends, and a sync grows old, without a write.
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     // Without a watch of the system nothing reports writes.
     if watcher == nil { noteWritten() }
-    if storeStatus.throttles.contains(where: { $0.until <= now }) { needsReading = true }
+    if let due = storeStatus.changesAt, due <= now { needsReading = true }
     guard isToRead, needsReading, reading == nil else { return }
     (needsReading, isUrgent) = (false, false)
     let (store, opening, changing, scope, redaction) = (store, opening, changing, scope, redaction)
@@ -244,6 +246,19 @@ public final class CloudKitService {
     (store, data) = (reading.store, reading.data)
     publishStatus()
     watchStore()
+    wakeWhenDue()
+  }
+
+  /// Reads the store again at the time at which its status changes by itself. A screen, which is called on each change,
+  /// has a timer of its own.
+  private func wakeWhenDue() {
+    waking?.cancel()
+    guard changed == nil, let due = storeStatus.changesAt else { return }
+    let wait = Duration.milliseconds(max(1, due - Int64(Date().timeIntervalSince1970 * 1000)))
+    waking = Task { [weak self] in
+      guard (try? await Task.sleep(for: wait)) != nil else { return }
+      self?.readAtOnce()
+    }
   }
 
   private func take<Page>(_ result: Result<Page, any Error>, as page: WritableKeyPath<ViewData, Page?>) {

@@ -9,7 +9,8 @@ extension CloudKitService.Status {
   ///   - stop: the error that stopped this service's syncing; nil if it may continue.
   ///   - readFailure: why the store cannot be read; nil if it can.
   init(_ store: StoreStatus, stop: CloudKitService.Stop? = nil, readFailure: (any Error)? = nil) {
-    let facts = readFailure.map { Facts.Verdict.unreadable(Self.message($0)) } ?? store.verdict(hasCredential: true)
+    let facts =
+      readFailure.map { Verdicts([.unreadable(Self.message($0))]) } ?? store.verdicts(hasCredential: true)
     verdict = Verdict(facts, now: store.generatedAt)
     queue = Queue(store.queue)
     progress = store.progress.map(Progress.init)
@@ -36,11 +37,11 @@ extension CloudKitService.Status {
 }
 
 extension CloudKitService.Status.Verdict {
-  init(_ verdict: Facts.Verdict, now: Int64) {
-    state = State(rawValue: verdict.name) ?? .outOfDate
-    sentence = verdict.sentence(Format(), now: now)
+  init(_ verdicts: Verdicts, now: Int64) {
+    state = State(rawValue: verdicts.first.name) ?? .outOfDate
+    sentence = verdicts.sentence(Format(), now: now)
     let isPaused = state == .paused || state == .partlyPaused
-    needsPerson = verdict.urgency == .act || verdict.urgency == .look || isPaused
+    needsPerson = verdicts.urgency == .act || verdicts.urgency == .look || isPaused
   }
 }
 

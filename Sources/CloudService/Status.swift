@@ -40,6 +40,8 @@ extension CloudKitService.Status {
     public enum State: String, Hashable, Sendable, CaseIterable {
       /// The store is damaged, was replaced, or cannot be read.
       case unreadable
+      /// Nothing can be written to the store: its disk is full, read-only or failing.
+      case storeFull
       /// The credential belongs to another user than the store.
       case wrongAccount
       /// No user is signed in, or the server refuses the credential.
@@ -48,15 +50,15 @@ extension CloudKitService.Status {
       case decisionNeeded
       /// A full quota or a missing permission stops sending or fetching.
       case blocked
+      /// No process syncs, and something could be sent; or the syncing process does not do its work.
+      case notSyncing
       /// Changes failed for good.
       case failed
       /// Records were changed on both sides.
       case conflicts
       /// Everything is paused.
       case paused
-      /// No process syncs, and something could be sent.
-      case notSyncing
-      /// No request reaches the server.
+      /// No request reaches the server, or it does not answer.
       case offline
       /// Changes are being sent.
       case sending

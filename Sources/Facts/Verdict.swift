@@ -1,29 +1,35 @@
-/// The state of a store in one word, with its reason. Exactly one verdict holds at a time.
+/// Something that holds for a store, in one word with its reason. The first that holds is the store's verdict.
 ///
-/// The cases are in order of precedence: the first that is true is the verdict.
+/// The cases are in order of precedence: all that need a person to act, then those to look at, then the rest.
 package enum Verdict: Hashable, Sendable {
   /// The store is damaged, was replaced, or cannot be read.
   case unreadable(String)
+  /// Nothing can be written to the store, which can still be read.
+  case storeFull(StorageTrouble)
   /// The last sync was refused, since its credential belongs to another user.
   case wrongAccount(owner: String?)
-  case signedOut(unsent: Int)
+  /// The server refuses the credential. `lacksCredential`: it may not, but no process syncs and this one has none.
+  case signedOut(unsent: Int, lacksCredential: Bool = false)
   /// Deletions on the server are on hold until a person decides.
   case decisionNeeded(deletions: Int, zones: [String])
   /// Quota or permission stops sending or fetching.
   case blocked(Block)
+  /// No process is syncing, and something could be sent now, or after the wait that is named; or the syncing process
+  /// does not do its work. Times are milliseconds since 1970.
+  case notSyncing(unsent: Int, wait: Wait?, stalled: Stall? = nil)
   case failed(Int)
   case conflicts(Int)
-  /// Everything is paused. Times are milliseconds since 1970.
+  /// Everything is paused.
   case paused(by: String?, at: Int64?, unsent: Int)
-  /// No process is syncing, and something could be sent now, or after the wait that is named.
-  case notSyncing(unsent: Int, wait: Wait?)
   case offline(reason: String, since: Int64?, nextTry: Int64?, unsent: Int)
   case sending(done: Int, of: Int, perSecond: Double?, secondsLeft: Double?)
   case throttled(until: Int64?, unsent: Int)
   case retrying(Int, nextTry: Int64?)
   case waitingForApp(Int)
-  case partlyPaused(Int)
-  case inSync(at: Int64?)
+  /// This number of changes is paused: by these rules, or one by one. Rules may also hold while no change waits.
+  case partlyPaused(Int, rules: [Cause.PauseScope] = [])
+  /// Everything is sent and fetched. `dropped`: the local changes that were dropped and that no person has seen.
+  case inSync(at: Int64?, dropped: Int = 0)
   case fetching
   /// No full sync has ended yet. `hasStore`: whether there is a store at all.
   case neverSynced(hasStore: Bool)
@@ -49,8 +55,16 @@ package enum Verdict: Hashable, Sendable {
     }
   }
 
+  /// A syncing process that has work and does nothing.
+  package struct Stall: Hashable, Sendable {
+    package var pid: Int64
+    package var since: Int64
+
+    package init(pid: Int64, since: Int64) { (self.pid, self.since) = (pid, since) }
+  }
+
   /// How much it matters, with the mark that screens show.
-  package enum Urgency: String, Hashable, Sendable {
+  package enum Urgency: String, Hashable, Sendable, CaseIterable {
     case act = "■"
     case look = "▲"
     case waits = "◆"
@@ -59,8 +73,8 @@ package enum Verdict: Hashable, Sendable {
 
   /// The names of the verdicts, in the order in which they are looked for.
   package enum Name: String, Hashable, Sendable, CaseIterable {
-    case unreadable, wrongAccount, signedOut, decisionNeeded, blocked, failed, conflicts, paused, notSyncing, offline,
-      sending, throttled, retrying, waitingForApp, partlyPaused, inSync, fetching, neverSynced, outOfDate
+    case unreadable, storeFull, wrongAccount, signedOut, decisionNeeded, blocked, notSyncing, failed, conflicts, paused,
+      offline, sending, throttled, retrying, waitingForApp, partlyPaused, inSync, fetching, neverSynced, outOfDate
   }
 
   /// Names of all verdicts in that order, as JSON and metrics have them.
@@ -72,6 +86,7 @@ package enum Verdict: Hashable, Sendable {
   package var kind: Name {
     switch self {
     case .unreadable: .unreadable
+    case .storeFull: .storeFull
     case .wrongAccount: .wrongAccount
     case .signedOut: .signedOut
     case .decisionNeeded: .decisionNeeded
@@ -95,10 +110,11 @@ package enum Verdict: Hashable, Sendable {
 
   package var urgency: Urgency {
     switch self {
-    case .unreadable, .wrongAccount, .signedOut, .decisionNeeded, .blocked, .notSyncing: .act
+    case .unreadable, .storeFull, .wrongAccount, .signedOut, .decisionNeeded, .blocked, .notSyncing: .act
     case .failed, .conflicts: .look
     case .paused, .offline, .throttled, .retrying, .waitingForApp, .partlyPaused, .neverSynced, .outOfDate: .waits
-    case .sending, .inSync, .fetching: .fine
+    case .inSync(_, let dropped): dropped > 0 ? .look : .fine
+    case .sending, .fetching: .fine
     }
   }
 }
@@ -109,19 +125,25 @@ extension Verdict {
   package var label: String {
     switch self {
     case .unreadable: "unreadable"
+    case .storeFull(.full): "disk full"
+    case .storeFull(.readOnly): "disk read-only"
+    case .storeFull(.failing): "disk failing"
     case .wrongAccount: "wrong account"
+    case .signedOut(_, true): "no credential here"
     case .signedOut: "signed out"
     case .decisionNeeded: "decision needed"
     case .blocked: "blocked"
     case .failed(let count): "\(Format.number(count)) failed"
     case .conflicts(let count): Words.count(count, "conflict")
     case .paused: "paused"
-    case .notSyncing: "not syncing"
+    case .notSyncing(_, _, nil): "not syncing"
+    case .notSyncing: "syncing process hangs"
     case .offline: "offline"
     case .sending: "sending"
     case .throttled: "throttled"
     case .retrying: "retrying"
     case .waitingForApp: "waiting for the app"
+    case .partlyPaused(0, let rules): rules.count == 1 ? "\(rules[0].text) paused" : "\(rules.count) pause rules"
     case .partlyPaused: "partly paused"
     case .inSync: "in sync"
     case .fetching: "fetching"
@@ -138,9 +160,12 @@ extension Verdict {
     func follow(_ unsent: Int) -> String { unsent == 0 ? "" : "; \(Words.changes(unsent, "wait"))" }
     switch self {
     case .unreadable(let reason): return reason
+    case .storeFull(let trouble): return trouble.sentence
     case .wrongAccount(let owner):
       return "The last sync was refused: this store belongs to \(owner ?? "another user")"
-    case .signedOut(let unsent):
+    case .signedOut(let unsent, true):
+      return "No process is syncing this store, and this one has no credential\(follow(unsent))"
+    case .signedOut(let unsent, false):
       return unsent == 0
         ? "Signed out; the server refuses the credential" : "Signed out; \(Words.changes(unsent, "wait"))"
     case .decisionNeeded(let deletions, let zones):
@@ -158,7 +183,9 @@ extension Verdict {
     case .conflicts(let count): return "\(Words.count(count, "record")) changed here and on the server"
     case .paused(let actor, let at, let unsent):
       return "Paused\(Words.by(actor))\(at.map { " at \(time($0))" } ?? "")\(follow(unsent))"
-    case .notSyncing(let unsent, let wait):
+    case .notSyncing(let unsent, _, let stall?):
+      return "Process \(stall.pid) has not moved since \(time(stall.since)) and syncs nothing\(follow(unsent))"
+    case .notSyncing(let unsent, let wait, nil):
       let reason = wait.map { "; the server asked to wait until \(time($0.until)) (\($0.code))" } ?? ""
       return "No process is syncing this store\(follow(unsent))\(reason)"
     case .offline(let reason, let since, let next, let unsent):
@@ -167,7 +194,7 @@ extension Verdict {
       return "Offline\(since)\(reason.isEmpty ? "" : ": \(reason.withoutFullStop)")\(next)\(follow(unsent))"
     case .sending(let done, let total, let rate, let left):
       let count = total > 0 ? " \(Format.number(done)) of \(Words.count(total, "change"))" : " changes"
-      let speed = rate.map { ", \(Int(clamping: $0))/s" } ?? ""
+      let speed = rate.map { ", \(Format.number(Int(clamping: $0)))/s" } ?? ""
       return "Sending\(count)\(speed)\(left.map { ", \(Format.duration($0)) left" } ?? "")"
     case .throttled(let until, let unsent):
       let end = until.map { " until \(time($0))" } ?? ""
@@ -177,9 +204,16 @@ extension Verdict {
       let what = count == 0 ? "A request failed" : "\(Words.changes(count, "wait")) to be tried again"
       return what + (next.map { "; next try \(time($0))" } ?? "")
     case .waitingForApp(let count): return "\(Words.changes(count, "wait")) for the app's decision"
-    case .partlyPaused(let count):
-      return "\(Words.count(count, "change")) \(count == 1 ? "is" : "are") paused"
-    case .inSync(let at): return "Everything is on the server\(at.map { "; last full sync \(time($0))" } ?? "")"
+    case .partlyPaused(let count, let rules):
+      let places = Words.list(rules.map(\.text))
+      guard count > 0 else { return "No change waits, but \(places) \(rules.count == 1 ? "is" : "are") paused" }
+      let what = "\(Words.count(count, "change")) \(count == 1 ? "is" : "are") paused"
+      return rules.isEmpty ? what : "\(what): \(places)"
+    case .inSync(let at, let dropped):
+      let time = at.map { "; last full sync \(time($0))" } ?? ""
+      let lost =
+        dropped == 0 ? "" : "; \(Words.count(dropped, "local change")) \(dropped == 1 ? "was" : "were") dropped"
+      return "Everything is on the server\(time)\(lost)"
     case .fetching: return "Fetching the server's changes"
     case .neverSynced(true): return "No full sync has ended yet"
     case .neverSynced(false): return "There is no store yet; the first sync creates it"
@@ -191,7 +225,8 @@ extension Verdict {
   /// The command that helps; nil where nothing has to be done.
   package var nextStep: String? {
     switch self {
-    case .unreadable: nil
+    case .unreadable, .storeFull: nil
+    case .signedOut(_, true): "cktop config check"
     case .wrongAccount, .signedOut, .blocked: "cktop account"
     case .decisionNeeded(_, let zones) where zones.count == 1:
       "cktop zones restore \(zones[0].asArgument) or cktop zones accept \(zones[0].asArgument)"
@@ -202,8 +237,91 @@ extension Verdict {
     case .notSyncing, .neverSynced, .outOfDate: "cktop sync"
     case .offline, .retrying: "cktop queue flush"
     case .waitingForApp: "cktop sync --without-app"
-    case .partlyPaused: "cktop queue list --where \"state = 'paused'\", cktop zones list"
-    case .sending, .throttled, .inSync, .fetching: nil
+    case .partlyPaused(_, let rules) where rules.isEmpty: "cktop queue list --where \"state = 'paused'\""
+    case .partlyPaused(_, let rules): Words.list(rules.map(\.resumeCommand))
+    case .inSync(_, let dropped): dropped > 0 ? "cktop conflicts dropped" : nil
+    case .sending, .throttled, .fetching: nil
     }
   }
+}
+
+/// Why nothing can be written to a store.
+package enum StorageTrouble: String, Hashable, Sendable, CaseIterable {
+  case full
+  /// The file system was mounted or remounted read-only.
+  case readOnly
+  /// The disk reports errors.
+  case failing
+
+  /// The trouble as a sentence without a full stop: what cannot be done, and what helps.
+  package var sentence: String {
+    let effect = "nothing is sent, fetched or accepted until then"
+    return switch self {
+    case .full: "The disk is full; free some space: \(effect)"
+    case .readOnly: "The file system of the store is read-only; make it writable: \(effect)"
+    case .failing: "The disk of the store reports errors; see to it: \(effect)"
+    }
+  }
+}
+
+extension Cause.PauseScope {
+  /// The command that lifts this rule and no other.
+  package var resumeCommand: String {
+    switch self {
+    case .everything: "cktop queue resume --all"
+    case .zone(let zone): "cktop zones resume \(zone.asArgument)"
+    case .type(let type): "cktop queue resume --type \(type.asArgument)"
+    }
+  }
+}
+
+/// All that holds for a store, the worst first.
+package struct Verdicts: Hashable, Sendable {
+  /// In the order of precedence; never empty.
+  package let all: [Verdict]
+  /// Local changes that were dropped and that no person has seen.
+  package let dropped: Int
+
+  package init(_ all: [Verdict], dropped: Int = 0) {
+    precondition(!all.isEmpty, "One verdict always holds.")
+    (self.all, self.dropped) = (all, dropped)
+  }
+
+  /// The verdict: the first that holds.
+  package var first: Verdict { all[0] }
+
+  /// What holds besides.
+  package var others: ArraySlice<Verdict> { all.dropFirst() }
+
+  /// How much the worst matters. Dropped changes never stand under a green mark.
+  package var urgency: Verdict.Urgency { first.urgency == .fine && dropped > 0 ? .look : first.urgency }
+
+  private var droppedLabel: [String] { dropped > 0 ? ["\(Format.number(dropped)) dropped"] : [] }
+
+  /// The verdict in a word or two, with a mark, and what else a person has to know in as few words.
+  ///
+  /// - Parameter width: the number of characters for it; what has no room is left out, the least urgent first.
+  package func badge(width: Int) -> String {
+    // Beside something urgent, what goes on by itself is no news; that nothing is sent at all is.
+    let isUrgent = first.urgency == .act || first.urgency == .look
+    let shown = others.filter { other in
+      !isUrgent || other.urgency == .act || other.urgency == .look || [.paused, .offline].contains(other.kind)
+    }
+    var text = "\(urgency.rawValue) \(first.label)"
+    for label in shown.map(\.label) + droppedLabel {
+      guard text.count + 2 + label.count <= width else { break }
+      text += "  \(label)"
+    }
+    return text
+  }
+
+  /// The verdict as a sentence without a full stop, and what else holds.
+  package func sentence(_ format: Format, now: Int64) -> String {
+    // The sentence of `inSync` has the number of dropped changes itself.
+    let also = others.map(\.label) + (first.kind == .inSync ? [] : droppedLabel)
+    return first.sentence(format, now: now) + (also.isEmpty ? "" : "; also \(also.joined(separator: ", "))")
+  }
+
+  /// Everything that is wrong or waits, the worst first.
+  package var problems: [Verdict] { all.filter { $0.urgency != .fine } }
 }

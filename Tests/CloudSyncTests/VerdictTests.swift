@@ -8,9 +8,9 @@ import Testing
 struct VerdictTests {
   /// Facts that each make one verdict true, in the order in which verdicts are looked for.
   private enum Fact: CaseIterable {
-    case refused, signedOut, onHold, quota, unreadable, failed, conflict, paused, offline, inFlight, sendable,
-      throttled,
-      changeThrottled, retrying, forApp, pausedRow, blocked
+    case full, refused, signedOut, onHold, quota, unreadable, stalled, failed, conflict, paused, offline, silent,
+      inFlight,
+      sendable, throttled, changeThrottled, retrying, forApp, pausedRow, blocked
   }
 
   private static let zone = ZoneKey(zone: "notes")
@@ -23,6 +23,8 @@ struct VerdictTests {
     status.reachedEnd = true
     status.identity = "_ana"
     for fact in facts { apply(fact, to: &status) }
+    // Nothing can be sent while everything is paused.
+    if facts.contains(.paused) { (status.sendable, status.canSendLater) = (nil, false) }
     status.derive()
     return status
   }
@@ -37,6 +39,11 @@ struct VerdictTests {
     }
     let problem = StoreStatus.Failure(code: "AUTHENTICATION_FAILED", message: "no", at: 1)
     switch fact {
+    case .full: status.storageTrouble = .full
+    case .stalled:
+      status.driver?.isLive = false
+      status.driver?.stalledSince = 5
+    case .silent: status.silentSince = 5
     case .refused: status.isRefused = true
     case .signedOut: status.accountProblem = problem
     case .onHold:
@@ -64,7 +71,7 @@ struct VerdictTests {
     case .sendable:
       add(.pending)
       status.queue.pending += 1
-      (status.canSendNow, status.canSendLater) = (true, true)
+      (status.sendable, status.canSendLater) = (.init(oldestAt: 1, since: 1), true)
     case .throttled:
       add(.pending)
       status.queue.pending += 1
@@ -95,6 +102,9 @@ struct VerdictTests {
   /// The verdict that a fact alone makes.
   private static func name(_ fact: Fact, isSyncing: Bool) -> String? {
     switch fact {
+    case .full: "storeFull"
+    case .stalled: "notSyncing"
+    case .silent: isSyncing ? "offline" : nil
     case .refused: "wrongAccount"
     case .signedOut: "signedOut"
     case .onHold: "decisionNeeded"
@@ -119,8 +129,17 @@ struct VerdictTests {
       let held = facts.indices.filter { bits & (1 << $0) != 0 }.map { facts[$0] }
       for isSyncing in [true, false] {
         let verdict = Self.status(held, isSyncing: isSyncing).verdict(hasCredential: true)
-        let names = Set(held.compactMap { Self.name($0, isSyncing: isSyncing) })
-        let wanted = Verdict.names.first(where: names.contains) ?? (held.isEmpty ? "inSync" : "outOfDate")
+        let syncs = isSyncing && !held.contains(.stalled)
+        // While everything is paused, nobody has to sync for what waits.
+        let isPaused = held.contains(.paused)
+        let names = Set(
+          held.compactMap { fact -> String? in
+            let name = Self.name(fact, isSyncing: syncs)
+            return isPaused && name == "notSyncing" && fact != .stalled ? nil : name
+          }
+        )
+        let isFine = held.allSatisfy { $0 == .silent && !syncs }
+        let wanted = Verdict.names.first(where: names.contains) ?? (isFine ? "inSync" : "outOfDate")
         guard verdict.name != wanted else { continue }
         return #expect(verdict.name == wanted, "\(held) \(isSyncing)")
       }
@@ -144,7 +163,7 @@ struct VerdictTests {
   @Test func `changes without a syncing process and without a credential mean signed out`() {
     let status = Self.status([.inFlight], isSyncing: false)
 
-    #expect(status.verdict(hasCredential: false) == .signedOut(unsent: 1))
+    #expect(status.verdict(hasCredential: false) == .signedOut(unsent: 1, lacksCredential: true))
     #expect(status.verdict(hasCredential: true).name == "notSyncing")
     #expect(Self.status([], isSyncing: false).verdict(hasCredential: false).name == "inSync")
   }
@@ -159,14 +178,83 @@ struct VerdictTests {
   @Test func `a zone rule makes its changes partly paused, and others are sent`() {
     var status = Self.status([.inFlight], isSyncing: true)
     status.pauses = [Pause(rule: .zone(Self.zone), at: 1, actor: "ana")]
-    #expect(status.verdict(hasCredential: true) == .partlyPaused(1))
+    #expect(status.verdict(hasCredential: true) == .partlyPaused(1, rules: [.zone("notes")]))
 
     status.queue.parts.append(
       QueuePart(state: .pending, zone: ZoneKey(zone: "b"), type: "Note", count: 1, bytes: 1)
     )
     status.queue.total += 1
-    status.canSendNow = true
+    status.sendable = .init(oldestAt: 1, since: 1)
     #expect(status.verdict(hasCredential: true).name == "sending")
+  }
+
+  @Test func `all that holds is listed, the worst first`() {
+    var status = Self.status([.failed, .conflict, .pausedRow, .sendable], isSyncing: false)
+    #expect(status.verdicts(hasCredential: true).all.map(\.kind) == [.notSyncing, .failed, .conflicts, .partlyPaused])
+
+    status.driver?.isLive = true
+    #expect(
+      status.verdicts(hasCredential: true).all.map(\.kind) == [.failed, .conflicts, .sending, .partlyPaused]
+    )
+    #expect(status.verdicts(hasCredential: true).problems.map(\.kind) == [.failed, .conflicts, .partlyPaused])
+  }
+
+  @Test func `verdicts stand in the order of their marks`() {
+    let kinds = Verdict.Name.allCases
+    let marks = kinds.prefix { $0 != .paused }.compactMap { kind in
+      switch kind {
+      case .failed, .conflicts: Verdict.Urgency.look
+      default: .act
+      }
+    }
+    #expect(marks == marks.sorted { $0 == .act && $1 == .look })
+  }
+
+  @Test func `a rule is shown although nothing waits for it`() {
+    var status = Self.status([], isSyncing: true)
+    status.pauses = [Pause(rule: .type("Note"), at: 1, actor: nil)]
+
+    let verdicts = status.verdicts(hasCredential: true)
+
+    #expect(verdicts.all == [.inSync(at: 1), .partlyPaused(0, rules: [.type("Note")])])
+    #expect(verdicts.problems.map(\.nextStep) == ["cktop queue resume --type Note"])
+  }
+
+  @Test func `dropped changes that no person has seen never stand under a green mark`() {
+    for facts in [[], [.sendable]] as [[Fact]] {
+      var status = Self.status(facts, isSyncing: true)
+      #expect(status.verdicts(hasCredential: true).urgency == .fine)
+
+      status.dropped = StoreStatus.Dropped(unseen: 5, total: 5)
+
+      #expect(status.verdicts(hasCredential: true).urgency == .look)
+    }
+  }
+
+  @Test func `in sync has an age`() {
+    func kinds(isSyncing: Bool, interval: Int64?, age: Int64) -> [Verdict.Name] {
+      var status = Self.status([], isSyncing: isSyncing)
+      (status.pollInterval, status.generatedAt) = (interval, 1 + age)
+      return status.verdicts(hasCredential: true).all.map(\.kind)
+    }
+    #expect(kinds(isSyncing: true, interval: 30_000, age: 90_000) == [.inSync])
+    #expect(kinds(isSyncing: true, interval: 30_000, age: 90_001) == [.outOfDate])
+    #expect(kinds(isSyncing: true, interval: nil, age: 90_001) == [.inSync])
+    #expect(kinds(isSyncing: false, interval: 30_000, age: 86_400_000) == [.inSync])
+    #expect(kinds(isSyncing: false, interval: 30_000, age: 86_400_001) == [.outOfDate])
+
+    var failed = Self.status([.failed], isSyncing: false)
+    failed.generatedAt = 90_000_000
+    #expect(failed.verdicts(hasCredential: true).all.map(\.kind) == [.failed, .outOfDate])
+  }
+
+  @Test func `the verdict is looked at again when it may change by itself`() {
+    var status = Self.status([], isSyncing: true)
+    status.pollInterval = 30_000
+    #expect(status.changesAt == 90_002)
+
+    status.looksAgainAt = 8_000
+    #expect(status.changesAt == 8_000)
   }
 
   @Test func `a sync of another user is noted until the store's user syncs again`() async throws {
@@ -180,5 +268,31 @@ struct VerdictTests {
     try await ana.sync()
 
     #expect(try ana.store.status().verdict(hasCredential: true).name == "inSync")
+  }
+}
+
+/// The badge and the sentence of several verdicts.
+struct VerdictsTests {
+  @Test(arguments: [
+    (45, "■ not syncing  20 failed  3 conflicts  paused"), (24, "■ not syncing  20 failed"), (9, "■ not syncing"),
+  ])
+  func `the badge names what fits, the worst first, and leaves out what goes on by itself`(width: Int, text: String) {
+    let verdicts = Verdicts([
+      .notSyncing(unsent: 50_000, wait: nil), .failed(20), .conflicts(3), .paused(by: nil, at: nil, unsent: 1),
+      .retrying(2, nextTry: nil),
+    ])
+
+    #expect(verdicts.badge(width: width) == text)
+  }
+
+  @Test func `dropped changes are counted once`() {
+    let format = Format(timeZone: .gmt)
+    let inSync = Verdicts([.inSync(at: nil, dropped: 5)], dropped: 5)
+    let sending = Verdicts([.sending(done: 1, of: 2, perSecond: nil, secondsLeft: nil)], dropped: 5)
+
+    #expect(inSync.badge(width: 40) == "▲ in sync  5 dropped")
+    #expect(inSync.sentence(format, now: 0).matches(of: /5/).count == 1)
+    #expect(sending.badge(width: 40) == "▲ sending  5 dropped")
+    #expect(sending.sentence(format, now: 0).matches(of: /5/).count == 1)
   }
 }

@@ -554,11 +554,12 @@ struct AppTests {
 
   // MARK: - Rest
 
-  @Test func `nothing wakes an idle dashboard but midnight and the end of a notice`() throws {
+  @Test func `nothing wakes an idle dashboard but midnight, the end of a notice, and a sync that grows old`() throws {
     var session = Session(Sample.world { $0.data = Sample.data([]) })
     let midnight = Sample.now + Sample.format.untilMidnight(Sample.now)
     #expect(session.app.nextWake(session.world) == midnight)
-    #expect(App.nextReading(session.world) == nil)
+    let fresh = try #require(session.world.status?.freshUntil)
+    #expect(App.nextReading(session.world) == fresh + 1)
     session.send(.said("Copied", isError: false))
     #expect(try #require(session.app.nextWake(session.world)) < midnight)
     session.world.now += 60_000

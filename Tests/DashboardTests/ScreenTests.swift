@@ -22,6 +22,7 @@ import Testing
   /// A status for which each verdict holds.
   private static let verdicts: [(name: String, change: @Sendable (inout World) -> Void)] = [
     ("unreadable", { $0.readFailure = "The store is damaged; move it away and sync again" }),
+    ("storeFull", { $0.data.status?.storageTrouble = .full }),
     ("wrongAccount", { $0.data.status?.isRefused = true }),
     (
       "signedOut",
@@ -77,7 +78,7 @@ import Testing
       "sending",
       {
         $0.data = Sample.data(Array(Sample.operations.suffix(2)))
-        $0.data.status?.canSendNow = true
+        $0.data.status?.sendable = .init(oldestAt: 1, since: 1)
         $0.data.status?.progress = Progress(phase: .send, done: 412, total: 1204, perSecond: 210)
       }
     ),

@@ -109,20 +109,26 @@ struct MessageTests {
   ]
 
   private static let verdicts: [Verdict] = [
-    .unreadable("the store is damaged"), .wrongAccount(owner: "_ana"), .wrongAccount(owner: nil),
-    .signedOut(unsent: 0), .signedOut(unsent: 1204), .decisionNeeded(deletions: 150, zones: ["x; rm -rf"]),
+    .unreadable("the store is damaged"), .storeFull(.full), .storeFull(.readOnly), .storeFull(.failing),
+    .wrongAccount(owner: "_ana"), .wrongAccount(owner: nil),
+    .signedOut(unsent: 0), .signedOut(unsent: 1204), .signedOut(unsent: 2, lacksCredential: true),
+    .decisionNeeded(deletions: 150, zones: ["x; rm -rf"]),
     .decisionNeeded(deletions: 2, zones: ["notes", "tasks"]), .blocked(.quota("full")),
     .blocked(.account(code: "ACCESS_DENIED", message: "no")),
-    .blocked(.unreadable(count: 2, zone: "notes", type: nil, message: "no READ")), .failed(1), .failed(3),
-    .conflicts(1), .paused(by: "root", at: 1_700_000_000_000, unsent: 12), .paused(by: nil, at: nil, unsent: 0),
-    .notSyncing(unsent: 1, wait: nil),
+    .blocked(.unreadable(count: 2, zone: "notes", type: nil, message: "no READ")), .notSyncing(unsent: 1, wait: nil),
     .notSyncing(unsent: 2, wait: Verdict.Wait(scope: .database, code: "INTERNAL_ERROR", until: 1_700_000_000_000)),
+    .notSyncing(unsent: 2, wait: nil, stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000)),
+    .notSyncing(unsent: 0, wait: nil, stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000)), .failed(1),
+    .failed(3), .conflicts(1), .paused(by: "root", at: 1_700_000_000_000, unsent: 12),
+    .paused(by: nil, at: nil, unsent: 0),
     .offline(reason: "connection refused.", since: 1_699_999_000_000, nextTry: 1_700_000_000_000, unsent: 371),
     .offline(reason: "", since: nil, nextTry: nil, unsent: 0),
     .sending(done: 412, of: 1204, perSecond: 210, secondsLeft: 3.2),
     .sending(done: 0, of: 0, perSecond: nil, secondsLeft: nil), .throttled(until: 1_700_000_000_000, unsent: 371),
     .retrying(0, nextTry: nil), .retrying(2, nextTry: 1_700_000_000_000), .waitingForApp(1), .partlyPaused(2),
-    .inSync(at: 1_700_000_000_000), .fetching, .neverSynced(hasStore: true), .neverSynced(hasStore: false),
+    .partlyPaused(1, rules: [.zone("notes")]), .partlyPaused(0, rules: [.zone("my notes"), .type("Task")]),
+    .inSync(at: 1_700_000_000_000), .inSync(at: 1_700_000_000_000, dropped: 5), .fetching, .neverSynced(hasStore: true),
+    .neverSynced(hasStore: false),
     .outOfDate(at: 1_700_000_000_000),
   ]
 

@@ -1,4 +1,5 @@
 import Dispatch
+import Facts
 import Foundation
 import Synchronization
 
@@ -46,6 +47,7 @@ final class SimulatedStorage: QueueStorage {
   func yields(after rows: Int) -> Bool { isWaitedFor && rows >= 2 }
   func letOthersWrite() {}
   var hasEngine: Bool { inner.hasEngine }
+  var trouble: StorageTrouble? { inner.trouble }
   func checkContents() throws(StoreError) { try inner.checkContents() }
 
   func engineLock() -> any EngineLock { inner.engineLock() }

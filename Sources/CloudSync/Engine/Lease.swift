@@ -87,13 +87,17 @@ package struct Lease: Sendable {
   }
 
   /// Records that the engine is idle, and the time of its next activity if known. The kernel's lock shows whether it is
-  /// alive, and processes on standby check that it acts when it should.
-  func rest(_ store: SyncStore, until end: Int64? = nil) throws(StoreError) {
+  /// alive, and other processes check that it acts when it should.
+  ///
+  /// - Parameter pollInterval: milliseconds between two polls; nil if it does not poll.
+  func rest(_ store: SyncStore, until end: Int64? = nil, pollInterval: Int64? = nil) throws(StoreError) {
+    let now = store.now()
     try write(store) { ledger, publish in
       guard try ledger.extendLease(fence: fence, until: nil) else { return }
       try publish()
-      let number = EngineRest(stored: try ledger.value("rest"))?.number ?? 0
-      try ledger.setValue("rest", EngineRest(number: number + 1, wakesAt: end).stored)
+      let number = EngineRest(stored: try ledger.value(EngineRest.key))?.number ?? 0
+      let rest = EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval)
+      try ledger.setValue(EngineRest.key, rest.stored)
     }
   }
 
@@ -126,16 +130,25 @@ package struct Lease: Sendable {
 struct EngineRest: Hashable, Sendable {
   var number: Int64
   var wakesAt: Int64?
+  /// When it became idle; nil where an earlier version did not store it.
+  var at: Int64?
+  /// Milliseconds between two polls; nil if it does not poll.
+  var pollInterval: Int64?
 }
 
 extension EngineRest {
-  /// The value in the store: `NUMBER WAKESAT`, or just `NUMBER`.
-  var stored: String { "\(number)" + (wakesAt.map { " \($0)" } ?? "") }
+  static let key = "rest"
+
+  /// The value in the store: `NUMBER WAKESAT AT POLLINTERVAL`, with `-` for what is not known.
+  var stored: String {
+    "\(number) " + [wakesAt, at, pollInterval].map { $0.map(String.init) ?? "-" }.joined(separator: " ")
+  }
 
   init?(stored: String?) {
-    let parts = stored?.split(separator: " ").compactMap { Int64($0) } ?? []
-    guard let number = parts.first else { return nil }
-    self.init(number: number, wakesAt: parts.count > 1 ? parts[1] : nil)
+    let parts = stored?.split(separator: " ") ?? []
+    guard let number = parts.first.flatMap({ Int64($0) }) else { return nil }
+    func part(_ index: Int) -> Int64? { index < parts.count ? Int64(parts[index]) : nil }
+    self.init(number: number, wakesAt: part(1), at: part(2), pollInterval: part(3))
   }
 }
 
@@ -144,7 +157,7 @@ extension SyncStore {
   func engineRest() throws(StoreError) -> (rest: EngineRest?, expiresAt: Int64?) {
     try read { ledger in
       let expiresAt = try ledger.lease()?.expiresAt
-      return (expiresAt == nil ? EngineRest(stored: try ledger.value("rest")) : nil, expiresAt)
+      return (expiresAt == nil ? EngineRest(stored: try ledger.value(EngineRest.key)) : nil, expiresAt)
     }
   }
 }

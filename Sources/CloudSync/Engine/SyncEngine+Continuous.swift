@@ -76,9 +76,15 @@ extension SyncEngine {
   /// Syncs until cancelled: sends queued changes, fetches changes that pushes announce, polls, and serves syncs that
   /// other processes request. On standby while another process syncs.
   ///
-  /// - Parameter isWithoutApp: whether to release what waits for the app while this process syncs, as an operator's
-  ///   command.
-  package func syncContinuously(types: [String] = [], isWithoutApp: Bool = false) async throws {
+  /// - Parameters:
+  ///   - isWithoutApp: whether to release what waits for the app while this process syncs, as an operator's command.
+  ///   - storageChanged: called when the store cannot be used and the engine waits for it, with the reason, and with nil
+  ///     when it can be used again.
+  package func syncContinuously(
+    types: [String] = [],
+    isWithoutApp: Bool = false,
+    storageChanged: @Sendable (StoreError?) -> Void = { _ in }
+  ) async throws {
     isAlwaysWithoutApp = isWithoutApp
     self.isWithoutApp = isWithoutApp
     var hasStarted = false
@@ -97,6 +103,7 @@ extension SyncEngine {
     var polls = PollClock(configuration)
     var patience = Duration.seconds(1)
     var wasBroken = false
+    var obstacle: StoreError?
     while !Task.isCancelled {
       do {
         try requireInPlace()
@@ -150,19 +157,27 @@ extension SyncEngine {
         } else {
           let end = next.end(nextPoll: polls.next(isPushed: inbox.isListening))
           // Processes on standby need to know the end; nothing else is written while idle.
-          if restingUntil != .some(end) { try held.rest(store, until: end) }
+          if restingUntil != .some(end) {
+            try held.rest(store, until: end, pollInterval: polls.interval(isPushed: inbox.isListening))
+          }
           restingUntil = .some(end)
           let left = end.map { Duration.milliseconds(max(1, $0 - store.now())) }
           // Without a watch of the system the store has to be polled.
           await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
         }
         patience = .seconds(1)
+        lock?.report(nil)
+        if obstacle != nil { storageChanged(nil) }
+        obstacle = nil
       } catch let error as StoreError where error.passes {
         // A full disk or a locked file: nothing was changed, so try again. The outcome of a request may not have been
         // written.
         wasBroken = true
+        lock?.report(error.trouble)
+        if obstacle != error { storageChanged(error) }
+        obstacle = error
         await wakeup.sleep(patience)
-        patience = min(patience * 2, .seconds(60))
+        patience = min(patience * 2, Self.longestPatience)
       } catch let error as StoreError where error.kind == .fenced {
         // Release the lock first, so that the new holder gets it before processes on standby ask for it.
         lease?.letGo()
@@ -176,6 +191,9 @@ extension SyncEngine {
       }
     }
   }
+
+  /// The longest time between two tries to use a store that cannot be written: a person waits for the end of it.
+  private static let longestPatience = Duration.seconds(5)
 
   /// Determines what there is to do. Only reads: an idle engine writes nothing.
   func outlook(pollIsDue: Bool) throws(StoreError) -> Outlook {

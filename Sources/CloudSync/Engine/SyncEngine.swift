@@ -335,6 +335,8 @@ public actor SyncEngine {
   ) async -> (Result<Value, WebServicesError>, Double) {
     if isOtherSignIn { return (.failure(.otherSignIn(.notSent)), 0) }
     let start = ContinuousClock.now
+    lease.shown.requestBegan(at: store.now())
+    defer { lease.shown.requestEnded() }
     var result = await Self.result(as: authenticatedSignIn, body)
     if case .success = result, isOtherSignIn { result = .failure(.otherSignIn(.unknown)) }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -363,6 +365,7 @@ public actor SyncEngine {
       while true {
         try? await Task.sleep(for: min(pause, .milliseconds(250)))
         guard !Task.isCancelled else { return }
+        lease.shown.noteSilence(at: store.now())
         guard lease.shown.unpublished != nil || last.duration(to: .now) >= pause else { continue }
         try? lease.renew(store)
         last = .now

@@ -200,6 +200,15 @@ package enum Step: Hashable, Sendable {
   /// Nothing can be done before this time; nil if no time is known.
   case rest(until: Int64?)
 
+  /// The operations that it is about.
+  var operations: [Int64] {
+    switch self {
+    case .makeZones, .rest: []
+    case .sendZoneOperation(let id), .lookUpZone(let id): [id]
+    case .readBack(_, let ids), .supplyAssets(_, let ids), .noteBlockers(let ids), .send(_, let ids, _, _): ids
+    }
+  }
+
   /// Whether it asks something of the server.
   var isRequest: Bool {
     switch self {

@@ -19,7 +19,7 @@ struct FilterToken: Hashable {
 /// Splits a filter expression into tokens.
 ///
 /// It reads Unicode scalars, not characters: a combining mark after a quote must not hide the quote.
-struct FilterLexer {
+package struct FilterLexer {
   private let expression: String
   private let scalars: [Unicode.Scalar]
   /// Whether values need no quotes: then everything between spaces, brackets and operators is a word.
@@ -109,6 +109,13 @@ struct FilterLexer {
   }
 
   private static let milliseconds: [String: Int64] = ["s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
+
+  /// The milliseconds of an age such as `90s`, `5m`, `1h` or `2d`; nil if the text is none.
+  package static func age(_ text: String) -> Int64? {
+    var lexer = FilterLexer(text)
+    guard case .age(let age)? = try? lexer.number(from: 0), lexer.peek() == nil else { return nil }
+    return age
+  }
 
   /// Reads the rest of a word.
   private mutating func rest(from start: Int) -> String {

@@ -2,77 +2,117 @@ package import CloudKit
 package import Facts
 
 extension StoreStatus {
-  private var isSyncing: Bool { driver?.isLive == true }
+  /// Whether a process syncs the store and does its work.
+  package var isSyncing: Bool { driver?.isLive == true }
   private var isReady: Bool { unpaused(.inFlight) > 0 || canSendLater }
   /// Saves and conflicts that wait for the app.
   package var forApp: Int { savesForApp + conflictsForApp }
 
-  /// Everything for a person to act on or to decide, each as its verdict, in the order of the verdicts. Exit codes are
-  /// those of all, the verdict is the first.
+  /// Everything that holds, in the order of the verdicts: the first is the store's verdict, exit codes are those of all.
   ///
-  /// - Parameter hasCredential: whether this process could sync.
-  package func problems(hasCredential: Bool) -> [Verdict] {
-    var problems: [Verdict] = []
-    if isRefused { problems.append(.wrongAccount(owner: identity)) }
+  /// - Parameters:
+  ///   - hasCredential: whether this process could sync.
+  ///   - startsSyncing: whether this process is about to sync, so that it is no news that none does yet.
+  package func verdicts(hasCredential: Bool, startsSyncing: Bool = false) -> Verdicts {
+    var all: [Verdict] = []
+    if let storageTrouble { all.append(.storeFull(storageTrouble)) }
+    if isRefused { all.append(.wrongAccount(owner: identity)) }
     let isSignedOut = accountProblem.map { Self.isSignedOut($0.code) } ?? false
-    if isSignedOut || (!isSyncing && isReady && !hasCredential) { problems.append(.signedOut(unsent: queue.total)) }
+    let lacksCredential = !isSyncing && isReady && !hasCredential
+    if isSignedOut || lacksCredential {
+      all.append(.signedOut(unsent: queue.total, lacksCredential: lacksCredential && !isSignedOut))
+    }
     if !heldDeletions.isEmpty {
       let zones = heldDeletions.map(\.zone.zone)
-      problems.append(.decisionNeeded(deletions: heldDeletions.reduce(0) { $0 + $1.records }, zones: zones))
+      all.append(.decisionNeeded(deletions: heldDeletions.reduce(0) { $0 + $1.records }, zones: zones))
     }
-    if let block { problems.append(.blocked(block)) }
-    if queue.failed > 0 { problems.append(.failed(queue.failed)) }
+    if let block { all.append(.blocked(block)) }
+    let isStarting = startsSyncing && !isSyncing && driver?.stalledSince == nil
+    if !isStarting, !lacksCredential, let notSyncing { all.append(notSyncing) }
+    if queue.failed > 0 { all.append(.failed(queue.failed)) }
     let conflicts = queue.conflicts - conflictsForApp
-    if conflicts > 0 { problems.append(.conflicts(conflicts)) }
-    return problems
+    if conflicts > 0 { all.append(.conflicts(conflicts)) }
+    all += waiting
+    let end = isStarting && (isReady || !hasStore) ? .fetching : end
+    // What is out of date by its age is so whatever else holds.
+    if all.isEmpty || end.kind == .outOfDate && isTooOld { all.append(end) }
+    // A rule is shown while nothing waits, too.
+    if !pauses.isEmpty, !all.contains(where: { [.paused, .partlyPaused].contains($0.kind) }) {
+      all.append(.partlyPaused(0, rules: pauses.map(\.rule.asCause)))
+    }
+    return Verdicts(all, dropped: dropped.unseen)
   }
 
-  /// Returns the store's verdict: the first case of `Verdict` that is true.
-  ///
-  /// - Parameter hasCredential: whether this process could sync.
-  package func verdict(hasCredential: Bool) -> Verdict {
-    if let first = problems(hasCredential: hasCredential).first { return first }
+  /// The store's verdict: the first that holds.
+  package func verdict(hasCredential: Bool) -> Verdict { verdicts(hasCredential: hasCredential).first }
+
+  /// No process syncs although something could be sent, or the one that should does not do its work.
+  private var notSyncing: Verdict? {
+    if let driver, let since = driver.stalledSince {
+      return .notSyncing(unsent: queue.total, wait: nil, stalled: Verdict.Stall(pid: driver.pid, since: since))
+    }
+    guard !isSyncing, isReady else { return nil }
+    // A sync ends our own waits.
+    let wait = throttles.filter { WaitScope(name: $0.scope).stopsAll && !$0.isOwn }.max { $0.until < $1.until }
+    return .notSyncing(
+      unsent: queue.total,
+      wait: wait.map { Verdict.Wait(scope: WaitScope(name: $0.scope).asCause, code: $0.error, until: $0.until) }
+    )
+  }
+
+  /// What waits or moves by itself.
+  private var waiting: [Verdict] {
+    var all: [Verdict] = []
     let unsent = queue.total
     if let pause = pauses.first(where: { $0.rule == .everything }) {
-      return .paused(by: pause.actor, at: pause.at > 0 ? pause.at : nil, unsent: unsent)
+      all.append(.paused(by: pause.actor, at: pause.at > 0 ? pause.at : nil, unsent: unsent))
     }
-    if !isSyncing, isReady {
-      // A sync ends our own waits.
-      let wait = throttles.filter { WaitScope(name: $0.scope).stopsAll && !$0.isOwn }.max { $0.until < $1.until }
-      return .notSyncing(
-        unsent: unsent,
-        wait: wait.map { Verdict.Wait(scope: WaitScope(name: $0.scope).asCause, code: $0.error, until: $0.until) }
-      )
-    }
-    if isSyncing, let problem = networkProblem {
-      return .offline(
-        reason: problem.message,
-        since: networkDownSince,
-        nextTry: wait(.network)?.until,
-        unsent: unsent
-      )
-    }
-    if isSyncing, unpaused(.inFlight) > 0 || canSendNow {
+    let isOffline = isSyncing && (networkProblem != nil || silentSince != nil)
+    if isOffline { all.append(offline) }
+    let isSending = isSyncing && (unpaused(.inFlight) > 0 || canSendNow)
+    if isSending, !isOffline {
       let progress = progress.flatMap { $0.phase == .send ? $0 : nil }
-      return .sending(
-        done: progress?.done ?? 0,
-        of: progress?.total ?? 0,
-        perSecond: progress?.perSecond,
-        secondsLeft: progress?.etaSeconds
+      all.append(
+        .sending(
+          done: progress?.done ?? 0,
+          of: progress?.total ?? 0,
+          perSecond: progress?.perSecond,
+          secondsLeft: progress?.etaSeconds
+        )
       )
     }
-    if let until = (throttles.filter { !$0.isOwn }.map(\.until) + [changeThrottledUntil].compactMap(\.self)).max() {
-      return .throttled(until: until, unsent: unsent)
-    }
-    if unpaused(.waiting) > 0 || (isSyncing && !throttles.isEmpty) {
+    // Without a syncing process nothing goes on when a wait is over.
+    let isNews = isSyncing || !isReady
+    if isNews,
+      let until = (throttles.filter { !$0.isOwn }.map(\.until) + [changeThrottledUntil].compactMap(\.self)).max()
+    {
+      all.append(.throttled(until: until, unsent: unsent))
+    } else if isNews, !isOffline, unpaused(.waiting) > 0 || (isSyncing && !throttles.isEmpty) {
       let ends = throttles.map(\.until) + [nextActionAt].compactMap { $0 }
-      return .retrying(unpaused(.waiting), nextTry: isSyncing ? ends.min() : nil)
+      all.append(.retrying(unpaused(.waiting), nextTry: isSyncing ? ends.min() : nil))
     }
-    if forApp > 0 { return .waitingForApp(forApp) }
+    if forApp > 0 { all.append(.waitingForApp(forApp)) }
     let underRules = OperationState.allCases.filter { $0 != .paused }.reduce(0) { $0 + count($1) - unpaused($1) }
-    let paused = queue.paused + underRules
-    if paused > 0 { return .partlyPaused(paused) }
-    if isInSync { return .inSync(at: lastSuccessAt) }
+    let rules = pauses.map(\.rule).filter { $0 != .everything }.map(\.asCause)
+    if !isPaused, queue.paused + underRules > 0 { all.append(.partlyPaused(queue.paused + underRules, rules: rules)) }
+    return all
+  }
+
+  private var offline: Verdict {
+    guard let problem = networkProblem else {
+      return .offline(reason: "the server does not answer", since: silentSince, nextTry: nil, unsent: queue.total)
+    }
+    return .offline(
+      reason: problem.message,
+      since: networkDownSince,
+      nextTry: wait(.network)?.until,
+      unsent: queue.total
+    )
+  }
+
+  /// The verdict while nothing is wrong and nothing waits.
+  private var end: Verdict {
+    if isInSync { return .inSync(at: lastSuccessAt, dropped: dropped.unseen) }
     if isSyncing, state == .fetching { return .fetching }
     if lastSuccessAt == nil { return .neverSynced(hasStore: hasStore) }
     return .outOfDate(at: lastSuccessAt)
@@ -86,10 +126,15 @@ extension StoreStatus {
   /// The reason why sending or fetching stops until a person acts.
   private var block: Verdict.Block? {
     if let problem = quotaProblem { return .quota(problem.message) }
-    if let problem = accountProblem { return .account(code: problem.code, message: problem.message) }
+    // Being signed out has a verdict of its own.
+    if let problem = accountProblem, !Self.isSignedOut(problem.code) {
+      return .account(code: problem.code, message: problem.message)
+    }
     let standing = errorStands ? lastError.map { ($0.code, $0.message) } : nil
     for (code, message) in [standing].compactMap(\.self) + throttles.map({ ($0.error, $0.message) }) {
-      guard ServerErrorCode(code).needsPerson else { continue }
+      guard ServerErrorCode(code).needsPerson, !(Self.isSignedOut(code) && accountProblem?.code == code) else {
+        continue
+      }
       return ServerErrorCode(code) == .quotaExceeded ? .quota(message) : .account(code: code, message: message)
     }
     guard let first = unreadable.first else { return nil }

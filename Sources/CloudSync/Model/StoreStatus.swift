@@ -40,6 +40,24 @@ package struct StoreStatus: Hashable, Sendable {
     package var since: Int64?
   }
 
+  /// The next changes to be sent or verified.
+  package struct Sendability: Hashable, Sendable {
+    /// When the oldest of them was accepted.
+    package var oldestAt: Int64
+    /// The time since which one of them is not waiting for its own next attempt.
+    package var since: Int64
+
+    package init(oldestAt: Int64, since: Int64) { (self.oldestAt, self.since) = (oldestAt, since) }
+  }
+
+  /// Parts of local changes that a policy, a rule or the app dropped.
+  package struct Dropped: Hashable, Sendable {
+    /// Those that no person has seen yet.
+    package var unseen = 0
+    /// Those that can be undone, and what persons dropped.
+    package var total = 0
+  }
+
   /// An error with its time.
   package struct Failure: Hashable, Sendable {
     package var code: String
@@ -51,7 +69,10 @@ package struct StoreStatus: Hashable, Sendable {
   package struct Driver: Hashable, Sendable {
     package var pid: Int64
     package var host: String
+    /// Whether it runs and does its work.
     package var isLive: Bool
+    /// Since when it has been running without doing its work; nil if it does it, or has ended.
+    package var stalledSince: Int64?
     /// The program, and since when it has synced without a break; nil where an earlier version did not store it.
     package var program: String?
     package var since: Int64?
@@ -103,8 +124,10 @@ package struct StoreStatus: Hashable, Sendable {
   package var conflictsForApp = 0
   /// Whether there is a store.
   package var hasStore = true
+  /// The changes that can be sent or verified now; nil if none can.
+  package var sendable: Sendability?
   /// Whether a change can be sent or verified now.
-  package var canSendNow = false
+  package var canSendNow: Bool { sendable != nil }
   /// Whether a change can be sent or verified, now or once waits for time or the network are over.
   package var canSendLater = false
   /// The end of the longest wait that the server asked for a single change.
@@ -117,6 +140,22 @@ package struct StoreStatus: Hashable, Sendable {
   package var reachedEnd = false
   /// Whether no sync has succeeded since the last error.
   package var errorStands = false
+
+  /// Local changes that were dropped.
+  package var dropped = Dropped()
+  /// Why nothing can be written to the store; nil if it can, as far as is known.
+  package var storageTrouble: StorageTrouble?
+  /// Since when the server owes the syncing process a reply, if that is longer than usual.
+  package var silentSince: Int64?
+  /// Milliseconds between two polls of the syncing process; nil if it does not poll.
+  package var pollInterval: Int64?
+  /// Milliseconds for which a full sync counts while no process polls.
+  package var freshFor = Self.standardFreshness
+  /// The time at which the signs of the syncing process are to be looked at again; nil if time alone changes nothing.
+  package var looksAgainAt: Int64?
+
+  /// A day.
+  package static let standardFreshness: Int64 = 86_400_000
 
   package init(generatedAt: Int64) { self.generatedAt = generatedAt }
 
@@ -150,11 +189,28 @@ package struct StoreStatus: Hashable, Sendable {
 
   package var recordCount: Int { recordsByType.values.reduce(0, +) }
 
+  /// The time after which the last full sync no longer counts: three polls of a syncing process, or `freshFor` without
+  /// one. Nil before the first full sync.
+  package var freshUntil: Int64? {
+    let polls = isSyncing ? pollInterval.map { 3 * $0 } : nil
+    return lastSuccessAt.map { $0 + (polls ?? freshFor) }
+  }
+
+  /// Whether the last full sync no longer counts.
+  package var isTooOld: Bool { freshUntil.map { $0 < generatedAt } ?? false }
+
+  /// The next time at which the verdict may change although nothing is written to the store.
+  package var changesAt: Int64? {
+    let ends = throttles.map(\.until) + [nextActionAt, changeThrottledUntil, looksAgainAt].compactMap(\.self)
+    let ages = [freshUntil.map { $0 + 1 }].compactMap(\.self)
+    return (ends + ages).filter { $0 > generatedAt }.min()
+  }
+
   /// Whether the queue is empty, there is no problem and no hold, and all changes were fetched after the last one was
-  /// accepted.
+  /// accepted, and not too long ago.
   package var isInSync: Bool {
     guard queue.total == 0, !errorStands, reachedEnd, accountProblem == nil, heldDeletions.isEmpty, unreadable.isEmpty,
-      let lastSuccessAt
+      storageTrouble == nil, driver?.stalledSince == nil, !isTooOld, let lastSuccessAt
     else { return false }
     switch state {
     case .offline, .error, .paused: return false

@@ -11,7 +11,7 @@ struct PollClock {
   }
 
   /// Milliseconds between polls: short if a fetch was incomplete or no push can arrive.
-  private func interval(isPushed: Bool) -> Int64 { isPushed && isComplete ? seldom : often }
+  func interval(isPushed: Bool) -> Int64 { isPushed && isComplete ? seldom : often }
 
   /// The time of the next poll, in milliseconds since 1970; 0 before the first.
   func next(isPushed: Bool) -> Int64 { lastAt.map { $0 + interval(isPushed: isPushed) } ?? 0 }

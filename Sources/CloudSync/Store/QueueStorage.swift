@@ -1,4 +1,5 @@
 package import Dispatch
+package import Facts
 package import Foundation
 
 /// Storage for the state of one database's sync: it runs transactions over a ledger, provides the engine's lock and
@@ -46,6 +47,9 @@ package protocol QueueStorage: Sendable {
   /// Whether any process, this one included, holds the engine's lock. Checking does not take the lock.
   var hasEngine: Bool { get }
 
+  /// Why nothing can be written, as the syncing process reports it or the file system shows it; nil if nothing is known.
+  var trouble: StorageTrouble? { get }
+
   /// Calls `changed` on `queue` after writes by any process, until the watch is released. Several writes in a row may
   /// cause only one call.
   ///
@@ -59,6 +63,10 @@ package protocol EngineLock: AnyObject, Sendable {
   /// Takes the lock if it is free. Returns whether this process holds it now.
   @discardableResult func take() -> Bool
   func release()
+
+  /// Reports to other processes why nothing can be written to the store; nil: it can again. This needs no space on the
+  /// disk, and ends with the process.
+  func report(_ trouble: StorageTrouble?)
 
   /// Throws if the lock's file is no longer the one at its path, because other processes then do not see the lock.
   func requireInPlace() throws(StoreError)

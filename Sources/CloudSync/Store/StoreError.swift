@@ -1,3 +1,4 @@
+package import Facts
 public import Foundation
 
 /// Why the store cannot be used. The message says what happened and what to do.
@@ -37,8 +38,11 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
 
   /// The category.
   public package(set) var kind: Kind
-  /// Whether the error may be temporary: a full or failing disk, a file locked by another program.
+  /// Whether the error may be temporary: a full or failing disk, a file locked by another program, a volume that is not
+  /// mounted.
   package private(set) var passes: Bool
+  /// Why nothing can be written; nil where the disk is not the reason.
+  package private(set) var trouble: StorageTrouble?
   /// The message in one line: what happened and what to do.
   public var message: String
   /// The message.
@@ -58,15 +62,22 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     return StoreError(.replaced, "\(file) was deleted or replaced while it was open; \(remedy)\(rest)")
   }
 
+  /// The file system of the store was unmounted while it was open.
+  static func volumeLost(_ path: String) -> StoreError {
+    let remedy = "mount it again, syncing then goes on by itself"
+    return StoreError(.cannotOpen, "the file system of the store \(path) is no longer mounted; \(remedy)", passes: true)
+  }
+
   static var tooManyOpenFiles: StoreError {
     let remedy = "close some or raise the limit with ulimit -n, and try again"
     return StoreError(.cannotOpen, "too many files are open, nothing was accepted; \(remedy)", passes: true)
   }
 
-  package init(_ kind: Kind, _ message: String, passes: Bool = false) {
+  package init(_ kind: Kind, _ message: String, passes: Bool = false, trouble: StorageTrouble? = nil) {
     self.kind = kind
     self.message = message
-    self.passes = passes
+    self.passes = passes || trouble != nil
+    self.trouble = trouble
   }
 }
 

@@ -8,14 +8,38 @@ extension StoreView {
     try Self.readRecords(into: &status, ledger)
     try Self.readWaits(into: &status, now: now, ledger)
     try Self.readActivity(into: &status, hasEngine: hasEngine, ledger)
+    status.storageTrouble = storageTrouble
     let waitsForApp = status.savesWaitForApp
-    status.canSendNow = try SyncStore.canSend(savesWaitForApp: waitsForApp, now: now, ledger)
+    status.sendable = try SyncStore.sendable(savesWaitForApp: waitsForApp, now: now, ledger)
     status.canSendLater =
-      try status.canSendNow || SyncStore.canSend(savesWaitForApp: waitsForApp, now: .max, ledger)
+      try status.canSendNow || SyncStore.sendable(savesWaitForApp: waitsForApp, now: .max, ledger) != nil
+    if hasEngine { try readSigns(into: &status) }
     status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
     status.changeThrottledUntil = try ledger.longestServersWait(after: now)
     status.derive()
     return redaction.redact(status)
+  }
+
+  /// Reads whether the process that holds the lock does its work.
+  private func readSigns(into status: inout StoreStatus) throws {
+    let signs = EngineSigns(
+      leaseEndsAt: try ledger.lease()?.expiresAt,
+      rest: EngineRest(stored: try ledger.value(EngineRest.key)),
+      // What a command or the end of a wait released may have been accepted long before.
+      workSince: try status.sendable.map { sendable in
+        let ends = try ledger.waits(after: .min).map(\.until).filter { $0 <= now }
+        return try (ends + [sendable.since, ledger.lastCommandAt() ?? 0]).max() ?? sendable.since
+      },
+      requestedAt: try ledger.openRequests().first { $0.startedAt == nil }?.requestedAt
+    )
+    let judgement = signs.judgement(at: now)
+    status.pollInterval = signs.rest?.pollInterval
+    status.silentSince = try ledger.value(Ledger.silentKey).flatMap { Int64($0) }
+    guard status.storageTrouble == nil else { return }
+    status.looksAgainAt = judgement.looksAgainAt
+    guard let since = judgement.stalledSince else { return }
+    status.driver?.stalledSince = since
+    status.driver?.isLive = false
   }
 
   private static func readQueue(into status: inout StoreStatus, _ ledger: Ledger) throws {

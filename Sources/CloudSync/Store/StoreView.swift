@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// One look at a store: everything that is read through it comes from one transaction, with secrets masked.
 package struct StoreView {
@@ -6,6 +7,8 @@ package struct StoreView {
   let now: Int64
   /// Whether a process is syncing the store.
   let hasEngine: Bool
+  /// Why nothing can be written to the store; nil if it can, as far as is known.
+  let storageTrouble: StorageTrouble?
   let redaction: Redaction
 
   // MARK: - Queue
@@ -156,7 +159,11 @@ extension SyncStore {
   func view<Value>(_ redaction: Redaction = Redaction(), _ body: (StoreView) throws -> Value) throws(StoreError)
     -> Value
   {
-    let (now, hasEngine) = (now(), storage.hasEngine)
-    return try read { try body(StoreView(ledger: $0, now: now, hasEngine: hasEngine, redaction: redaction)) }
+    let (now, hasEngine, trouble) = (now(), storage.hasEngine, storage.trouble)
+    return try read { ledger in
+      try body(
+        StoreView(ledger: ledger, now: now, hasEngine: hasEngine, storageTrouble: trouble, redaction: redaction)
+      )
+    }
   }
 }

@@ -11,10 +11,30 @@ final class ShownActivity: Sendable {
     fileprivate(set) var progress: Progress?
     /// Whether a fetch is in progress, during which referenced records may not have arrived yet.
     fileprivate(set) var isFetching = false
+    /// Since when the server owes a reply, if that is longer than usual.
+    fileprivate(set) var silentSince: Int64?
   }
 
   /// Nothing is known of what the previous engine published, so the first transaction publishes an idle engine.
   private let state = Mutex((value: Value(), published: Value?.none))
+  /// When the request began that has no reply yet.
+  private let request = Mutex<Int64?>(nil)
+
+  /// Milliseconds after which a request without a reply is shown: together with a heartbeat less than ten seconds.
+  static let usualReply: Int64 = 8_000
+
+  func requestBegan(at time: Int64) { request.withLock { $0 = time } }
+
+  func requestEnded() {
+    request.withLock { $0 = nil }
+    state.withLock { $0.value.silentSince = nil }
+  }
+
+  /// Notes a request that has been without a reply for longer than usual.
+  func noteSilence(at time: Int64) {
+    guard let began = request.withLock(\.self), time - began >= Self.usualReply else { return }
+    state.withLock { $0.value.silentSince = began }
+  }
 
   func start(_ activity: SyncStore.Activity) {
     state.withLock { state in
@@ -40,6 +60,8 @@ final class ShownActivity: Sendable {
 extension Ledger {
   /// The key that marks a fetch in progress.
   static let fetchingKey = "reading"
+  /// The key of the time since which the server owes a reply.
+  static let silentKey = "silent since"
 
   func publish(_ shown: ShownActivity.Value) throws {
     try changeActivity { row in
@@ -49,8 +71,11 @@ extension Ledger {
       row.total = shown.progress?.total ?? 0
       row.perSecond = shown.progress?.perSecond
     }
-    guard try (value(Self.fetchingKey) != nil) != shown.isFetching else { return }
-    try setValue(Self.fetchingKey, shown.isFetching ? "1" : nil)
+    for (key, new) in [
+      (Self.fetchingKey, shown.isFetching ? "1" : nil), (Self.silentKey, shown.silentSince.map(String.init)),
+    ] {
+      if try value(key) != new { try setValue(key, new) }
+    }
   }
 }
 

@@ -29,8 +29,8 @@ extension SyncStore {
     }
   }
 
-  /// Whether the plan for a time has anything to send or verify.
-  static func canSend(savesWaitForApp: Bool, now: Int64, _ ledger: Ledger) throws -> Bool {
+  /// What the plan for a time sends or verifies; nil if that is nothing.
+  static func sendable(savesWaitForApp: Bool, now: Int64, _ ledger: Ledger) throws -> StoreStatus.Sendability? {
     let planner = Planner()
     let workload = try workload(
       for: planner,
@@ -41,8 +41,10 @@ extension SyncStore {
       now: now,
       ledger
     )
-    if case .rest = planner.plan(workload) { return false }
-    return true
+    let step = planner.plan(workload)
+    if case .rest = step { return nil }
+    // A step that names no operation renews notes after a write of this moment.
+    return try ledger.sendability(of: step.operations) ?? .init(oldestAt: now, since: now)
   }
 
   /// Reads what the planner needs to decide, but no more of a long queue.

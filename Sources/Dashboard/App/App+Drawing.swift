@@ -32,7 +32,7 @@ extension App {
   /// Draws the verdict alone, for a terminal that is too small for more.
   private func drawVerdict(_ world: World, on grid: inout Grid) {
     TopLine(world: world, path: []).draw(on: &grid, in: grid.bounds.row(0))
-    let (text, role) = world.badge
+    let (text, role) = world.badge(width: world.size.width)
     let lines =
       wrap(StyledText(text, role), to: grid.size.width, grid.glyphs)
       + wrap(StyledText(world.sentence), to: grid.size.width, grid.glyphs)

@@ -45,9 +45,7 @@ struct App: Sendable {
 
   /// The next moment at which the store has to be read again although no process writes it: the end of a wait.
   static func nextReading(_ world: World) -> Int64? {
-    guard let status = world.status else { return nil }
-    let ends = status.throttles.map(\.until) + [status.nextActionAt, status.changeThrottledUntil].compactMap { $0 }
-    return ends.filter { $0 > world.now }.min()
+    world.status?.changesAt.flatMap { $0 > world.now ? $0 : nil }
   }
 
   // MARK: - What happens
@@ -232,6 +230,8 @@ struct App: Sendable {
     switch help.command {
     case .copy:
       return world.signInURL.map { [.copy($0)] } ?? []
+    // The pane alone does not show what helps.
+    case .view2: return carryOut([.push(overview.full(.account))], world)
     case .problems, .retryAll:
       if case .no(let reason) = overview.queue.availability(of: help.command, world) {
         say(reason, isError: false, world)

@@ -24,7 +24,7 @@ package final class Dashboard {
     var credential: String
     var url: String
     var storePath: String
-    var preferences: Preferences
+    package var preferences: Preferences
     var isMonochrome: Bool
     var hasCredential: Bool
     /// Whether the dashboard syncs from the start.

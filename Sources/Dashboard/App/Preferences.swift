@@ -1,3 +1,4 @@
+import CloudSync
 package import TerminalUI
 
 /// The user's settings of the dashboard, from the configuration file.
@@ -10,6 +11,8 @@ package struct Preferences: Hashable, Sendable {
   package var startView: StartView
   /// The keys of the commands.
   package var keys: KeyMap
+  /// Milliseconds after which a full sync no longer counts while no process syncs.
+  package var freshFor = StoreStatus.standardFreshness
 
   /// Creates settings; those left out are the defaults.
   package init(

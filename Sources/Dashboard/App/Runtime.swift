@@ -114,6 +114,7 @@ final class Runtime {
   private func updateWorld() {
     world.now = now()
     world.data = service.data
+    world.data.status?.freshFor = setting.preferences.freshFor
     (world.size, world.glyphs) = (display.size, display.glyphs)
     world.syncing = service.syncing
     world.progress = service.progress

@@ -43,15 +43,14 @@ struct World: Sendable {
 
   var status: StoreStatus? { data.status }
 
-  /// The verdict on the store; nil until it is read.
-  var verdict: Verdict? {
-    if let readFailure { return .unreadable(readFailure) }
-    guard let verdict = status?.verdict(hasCredential: hasCredential || isReadOnly) else { return nil }
-    // This process takes a moment to start.
-    if case .notSyncing = verdict, syncing != .off { return .fetching }
-    if case .neverSynced(false) = verdict, syncing != .off { return .fetching }
-    return verdict
+  /// All that holds for the store; nil until it is read.
+  var verdicts: Verdicts? {
+    if let readFailure { return Verdicts([.unreadable(readFailure)]) }
+    return status?.verdicts(hasCredential: hasCredential || isReadOnly, startsSyncing: syncing != .off)
   }
+
+  /// The verdict on the store; nil until it is read.
+  var verdict: Verdict? { verdicts?.first }
 
   func time(_ milliseconds: Int64?) -> String { format.time(milliseconds, now: now) }
 

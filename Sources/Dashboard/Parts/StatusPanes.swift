@@ -21,14 +21,15 @@ struct SyncPane: Sendable {
     var parts: [Part] = [.headline]
     if hasGauge { parts.append(.gauge) }
     parts.append(.who)
+    if !rules(status).isEmpty { parts.append(.rules) }
     for part in [Part.sent, .fetched, .today] where parts.count < area.height { parts.append(part) }
-    let order: [Part] = [.headline, .gauge, .sent, .fetched, .today, .who]
+    let order: [Part] = [.headline, .gauge, .rules, .sent, .fetched, .today, .who]
     for (line, part) in order.filter(parts.contains).prefix(area.height).enumerated() {
       draw(part, status, on: &grid, in: area.row(line))
     }
   }
 
-  private enum Part { case headline, gauge, sent, fetched, today, who }
+  private enum Part { case headline, gauge, rules, sent, fetched, today, who }
 
   private func draw(_ part: Part, _ status: StoreStatus, on grid: inout Grid, in row: Rect) {
     switch part {
@@ -38,6 +39,7 @@ struct SyncPane: Sendable {
       let fraction = Double(progress.done) / Double(max(1, progress.total))
       let percent = min(100, max(0, Int(clamping: fraction * 100)))
       grid.draw(Gauge(fraction, label: StyledText("\(percent)%")), in: row)
+    case .rules: grid.put(StyledText(rules(status), .warning), in: row)
     case .sent: chart("sent", \.sent, on: &grid, in: row)
     case .fetched: chart("fetched", \.fetched, on: &grid, in: row)
     case .today: grid.put(StyledText(today(status), .dim), in: row)
@@ -64,8 +66,21 @@ struct SyncPane: Sendable {
     }
     let next = status.nextActionAt.map { "  next \(status.nextAction ?? "action") \(world.time($0))" } ?? ""
     if status.isPaused { return StyledText("Paused", .warning) }
-    let state = status.driver?.isLive == true ? "Idle" : world.syncing == .off ? "Not running" : "Starting"
+    // What holds it up must not look like rest.
+    if let verdict = world.verdict, [.act, .look].contains(verdict.urgency) {
+      return StyledText(verdict.label.sentence, verdict.urgency.role)
+    }
+    let state = status.isSyncing ? "Idle" : world.syncing == .off ? "Not syncing" : "Starting"
     return [.init(state, .text), .init(next, .dim)]
+  }
+
+  /// The rules that pause zones and types, with who made them; empty if there are none.
+  private func rules(_ status: StoreStatus) -> String {
+    let rules = status.pauses.filter { $0.rule != .everything }.map { pause in
+      let by = pause.actor.map { " by \($0)" } ?? ""
+      return "\(pause.rule.text)\(by)\(pause.at > 0 ? " \(world.clock(pause.at))" : "")"
+    }
+    return rules.isEmpty ? "" : "Paused: \(Words.list(rules))"
   }
 
   private func chart(_ name: String, _ value: KeyPath<Throughput, Int>, on grid: inout Grid, in row: Rect) {
@@ -76,6 +91,9 @@ struct SyncPane: Sendable {
 
   private func who(_ status: StoreStatus) -> String {
     let last = status.lastSuccessAt.map { "; last full sync \(world.time($0))" } ?? ""
+    if let driver = status.driver, let since = driver.stalledSince {
+      return "PID \(driver.pid) has not moved since \(world.time(since))\(last)"
+    }
     guard let driver = status.driver, driver.isLive else {
       if world.syncing != .off { return "Starting to sync here" }
       return "No process is syncing\(last)"
@@ -123,7 +141,9 @@ struct AccountPane: Sendable {
   }
 
   private func quota(_ status: StoreStatus) -> StyledText {
-    if let problem = status.quotaProblem { return StyledText("full: \(problem.message)", .error) }
+    if let problem = status.quotaProblem {
+      return StyledText(problem.message.isEmpty ? "full" : "full: \(problem.message)", .error)
+    }
     return status.identity == nil ? StyledText("not known yet") : StyledText("ok", .ok)
   }
 

@@ -29,7 +29,7 @@ extension Verdict {
     }
     return switch self {
     case .unreadable: [help("quit", .quit)]
-    case .wrongAccount, .blocked: [help("account", .view2)]
+    case .wrongAccount, .blocked, .signedOut(_, true): [help("account", .view2)]
     case .signedOut: [help("copy URL", .copy)]
     case .decisionNeeded: [help("decide", .view7)]
     case .failed: [help("show them", .problems)] + (isReadOnly ? [] : [help("retry all", .retryAll)])
@@ -38,35 +38,22 @@ extension Verdict {
     case .notSyncing: isReadOnly ? [] : [help("sync once", .syncOnce), help("keep syncing", .keepSyncing)]
     case .offline, .retrying: isReadOnly ? [] : [help("try now", .flush)]
     case .neverSynced, .outOfDate: isReadOnly ? [] : [help("sync once", .syncOnce)]
-    case .partlyPaused: [help("queue", .view3)]
-    case .sending, .throttled, .waitingForApp, .inSync, .fetching: []
+    case .partlyPaused(_, let rules): rules.isEmpty ? [help("queue", .view3)] : [help("zones", .view7)]
+    case .inSync(_, let dropped): dropped > 0 ? [help("show them", .view8)] : []
+    case .storeFull, .sending, .throttled, .waitingForApp, .fetching: []
     }
   }
 }
 
 extension World {
-  /// The verdict as the top line has it: the mark, the label, and how many conflicts there are besides failures.
-  var badge: (text: String, role: StyleRole) {
-    guard let verdict else { return ("loading…", .dim) }
-    var text = "\(verdict.urgency.rawValue) \(verdict.label)"
-    if case .failed = verdict, let conflicts = status?.queue.conflicts, conflicts > 0 {
-      text += "  \(Words.count(conflicts, "conflict"))"
-    }
-    // A failure or a conflict must not hide that nothing is sent.
-    if let status, !isStale {
-      let isSyncing = status.driver?.isLive == true || syncing != .off
-      if status.isPaused {
-        if verdict.name != "paused" { text += "  paused" }
-      } else if !isSyncing, status.canSendLater, [.failed, .conflicts].contains(verdict.kind) {
-        text += "  not syncing"
-      } else if status.networkProblem != nil, verdict.name != "offline" {
-        text += "  offline"
-      }
-    }
-    if case .sending(let done, let total, _, _) = verdict, total > 0 {
+  /// The verdict as the top line has it: the mark, the label, and what else holds.
+  func badge(width: Int) -> (text: String, role: StyleRole) {
+    guard let verdicts else { return ("loading…", .dim) }
+    var text = verdicts.badge(width: width)
+    if case .sending(let done, let total, _, _) = verdicts.first, total > 0 {
       text += " \(Format.number(done))/\(Format.number(total))"
     }
-    return (text, verdict.urgency.role)
+    return (text, verdicts.urgency.role)
   }
 
   /// The keys that help now.
@@ -81,16 +68,16 @@ extension World {
     return status?.signInURL
   }
 
-  /// The verdict as a sentence.
+  /// The verdict as a sentence, and what else holds.
   var sentence: String {
-    guard let verdict else { return "Reading the store…" }
-    if case .signedOut(let unsent) = verdict, !hasCredential || signInURL != nil {
+    guard let verdicts else { return "Reading the store…" }
+    if case .signedOut(let unsent, let lacksCredential) = verdicts.first, lacksCredential || signInURL != nil {
       let page = signInURL == nil ? "" : "sign in, "
       let safe = unsent == 0 ? "" : " \(Words.changes(unsent, "wait"))."
-      return "Signed out: \(page)set CLOUDKIT_WEB_AUTH_TOKEN and restart cktop.\(safe)"
+      return "\(verdicts.first.label.sentence): \(page)set CLOUDKIT_WEB_AUTH_TOKEN and restart cktop.\(safe)"
     }
-    if let syncFailure, case .notSyncing = verdict { return "Syncing stopped: \(syncFailure)" }
-    return "\(verdict.sentence(format, now: now))."
+    if let syncFailure, case .notSyncing = verdicts.first { return "Syncing stopped: \(syncFailure)" }
+    return "\(verdicts.sentence(format, now: now))."
   }
 }
 
@@ -132,7 +119,8 @@ struct TopLine: Sendable {
   func draw(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
     grid.fill(area, Style(.banner))
-    let (text, role) = world.badge
+    // The place needs room, too: production must not look like development.
+    let (text, role) = world.badge(width: max(24, area.width / 2))
     let right = StyledText("\(text) ", role).on(.banner)
     grid.put(right, in: area, .trailing)
     let room = Rect(x: area.x, y: area.y, width: area.width - right.cells(in: grid.glyphs) - 1, height: 1)

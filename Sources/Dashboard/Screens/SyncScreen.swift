@@ -127,7 +127,8 @@ struct SyncScreen: Screen {
     guard let driver = status.driver else { return "none yet" }
     let program = driver.program.map { " (\($0))" } ?? ""
     let since = driver.since.map { " since \(world.time($0))" } ?? ""
-    return "PID \(driver.pid)\(program) on \(driver.host)\(driver.isLive ? since : ", ended")"
+    let end = driver.stalledSince.map { ", has not moved since \(world.time($0))" } ?? ", ended"
+    return "PID \(driver.pid)\(program) on \(driver.host)\(driver.isLive ? since : end)"
   }
 }
 

@@ -41,9 +41,15 @@ struct Journal {
     lastEvent = max(lastEvent, events.first?.id ?? 0)
     lines += driverLines(status)
     lines += backOffLines(waiting, now)
-    // Sending and fetching alternate with each request; only the outcome is logged.
+    let verdicts = status.verdicts(hasCredential: true)
+    let verdict = verdicts.first
+    // What keeps the store from being written is logged where the syncing process meets it.
+    if verdict.kind == .storeFull { return lines }
+    // Sending and fetching alternate with each request; only the outcome is logged, and that there is none.
+    let isStopped = verdict.urgency == .act || verdict.kind == .offline
     switch status.state {
-    case .sending, .fetching: return lines
+    case .sending where !isStopped, .fetching where !isStopped: return lines
+    case .sending, .fetching: break
     case .idle where status.queue.pending + status.queue.inFlight > 0: return lines
     // A problem is over when a sync succeeds, not when the next attempt begins.
     case .idle where (status.lastSuccessAt ?? 0) < troubledAt: return lines
@@ -52,9 +58,8 @@ struct Journal {
       backedOff = []
     case .waiting, .offline, .error: troubledAt = now
     }
-    let verdict = status.verdict(hasCredential: true)
     if verdict.label != lastState {
-      let sentence = verdict.sentence(format, now: now)
+      let sentence = verdicts.sentence(format, now: now)
       lines.append(Self.line(now, "state", "\(verdict.label): \(sentence)"))
     }
     lastState = verdict.label
@@ -138,7 +143,7 @@ final class JournalWriter: Sendable {
     }
   }
 
-  private static func write(_ kind: String, _ message: String) {
+  static func write(_ kind: String, _ message: String) {
     OutputStream.error.line(Journal.line(SyncStore.currentTime, kind, message))
   }
 

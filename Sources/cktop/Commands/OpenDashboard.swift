@@ -49,7 +49,7 @@ struct OpenDashboard: AsyncParsableCommand {
       isReadOnly: session.settings.isReadOnly.value,
       readsAtOnce: false
     )
-    let setting = Dashboard.Setting(
+    var setting = Dashboard.Setting(
       scope: scope,
       credential: credential ?? "no credential",
       url: session.settings.url.value.absoluteString,
@@ -63,6 +63,7 @@ struct OpenDashboard: AsyncParsableCommand {
       },
       reader: { try session.reader() }
     )
+    setting.preferences.freshFor = session.settings.freshFor
     #if canImport(Glibc)
       StartupMemory.release()
     #endif

@@ -36,15 +36,15 @@ final class ProgressBar: Sendable {
   /// The bar's line, never wider than the terminal: a line that wraps cannot be overwritten.
   static func line(_ status: StoreStatus, width: Int) -> String {
     guard let progress = status.progress else {
-      let verdict = status.verdict(hasCredential: true)
-      return "\(verdict.label): \(verdict.sentence(Format(), now: status.generatedAt))".visible.cut(
+      let verdicts = status.verdicts(hasCredential: true)
+      return "\(verdicts.first.label): \(verdicts.sentence(Format(), now: status.generatedAt))".visible.cut(
         toColumns: width - 1
       )
     }
     guard progress.phase != .fetch, progress.total > 0 else {
       return "fetched \(progress.done)".cut(toColumns: width - 1)
     }
-    let rate = progress.perSecond.map { ", \(Int($0))/s" } ?? ""
+    let rate = progress.perSecond.map { ", \(Format.number(Int(clamping: $0)))/s" } ?? ""
     let rest = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s left" } ?? ""
     let verb = progress.phase == .upload ? "uploaded" : "sent"
     let text = "\(verb) \(progress.amount) of \(progress.whole)\(rate)\(rest)"

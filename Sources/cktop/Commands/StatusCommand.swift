@@ -9,8 +9,9 @@ struct StatusCommand: Verb {
     commandName: "status",
     abstract: "Show the state of the store: the verdict, the account, the queue, the records.",
     discussion: """
-      Exit codes: 0 in sync or on the way, 1 something failed, 3 a person is needed. A store that does not exist yet \
-      is reported as empty and is not created.
+      Exit codes: 0 in sync or on the way, 1 something failed, 3 a person is needed or no process is syncing although \
+      changes wait. On a machine that syncs by a timer, --max-age says how old the oldest of these changes may be. A \
+      store that does not exist yet is reported as empty and is not created.
       """
   )
 
@@ -28,14 +29,31 @@ struct StatusCommand: Verb {
   }
 
   @Flag(exclusivity: .exclusive) var form: Form?
+  @Option(
+    help: ArgumentHelp(
+      "Exit with 0 although no process is syncing, while the oldest change that could be sent is younger.",
+      valueName: "15m"
+    ),
+    transform: Self.milliseconds
+  )
+  var maxAge: Int64?
   @OptionGroup var options: StoreOptions
+
+  /// The milliseconds of an age such as `15m`.
+  private static func milliseconds(_ text: String) throws -> Int64 {
+    guard let age = FilterLexer.age(text) else {
+      throw ValidationError("'\(text)' is not an age; write one such as 90s, 15m, 1h or 2d")
+    }
+    return age
+  }
 
   func run(_ session: Session) async throws {
     let scope = try session.scope()
     let reader = try session.storeIfMade().map { StoreReader($0, session.redaction) }
-    let (status, failures) =
+    var (status, failures) =
       try reader?.view { (try $0.status(), try $0.failuresForPerson()) }
       ?? (StoreStatus(neverSyncedAt: SyncStore.currentTime), 0)
+    status.freshFor = session.settings.freshFor
     let account = AccountState(status, credential: try session.credentialName())
     let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)
     switch form {
@@ -44,7 +62,7 @@ struct StatusCommand: Verb {
     case .prometheus: OutputStream.standard.write(StatusMetrics(object).text)
     case nil: OutputStream.standard.lines(StatusText(object).lines.map(\.visible))
     }
-    let code = status.code(hasCredential: account.credential != nil, failedForPerson: failures)
+    let code = status.code(hasCredential: account.credential != nil, failedForPerson: failures, maxAge: maxAge)
     try code.end()
   }
 }
@@ -52,9 +70,13 @@ struct StatusCommand: Verb {
 extension StoreStatus {
   /// The exit code for all problems, not only for the verdict.
   ///
-  /// - Parameter failedForPerson: the number of failed operations that only a person can help.
-  func code(hasCredential: Bool, failedForPerson: Int) -> CommandStatus {
-    var codes = problems(hasCredential: hasCredential).map(\.status)
+  /// - Parameters:
+  ///   - failedForPerson: the number of failed operations that only a person can help.
+  ///   - maxAge: milliseconds for which a change may wait while no process syncs; nil: none may.
+  func code(hasCredential: Bool, failedForPerson: Int, maxAge: Int64? = nil) -> CommandStatus {
+    let age = sendable.map { generatedAt - $0.oldestAt } ?? 0
+    let mayWait = maxAge.map { age < $0 && driver?.stalledSince == nil } ?? false
+    var codes = verdicts(hasCredential: hasCredential).all.filter { !(mayWait && $0.kind == .notSyncing) }.map(\.status)
     if failedForPerson > 0 || forApp > 0 { codes.append(.personNeeded) }
     if state == .error { codes.append(.itemsFailed) }
     return .combined(codes)
@@ -66,9 +88,10 @@ extension Verdict {
   var status: CommandStatus {
     switch self {
     case .unreadable: .storeUnusable
-    case .wrongAccount, .signedOut, .decisionNeeded, .blocked, .conflicts, .waitingForApp: .personNeeded
+    case .storeFull, .wrongAccount, .signedOut, .decisionNeeded, .blocked, .notSyncing, .conflicts, .waitingForApp:
+      .personNeeded
     case .failed: .itemsFailed
-    case .paused, .notSyncing, .offline, .sending, .throttled, .retrying, .partlyPaused, .inSync, .fetching,
+    case .paused, .offline, .sending, .throttled, .retrying, .partlyPaused, .inSync, .fetching,
       .neverSynced, .outOfDate:
       .done
     }

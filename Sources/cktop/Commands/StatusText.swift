@@ -18,14 +18,21 @@ struct StatusText {
   /// One line of at most 120 characters, for a status bar.
   var line: String { "\(object.verdict.label): \(sentence)".visible.cut(toColumns: 120) }
 
-  private var sentence: String { object.verdict.sentence(format, now: status.generatedAt) }
+  private var sentence: String { object.verdicts.sentence(format, now: status.generatedAt) }
 
   /// Everything, the verdict first, then a fact a line.
   var lines: [String] {
     let verdict = object.verdict
     let step = verdict.nextStep.map { "; run \($0)" } ?? ""
-    var lines = [
-      "\(verdict.urgency.rawValue) \(verdict.label): \(sentence)\(step)",
+    var lines = ["\(object.verdicts.urgency.rawValue) \(verdict.label): \(sentence)\(step)"]
+    // The rest of what is wrong, each with its own way out.
+    for other in object.verdicts.others where other.urgency != .fine {
+      let step = other.nextStep.map { "; run \($0)" } ?? ""
+      lines.append(
+        "\(other.urgency.rawValue) \(other.label): \(other.sentence(format, now: status.generatedAt))\(step)"
+      )
+    }
+    lines += [
       fact("Store", object.storePath ?? "none"),
       fact("Cloud", "\(object.scope.container), \(object.scope.environment), \(object.scope.database.rawValue)"),
       fact("Account", account),
@@ -39,7 +46,8 @@ struct StatusText {
       let program = driver.program.map { " (\($0))" } ?? ""
       let process = "PID \(driver.pid)\(program) on \(driver.host)"
       let since = driver.since.map { " since \(time($0))" } ?? ""
-      lines.append(fact("Syncing", driver.isLive ? process + since : "no process; last was \(process)"))
+      let stalled = driver.stalledSince.map { "\(process) has not moved since \(time($0))" }
+      lines.append(fact("Syncing", stalled ?? (driver.isLive ? process + since : "no process; last was \(process)")))
     }
     if let progress = status.progress {
       let eta = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
@@ -68,7 +76,14 @@ struct StatusText {
       let since = "since \(time(unreadable.since)); the local copy may be out of date"
       lines.append(fact("Unreadable", "\(unreadable.summary) \(since)"))
     }
-    for pause in status.pauses { lines.append(fact("Paused", pause.reason)) }
+    if status.dropped.unseen > 0 {
+      let count = Words.count(status.dropped.unseen, "local change")
+      lines.append(fact("Dropped", "\(count) not seen by a person; cktop conflicts dropped --seen lists them"))
+    }
+    for pause in status.pauses {
+      let since = pause.at > 0 ? " since \(time(pause.at))" : ""
+      lines.append(fact("Paused", "\(pause.rule.text)\(pause.actor.map { " by \($0)" } ?? "")\(since)"))
+    }
     if let problem = status.deliveryProblem { lines.append(fact("Delivery", problem.message)) }
     for wait in status.throttles {
       let scope = WaitScope(name: wait.scope).asCause
@@ -144,6 +159,11 @@ struct StatusMetrics {
     var text = ""
     text += gauge("cktop_in_sync", "Whether everything is sent and fetched.", [([], status.isInSync ? "1" : "0")])
     text += gauge(
+      "cktop_dropped_unseen",
+      "Local changes that were dropped and that no person has seen.",
+      [([], String(status.dropped.unseen))]
+    )
+    text += gauge(
       "cktop_verdict",
       "How the store stands: 1 for the verdict that holds.",
       Verdict.names.map { ([("verdict", $0)], $0 == verdict.name ? "1" : "0") }
@@ -175,6 +195,11 @@ struct StatusMetrics {
       "cktop_driver_live",
       "Whether a process is syncing the store.",
       [([], status.driver?.isLive == true ? "1" : "0")]
+    )
+    text += gauge(
+      "cktop_driver_stalled",
+      "Whether the process that should sync the store does not do its work.",
+      [([], status.driver?.stalledSince != nil ? "1" : "0")]
     )
     return text
   }

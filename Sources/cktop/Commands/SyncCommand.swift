@@ -14,7 +14,8 @@ struct SyncCommand: Verb {
       database has no change feed: name the record types to fetch once with --types; they are remembered.
 
       --watch shows a progress bar on a terminal. Elsewhere it logs to standard error: one line for each error, merge, \
-      zone change, command, retry, change of the syncing process and change of the overall state.
+      zone change, command, retry, change of the syncing process and change of the overall state. It waits for a disk \
+      that is full, read-only or not mounted, and says so.
 
       While the server denies access to a record type, the store is not in sync and the exit code is 3. --watch exits \
       with 4 when its store or the store's lock file is deleted or replaced.
@@ -50,7 +51,7 @@ struct SyncCommand: Verb {
   func run(_ session: Session) async throws {
     let types = try typeNames()
     if setPolicy { try session.requirePolicy() }
-    let store = try await session.storeToChange(toSync: true)
+    let store = try await watch ? storeToWatch(session) : session.storeToChange(toSync: true)
     if adopt { try refuseAdoption(session, store) }
     if !setPolicy { try session.refuseOtherPolicy(store) }
     guard try !withoutApp || isReleaseMeant(store) else { return }
@@ -147,9 +148,27 @@ struct SyncCommand: Verb {
 
   // MARK: - Until stopped
 
+  /// Opens the store, and waits for a disk that is full, read-only or failing: a service must not end for it.
+  private func storeToWatch(_ session: Session) async throws -> SyncStore {
+    var reported: String?
+    while true {
+      do {
+        return try await session.storeToChange(toSync: true)
+      } catch let error as StoreError where error.passes {
+        if reported != error.message { JournalWriter.write("storage", error.message) }
+        reported = error.message
+        try await Task.sleep(for: .seconds(2))
+      }
+    }
+  }
+
   private func keepSyncing(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws
   {
-    let driving = Task { try await engine.syncContinuously(types: types, isWithoutApp: withoutApp) }
+    let driving = Task {
+      try await engine.syncContinuously(types: types, isWithoutApp: withoutApp) { error in
+        JournalWriter.write("storage", error?.message ?? "the store can be used again")
+      }
+    }
     let signals = StopSignals { driving.cancel() }
     let bar = ProgressBar.start(store)
     let journal = bar == nil ? JournalWriter(StoreReader(store, session.redaction)) : nil

@@ -19,7 +19,12 @@ struct SyncReport {
     self.state = state
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
     var codes = [error.map { CommandFailure($0).status } ?? .done]
-    if state.problems(hasCredential: true).contains(where: { $0.status == .personNeeded }) || failedForPerson > 0
+    let problems = state.verdicts(hasCredential: true).problems
+    // Other processes may sync later; changes for the app are counted in the summary.
+    let isForPerson = { (verdict: Verdict) in
+      verdict.status == .personNeeded && ![.notSyncing, .waitingForApp].contains(verdict.kind)
+    }
+    if problems.contains(where: isForPerson) || failedForPerson > 0
       || summary.waitForApp != nil
     {
       codes.append(.personNeeded)

@@ -4,17 +4,18 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   case readOnly = "read-only"
   case allowHTTP = "allow-http"
   case theme
+  case staleAfter = "stale-after"
   case keyID = "key-id"
   case keyFile = "key-file"
   case apiToken = "api-token"
   case webAuthToken = "web-auth-token"
 
-  /// The option for the setting. Credentials have none, because other users can read a command line.
+  /// The option for the setting, if it has one. Credentials have none, because other users can read a command line.
   var option: String? {
     switch self {
     case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .allowHTTP, .theme:
       "--" + rawValue
-    case .keyID, .keyFile, .apiToken, .webAuthToken: nil
+    case .staleAfter, .keyID, .keyFile, .apiToken, .webAuthToken: nil
     }
   }
 
@@ -30,6 +31,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
     case .readOnly: "CKTOP_READ_ONLY"
     case .allowHTTP: "CKTOP_ALLOW_HTTP"
     case .theme: "CKTOP_THEME"
+    case .staleAfter: "CKTOP_STALE_AFTER"
     case .keyID: "CLOUDKIT_KEY_ID"
     case .keyFile: "CLOUDKIT_KEY_FILE"
     case .apiToken: "CLOUDKIT_API_TOKEN"

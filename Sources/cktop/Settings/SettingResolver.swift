@@ -1,3 +1,4 @@
+import CloudSync
 import Foundation
 
 /// Finds a setting in its four sources and validates it.
@@ -67,6 +68,15 @@ struct SettingResolver {
     // A typo must not make a store writable.
     default: throw Self.refusal(key, found, ["1", "0", "true", "false"])
     }
+  }
+
+  /// A length of time such as `90s`, `15m`, `24h` or `7d`, in milliseconds.
+  func age(_ key: SettingKey) throws(CommandFailure) -> Sourced<Int64>? {
+    guard let found = try text(key) else { return nil }
+    guard let age = FilterLexer.age(found.value), age > 0 else {
+      throw .usage("\(found.source.place(of: key)) is '\(found.value)'; use a time such as 90s, 15m, 24h or 7d")
+    }
+    return Sourced(age, found.source)
   }
 
   func container() throws(CommandFailure) -> Sourced<String>? {

@@ -29,6 +29,9 @@ struct Settings: Equatable, Sendable {
   let allowsHTTP: Sourced<Bool>
   /// Nil: the default theme.
   let theme: Sourced<String>?
+  /// Milliseconds after which a full sync no longer counts while no process syncs.
+  let staleAfter: Sourced<Int64>
+  var freshFor: Int64 { staleAfter.value }
   let keyID: Sourced<String>?
   let keyFile: Sourced<String>?
   let apiToken: Sourced<String>?
@@ -55,6 +58,7 @@ struct Settings: Equatable, Sendable {
     isReadOnly = try resolver.flag(.readOnly) ?? Sourced(false, .standard)
     allowsHTTP = try resolver.flag(.allowHTTP) ?? Sourced(false, .standard)
     theme = try resolver.text(.theme)
+    staleAfter = try resolver.age(.staleAfter) ?? Sourced(StoreStatus.standardFreshness, .standard)
     keyID = try resolver.text(.keyID)
     keyFile = try resolver.text(.keyFile)
     apiToken = try resolver.text(.apiToken)

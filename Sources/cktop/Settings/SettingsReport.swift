@@ -24,6 +24,7 @@ extension Settings {
       line(.readOnly, Sourced(isReadOnly.value ? "true" : "false", isReadOnly.source)),
       line(.allowHTTP, Sourced(allowsHTTP.value ? "true" : "false", allowsHTTP.source)),
       line(.theme, theme),
+      line(.staleAfter, Sourced("\(staleAfter.value / 1000)s", staleAfter.source)),
       line(.keyID, keyID),
       line(.keyFile, keyFile),
       line(.apiToken, apiToken),

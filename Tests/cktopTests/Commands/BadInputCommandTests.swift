@@ -50,7 +50,7 @@ import Testing
   @Test func `looking at or commanding a store that does not exist fails and makes nothing`() async throws {
     let machine = try Machine(Self.settings)
 
-    let status = try await machine.succeed("status", "--json").object()
+    let status = try await machine.run("status", "--json").object()
     for verb in ReadingCommandTests.reading + ReadingCommandTests.commanding {
       #expect(try await machine.failing(4, verb).contains("cktop sync"))
     }

@@ -41,9 +41,11 @@ import Testing
     try await machine.succeed("records", "put", "--type", "Task", "--name", "later", "a=1")
     let sync = try await machine.run("sync")
     #expect(sync.status == 5)
-    let lines = try await machine.succeed("status", "--prometheus").lines
+    // A change waits, and no process is syncing.
+    let status = try await machine.run("status", "--prometheus")
+    #expect(status.status == 3)
     withExtendedLifetime(cloud) {}
-    return lines.filter { !$0.hasPrefix("#") }.joined(separator: "\n")
+    return status.lines.filter { !$0.hasPrefix("#") }.joined(separator: "\n")
   }
 
   @Test func `status prints every metric and label value that the alert rules and the Grafana dashboard use`()

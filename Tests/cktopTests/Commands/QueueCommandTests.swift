@@ -146,7 +146,7 @@ import Testing
 
     let sync = try await machine.run("sync")
     let again = try await machine.run("sync")
-    let status = try await machine.succeed("status", "--json").object()
+    let status = try await machine.run("status", "--json").object()
 
     #expect(sync.status == 5)
     #expect(again.status == 5)

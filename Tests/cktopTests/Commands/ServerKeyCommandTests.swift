@@ -106,7 +106,7 @@ import Testing
     try await machine.succeed("records", "put", "--type", "Task", "--name", "b1", "b=1", settings: ben)
     let sync = try await machine.succeed("sync", settings: ben)
     #expect(sync.lines == ["sent 1, fetched 0, deleted 0; in sync"])
-    let status = try await machine.succeed("status", "--json", settings: ben).object()
+    let status = try await machine.run("status", "--json", settings: ben).object()
     #expect((status["records"] as? [String: Any])?["total"] as? Int == 1)
     let store = try #require(status["store"] as? String)
     #expect(!store.hasSuffix("\(Machine.container).development.private.sqlite"))

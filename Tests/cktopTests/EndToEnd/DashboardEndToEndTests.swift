@@ -40,7 +40,7 @@ import Testing
     }
 
     func sync() async throws -> [String: Any] {
-      let status = try await machine.succeed("status", "--json").object()
+      let status = try await machine.run("status", "--json").object()
       return try #require(status["sync"] as? [String: Any])
     }
 
@@ -85,7 +85,7 @@ import Testing
 
     #expect(try Self.files(of: machine) == files)
     #expect(try cloud.log().count == requests)
-    let status = try await machine.succeed("status", "--json").object()
+    let status = try await machine.run("status", "--json").object()
     #expect((status["queue"] as? [String: Any])?["pending"] as? Int == 1)
   }
 

@@ -42,7 +42,7 @@ import Testing
 
   /// What is wrong, the verdict about it, and the exit code.
   private static let standing: [(Change, String, CommandStatus)] = [
-    ({ $0.queue.pending = 1 }, "neverSynced", .done), ({ $0.canSendLater = true }, "notSyncing", .done),
+    ({ $0.queue.pending = 1 }, "neverSynced", .done), ({ $0.canSendLater = true }, "notSyncing", .personNeeded),
     ({ $0.quotaProblem = problem }, "blocked", .personNeeded),
     ({ $0.accountProblem = problem }, "blocked", .personNeeded),
     ({ ($0.lastError, $0.errorStands) = (problem, true) }, "blocked", .personNeeded),

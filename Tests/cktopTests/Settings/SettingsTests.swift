@@ -192,12 +192,12 @@ import Testing
     (
       [], [:], "containre = \"x\"",
       "\(path): there is no setting 'containre'; the settings are profile, container, environment, database, url, "
-        + "store, policy, read-only, allow-http, theme, key-id, key-file, [profiles.NAME] and [dashboard]"
+        + "store, policy, read-only, allow-http, theme, stale-after, key-id, key-file, [profiles.NAME] and [dashboard]"
     ),
     (
       [], [:], "[profiles.a]\nkeyid = \"x\"",
       "\(path): there is no setting 'profiles.a.keyid'; the settings are profile, container, environment, database, "
-        + "url, store, policy, read-only, allow-http, theme, key-id, key-file, [profiles.NAME] and [dashboard]"
+        + "url, store, policy, read-only, allow-http, theme, stale-after, key-id, key-file, [profiles.NAME] and [dashboard]"
     ),
     (
       [], [:], "api-token = \"geheim\"",

@@ -23,6 +23,19 @@ package struct FileIdentity: Hashable, Sendable {
     self.init(status)
   }
 
+  /// Whether a file that is not at its path was on a file system that is no longer mounted there, to judge by the folder
+  /// of the path.
+  func isOnLostVolume(_ path: String) -> Bool {
+    guard Self(atPath: path) == nil else { return false }
+    var folder = path
+    // The mount point may be a folder above that of the file.
+    while let slash = folder.lastIndex(of: "/"), folder.startIndex < slash {
+      folder = String(folder[..<slash])
+      if let present = Self(atPath: folder) { return present.device != device }
+    }
+    return false
+  }
+
   private init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)

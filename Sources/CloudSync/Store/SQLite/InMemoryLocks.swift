@@ -1,4 +1,5 @@
 import Dispatch
+import Facts
 import Synchronization
 
 /// The engine's lock and the watchers of a store in memory, in place of lock file and inotify.
@@ -10,12 +11,23 @@ final class InMemoryLocks: Sendable {
 
   private struct State {
     var isTaken = false
+    var trouble: StorageTrouble?
     var listeners: [ObjectIdentifier: Listener] = [:]
   }
 
   private let state = Mutex(State())
 
   var isTaken: Bool { state.withLock(\.isTaken) }
+  /// The trouble that the engine reports.
+  var trouble: StorageTrouble? { state.withLock(\.trouble) }
+
+  func report(_ trouble: StorageTrouble?) {
+    let isNew = state.withLock { state in
+      defer { state.trouble = trouble }
+      return state.trouble != trouble
+    }
+    if isNew { notify() }
+  }
 
   /// Takes the lock if it is free. Returns whether it was.
   func take() -> Bool {
@@ -47,7 +59,10 @@ final class SeatLock: EngineLock {
 
   init(_ seat: InMemoryLocks) { self.seat = seat }
 
-  deinit { release() }
+  deinit {
+    report(nil)
+    release()
+  }
 
   func take() -> Bool {
     isHeld.withLock { isHeld in
@@ -63,6 +78,8 @@ final class SeatLock: EngineLock {
     }
     if wasHeld { seat.leave() }
   }
+
+  func report(_ trouble: StorageTrouble?) { seat.report(trouble) }
 }
 
 /// A watch on a store in memory, until it is released.

@@ -290,6 +290,21 @@ extension Ledger {
     try one("SELECT count(*) FROM operations WHERE atomicGroup = ?", [group]) ?? 0
   }
 
+  /// The age of operations that can be sent; nil if there are none.
+  func sendability(of ids: [Int64]) throws -> StoreStatus.Sendability? {
+    guard !ids.isEmpty else { return nil }
+    return try row(
+      """
+      SELECT min(enqueuedAt) AS oldest, min(max(editedAt, coalesce(nextAttemptAt, 0))) AS since
+        FROM operations WHERE id IN (SELECT value FROM json_each(?))
+      """,
+      [Self.json(ids)]
+    ).flatMap { row in
+      guard let oldest: Int64 = row["oldest"], let since: Int64 = row["since"] else { return nil }
+      return StoreStatus.Sendability(oldestAt: oldest, since: since)
+    }
+  }
+
   /// The end of the longest wait that the server asked for a single operation.
   func longestServersWait(after time: Int64) throws -> Int64? {
     try one(

@@ -81,6 +81,9 @@ extension Ledger {
     return old.count
   }
 
+  /// The time of the latest command; nil before the first.
+  func lastCommandAt() throws -> Int64? { try one("SELECT at FROM commands ORDER BY id DESC LIMIT 1") }
+
   /// Removes commands as `removeHistory` removes endings.
   func removeCommands(before time: Int64, keeping count: Int, limit: Int) throws -> Int {
     let last: Int64 = try one("SELECT max(id) FROM commands") ?? 0

@@ -170,6 +170,7 @@ extension SyncRequest {
     self.init(
       id: row["id"],
       types: (row["types"] as String).split(separator: ",").map(String.init),
+      requestedAt: row["requestedAt"],
       startedAt: row["startedAt"],
       finishedAt: row["finishedAt"],
       summary: row["summary"]

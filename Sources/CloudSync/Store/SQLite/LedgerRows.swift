@@ -129,6 +129,7 @@ package struct EngineActivity: Hashable, Sendable {
 package struct SyncRequest: Hashable, Sendable {
   package var id: Int64
   package var types: [String]
+  package var requestedAt: Int64
   package var startedAt: Int64?
   package var finishedAt: Int64?
   package var summary: String?

@@ -408,6 +408,7 @@ package final class SQLiteStorage: QueueStorage {
   package func requireInPlace() throws(StoreError) {
     let present = FileIdentity(atPath: name)
     guard let identity, present != identity else { return }
+    if identity.isOnLostVolume(name) { throw .volumeLost(name) }
     // The log is moved once, and named in each error.
     let place = logOfReplaced.withLock { known in
       known = known ?? SQLiteLog.setAside(name, ifItIs: log)
@@ -421,6 +422,11 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   package var hasEngine: Bool { seat?.isTaken ?? StoreLock.isHeld(beside: name) }
+
+  package var trouble: StorageTrouble? {
+    if let seat { return seat.trouble }
+    return StoreLock.trouble(beside: name) ?? FileSystem(of: name)?.trouble
+  }
 
   package func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void)
     -> (any StorageWatch)?

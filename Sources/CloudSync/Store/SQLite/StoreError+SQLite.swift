@@ -10,7 +10,13 @@ extension StoreError {
     } else if let error = error as? DatabaseError {
       self.init(path, error)
     } else {
-      self.init(.cannotOpen, "the store \(path) cannot be opened (\(Self.text(error))); check the path and its rights")
+      self =
+        FileSystem(of: path)?.trouble == .full
+        ? .diskIsFull
+        : StoreError(
+          .cannotOpen,
+          "the store \(path) cannot be opened (\(Self.text(error))); check the path and its rights"
+        )
     }
   }
 
@@ -34,12 +40,17 @@ extension StoreError {
     case .SQLITE_CORRUPT:
       self.init(.damaged, "the store \(path) is damaged; restore a copy or move the file away")
     case .SQLITE_FULL: self = .diskIsFull
+    case .SQLITE_CANTOPEN where FileSystem(of: path)?.trouble == .full: self = .diskIsFull
+    case .SQLITE_READONLY where FileSystem(of: path)?.isReadOnly == true,
+      .SQLITE_CANTOPEN where FileSystem(of: path)?.isReadOnly == true:
+      let remedy = "make it writable, this was not stored"
+      self.init(.cannotOpen, "the file system of the store \(path) is read-only; \(remedy)", trouble: .readOnly)
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
       self = .noAccess(path, owner: Self.owner(of: path), user: NSUserName())
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.cannotOpen, "the store \(path) is locked by another program; try again", passes: true)
     case .SQLITE_IOERR:
-      self = .failingDisk(path, error.message ?? "input or output error", free: Self.freeBytes(beside: path))
+      self = .failingDisk(path, error.message ?? "input or output error", free: FileSystem(of: path)?.freeBytes)
     default:
       let what = error.message ?? error.resultCode.description
       self.init(.cannotOpen, "the store \(path) failed (\(what)); check that it is a file on a sound disk")
@@ -74,22 +85,13 @@ extension StoreError {
   ///
   /// - Parameter free: the free bytes of the file system; nil if unknown.
   static func failingDisk(_ path: String, _ what: String, free: UInt64?) -> StoreError {
-    if let free, free < sharedMemory { return diskIsFull }
+    if let free, free < FileSystem.leastFreeBytes { return diskIsFull }
     let message = "the disk fails at the store \(path) (\(what)); see to it and try again, this was not stored"
-    return StoreError(.cannotOpen, message, passes: true)
+    return StoreError(.cannotOpen, message, trouble: .failing)
   }
-
-  /// The minimum size of a `-shm` file, in bytes.
-  private static let sharedMemory: UInt64 = 32768
 
   private static var diskIsFull: StoreError {
-    StoreError(.diskFull, "the disk is full; free some space and try again, this was not stored", passes: true)
-  }
-
-  private static func freeBytes(beside path: String) -> UInt64? {
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder)
-    return (attributes?[.systemFreeSize] as? NSNumber)?.uint64Value
+    StoreError(.diskFull, "the disk is full; free some space and try again, this was not stored", trouble: .full)
   }
 
   private static func text(_ error: any Error) -> String {

@@ -1,3 +1,4 @@
+import Facts
 import Foundation
 import Synchronization
 
@@ -21,8 +22,10 @@ final class StoreLock: EngineLock {
   private static let awaitLock: Int32 = 38
 
   private let storePath: String
-  /// The first byte is the engine's lock, the second that of creating the store.
+  /// The first byte is the engine's lock, the second that of creating the store. Each of the next ones is locked while
+  /// the engine reports a trouble.
   private let byte: Int
+  private let reported = Mutex<StorageTrouble?>(nil)
 
   /// - Parameter isToAsk: whether the lock will only be queried; closing a file opened for reading notifies no watcher.
   init(beside storePath: String, byte: Int = 0, isToAsk: Bool = false) {
@@ -54,10 +57,33 @@ final class StoreLock: EngineLock {
     if byte == 0 { Bell.ring(storePath) }
   }
 
+  func report(_ trouble: StorageTrouble?) {
+    let isNew = reported.withLock { reported in
+      guard reported != trouble else { return false }
+      if let reported { _ = control(Self.setLock, Int16(F_UNLCK), reported.byte) }
+      if let trouble { _ = control(Self.setLock, Int16(F_WRLCK), trouble.byte) }
+      reported = trouble
+      return true
+    }
+    // Nothing is written to the store, so its watchers have to be notified.
+    if isNew { Bell.ring(storePath) }
+  }
+
+  /// The trouble that the engine reports; nil if none.
+  static func trouble(beside storePath: String) -> StorageTrouble? {
+    guard isKnown(storePath) else { return nil }
+    let lock = StoreLock(beside: storePath, isToAsk: true)
+    return StorageTrouble.allCases.first { trouble in
+      lock.control(getLock, Int16(F_WRLCK), trouble.byte).map { $0 != Int16(F_UNLCK) } ?? false
+    }
+  }
+
   func requireInPlace() throws(StoreError) {
     let path = Self.path(storePath)
-    guard descriptor >= 0, FileIdentity(of: descriptor) != FileIdentity(atPath: path) else { return }
-    throw .replaced("the lock file \(path)")
+    let present = FileIdentity(atPath: path)
+    guard let identity = FileIdentity(of: descriptor), identity != present else { return }
+    if identity.isOnLostVolume(path) { throw .volumeLost(storePath) }
+    throw .replaced("the lock file \(path)", isGone: present == nil)
   }
 
   /// Waits for the lock and takes it.
@@ -108,14 +134,26 @@ final class StoreLock: EngineLock {
     return stat(path(storePath), &status) == 0 && status.st_size > 0
   }
 
-  /// Runs a lock command on this lock's byte. Returns the lock type that the kernel reports, or nil if it fails.
-  private func control(_ command: Int32, _ type: Int16) -> Int16? {
+  /// Runs a lock command on a byte, by default this lock's. Returns the lock type that the kernel reports, or nil if it
+  /// fails.
+  private func control(_ command: Int32, _ type: Int16, _ byte: Int? = nil) -> Int16? {
     guard descriptor >= 0 else { return nil }
     var region = flock()
     region.l_type = type
     region.l_whence = Int16(SEEK_SET)
-    region.l_start = byte
+    region.l_start = byte ?? self.byte
     region.l_len = 1
     return fcntl(descriptor, command, &region) == 0 ? region.l_type : nil
+  }
+}
+
+extension StorageTrouble {
+  /// The byte of the lock file that is locked while the engine reports it.
+  fileprivate var byte: Int {
+    switch self {
+    case .full: 2
+    case .readOnly: 3
+    case .failing: 4
+    }
   }
 }

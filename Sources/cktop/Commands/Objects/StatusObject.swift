@@ -10,7 +10,8 @@ struct StatusObject {
   let scope: SyncStore.Scope
   let account: AccountState
 
-  var verdict: Verdict { status.verdict(hasCredential: account.credential != nil) }
+  var verdicts: Verdicts { status.verdicts(hasCredential: account.credential != nil) }
+  var verdict: Verdict { verdicts.first }
 
   /// The whole object.
   var json: JSONObject {
@@ -20,8 +21,23 @@ struct StatusObject {
       "generatedAt": .time(status.generatedAt), "sync": sync, "queue": queue, "records": records,
       "account": .object(account.json), "policy": .optional(status.settings.policy?.rawValue), "throttles": throttles,
       "lastError": lastError,
-      "pauses": .array(status.pauses.map(\.json)), "lastDay": lastDay,
+      "pauses": .array(status.pauses.map(\.json)), "lastDay": lastDay, "problems": problems,
+      "dropped": [
+        "unseen": .integer(Int64(status.dropped.unseen)), "total": .integer(Int64(status.dropped.total)),
+      ],
     ]
+  }
+
+  /// Everything that is wrong or waits, the worst first. Times are as in the other texts, local.
+  private var problems: OutputJSON {
+    .array(
+      verdicts.problems.map { verdict in
+        [
+          "verdict": .text(verdict.name), "text": .text(verdict.sentence(Format(), now: status.generatedAt)),
+          "nextStep": .optional(verdict.nextStep),
+        ]
+      }
+    )
   }
 
   /// The sums of the last 24 hours.
@@ -68,7 +84,7 @@ struct StatusObject {
     guard let driver = status.driver else { return .null }
     return [
       "pid": .integer(driver.pid), "host": .text(driver.host), "live": .bool(driver.isLive),
-      "program": .optional(driver.program), "since": .time(driver.since),
+      "program": .optional(driver.program), "since": .time(driver.since), "stalledSince": .time(driver.stalledSince),
     ]
   }
 

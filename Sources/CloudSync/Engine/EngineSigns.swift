@@ -1,0 +1,43 @@
+/// What another process can see of the process that holds the engine's lock, to judge whether it does its work.
+///
+/// A busy engine renews its lease every two seconds, however long its requests take. An idle one writes nothing, so it is
+/// judged by what it leaves undone: its own next activity, a change that can be sent, a requested sync.
+struct EngineSigns: Hashable, Sendable {
+  /// The end of the lease while the engine is busy; nil while it is idle.
+  var leaseEndsAt: Int64?
+  /// Its last idle state; nil before the first.
+  var rest: EngineRest?
+  /// The time since which a change can be sent; nil if none can.
+  var workSince: Int64?
+  /// The time at which a sync was requested that has not started; nil if none was.
+  var requestedAt: Int64?
+
+  /// Milliseconds for which an engine may be late, so that a stopped one is reported within ten seconds: a busy machine
+  /// may delay it for some.
+  static let patience: Int64 = 8_000
+
+  struct Judgement: Hashable, Sendable {
+    /// Since when the engine has not moved although it should have; nil if it does its work.
+    var stalledSince: Int64?
+    /// The time at which it is judged anew if nothing is written until then; nil if nothing is due.
+    var looksAgainAt: Int64?
+  }
+
+  /// Whether the engine does its work, as of a time.
+  func judgement(at now: Int64) -> Judgement {
+    let due: Int64
+    let lastMove: Int64
+    if let leaseEndsAt {
+      // An end far ahead means that the clock was moved back; a live engine renews the lease soon.
+      guard leaseEndsAt <= now + 2 * Lease.duration else { return Judgement(looksAgainAt: now + Lease.duration) }
+      lastMove = leaseEndsAt - Lease.duration
+      due = lastMove
+    } else {
+      guard let first = [rest?.wakesAt, workSince, requestedAt].compactMap(\.self).min() else { return Judgement() }
+      due = first
+      lastMove = min(rest?.at ?? due, due)
+    }
+    let end = due + Self.patience
+    return end < now ? Judgement(stalledSince: lastMove) : Judgement(looksAgainAt: end + 1)
+  }
+}

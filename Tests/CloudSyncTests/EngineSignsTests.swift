@@ -1,0 +1,94 @@
+import Facts
+import Testing
+
+@testable import CloudSync
+
+/// Whether the process that holds the lock does its work, from what others can see.
+struct EngineSignsTests {
+  private static func rest(wakesAt: Int64?) -> EngineRest {
+    EngineRest(number: 1, wakesAt: wakesAt, at: 1_000, pollInterval: 30_000)
+  }
+
+  /// Signs, a time, and since when the process has not moved at that time.
+  private static let table: [(name: String, signs: EngineSigns, now: Int64, stalledSince: Int64?)] = [
+    ("busy, renewed just now", EngineSigns(leaseEndsAt: 105_000), 100_000, nil),
+    ("busy, renewed 8 s ago", EngineSigns(leaseEndsAt: 105_000), 108_000, nil),
+    ("busy, silent for longer", EngineSigns(leaseEndsAt: 105_000), 108_001, 100_000),
+    ("busy, the clock was moved back", EngineSigns(leaseEndsAt: 900_000), 100_000, nil),
+    ("idle, nothing to do", EngineSigns(rest: rest(wakesAt: nil)), 900_000, nil),
+    ("idle until later", EngineSigns(rest: rest(wakesAt: 100_000)), 99_000, nil),
+    ("idle, its poll is a little late", EngineSigns(rest: rest(wakesAt: 100_000)), 108_000, nil),
+    ("idle, its poll did not happen", EngineSigns(rest: rest(wakesAt: 100_000)), 108_001, 1_000),
+    ("idle, a change was just accepted", EngineSigns(rest: rest(wakesAt: nil), workSince: 100_000), 100_100, nil),
+    ("idle, a change is not sent", EngineSigns(rest: rest(wakesAt: nil), workSince: 100_000), 108_001, 1_000),
+    (
+      "idle, a requested sync does not start", EngineSigns(rest: rest(wakesAt: 900_000), requestedAt: 100_000), 108_001,
+      1_000
+    ),
+    ("of an earlier version", EngineSigns(rest: EngineRest(number: 1, wakesAt: 100_000)), 108_001, 100_000),
+  ]
+
+  @Test(arguments: table.indices)
+  func `a process that leaves its work undone is stalled`(index: Int) {
+    let row = Self.table[index]
+
+    #expect(row.signs.judgement(at: row.now).stalledSince == row.stalledSince, "\(row.name)")
+  }
+
+  @Test(arguments: table.indices)
+  func `a process that works is looked at again exactly when it would be late`(index: Int) throws {
+    let row = Self.table[index]
+    let judgement = row.signs.judgement(at: row.now)
+    guard let again = judgement.looksAgainAt, row.name != "busy, the clock was moved back" else { return }
+
+    #expect(again > row.now)
+    #expect(row.signs.judgement(at: again - 1).stalledSince == nil)
+    #expect(row.signs.judgement(at: again).stalledSince != nil)
+  }
+
+  @Test(arguments: [
+    EngineRest(number: 3), EngineRest(number: 3, wakesAt: 5),
+    EngineRest(number: 3, wakesAt: nil, at: 7, pollInterval: 9),
+    EngineRest(number: 3, wakesAt: 5, at: 7, pollInterval: 9),
+  ])
+  func `an idle state is read as it was stored`(rest: EngineRest) {
+    #expect(EngineRest(stored: rest.stored) == rest)
+  }
+
+  @Test func `the idle state of an earlier version is read`() {
+    #expect(EngineRest(stored: "4 1700") == EngineRest(number: 4, wakesAt: 1700))
+    #expect(EngineRest(stored: "4") == EngineRest(number: 4))
+    #expect(EngineRest(stored: nil) == nil)
+  }
+}
+
+/// What the engine reports through the lock file, which needs no space on the disk.
+struct ReportedTroubleTests {
+  private let folder = TestFolder()
+  private var path: String { folder.path("store.sqlite") }
+
+  @Test func `other processes see the trouble that an engine reports until it is over`() throws {
+    _ = try SQLiteStorage(path: path)
+    let lock = StoreLock(beside: path)
+    lock.take()
+
+    for trouble in StorageTrouble.allCases {
+      lock.report(trouble)
+      #expect(StoreLock.trouble(beside: path) == trouble)
+    }
+    lock.report(nil)
+
+    #expect(StoreLock.trouble(beside: path) == nil)
+    #expect(StoreLock.isHeld(beside: path))
+  }
+
+  @Test func `a trouble ends with the process that reported it`() throws {
+    _ = try SQLiteStorage(path: path)
+    var lock: StoreLock? = StoreLock(beside: path)
+    lock?.report(.full)
+
+    lock = nil
+
+    #expect(StoreLock.trouble(beside: path) == nil)
+  }
+}

@@ -1,0 +1,150 @@
+import CloudKit
+import CloudKitEmulator
+import Facts
+import Foundation
+import Testing
+
+@testable import CloudSync
+@testable import cktop
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Green only when it is true: what a look at the store says of a syncing process that stopped, and of a silent server.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct ProofOfLifeTests {
+  private static let scope = SyncStore.Scope(
+    container: "iCloud.org.example.life",
+    environment: "development",
+    database: .private
+  )
+
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func store(ahead: Int64 = 0) throws -> SyncStore {
+    try SyncStore(path: folder.path("store.sqlite"), scope: Self.scope) {
+      Int64(Date().timeIntervalSince1970 * 1000) + ahead
+    }
+  }
+
+  private func start(_ url: String) throws -> Child {
+    try Child(
+      Binary.cktop().path,
+      [
+        "sync", "--watch", "--store", folder.path("store.sqlite"), "--container", Self.scope.container, "--database",
+        "private", "--url", url,
+      ],
+      environment: folder.environment.merging(["CLOUDKIT_API_TOKEN": "test", "CLOUDKIT_WEB_AUTH_TOKEN": "ana"]) { $1 },
+      error: folder.path("log")
+    )
+  }
+
+  /// Waits for a fact about other processes, which nothing here can announce; the test's time limit bounds it.
+  private func until(_ isTrue: () throws -> Bool) async throws {
+    while try !isTrue() { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
+  private func enqueue(_ name: String, in store: SyncStore) throws {
+    _ = try store.enqueue([Change(RecordKey(ZoneKey(zone: "z"), name), .save(type: "Row", FieldChanges()))])
+  }
+
+  @Test func `a stopped process with work is no syncing process, and is one again when it goes on`() async throws {
+    let server = EmulatorServer(try Emulator())
+    let store = try store()
+    let process = try start("http://127.0.0.1:\(try await server.start())")
+    try await until { try store.status().isInSync && store.engineRest().rest != nil }
+    process.send(SIGSTOP)
+    try enqueue("a", in: store)
+
+    // Looks of ten seconds later, at the same state.
+    let later = try self.store(ahead: 10_000)
+    try await until { try later.status().driver?.stalledSince != nil }
+    let verdict = try later.status().verdict(hasCredential: true)
+    guard case .notSyncing(1, nil, let stall?) = verdict else { throw Unexpected(verdict: verdict) }
+    #expect(stall.pid == Int64(process.pid))
+    #expect(try !later.status().isInSync)
+
+    process.send(SIGCONT)
+    try await until { try store.status().isInSync }
+    process.send(SIGTERM)
+    #expect(await process.end() == .exited(0))
+    try await server.stop()
+  }
+
+  @Test func `a stopped process with nothing to send is not in sync once its poll is late`() async throws {
+    let server = EmulatorServer(try Emulator())
+    let store = try store()
+    let process = try start("http://127.0.0.1:\(try await server.start())")
+    try await until { try store.status().isInSync && store.engineRest().rest?.wakesAt != nil }
+    process.send(SIGSTOP)
+
+    // After the watchdog's interval and the patience for it.
+    let verdict = try self.store(ahead: 310_000).status().verdict(hasCredential: true)
+    #expect(verdict.kind == .notSyncing)
+
+    process.send(SIGCONT)
+    process.send(SIGTERM)
+    #expect(await process.end() == .exited(0))
+    try await server.stop()
+  }
+
+  @Test func `ten days after the last sync the store is out of date`() async throws {
+    let server = EmulatorServer(try Emulator())
+    let store = try store()
+    let process = try start("http://127.0.0.1:\(try await server.start())")
+    try await until { try store.status().isInSync }
+    process.send(SIGTERM)
+    #expect(await process.end() == .exited(0))
+
+    #expect(try store.status().verdict(hasCredential: true).kind == .inSync)
+    #expect(try self.store(ahead: 10 * 86_400_000).status().verdict(hasCredential: true).kind == .outOfDate)
+    try await server.stop()
+  }
+
+  @Test func `a server that does not answer is offline`() async throws {
+    let silent = try SilentServer()
+    let store = try store()
+    try enqueue("a", in: store)
+    let process = try start("http://127.0.0.1:\(silent.port)")
+
+    try await until { try store.status().verdict(hasCredential: true).kind == .offline }
+    try await until { try String(contentsOfFile: folder.path("log"), encoding: .utf8).contains(" state offline") }
+
+    #expect(try store.status().silentSince != nil)
+    process.send(SIGTERM)
+    #expect(await process.end() == .exited(0))
+  }
+
+  private struct Unexpected: Error { var verdict: Facts.Verdict }
+}
+
+/// A server whose connections are made by the kernel, and that never answers.
+private final class SilentServer {
+  let port: UInt16
+  private let descriptor: Int32
+
+  private struct NotListening: Error {}
+
+  init() throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, length) == 0 && listen(descriptor, 64) == 0
+          && getsockname(descriptor, address, &length) == 0
+      }
+    }
+    guard bound else { throw NotListening() }
+    self.descriptor = descriptor
+    port = UInt16(bigEndian: address.sin_port)
+  }
+
+  deinit { close(descriptor) }
+}
