@@ -20,23 +20,16 @@ static void append_capability(const char *name) {
   if (value != NULL && value != (char *)-1) tputs(value, 1, append);
 }
 
-/// Bracketed paste is switched on only where the description, or tmux itself, says that it is understood.
-static int has_bracketed_paste(void) {
-  const char *enable = tigetstr("BE");
-  return (enable != NULL && enable != (char *)-1) || getenv("TMUX") != NULL;
-}
-
 /// Whether the mouse was ever reported. From then on every end of the program turns the reports off.
 static int was_mouse_reported;
 static int is_mouse_reported;
 
 void cknc_build_restoration(void) {
   cknc_restoration.length = 0;
-  cknc_enter_modes[0] = cknc_leave_modes[0] = '\0';
-  if (has_bracketed_paste()) {
-    strcpy(cknc_enter_modes, "\033[?2004h");
-    strcpy(cknc_leave_modes, "\033[?2004l");
-  }
+  // Pasted text must not be taken for keys. Few descriptions say that a terminal marks it (BE), many that do not say so
+  // do, and the others ignore the mode.
+  strcpy(cknc_enter_modes, "\033[?2004h");
+  strcpy(cknc_leave_modes, "\033[?2004l");
   // Presses and the wheel, with coordinates of any size.
   if (is_mouse_reported) strcat(cknc_enter_modes, "\033[?1000h\033[?1006h");
   if (was_mouse_reported) strcat(cknc_leave_modes, "\033[?1006l\033[?1000l");

@@ -121,6 +121,27 @@ import Testing
     }
   }
 
+  @Test(arguments: ["deploy", "dyyyyy"])
+  func `text that is pasted without a mark confirms no question`(text pasted: String) async throws {
+    let service = try CloudKitService(opening: opening(), readsAtOnce: false)
+    let runtime = try runtime(service)
+    runtime.start()
+    await until { text.contains("Row/three") }
+    runtime.send(.keys([.character("!"), .character("3")]))
+
+    runtime.send(.keys(pasted.map(Key.character)))
+    #expect(await service.drain(within: .seconds(60)) == 0)
+    #expect(try store.status().queue.total == 3)
+
+    // Typed, the same keys do it.
+    runtime.send(.keys([.escape, .escape]))
+    runtime.send(.keys([.character("d")]))
+    runtime.send(.keys([.character("y")]))
+    #expect(await service.drain(within: .seconds(60)) == 0)
+    #expect(try store.status().queue.total == 2)
+    runtime.stop()
+  }
+
   @Test func `a file in the place of the store is shown with a notice, and a question about the former is closed`()
     async throws
   {

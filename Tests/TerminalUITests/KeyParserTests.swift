@@ -14,7 +14,8 @@ import Testing
     ("\u{1B}[4~", .end), ("\u{1B}[5~", .pageUp), ("\u{1B}[6~", .pageDown), ("\u{1B}[3~", .delete),
     ("\u{1B}[2~", .insert), ("\u{1B}[Z", .backTab), ("\u{1B}OP", .function(1)), ("\u{1B}[[A", .function(1)),
     ("\u{1B}[15~", .function(5)), ("\u{1B}[21~", .function(10)), ("\u{1B}[24~", .function(12)), ("\u{1B}x", .alt("x")),
-    ("\u{1B}OM", .enter), ("\u{1B}[99~", .unknown),
+    ("\u{1B}OM", .enter), ("\u{1B}[99~", .unknown), ("\u{1B}]", .alt("]")), ("\u{1B}P", .alt("P")),
+    ("\u{1B}_", .alt("_")), ("\u{1B}X", .alt("X")), ("\u{1B}^", .alt("^")),
     ("\u{1B}[<0;12;4M", .mouse(Mouse(.press, at: Position(x: 11, y: 3)))),
     ("\u{1B}[<64;1;1M", .mouse(Mouse(.wheelUp, at: Position(x: 0, y: 0)))),
     ("\u{1B}[<65;300;90M", .mouse(Mouse(.wheelDown, at: Position(x: 299, y: 89)))),
@@ -48,6 +49,15 @@ import Testing
   func `what the terminal answers is no key`(answer: String) {
     #expect(keys(answer) == [])
     #expect(keys("a" + answer + "b") == [.character("a"), .character("b")])
+  }
+
+  @Test(arguments: ["]", "P", "X", "^", "_"])
+  func `a letter typed with Alt swallows nothing`(letter: Character) {
+    #expect(keys("\u{1B}\(letter)q\u{3}") == [.alt(letter), .character("q"), .ctrl("c")])
+  }
+
+  @Test func `Ctrl-C is a key although an answer has not ended`() {
+    #expect(keys("\u{1B}]11;rgb\u{3}q") == [.ctrl("c"), .character("q")])
   }
 
   @Test func `what is pasted never becomes a command`() {

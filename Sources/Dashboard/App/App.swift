@@ -17,6 +17,8 @@ struct App: Sendable {
   /// Whether the next key names a fault of the demo.
   private(set) var awaitsFault = false
   private(set) var hasEnded = false
+  /// Whether the keys that are handled now arrived all at once, as pasted text does.
+  var isBurst = false
   /// The tour through the demo.
   private(set) var tour = Tour()
   /// The lists as they were when the screen was frozen; nil while it follows the store.
@@ -175,6 +177,10 @@ struct App: Sendable {
     }
     if top.isWaiting(world), !command.scopes.isDisjoint(with: Self.rowScopes), command.id != .filter {
       held.append(key)
+      return []
+    }
+    if command.id == .yes, isBurst {
+      say("Keys that come all at once confirm nothing; press \(key.name) again", isError: false, world)
       return []
     }
     return run(command.id, world)
@@ -394,4 +400,10 @@ struct App: Sendable {
     guard case .character(let character) = key, world.faults.contains(where: { $0.key == character }) else { return [] }
     return [.injectFault(character)]
   }
+}
+
+extension [Key] {
+  /// Whether keys of one reading may be text that was pasted into a terminal that does not mark it. A line that stalled
+  /// delivers keys all at once, too, so they are carried out, but answer no question.
+  var isBurst: Bool { count { if case .character = $0 { true } else { false } } >= 4 }
 }

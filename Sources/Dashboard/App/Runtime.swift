@@ -79,6 +79,7 @@ final class Runtime {
   /// Passes a message to the app, runs what it wants, and shows what it draws.
   func send(_ message: Message) {
     // Each key sees the effects of the one before.
+    if case .keys(let keys) = message { app.isBurst = keys.isBurst }
     let messages: [Message] = if case .keys(let keys) = message { keys.map { .keys([$0]) } } else { [message] }
     for message in messages {
       updateWorld()

@@ -33,9 +33,21 @@ public struct KeyParser: Sendable {
   /// If nothing more comes within a blink (25 ms), call `flush()`.
   public var isUndecided: Bool {
     guard case .keys = state, let first = bytes.first else { return false }
-    // Only a program sends ESC [ within a blink, so the rest of it is on its way, however slow the line.
-    return first != 0x1B || bytes.count == 1 || bytes.dropFirst().first == 0x4F
+    // Only a program sends ESC [ within a blink, so the rest of it is on its way, however slow the line. ESC and the
+    // start of an answer alone are a letter typed with Alt.
+    guard first == 0x1B, let second = bytes.dropFirst().first else { return true }
+    return second == 0x4F || bytes.count == 2 && Self.answerStarts[second] != nil
   }
+
+  /// The bytes after ESC that may start an answer, each with those that follow it in one.
+  private static let answerStarts: [UInt8: Set<UInt8>] = [
+    // Device control: a number or a mark, such as ESC P 1 $ r.
+    0x50: Set("0123456789$+!>|".utf8),
+    // Operating system command: a number, or the letter of a title.
+    0x5D: Set("0123456789lLI".utf8),
+    // Application program command: that of graphics.
+    0x5F: Set("G".utf8),
+  ]
 
   /// Takes bytes and returns the keys that are complete.
   public mutating func feed(_ new: some Sequence<UInt8>) -> [Key] {
@@ -59,7 +71,9 @@ public struct KeyParser: Sendable {
   /// Decides that nothing more belongs to the bytes seen so far.
   public mutating func flush() -> [Key] {
     guard isUndecided else { return [] }
-    let key = bytes.first == 0x1B ? Key.escape : .unknown
+    let second = bytes.dropFirst().first
+    let letter = second.flatMap { Self.answerStarts[$0] == nil ? nil : Character(Unicode.Scalar($0)) }
+    let key = bytes.first != 0x1B ? Key.unknown : letter.map(Key.alt) ?? .escape
     bytes = []
     return [key]
   }
@@ -112,9 +126,14 @@ public struct KeyParser: Sendable {
     case 0x4F:
       guard let third = rest.dropFirst().first else { return .needsMore }
       return .key(KeyTable.applicationKey(third), length: 3)
-    case 0x50, 0x58, 0x5D, 0x5E, 0x5F:
+    case 0x50, 0x5D, 0x5F:
+      guard let third = rest.dropFirst().first else { return .needsMore }
+      guard Self.answerStarts[second]?.contains(third) == true else { break }
       state = .answer(length: 0)
       return .nothing(length: 2)
+    default: break
+    }
+    switch second {
     case 0x20..<0x7F: return .key(.alt(Character(Unicode.Scalar(second))), length: 2)
     default: return .key(.escape, length: 1)
     }
@@ -172,13 +191,14 @@ public struct KeyParser: Sendable {
 
   private mutating func nextOfAnswer(_ length: Int) -> Step {
     guard let first = bytes.first else { return .needsMore }
-    let isTerminator = first < 0x20 || length > 4096
     if first == 0x1B {
       guard let second = bytes.dropFirst().first else { return .needsMore }
       state = .keys
       return .nothing(length: second == 0x5C ? 2 : 0)
     }
-    state = isTerminator ? .keys : .answer(length: length + 1)
-    return .nothing(length: 1)
+    let isOver = first < 0x20 || length > 4096
+    state = isOver ? .keys : .answer(length: length + 1)
+    // A control character other than the terminator was typed.
+    return .nothing(length: first < 0x20 && first != 0x07 ? 0 : 1)
   }
 }

@@ -28,10 +28,10 @@ struct ExportFile {
       try file.write(try reader.view { try $0.operationIDs(of: listing) }.filter { !except.contains($0) })
     case .records(let keys): try file.write(keys)
     case .allRecords(let listing, let except): try file.write(listing, except)
-    case .events(let events): file.add(events.map(\.json))
+    case .events(let events): try file.add(events.map(\.json))
     case .allEvents(let listing, let except):
       // The log has a bound for each kind.
-      file.add(try reader.view { try $0.events(listing, limit: nil) }.filter { !except.contains($0.id) }.map(\.json))
+      try file.add(reader.view { try $0.events(listing, limit: nil) }.filter { !except.contains($0.id) }.map(\.json))
     }
     return "Wrote \(Words.count(file.lines, "line")) to \(file.path)"
   }
@@ -61,27 +61,35 @@ struct ExportFile {
   private mutating func write(_ ids: [Int64]) throws {
     for start in stride(from: 0, to: ids.count, by: Self.slice) {
       let slice = ids[start..<min(start + Self.slice, ids.count)]
-      add(try reader.view { view in try slice.compactMap { try view.detail(of: $0)?.json } })
+      try add(reader.view { view in try slice.compactMap { try view.detail(of: $0)?.json } })
     }
   }
 
   private mutating func write(_ keys: [RecordKey]) throws {
     for start in stride(from: 0, to: keys.count, by: Self.slice) {
       let slice = keys[start..<min(start + Self.slice, keys.count)]
-      add(try reader.view { view in try slice.compactMap { try view.detail(of: $0)?.row?.json } })
+      try add(reader.view { view in try slice.compactMap { try view.detail(of: $0)?.row?.json } })
     }
   }
 
   /// In one transaction, so that records added or removed meanwhile do not shift the others.
   private mutating func write(_ listing: CloudSync.RecordListing, _ except: Set<RecordKey>) throws {
     try reader.view { view in
-      try view.eachRecords(of: listing) { rows in add(rows.filter { !except.contains($0.record.key) }.map(\.json)) }
+      try view.eachRecords(of: listing) { rows in try add(rows.filter { !except.contains($0.record.key) }.map(\.json)) }
     }
   }
 
-  private mutating func add(_ objects: [JSONObject]) {
+  private mutating func add(_ objects: [JSONObject]) throws {
     guard !objects.isEmpty else { return }
-    OutputStream(descriptor: descriptor).lines(objects.map(\.line))
+    do {
+      try OutputStream(descriptor: descriptor).writeAll(objects.map { $0.line + "\n" }.joined())
+    } catch {
+      let reason = String(cString: strerror(error.code))
+      throw CommandFailure(
+        "the export is incomplete (\(reason)); free some space and export again, or write it elsewhere",
+        .itemsFailed
+      )
+    }
     lines += objects.count
   }
 }

@@ -48,6 +48,16 @@ struct OutputStream: Sendable {
 
   /// Writes text unchanged. If the reader has exited, the process ends quietly.
   func write(_ text: String) {
+    do { try writeAll(text) } catch { giveUp(error.code) }
+  }
+
+  /// A system call that failed, by its `errno`.
+  struct Failure: Error {
+    var code: Int32
+  }
+
+  /// Writes text unchanged, to a file whose disk may be full.
+  func writeAll(_ text: String) throws(Failure) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { posixWrite(descriptor, $0.baseAddress, $0.count) }
@@ -57,7 +67,7 @@ struct OutputStream: Sendable {
         var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&poller, 1, -1)
       } else if errno != EINTR {
-        giveUp(errno)
+        throw Failure(code: errno)
       }
     }
   }
