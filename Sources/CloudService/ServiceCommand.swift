@@ -19,6 +19,8 @@ package enum ServiceCommand: Hashable, Sendable {
   case undo([Int64])
   /// Restores all dropped changes of a list except some, as they are when the command runs.
   case undoAll(DroppedListing, except: Set<Int64>)
+  /// Notes that a person has seen what was dropped, up to the last change that was shown.
+  case markDroppedSeen(through: Int64)
   /// Sets fields of a failed save, unless its version has changed, and sends it again.
   case edit(Int64, [FieldAssignment], version: SyncStore.EditedVersion)
   /// Accepts or restores the deletions on hold in a zone, unless their version has changed.
@@ -49,8 +51,12 @@ package struct Receipt: Sendable {
   package var gone: [Int64] = []
   /// The number of changed operations that are unconfirmed: the server may have carried them out.
   package var unanswered = 0
-  /// The number of conflicts that an undo opened again.
+  /// The numbers of changes that an undo brought back as conflicts, as failed, and as paused.
   package var reopened = 0
+  package var failedAgain = 0
+  package var pausedAgain = 0
+  /// The number of changes that an undo took back before they were sent, which leaves nothing to send.
+  package var withdrawn = 0
   /// Whether a resolved conflict, or an edit, leaves a change to be sent.
   package var isToBeSent = false
   /// The summary of a sync.
@@ -111,7 +117,8 @@ extension ServiceCommand {
         return true
       }
       (receipt.changed, receipt.ids, receipt.skipped) = (result.changed.count, result.changed, result.skipped)
-      receipt.reopened = result.reopened
+      (receipt.reopened, receipt.failedAgain) = (result.reopened, result.failedAgain)
+      (receipt.pausedAgain, receipt.withdrawn) = (result.pausedAgain, result.withdrawn)
       if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
         throw StoreError(.invalid, reason)
       }
@@ -146,6 +153,8 @@ extension ServiceCommand {
       receipt.gone = outcome.unknown
     case .undo(let ids): try undo(ids)
     case .undoAll(let listing, let others): try undo(store.undoable(listing, except: others))
+    // The rows stay as they are: nothing is to be shown of it.
+    case .markDroppedSeen(let id): try store.markDroppedSeen(through: id, actor: actor)
     case .edit(let id, let assignments, let version):
       switch try store.edit(id, assignments, ifVersion: version, actor: actor) {
       case .queued: receipt.isToBeSent = true

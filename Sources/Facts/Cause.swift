@@ -86,6 +86,12 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   case serverKept(fields: [String] = [])
   /// The server's side of a record that one side deleted was kept.
   case serverSideKept(ConflictCause)
+  /// A merge kept this machine's values of these fields over those of the server.
+  case localKept(fields: [String])
+  /// This machine's side of a record that one side deleted was kept.
+  case localSideKept(ConflictCause)
+  /// An undo replaced it. `by`: who undid something.
+  case undone(by: String?)
   case resolved(by: Decider)
   case discarded(by: String?)
   case withdrawnByApp

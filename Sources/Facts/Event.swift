@@ -161,6 +161,7 @@ extension Event {
     case "resolve": return "resolved conflict \(selection)"
     case "edit": return "edited operation \(selection)"
     case "undo": return "undid what was dropped of operation \(selection)"
+    case "see dropped": return "marked \(Words.count(count, "dropped change")) as seen"
     case "accept deletions": return "accepted \(Words.count(count, "deletion")) in \(selection)"
     case "restore deletions": return "restored \(Words.count(count, "record")) in \(selection)"
     case "policy": return "set the conflict policy to \(selection)"

@@ -74,6 +74,14 @@ import Testing
     (receipt(.undo([4])) { $0.changed = 1 }, "Restored 1 change; it will be sent"),
     (receipt(.undo([4, 5])) { $0.changed = 2 }, "Restored 2 changes; they will be sent"),
     (receipt(.undo([4])) { ($0.changed, $0.reopened) = (1, 1) }, "Restored 1 change; 1 conflict is open again"),
+    (receipt(.undo([4])) { ($0.changed, $0.failedAgain) = (1, 1) }, "Restored 1 change; 1 is failed again, as before"),
+    (
+      receipt(.undo([4, 5, 6, 7, 8])) {
+        ($0.changed, $0.failedAgain, $0.pausedAgain, $0.withdrawn) = (5, 2, 1, 1)
+      },
+      "Restored 5 changes; 1 will be sent, 2 are failed again, as before, 1 is paused again, as before, "
+        + "1 is no longer sent"
+    ),
     (
       receipt(.undo([4, 5, 6])) { ($0.changed, $0.reopened) = (3, 2) },
       "Restored 3 changes; 1 will be sent, 2 conflicts are open again"

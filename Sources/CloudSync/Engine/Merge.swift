@@ -36,6 +36,8 @@ package struct Merge: Hashable, Sendable {
   package var conflicts: Set<String> = []
   /// Fields whose local value the policy dropped.
   package var dropped: Set<String> = []
+  /// Fields whose value on the server the policy overwrites with the local one.
+  package var overwritten: Set<String> = []
 
   /// Merges `changes`, made on `base`, with the server's current fields.
   ///
@@ -92,9 +94,11 @@ package struct Merge: Hashable, Sendable {
       case .server:
         dropped.insert(name)
       case .client:
+        overwritten.insert(name)
         remaining.merge(name, local, changes.rules[name])
       case .newest:
         if Self.localIsNewer(local, theirs, editedAt, serverModifiedAt) {
+          overwritten.insert(name)
           remaining.merge(name, local, changes.rules[name])
         } else {
           dropped.insert(name)

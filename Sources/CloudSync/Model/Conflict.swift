@@ -91,7 +91,9 @@ package struct Conflict: Hashable, Sendable {
   package func resolution(_ take: ConflictSide, _ choices: [String: ConflictSide] = [:]) -> Resolution {
     let take = take == .newest ? newest : take
     if kind == .delete {
-      if sides(take, choices) == [.local] { return Resolution(kind, FieldChanges()) }
+      if sides(take, choices) == [.local] {
+        return Resolution(kind, FieldChanges(), overwritten: .record(serverFields))
+      }
       var record = serverFields
       for field in fields where (choices[field.name] ?? take) == .base && field.base?.hasFiles != true {
         record[field.name] = field.base
@@ -141,7 +143,12 @@ package struct Conflict: Hashable, Sendable {
   package func resolution(merged record: [String: FieldValue], touched: Set<String> = []) -> Resolution {
     if kind == .delete {
       let edit = FieldChanges(from: serverFields, to: record)
-      return Resolution(.save, edit.isEmpty ? nil : edit, FieldChanges())
+      return Resolution(
+        .save,
+        edit.isEmpty ? nil : edit,
+        FieldChanges(),
+        overwritten: Overwritten(edit.names, of: serverFields, by: edit)
+      )
     }
     if isDeletedOnServer { return resolution(leaving: FieldChanges(values: record)) }
     var left = changes.only(changes.names.subtracting(fields.map(\.name)))
@@ -151,6 +158,12 @@ package struct Conflict: Hashable, Sendable {
     return resolution(leaving: left)
   }
 
+  /// What these changes overwrite of the server's side: not the values that only this side has changed.
+  private func overwritten(by left: FieldChanges) -> Overwritten? {
+    if isDeletedOnServer { return left.isEmpty ? nil : .deletion(by: left.values) }
+    return Overwritten(left.names.intersection(fields.map(\.name)), of: serverFields, by: left)
+  }
+
   private func resolution(leaving changes: FieldChanges) -> Resolution {
     let left = changes.effective(on: serverFields)
     let result = left.applied(to: serverFields)
@@ -158,7 +171,12 @@ package struct Conflict: Hashable, Sendable {
       guard let counted = counted[name] else { return self.changes[name] != result[name] }
       return result[name] != counted && result[name] != missed[name]
     }
-    return Resolution(kind, left.isEmpty ? nil : left, dropped.isEmpty ? nil : self.changes.only(dropped))
+    return Resolution(
+      kind,
+      left.isEmpty ? nil : left,
+      dropped.isEmpty ? nil : self.changes.only(dropped),
+      overwritten: overwritten(by: left)
+    )
   }
 }
 
@@ -199,11 +217,11 @@ package struct Resolution: Hashable, Sendable {
   package var left: FieldChanges?
   /// The changes that are dropped, empty for a delete; nil if all are sent.
   package var dropped: FieldChanges?
+  /// The server's side as far as it is overwritten and can be restored.
+  package var overwritten: Overwritten?
 
-  init(_ kind: OperationKind, _ left: FieldChanges?, _ dropped: FieldChanges? = nil) {
-    self.kind = kind
-    self.left = left
-    self.dropped = dropped
+  init(_ kind: OperationKind, _ left: FieldChanges?, _ dropped: FieldChanges? = nil, overwritten: Overwritten? = nil) {
+    (self.kind, self.left, self.dropped, self.overwritten) = (kind, left, dropped, overwritten)
   }
 }
 
@@ -223,9 +241,4 @@ extension QueuedOperation {
       }
     }
   }
-}
-
-extension FieldValue {
-  /// Whether it refers to files, which cannot be restored after the server has dropped them.
-  fileprivate var hasFiles: Bool { assets?.isEmpty == false }
 }

@@ -129,6 +129,9 @@ package struct RecordListing: Hashable, Sendable {
 package struct DroppedListing: Hashable, Sendable {
   /// Dropped changes are found by words only.
   package var filter = ListFilter.none
+  /// The last change that a person had seen when the list was opened: unseen ones after it are listed too, even if they
+  /// can no longer be undone. Nil: only what can be undone.
+  package var seenThrough: Int64?
 
   package init() {}
 

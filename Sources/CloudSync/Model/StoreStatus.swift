@@ -57,6 +57,17 @@ package struct StoreStatus: Hashable, Sendable {
     package var since: Int64?
   }
 
+  /// Changes that were dropped, counted by operations.
+  package struct Dropped: Hashable, Sendable {
+    /// Local changes that a policy, a merge rule or the app's resolver dropped, never a person, and that no person has
+    /// seen yet. They count also once the record was edited and they can no longer be undone.
+    package var unseen = 0
+    /// Operations of which something was dropped, here or on the server, that can still be undone.
+    package var total = 0
+    /// The number of the last dropped change that a person has seen.
+    package var seenThrough: Int64 = 0
+  }
+
   package var generatedAt: Int64
   package var state = State.idle
   package var reason = ""
@@ -71,6 +82,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var driver: Driver?
   package var progress: Progress?
   package var queue = Queue()
+  /// What was dropped of changes, and what of it no person has seen.
+  package var dropped = Dropped()
   package var recordsByType: [String: Int] = [:]
   package var recordsByZone: [String: Int] = [:]
   package var identity: String?

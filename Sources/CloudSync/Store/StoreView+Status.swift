@@ -5,6 +5,7 @@ extension StoreView {
   package func status() throws -> StoreStatus {
     var status = StoreStatus(generatedAt: now)
     try Self.readQueue(into: &status, ledger)
+    status.dropped = try ledger.droppedTotals()
     try Self.readRecords(into: &status, ledger)
     try Self.readWaits(into: &status, now: now, ledger)
     try Self.readActivity(into: &status, hasEngine: hasEngine, ledger)

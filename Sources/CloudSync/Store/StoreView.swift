@@ -35,7 +35,7 @@ package struct StoreView {
       return try detail(of: operation, &holdUp)
     }
     // Dropped changes are kept longer than the history of their operation.
-    let (ended, dropped) = (try ledger.history(of: id), try ledger.dropped(of: id).filter { !$0.isDecision })
+    let (ended, dropped) = (try ledger.history(of: id), try shownDropped(of: id))
     guard ended != nil || !dropped.isEmpty else { return nil }
     let attempts = try ledger.attempts(of: id)
     return redaction.redact(
@@ -54,9 +54,14 @@ package struct StoreView {
         server: try ledger.record(operation.key),
         attempts: try ledger.attempts(of: operation.id),
         history: nil,
-        dropped: try ledger.dropped(of: operation.id).filter { !$0.isDecision }
+        dropped: try shownDropped(of: operation.id)
       )
     )
+  }
+
+  /// What was dropped of an operation or overwritten for it; not a decision of which nothing is kept.
+  private func shownDropped(of id: Int64) throws -> [DroppedChange] {
+    try ledger.dropped(of: id).filter { $0.dropsChange || $0.overwritten != nil }
   }
 
   // MARK: - Conflicts
@@ -72,16 +77,16 @@ package struct StoreView {
   /// Dropped changes that can still be undone, newest first.
   package func dropped(limit: Int = 1000) throws -> [DroppedChange] {
     var changes: [DroppedChange] = []
-    try dropped(before: .max, limit: limit) { _, change in
+    try dropped(before: .max, limit: limit, unseenToo: false) { _, change in
       changes.append(change)
       return true
     }
     return changes
   }
 
-  /// A window of the dropped changes that can be undone, newest first.
+  /// A window of the dropped changes that a list shows, newest first.
   package func dropped(_ listing: DroppedListing, offset: Int, limit: Int) throws -> Window<DroppedRow> {
-    var window = try ledger.openDropped(listing, offset: offset, limit: limit)
+    var window = try ledger.dropped(listing, offset: offset, limit: limit)
     for index in window.rows.indices { window.rows[index].change = redaction.redact(window.rows[index].change) }
     return window
   }

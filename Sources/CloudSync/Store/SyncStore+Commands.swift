@@ -65,8 +65,14 @@ package struct CommandResult: Hashable, Sendable {
   package var rules: [PauseRule] = []
   /// Skipped operations that changed since the version that was decided on, in their current version.
   package var moved: [QueueRow] = []
-  /// The number of conflicts that an undo opened again.
+  /// The number of changes that an undo brought back as conflicts.
   package var reopened = 0
+  /// The number of those that it brought back as failed, as they were.
+  package var failedAgain = 0
+  /// The number of those that it brought back as paused, as they were.
+  package var pausedAgain = 0
+  /// The number of those that an undo took back before they were sent, which leaves nothing to send.
+  package var withdrawn = 0
   /// The number of selected operations that were not reached, because the command was stopped.
   package var notReached = 0
 
@@ -79,6 +85,9 @@ package struct CommandResult: Hashable, Sendable {
     unanswered += other.unanswered
     moved += other.moved
     reopened += other.reopened
+    failedAgain += other.failedAgain
+    pausedAgain += other.pausedAgain
+    withdrawn += other.withdrawn
   }
 }
 

@@ -199,7 +199,7 @@ extension SyncStore {
   }
 
   /// Checks the group's size again, because a record of another group brings that group along.
-  private static func checkSize(of group: String, _ ledger: Ledger) throws {
+  static func checkSize(of group: String, _ ledger: Ledger) throws {
     let members = try ledger.operations(inGroup: group)
     if members.count > Planner.requestLimit {
       throw StoreError(.invalid, "a group has \(members.count) changes; a request takes \(Planner.requestLimit)")

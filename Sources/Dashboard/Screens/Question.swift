@@ -87,9 +87,9 @@ struct Question: Screen {
       let sides = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }.joined(separator: ", ")
       let what = versions.count == 1 ? "this conflict" : "all \(Format.number(versions.count)) conflicts"
       let effect = fields.values.contains(.local) ? " The server's values are overwritten." : ""
-      let limit = Words.undoLimit(dropsNothing: fields.values.allSatisfy { $0 == .local })
       return
-        "Resolve \(what) of type \(type) with these fields in the same way (\(sides))?\(effect) You can undo this \(limit)."
+        "Resolve \(what) of type \(type) with these fields in the same way (\(sides))?\(effect) "
+        + "You can undo this \(Words.undoLimit)."
     case .acceptDeletions(let held):
       return
         "The server deleted \(Words.count(held.records, "record"))\(held.isWholeZone ? " and the zone" : "") \(held.zone.zone). "
@@ -101,7 +101,8 @@ struct Question: Screen {
         "Recreate \(Words.count(held.records, "record")) of zone \(held.zone.zone) on the server, from the local copies? "
         + "The files of their assets cannot be restored."
     case .undoAll(_, _, let count):
-      return "Undo \(Words.count(count, "dropped change"))? They are sent as changes made now; conflicts open again."
+      return
+        "Undo \(Words.count(count, "dropped change"))? They are queued again with the time of their edit; conflicts open again."
     }
   }
 

@@ -18,6 +18,7 @@ extension Receipt {
       return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
     case .resolveAll: return resolvedText
     case .undo, .undoAll: return undoneText
+    case .markDroppedSeen: return "Marked what was dropped as seen"
     case .edit(let id, _, _):
       return isToBeSent
         ? "Edited operation \(id); it will be sent again"
@@ -44,11 +45,16 @@ extension Receipt {
   private var undoneText: String {
     let rest = leftAlone.map { "; \($0)" } ?? ""
     guard changed > 0 else { return "Nothing was restored\(rest)" }
-    let sent = changed - reopened
-    let sending = reopened > 0 ? Format.number(sent) : sent == 1 ? "it" : "they"
+    let sent = changed - reopened - failedAgain - pausedAgain - withdrawn
+    let sending = sent < changed ? Format.number(sent) : sent == 1 ? "it" : "they"
+    func again(_ count: Int, _ state: String) -> String? {
+      count > 0 ? "\(Format.number(count)) \(count == 1 ? "is" : "are") \(state) again, as before" : nil
+    }
     let effects = [
       sent > 0 ? "\(sending) will be sent" : nil,
       reopened > 0 ? "\(Words.count(reopened, "conflict")) \(reopened == 1 ? "is" : "are") open again" : nil,
+      again(failedAgain, "failed"), again(pausedAgain, "paused"),
+      withdrawn > 0 ? "\(Format.number(withdrawn)) \(withdrawn == 1 ? "is" : "are") no longer sent" : nil,
     ]
     return "Restored \(Words.count(changed, "change")); \(effects.compactMap(\.self).joined(separator: ", "))\(rest)"
   }

@@ -16,7 +16,8 @@ import Testing
   static let commanding = [
     ["queue", "retry", "--all"], ["queue", "discard", "--all", "--yes"], ["queue", "pause", "--all"],
     ["queue", "resume", "--all"], ["queue", "flush"], ["conflicts", "resolve", "1", "--take", "local"],
-    ["queue", "edit", "1", "a=2"], ["conflicts", "undo", "1"], ["zones", "accept", "cktop", "--yes"],
+    ["queue", "edit", "1", "a=2"], ["conflicts", "undo", "1"], ["conflicts", "dropped", "--seen"],
+    ["zones", "accept", "cktop", "--yes"],
     ["zones", "restore", "cktop", "--yes"],
     ["zones", "delete", "cktop", "--yes"],
   ]

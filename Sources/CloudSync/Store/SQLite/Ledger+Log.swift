@@ -42,6 +42,9 @@ extension Ledger {
     )
   }
 
+  /// Removes the ending of an operation that is queued again. Its attempts are kept.
+  func removeEnding(of operation: Int64) throws { try run("DELETE FROM history WHERE operationId = ?", [operation]) }
+
   /// Records the same ending of queued operations, as they are stored.
   func addEndings(of ids: [Int64], _ ending: Ending, _ cause: Cause, now: Int64) throws {
     try run(

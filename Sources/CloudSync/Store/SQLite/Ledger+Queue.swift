@@ -155,7 +155,7 @@ extension Ledger {
     )
   }
 
-  /// Adds an operation with its references. Its identifier is never reused.
+  /// Adds an operation with its references: one that was queued before under its identifier, others under a new one.
   func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
     try run(Self.singleInsertion, try values(operation) + fixedValues(operation))
     let id = database.lastInsertedRowID

@@ -98,7 +98,18 @@ extension DroppedChange {
       "id": .integer(operation), "operation": .text(kind.rawValue), "recordName": .text(key.name),
       "recordType": .optional(type), "zone": .text(key.zone), "fields": .fields(changes.values),
       "cleared": .array(changes.cleared.sorted().map(OutputJSON.text)), "reason": .text(cause.text),
-      "droppedAt": .time(at), "canBeUndone": .bool(isOpen),
+      "droppedAt": .time(at), "canBeUndone": .bool(isOpen), "seen": .bool(isSeen), "editedAt": .time(editedAt),
+      "overwritten": overwritten.map { .object($0.json) } ?? .null,
+    ]
+  }
+}
+
+extension Overwritten {
+  /// The server's side that was overwritten.
+  fileprivate var json: JSONObject {
+    [
+      "fields": .fields(values?.values ?? [:]),
+      "cleared": .array((values?.cleared.sorted() ?? []).map(OutputJSON.text)), "deletion": .bool(values == nil),
     ]
   }
 }
