@@ -171,4 +171,35 @@ import Testing
     #expect(display.frames.last?.theme.name == "paper")
     runtime.stop()
   }
+
+  @Test func `opening the Undo view marks what was dropped as seen, and opens the store for that alone`() async throws {
+    let store = store
+    let changed = Mutex(0)
+    let opening = StoreOpening(
+      toRead: { store },
+      toChange: {
+        changed.withLock { $0 += 1 }
+        return store
+      },
+      toSync: nil
+    )
+    let runtime = try runtime(CloudKitService(opening: opening, readsAtOnce: false))
+    runtime.start()
+    await until { text.contains("Row/three") }
+    runtime.send(.keys([.character("8")]))
+    await until { text.contains("Nothing was dropped") }
+    #expect(changed.withLock { $0 } == 0)
+
+    try store.write { ledger in
+      let operation = try #require(try ledger.operation(1))
+      try ledger.add(DroppedChange(operation.changes, of: operation, .serverKept(fields: ["x"]), at: 0))
+      try ledger.add(DroppedChange(FieldChanges(values: ["x": .int64(1)]), of: operation, .serverKept(), at: 0))
+    }
+    await until { runtime.world.status?.dropped == StoreStatus.Dropped(unseen: 0, total: 1, seenThrough: 2) }
+
+    #expect(changed.withLock { $0 } == 1)
+    #expect(text.contains("▲") && !text.contains("Marked"))
+    #expect(try store.status().dropped.unseen == 0)
+    runtime.stop()
+  }
 }

@@ -44,7 +44,7 @@ enum Sample {
       EventRow(id: 2, at: now - 2_000, event: .error(code: "INTERNAL_ERROR", message: "oops")),
       EventRow(id: 1, at: now - 60_000, event: .command(verb: "flush", selection: "", count: 0)),
     ])
-    data.dropped = ListPage(DroppedListing(), Window(total: dropped.count, offset: 0, rows: dropped))
+    data.dropped = droppedPage(dropped)
     data.throughput = (0..<40).map { minute in
       Throughput(at: now - (40 - minute) * 60_000, sent: Int(minute * 37 % 211), fetched: Int(minute * 11 % 41))
     }
@@ -162,10 +162,38 @@ enum Sample {
     )
   }
 
-  /// A discarded change, and the local side of a resolved conflict.
+  /// A page of the Undo view, opened when no dropped change had been seen.
+  static func droppedPage(_ rows: [DroppedRow]) -> ListPage<DroppedListing, DroppedRow> {
+    ListPage(droppedListing, Window(total: rows.count, offset: 0, rows: rows))
+  }
+
+  static var droppedListing: DroppedListing {
+    var listing = DroppedListing()
+    listing.seenThrough = 0
+    return listing
+  }
+
+  /// A change that the policy dropped and nobody has seen, of a record that was edited since.
+  static func unseen(_ id: Int64, of operation: Int64) -> DroppedRow {
+    var queued = queued(operation)
+    (queued.state, queued.conflictAt) = (.pending, nil)
+    var change = DroppedChange(queued.changes, of: queued, .serverKept(fields: ["note", "total"]), at: now - 20_000)
+    change.isOpen = false
+    return DroppedRow(id: id, change)
+  }
+
+  /// An unseen change, a decision that overwrote a value of the server, a discarded change, and the local side of a
+  /// resolved conflict.
   static var dropped: [DroppedRow] {
-    let (discarded, resolved) = (queued(21), queued(22))
+    let (discarded, resolved, decided) = (queued(21), queued(22), queued(23))
+    let theirs: [String: FieldValue] = ["total": .double(15), "note": .string("theirs")]
+    let overwritten = Overwritten(["total"], of: theirs, by: decided.changes)
     return [
+      unseen(4, of: 24),
+      DroppedRow(
+        id: 3,
+        DroppedChange(nil, of: decided, .resolved(by: .person), overwriting: overwritten, at: now - 25_000)
+      ),
       DroppedRow(id: 2, DroppedChange(discarded.changes, of: discarded, .discarded(by: "ana"), at: now - 30_000)),
       DroppedRow(id: 1, DroppedChange(resolved.changes, of: resolved, .resolved(by: .person), at: now - 90_000)),
     ]

@@ -197,7 +197,7 @@ import Testing
           world.data.conflicts = .empty
           world.data.zones = []
           world.data.events = Sample.events([])
-          world.data.dropped = ListPage(DroppedListing(), .empty)
+          world.data.dropped = Sample.droppedPage([])
         },
         keys: keys
       )

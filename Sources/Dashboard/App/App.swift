@@ -100,6 +100,7 @@ struct App: Sendable {
         if top is Question { break }
       }
     }
+    if world.isUsable, frozen == nil { effects += stack[stack.count - 1].shown(world) }
     return effects
   }
 

@@ -123,6 +123,8 @@ final class Runtime {
 
   private func take(_ receipt: Receipt) {
     send(.receipt(receipt))
+    // The person did not give this one.
+    if case .markDroppedSeen = receipt.command, receipt.failure == nil { return }
     say(receipt.text(setting.message), isError: receipt.isError)
   }
 

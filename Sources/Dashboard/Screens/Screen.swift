@@ -15,6 +15,8 @@ protocol Screen: Sendable {
   func wants(_ world: World) -> ViewScope
   /// Follows other data or another size.
   mutating func follow(_ world: World)
+  /// The effects of having been shown, as the screen on top.
+  mutating func shown(_ world: World) -> [Effect]
   mutating func perform(_ id: CommandID, _ world: World) -> [Step]
   func availability(of id: CommandID, _ world: World) -> Availability
   /// The label of a command where it differs from the registry's.
@@ -45,6 +47,7 @@ extension Screen {
   var isOverlay: Bool { false }
   func wants(_ world: World) -> ViewScope { ViewScope() }
   mutating func follow(_ world: World) {}
+  mutating func shown(_ world: World) -> [Effect] { [] }
   func availability(of id: CommandID, _ world: World) -> Availability { .now }
   func label(of id: CommandID, _ world: World) -> String? { nil }
   mutating func type(_ key: Key, _ world: World) -> [Step]? { nil }
