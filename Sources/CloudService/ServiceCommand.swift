@@ -5,10 +5,9 @@ package import Facts
 package enum ServiceCommand: Hashable, Sendable {
   /// Applies a verb to operations; an operation whose version is not the given one is left alone.
   case perform(QueueVerb, Selection, versions: [Int64: String] = [:])
-  /// Pauses everything, or resumes it if everything is paused when the command runs.
-  case togglePause
-  /// Pauses an operation, or resumes it if it is paused when the command runs.
-  case togglePauseOf(Int64)
+  /// Sets pause rules, or lifts them. A rule that is in that state already stays as it is.
+  case pause([PauseRule])
+  case resume([PauseRule])
   /// Ends back-offs.
   case flush
   /// Resolves a conflict, unless its version has changed.
@@ -24,8 +23,6 @@ package enum ServiceCommand: Hashable, Sendable {
   /// Accepts or restores the deletions on hold in a zone, unless their version has changed.
   case acceptDeletions(ZoneKey, version: String)
   case restoreDeletions(ZoneKey, version: String)
-  /// Pauses a zone, or resumes it if it is paused when the command runs.
-  case togglePauseOfZone(ZoneKey)
   /// Ends back-offs and requests a sync from the syncing process, without waiting for it.
   case askForSync
   /// Syncs once and waits for the end.
@@ -37,9 +34,9 @@ package enum ServiceCommand: Hashable, Sendable {
 /// The result of a command as data; the screen formats it.
 package struct Receipt: Sendable {
   package var command: ServiceCommand
-  /// The verb applied to operations; a toggle decides it when it runs.
+  /// The verb applied to operations.
   package var verb: QueueVerb?
-  /// The number of operations changed.
+  /// The number of operations changed, or of pause rules.
   package var changed = 0
   /// The operations that were changed, if they are known one by one.
   package var ids: [Int64] = []
@@ -118,13 +115,8 @@ extension ServiceCommand {
     }
     switch self {
     case .perform(let verb, let selection, let versions): try perform(verb, selection, versions)
-    case .togglePause:
-      // The rules for zones and types are kept.
-      receipt.verb = try store.resume(.everything, actor: actor) ? .resume : .pause
-      if receipt.verb == .pause { try store.pause(.everything, actor: actor) }
-    case .togglePauseOf(let id):
-      let isPaused = try !store.perform(.resume, on: .ids([id]), dryRun: true, actor: actor).changed.isEmpty
-      try perform(isPaused ? .resume : .pause, .ids([id]))
+    case .pause(let rules): receipt.changed = try store.pause(rules, actor: actor).count
+    case .resume(let rules): receipt.changed = try store.resume(rules, actor: actor).count
     case .flush: receipt.changed = try store.flush(actor: actor)
     case .resolve(let id, let take, let fields, let version):
       switch try store.resolve(id, take: take, fields: fields, ifVersion: version, actor: actor) {
@@ -157,9 +149,6 @@ extension ServiceCommand {
       try take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
     case .restoreDeletions(let zone, let version):
       try take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
-    case .togglePauseOfZone(let zone):
-      receipt.verb = try store.resume(.zone(zone), actor: actor) ? .resume : .pause
-      if receipt.verb == .pause { try store.pause(.zone(zone), actor: actor) }
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
       try store.askForSync()

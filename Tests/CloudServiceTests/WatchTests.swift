@@ -97,7 +97,7 @@ import Testing
       ),
       readsAtOnce: false
     )
-    service.give(.togglePause)
+    service.give(.pause([.everything]))
     await service.drain(within: .seconds(60))
     service.refresh(force: true)
     #expect(openings.withLock { $0 } == 0 && service.data.status == nil)

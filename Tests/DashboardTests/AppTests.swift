@@ -141,18 +141,18 @@ struct AppTests {
 
   @Test func `commands are given in the order of their keys`() {
     var session = Session()
-    session.type("Ryfpp")
+    session.type("Ryfpy")
 
     #expect(
-      session.commands == [.perform(.retry, .listing(QueueListing(), except: [])), .flush, .togglePause, .togglePause]
+      session.commands == [.perform(.retry, .listing(QueueListing(), except: [])), .flush, .pause([.everything])]
     )
   }
 
   @Test func `a pause is given before the end`() {
     var session = Session()
-    session.type("pq")
+    session.type("pyq")
 
-    #expect(session.effects == [.give(.togglePause), .quit(.quit)])
+    #expect(session.effects == [.give(.pause([.everything])), .quit(.quit)])
   }
 
   // MARK: - Marks
@@ -405,11 +405,13 @@ struct AppTests {
     session.type("?")
     #expect(session.text.contains("Keys of the overview") && session.text.contains("nothing was discarded or resolved"))
     let lines = session.text.split(separator: "\n")
-    let place = lines.firstIndex { $0.contains(" p ") && $0.contains("Pause or resume everything") }
+    let place = lines.firstIndex { $0.contains(" f ") && $0.contains("Retry now everything") }
+    session.world.data = Sample.data()
     for _ in 0..<(place ?? 2) - 2 { session.type("j") }
     session.type(.enter)
-    #expect(session.commands == [.togglePause])
+    #expect(session.commands == [.flush])
     #expect(session.app.stack.count == 1)
+    session.show(Sample.data([]))
     session.type("c")
     #expect(session.text.contains("There are no conflicts"))
     session.type(":")
@@ -545,7 +547,7 @@ struct AppTests {
     let held = HeldDeletions(zone: Sample.zone, version: "1", records: 150, isWholeZone: false, since: .now)
     var session = Session(Sample.world { $0.data.zones?[0].held = held })
     session.type("7p")
-    #expect(session.commands == [.togglePauseOfZone(Sample.zone)])
+    #expect(session.commands == [.pause([.zone(Sample.zone)])])
 
     session = Session(Sample.world { $0.data.zones?[0].held = held })
     session.type("7ay")

@@ -51,9 +51,17 @@ import Testing
       "Discarded 1 operation; the reply to it was lost, so the server may have it; "
         + "left operation 5 as it is: it is being sent (and 1 more)"
     ),
-    (receipt(.togglePause) { ($0.verb, $0.changed) = (.pause, 3) }, "Paused everything"),
-    (receipt(.togglePause) { $0.verb = .resume }, "Resumed everything"),
-    (receipt(.togglePauseOf(4)) { ($0.verb, $0.changed) = (.pause, 1) }, "Paused 1 operation"),
+    (receipt(.pause([.everything])) { $0.changed = 1 }, "Paused everything"),
+    (receipt(.pause([.everything])), "Everything was paused already"),
+    (receipt(.resume([.everything])) { $0.changed = 1 }, "Resumed everything"),
+    (receipt(.resume([.type("Task")])), "Type Task was not paused"),
+    (receipt(.pause([.zone(Sample.zone)])) { $0.changed = 1 }, "Paused zone Shop"),
+    (receipt(.pause([.zone(Sample.zone), .everything])) { $0.changed = 1 }, "Paused 1 zone; 1 was paused already"),
+    (receipt(.perform(.pause, .ids([4]))) { ($0.verb, $0.changed) = (.pause, 1) }, "Paused 1 operation"),
+    (
+      receipt(.perform(.pause, .ids([4]))) { ($0.verb, $0.skipped) = (.pause, [4: .inState("paused")]) },
+      "Left operation 4 as it is: it is paused"
+    ),
     (receipt(.flush), "Trying again now"),
     (receipt(.flush) { $0.changed = 2 }, "Retrying 2 changes now"),
     (

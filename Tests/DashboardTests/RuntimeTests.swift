@@ -112,7 +112,10 @@ import Testing
       let ends = Ends()
       runtime.ended = { ends.all.append($0) }
       runtime.start()
-      runtime.send(.keys([.character("p"), .character("q"), .character("p")]))
+      // Each round shows the state that the one before has left.
+      await until { runtime.world.status?.isPaused == (round % 2 == 0) }
+      let keys = round % 2 == 1 ? "pyqpy" : "pqpy"
+      runtime.send(.keys(keys.map(Key.character)))
       #expect(ends.all == [.quit])
       runtime.stop()
       #expect(await service.drain(within: .seconds(60)) == 0)

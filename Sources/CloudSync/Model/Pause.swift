@@ -24,7 +24,7 @@ package enum PauseRule: Hashable, Sendable {
 
 extension PauseRule {
   /// Whether the rule pauses an operation on a zone, or on a record of this type there.
-  func holds(_ zone: ZoneKey, type: String?) -> Bool {
+  package func holds(_ zone: ZoneKey, type: String?) -> Bool {
     switch self {
     case .everything: true
     case .zone(let paused): paused == zone

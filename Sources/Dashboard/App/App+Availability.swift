@@ -18,6 +18,7 @@ extension App {
       let ends = status.throttles.map(\.until) + [status.changeThrottledUntil].compactMap(\.self)
       guard let end = ends.max() else { return .no("Nothing waits to retry") }
       return .no("The server asked to wait until \(world.time(end)); retry now does not end that")
+    case .pauseAll: return status.hasStore ? .now : .no("There is no store yet")
     case .view5, .conflicts: return status.queue.conflicts > 0 ? .now : .no("There are no conflicts")
     default: return top.availability(of: id, world)
     }
@@ -25,6 +26,13 @@ extension App {
 }
 
 extension World {
+  /// The number of changes that a pause of these would hold: those that are sent by themselves otherwise.
+  func unsent(under rule: PauseRule) -> Int {
+    (status?.queue.parts ?? []).filter { part in
+      [.pending, .inFlight, .waiting].contains(part.state) && rule.holds(part.zone, type: part.type)
+    }.reduce(0) { $0 + $1.count }
+  }
+
   static let smallest = Size(width: 40, height: 12)
 
   /// Whether there is room for more than the verdict.

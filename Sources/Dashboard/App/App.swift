@@ -294,7 +294,10 @@ struct App: Sendable {
       say("Stopped syncing here", isError: false, world)
       return [.stopSyncing]
     case .flush: return [.give(.flush)]
-    case .pauseAll: return [.give(.togglePause)]
+    case .pauseAll:
+      // What was shown decides which of the two it is, not what holds when the command runs.
+      guard world.status?.isPaused == true else { return carryOut([.push(Question(.pauseEverything))], world) }
+      return [.give(.resume([.everything]))]
     case .undo:
       return undoable.popLast().map { [.give(.undo($0))] } ?? []
     case .nextCard:

@@ -173,7 +173,7 @@ extension Command {
       isChange: true
     ),
     Command(.flush, typed("f"), "retry now", "Retry now everything that waits to retry", .syncing, isChange: true),
-    Command(.pauseAll, typed("p"), "pause", "Pause or resume everything", .syncing, isChange: true),
+    Command(.pauseAll, typed("p"), "pause", "Pause everything (asks), or resume it", .syncing, isChange: true),
     Command(.conflicts, typed("c"), "conflicts", "Show the conflicts", .syncing),
     // Moving
     Command(.down, [.down] + typed("j"), "", "Move down", [.moving, .conflicts]),

@@ -22,13 +22,16 @@ enum QueueKind: ListKind {
 typealias QueueList = RowList<QueueKind>
 
 extension QueueRow {
+  /// Whether `P` pauses or resumes the operation.
+  var pauseVerb: QueueVerb { state == .paused ? .resume : .pause }
+
   /// Whether a command applies to the operation.
   func availability(of id: CommandID) -> Availability {
     let verb: (QueueVerb, name: String)? =
       switch id {
       case .retry: (.retry, "Not retried")
       case .discard: (.discard, "Not discarded")
-      case .pauseThese: (state == .paused ? .resume : .pause, "Not paused")
+      case .pauseThese: (pauseVerb, "Not paused")
       default: nil
       }
     if id == .edit {
@@ -133,7 +136,7 @@ extension RowList where Kind == QueueKind {
   private mutating func pause(_ world: World) -> [Step] {
     guard let selection else {
       guard let row = selected(world) else { return [] }
-      return [.effect(.give(.togglePauseOf(row.id)))]
+      return [.effect(.give(.perform(row.pauseVerb, .ids([row.id]))))]
     }
     let shown = page(world)?.rows.filter { state.marks.contains($0.id) } ?? []
     let verb: QueueVerb = !shown.isEmpty && shown.allSatisfy { $0.state == .paused } ? .resume : .pause

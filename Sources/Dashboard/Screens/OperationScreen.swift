@@ -74,7 +74,7 @@ struct OperationScreen: Screen {
     switch command {
     case .back: return [.pop]
     case .retry: return [.effect(.give(.perform(.retry, .ids([id]))))]
-    case .pauseThese: return [.effect(.give(.togglePauseOf(id)))]
+    case .pauseThese: return inspector.row.map { [.effect(.give(.perform($0.pauseVerb, .ids([id]))))] } ?? []
     case .discard: return inspector.row.map { [.push(Question(.discardOne($0)))] } ?? []
     case .edit: return [.push(EditScreen(id))]
     case .open: return inspector.row.map { [.push(RecordScreen($0.key))] } ?? []

@@ -16,6 +16,7 @@ struct Question: Screen {
     case acceptDeletions(HeldDeletions)
     case restoreDeletions(HeldDeletions)
     case undoAll(DroppedListing, except: Set<Int64>, count: Int)
+    case pauseEverything
   }
 
   let kind: Kind
@@ -50,6 +51,7 @@ struct Question: Screen {
     case .acceptDeletions(let held): .acceptDeletions(held.zone, version: held.version)
     case .restoreDeletions(let held): .restoreDeletions(held.zone, version: held.version)
     case .undoAll(let listing, let others, _): .undoAll(listing, except: others)
+    case .pauseEverything: .pause([.everything])
     }
   }
 
@@ -61,6 +63,7 @@ struct Question: Screen {
     case .acceptDeletions: "Accept deletions"
     case .restoreDeletions: "Restore"
     case .undoAll: "Undo"
+    case .pauseEverything: "Pause"
     }
   }
 
@@ -102,6 +105,10 @@ struct Question: Screen {
         + "The files of their assets cannot be restored."
     case .undoAll(_, _, let count):
       return "Undo \(Words.count(count, "dropped change"))? They are sent as changes made now; conflicts open again."
+    case .pauseEverything:
+      let held = world.unsent(under: .everything)
+      return "Pause everything? No process sends or fetches until it is resumed"
+        + (held == 0 ? "." : "; \(Words.changes(held, "wait")).")
     }
   }
 

@@ -38,7 +38,7 @@ struct ZonesScreen: Screen {
     guard id != .back else { return [.pop] }
     guard let zone = selected(world) else { return [] }
     switch id {
-    case .pauseZone: return [.effect(.give(.togglePauseOfZone(zone.key)))]
+    case .pauseZone: return [.effect(.give(zone.isPaused ? .resume([.zone(zone.key)]) : .pause([.zone(zone.key)])))]
     case .acceptDeletions: return zone.held.map { [.push(Question(.acceptDeletions($0)))] } ?? []
     case .restoreDeletions: return zone.held.map { [.push(Question(.restoreDeletions($0)))] } ?? []
     default: return []

@@ -13,7 +13,9 @@ extension Receipt {
   func text(_ message: (any Error) -> String) -> String {
     if let failure { return text(of: failure, message) }
     switch command {
-    case .perform, .togglePause, .togglePauseOf: return queueText
+    case .perform: return queueText
+    case .pause(let rules): return text(of: rules, isPause: true)
+    case .resume(let rules): return text(of: rules, isPause: false)
     case .flush:
       return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
     case .resolveAll: return resolvedText
@@ -26,7 +28,6 @@ extension Receipt {
       return "Deleted \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
     case .restoreDeletions(let zone, _):
       return "Restored \(Words.count(changed, "record")) in zone \(zone.zone); they will be sent"
-    case .togglePauseOfZone(let zone): return verb == .pause ? "Paused zone \(zone.zone)" : "Resumed zone \(zone.zone)"
     case .resolve: return isToBeSent ? "Resolved; the result will be sent" : "Resolved; the server's record is kept"
     case .askForSync: return "Asked the syncing process to sync"
     case .sync: return syncText(message)
@@ -56,9 +57,6 @@ extension Receipt {
   // MARK: - The queue
 
   private var queueText: String {
-    if command == .togglePause || command == .perform(.pause, .all) || command == .perform(.resume, .all) {
-      return verb == .pause ? "Paused everything" : "Resumed everything"
-    }
     if changed == 0, let leftAlone { return leftAlone.sentence }
     var text = "\(did) \(Words.count(changed, "operation"))"
     if unanswered > 0 {
@@ -67,6 +65,18 @@ extension Receipt {
     }
     if let leftAlone { text += "; \(leftAlone)" }
     return text
+  }
+
+  /// What was done to pause rules, or that they were in that state already.
+  private func text(of rules: [PauseRule], isPause: Bool) -> String {
+    let already = isPause ? "paused already" : "not paused"
+    let left = rules.count - changed
+    guard rules.count > 1 else {
+      let name = rules.first?.text ?? "nothing"
+      return left == 0 ? "\(isPause ? "Paused" : "Resumed") \(name)" : "\(name.sentence) was \(already)"
+    }
+    return "\(isPause ? "Paused" : "Resumed") \(Words.count(changed, "zone"))"
+      + (left == 0 ? "" : "; \(Format.number(left)) \(left == 1 ? "was" : "were") \(already)")
   }
 
   private var did: String {
