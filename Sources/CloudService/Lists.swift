@@ -42,7 +42,7 @@ package struct ViewScope: Hashable, Sendable {
   package var causes: QueueListing?
   /// The number of conflicts.
   package var conflicts: Int?
-  package var zones = false
+  package var zones: ListPart<ZoneListing>?
   /// The events, newest first.
   package var events: ListPart<EventListing>?
   /// The changes that can be undone.
@@ -67,7 +67,7 @@ package struct ViewData: Hashable, Sendable {
   package var causes: [QueueCause]?
   /// The oldest.
   package var conflicts: Window<Conflict>?
-  package var zones: [ZoneRow]?
+  package var zones: ListPage<ZoneListing, ZoneRow>?
   /// The newest events.
   package var events: ListPage<EventListing, EventRow>?
   package var dropped: ListPage<DroppedListing, DroppedRow>?

@@ -23,7 +23,7 @@ extension ViewData {
     }
     causes = try scope.causes.map(view.causes)
     conflicts = try scope.conflicts.map { try view.conflicts(limit: $0) }
-    zones = try scope.zones ? view.zones() : nil
+    zones = try scope.zones.map { ListPage($0.listing, try view.zones($0.listing, limit: $0.limit)) }
     events = try scope.events.map { part in
       let rows = try view.events(part.listing, limit: part.limit)
       return ListPage(
@@ -49,7 +49,7 @@ extension ViewData {
     records = scope.records.map { ListPage($0.listing, .empty) }
     causes = scope.causes.map { _ in [] }
     conflicts = scope.conflicts.map { _ in .empty }
-    zones = scope.zones ? [] : nil
+    zones = scope.zones.map { ListPage($0.listing, .empty) }
     events = scope.events.map { ListPage($0.listing, .empty) }
     dropped = scope.dropped.map { ListPage($0.listing, .empty) }
     throughput = scope.throughput ? [] : nil

@@ -62,17 +62,17 @@ import Testing
       opening: StoreOpening(toRead: { try open(.reading) }, toChange: { try open(.changing) }, toSync: nil)
     )
     var scope = ViewScope()
-    scope.zones = true
+    scope.zones = ListPart(ZoneListing())
     service.watch(scope)
     service.give(.pause([.everything]))
     await service.drain(within: .seconds(60))
     await until(service) { service.storeStatus.isPaused }
-    #expect(service.data.zones?.map(\.key.zone) == ["One"])
+    #expect(service.data.zones?.rows.map(\.key.zone) == ["One"])
 
     do { _ = try SyncStore(path: new, scope: Self.scope).enqueueZone(ZoneKey(zone: "Two")) }
     SyncStore.removeFiles(ofStoreAt: old)
     path.withLock { $0 = new }
-    await until(service) { service.data.zones?.map(\.key.zone) == ["Two"] }
+    await until(service) { service.data.zones?.rows.map(\.key.zone) == ["Two"] }
     service.give(.pause([.everything]))
 
     await until(service) { service.storeStatus.isPaused }
@@ -117,12 +117,12 @@ import Testing
     let service = try CloudKitService(opening: opening)
     let receipts = Receipts(service)
     var scope = ViewScope()
-    scope.zones = true
+    scope.zones = ListPart(ZoneListing())
     service.watch(scope)
-    await until(service) { service.data.zones?.map(\.key.zone) == ["One"] }
+    await until(service) { service.data.zones?.rows.map(\.key.zone) == ["One"] }
     try #require(rename(other, path) == 0)
     service.give(command)
-    await until(service) { !receipts.all.isEmpty && service.data.zones?.map(\.key.zone) == ["Two"] }
+    await until(service) { !receipts.all.isEmpty && service.data.zones?.rows.map(\.key.zone) == ["Two"] }
 
     #expect((receipts.all.first?.failure as? StoreError)?.kind == .replaced)
     #expect(try !SyncStore(path: path, scope: Self.scope).status().isPaused)
@@ -136,12 +136,12 @@ import Testing
     let open = { @Sendable in try SyncStore(path: path, scope: Self.scope, access: .reading) }
     let service = try CloudKitService(opening: StoreOpening(toRead: open, toChange: open, toSync: nil))
     var scope = ViewScope()
-    scope.zones = true
+    scope.zones = ListPart(ZoneListing())
     service.watch(scope)
-    await until(service) { service.data.zones?.map(\.key.zone) == ["One"] && service.reportsWrites }
+    await until(service) { service.data.zones?.rows.map(\.key.zone) == ["One"] && service.reportsWrites }
     try #require(rename(other, path) == 0)
 
-    await until(service) { service.data.zones?.map(\.key.zone) == ["Two"] }
+    await until(service) { service.data.zones?.rows.map(\.key.zone) == ["Two"] }
   }
 
   @Test func `commands run in the order given`() async throws {

@@ -341,11 +341,11 @@ struct AppTests {
     var session = Session(
       Sample.world { world in
         world.data.status?.heldDeletions = [held]
-        world.data.zones?[0].held = held
+        world.data.zones?.window.rows[0].held = held
       }
     )
     #expect(session.text.contains("7 decide"))
-    session.type("7a")
+    session.type("7X")
     #expect(session.top is Question)
     session.type("y")
     #expect(session.commands == [.acceptDeletions(Sample.zone, version: "v")])
@@ -545,12 +545,12 @@ struct AppTests {
 
   @Test func `a zone is paused with 2 keys, and deletions on hold are decided with 3`() {
     let held = HeldDeletions(zone: Sample.zone, version: "1", records: 150, isWholeZone: false, since: .now)
-    var session = Session(Sample.world { $0.data.zones?[0].held = held })
+    var session = Session(Sample.world { $0.data.zones?.window.rows[0].held = held })
     session.type("7p")
     #expect(session.commands == [.pause([.zone(Sample.zone)])])
 
-    session = Session(Sample.world { $0.data.zones?[0].held = held })
-    session.type("7ay")
+    session = Session(Sample.world { $0.data.zones?.window.rows[0].held = held })
+    session.type("7Xy")
     #expect(session.commands == [.acceptDeletions(Sample.zone, version: "1")])
   }
 

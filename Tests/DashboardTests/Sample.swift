@@ -38,7 +38,7 @@ enum Sample {
     data.status = status(operations)
     data.queue = page(operations)
     data.records = ListPage(RecordListing(), Window(total: records.count, offset: 0, rows: records))
-    data.zones = [ZoneRow(key: zone, state: "ready", records: 3, tokenAt: now - 60_000, lastFetchAt: now - 60_000)]
+    data.zones = zones([zoneRow("Shop") { $0.queued = [.pending: operations.count] }])
     data.conflicts = Window(total: 1, offset: 0, rows: [conflict])
     data.events = events([
       EventRow(id: 2, at: now - 2_000, event: .error(code: "INTERNAL_ERROR", message: "oops")),
@@ -54,6 +54,35 @@ enum Sample {
   /// The events of a list, all of them read.
   static func events(_ rows: [EventRow], _ listing: EventListing = EventListing()) -> ListPage<EventListing, EventRow> {
     ListPage(listing, Window(total: rows.count, offset: 0, rows: rows))
+  }
+
+  static func zones(_ rows: [ZoneRow], _ listing: ZoneListing = ZoneListing()) -> ListPage<ZoneListing, ZoneRow> {
+    ListPage(listing, Window(total: rows.count, offset: 0, rows: rows))
+  }
+
+  /// Zones in all conditions, in the order of the list.
+  static let zoneRows = [
+    zoneRow("Archive") {
+      $0.held = HeldDeletions(zone: $0.key, version: "v", records: 150, isWholeZone: false, since: .distantPast)
+    },
+    zoneRow("Denied") { ($0.isDenied, $0.queued) = (true, [.failed: 3, .pending: 1200]) },
+    zoneRow("Held") { ($0.isPaused, $0.queued) = (true, [.pending: 12]) },
+    zoneRow("Shop") { $0.queued = [.pending: 5] },
+    zoneRow("Gone") { ($0.state, $0.lastFetchAt, $0.tokenAt) = ("deleted", now - 86_400_000, nil) },
+    zoneRow("New") { ($0.state, $0.lastFetchAt, $0.tokenAt, $0.records) = ("unconfirmed", nil, nil, 0) },
+    zoneRow("Notes") { $0.fetch = ZoneRow.Fetch(isOfAll: true, fetched: 12_400) },
+  ]
+
+  static func zoneRow(_ name: String, _ change: (inout ZoneRow) -> Void = { _ in }) -> ZoneRow {
+    var row = ZoneRow(
+      key: ZoneKey(zone: name),
+      state: "ready",
+      records: 3,
+      tokenAt: now - 60_000,
+      lastFetchAt: now - 60_000
+    )
+    change(&row)
+    return row
   }
 
   /// A page of a list of operations as it answers a listing.

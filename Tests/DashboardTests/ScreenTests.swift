@@ -185,17 +185,18 @@ import Testing
     for (name, keys) in views {
       for size in Self.allSizes {
         let keys = name == "queue" ? "3" : keys
-        try expectScreen(
-          draw(Sample.world(size) { $0.data.operation = ViewData.Read(11, Sample.detail) }, keys: keys),
-          "\(name)-full-\(size.width)x\(size.height)"
-        )
+        let world = Sample.world(size) { world in
+          world.data.operation = ViewData.Read(11, Sample.detail)
+          if name == "zones" { world.data.zones = Sample.zones(Sample.zoneRows) }
+        }
+        try expectScreen(draw(world, keys: keys), "\(name)-full-\(size.width)x\(size.height)")
       }
       let empty = draw(
         Sample.world { world in
           world.data = Sample.data([])
           world.data.records = ListPage(RecordListing(), .empty)
           world.data.conflicts = .empty
-          world.data.zones = []
+          world.data.zones = Sample.zones([])
           world.data.events = Sample.events([])
           world.data.dropped = ListPage(DroppedListing(), .empty)
         },

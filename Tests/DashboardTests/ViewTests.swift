@@ -117,7 +117,7 @@ struct ViewTests {
       var session = Session(
         Sample.world { world in
           world.size = Size(width: 120, height: 36)
-          world.data.zones?[0].fetch = ZoneRow.Fetch(isOfAll: isOfAll, fetched: fetched)
+          world.data.zones?.window.rows[0].fetch = ZoneRow.Fetch(isOfAll: isOfAll, fetched: fetched)
           world.syncing = .once
         }
       )
@@ -280,12 +280,12 @@ struct ViewTests {
     var session = Session(
       Sample.world(Size(width: width, height: 24)) { world in
         let held = HeldDeletions(zone: Sample.zone, version: "1", records: 1204, isWholeZone: false, since: .now)
-        world.data.zones?[0].held = held
+        world.data.zones?.window.rows[0].held = held
       }
     )
     session.type("7")
 
-    #expect(session.text.contains("a accepts, r restores"))
+    #expect(session.text.contains("X accepts, U restores"))
   }
 
   @Test func `retrying now says that it does not end a wait that the server asked for`() {

@@ -44,6 +44,9 @@ package enum ListFilter: Hashable, Sendable {
     return table.column(words[0]) != nil
   }
 
+  /// The words; none if it is no filter by words.
+  var words: [String] { if case .words(let words) = self { words } else { [] } }
+
   /// Whether the rows have to be looked at one by one to find those that match.
   package var isSearch: Bool {
     switch self {
@@ -131,8 +134,14 @@ package struct DroppedListing: Hashable, Sendable {
   package var filter = ListFilter.none
 
   package init() {}
+}
 
-  var words: [String] { if case .words(let words) = filter { words } else { [] } }
+/// The zones that a list shows: those that need a look first, then by name.
+package struct ZoneListing: Hashable, Sendable {
+  /// Zones are found by words only.
+  package var filter = ListFilter.none
+
+  package init() {}
 }
 
 /// The events that a list shows, newest first.

@@ -295,12 +295,16 @@ package struct ZoneRow: Hashable, Identifiable, Sendable {
   package var key: ZoneKey
   package var state: String
   package var records: Int
+  /// The queued changes by state.
+  package var queued: [OperationState: Int] = [:]
   package var tokenAt: Int64?
   package var lastFetchAt: Int64?
   /// The deletions on hold; nil if there are none.
   package var held: HeldDeletions?
   /// Whether a rule pauses sending to the zone.
   package var isPaused = false
+  /// Whether the server denies access to the zone.
+  package var isDenied = false
   /// The fetch in progress or still to come; nil if the local copy has all changes that the server reported.
   package var fetch: Fetch?
 

@@ -100,20 +100,33 @@ package struct StoreView {
   }
 
   package func zones() throws -> [ZoneRow] {
-    let held = try SyncStore.heldDeletions(ledger)
+    let held = Dictionary(uniqueKeysWithValues: try SyncStore.heldDeletions(ledger).map { ($0.zone, $0) })
     let paused = Set(try ledger.pausedZones())
+    let denied = Set(try ledger.unreadable().filter { $0.type == nil }.map(\.zone))
+    let records = try ledger.recordCounts()
+    let queued = try ledger.queueParts().reduce(into: [ZoneKey: [OperationState: Int]]()) { queued, part in
+      queued[part.zone, default: [:]][part.state, default: 0] += part.count
+    }
     return try ledger.zones().map { zone in
       ZoneRow(
         key: zone.key,
         state: zone.state.rawValue,
-        records: try ledger.recordCount(of: zone.key),
+        records: records[zone.key] ?? 0,
+        queued: queued[zone.key] ?? [:],
         tokenAt: zone.tokenAt,
         lastFetchAt: zone.lastFetchAt,
-        held: held.first { $0.zone == zone.key },
+        held: held[zone.key],
         isPaused: paused.contains(zone.key),
+        isDenied: denied.contains(zone.key),
         fetch: zone.needsFetch ? .init(isOfAll: zone.readingAll, fetched: zone.fetched) : nil
       )
     }
+  }
+
+  /// The first zones of a list, and how many it has.
+  package func zones(_ listing: ZoneListing, limit: Int) throws -> Window<ZoneRow> {
+    let rows = try zones().filter { $0.matches(listing.filter.words) }.sorted { $0.precedes($1) }
+    return Window(total: rows.count, offset: 0, rows: Array(rows.prefix(limit)))
   }
 
   // MARK: - Events

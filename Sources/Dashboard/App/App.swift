@@ -219,7 +219,7 @@ struct App: Sendable {
 
   /// The scopes of commands that act on rows, or move among them.
   private static let rowScopes: KeyScope = [
-    .queue, .records, .list, .undoing, .editing, .opening, .copying, .moving, .conflicts,
+    .queue, .records, .list, .zones, .undoing, .editing, .opening, .copying, .moving, .conflicts,
   ]
 
   /// The scopes of the top screen.

@@ -38,7 +38,7 @@ extension Command {
     // Zones
     Command(
       .acceptDeletions,
-      typed("a"),
+      typed("X"),
       "accept",
       "Accept the deletions on hold: delete local copies (asks)",
       .zones,
@@ -46,13 +46,20 @@ extension Command {
     ),
     Command(
       .restoreDeletions,
-      typed("r"),
+      typed("U"),
       "restore",
       "Restore what the server deleted in the zone (asks)",
       .zones,
       isChange: true
     ),
-    Command(.pauseZone, typed("p"), "pause zone", "Pause or resume sending to the zone", .zones, isChange: true),
+    Command(
+      .pauseZone,
+      typed("p"),
+      "pause zone",
+      "Pause or resume sending to the marked zones, else the selected one",
+      .zones,
+      isChange: true
+    ),
     // Editing a change
     Command(.editField, [.enter], "edit", "Edit the selected field", .editing, isChange: true),
     Command(.newField, typed("a"), "add field", "Set a field that is not listed", .editing, isChange: true),

@@ -20,7 +20,7 @@ struct ZonesCommand: AsyncParsableCommand {
 struct ZonesList: Verb {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the known zones with token age, last fetch and record count."
+    abstract: "List the known zones with token age, last fetch, and counts of records and unsent changes."
   )
 
   @Flag(help: "Print one JSON object per line.") var json = false
@@ -31,13 +31,13 @@ struct ZonesList: Verb {
     if json { return OutputStream.standard.lines(zones.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ZONE", mayShrink: true), .init(title: "OWNER", mayShrink: true), .init(title: "STATE"),
-      .init(title: "RECORDS", alignment: .right), .init(title: "TOKEN SAVED"), .init(title: "LAST FETCH"),
-      .init(title: "VERSION"),
+      .init(title: "RECORDS", alignment: .right), .init(title: "UNSENT", alignment: .right),
+      .init(title: "TOKEN SAVED"), .init(title: "LAST FETCH"), .init(title: "VERSION"),
     ])
     for zone in zones {
       table.append([
-        zone.key.zone, zone.key.owner, zone.stateText, String(zone.records), time(zone.tokenAt), time(zone.lastFetchAt),
-        zone.held?.version ?? "",
+        zone.key.zone, zone.key.owner, zone.stateText, String(zone.records), String(zone.unsent), time(zone.tokenAt),
+        time(zone.lastFetchAt), zone.held?.version ?? "",
       ])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))

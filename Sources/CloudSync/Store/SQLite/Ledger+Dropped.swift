@@ -41,7 +41,7 @@ extension Ledger {
   func openDropped(_ listing: DroppedListing, offset: Int, limit: Int) throws -> Window<DroppedRow> {
     let (sql, arguments) = Self.condition(listing)
     let window = StatementArguments([limit, offset])
-    let isUsual = listing.words.isEmpty
+    let isUsual = listing.filter.words.isEmpty
     let total = try Int.fetchOne(
       list("SELECT count(*) FROM dropped WHERE \(sql)", isUsual: isUsual),
       arguments: arguments
@@ -93,7 +93,7 @@ extension Ledger {
       OR EXISTS (SELECT 1 FROM json_each(iif(json_valid(changes), changes, '{}'), '$.values') AS field
         WHERE field.key || '=' || coalesce(json_extract(field.value, '$.value'), '') LIKE ? ESCAPE '\\'))
       """
-    let words = listing.words.map(likePattern)
+    let words = listing.filter.words.map(likePattern)
     return (
       (["isOpen = 1", canBeUndone, latest] + words.map { _ in shown }).joined(separator: " AND "),
       StatementArguments(words.flatMap { [$0, $0, $0] })
