@@ -73,6 +73,11 @@ enum Sample {
     zoneRow("Notes") { $0.fetch = ZoneRow.Fetch(isOfAll: true, fetched: 12_400) },
   ]
 
+  static let pauses = [
+    Pause(rule: .everything, at: now - 600_000, actor: "root"),
+    Pause(rule: .zone(zone), at: now - 86_400_000, actor: "ana"), Pause(rule: .type("Order"), at: now, actor: nil),
+  ]
+
   static func zoneRow(_ name: String, _ change: (inout ZoneRow) -> Void = { _ in }) -> ZoneRow {
     var row = ZoneRow(
       key: ZoneKey(zone: name),

@@ -34,7 +34,8 @@ extension PauseRule {
 }
 
 /// A rule in effect, with its start and its actor.
-package struct Pause: Hashable, Sendable {
+package struct Pause: Hashable, Identifiable, Sendable {
+  package var id: PauseRule { rule }
   package var rule: PauseRule
   /// Milliseconds since 1970.
   package var at: Int64

@@ -285,6 +285,7 @@ struct App: Sendable {
     case .view6: return open(EventsScreen(), world)
     case .view7: return open(ZonesScreen(), world)
     case .view8: return open(UndoScreen(), world)
+    case .view9: return open(PausesScreen(), world)
     case .syncOnce: return [.give(.sync)]
     case .keepSyncing:
       guard world.syncing == .always else {

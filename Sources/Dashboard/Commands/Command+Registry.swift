@@ -60,6 +60,15 @@ extension Command {
       .zones,
       isChange: true
     ),
+    // Pauses
+    Command(
+      .liftPause,
+      typed("p") + [.enter],
+      "resume",
+      "Resume what the selected rule pauses",
+      .pauses,
+      isChange: true
+    ),
     // Editing a change
     Command(.editField, [.enter], "edit", "Edit the selected field", .editing, isChange: true),
     Command(.newField, typed("a"), "add field", "Set a field that is not listed", .editing, isChange: true),
@@ -202,6 +211,7 @@ extension Command {
     Command(.view6, typed("6"), "Events", "Open the log of events", .everywhere),
     Command(.view7, typed("7"), "Zones", "Open the zones", .everywhere),
     Command(.view8, typed("8"), "Undo view", "Open the list of what can be undone", .everywhere),
+    Command(.view9, typed("9"), "Pauses", "Open the list of what is paused, by whom and since when", .everywhere),
     Command(.palette, typed(":"), "commands", "Find a command by name and run it", .everywhere),
     Command(.back, [.escape], "back", "Go back; on the overview clear the filter and the marks", .closing),
     Command(.theme, typed("t"), "next theme", "Switch to the next theme", .everywhere),

@@ -20,7 +20,7 @@ struct StatusObject {
       "generatedAt": .time(status.generatedAt), "sync": sync, "queue": queue, "records": records,
       "account": .object(account.json), "policy": .optional(status.settings.policy?.rawValue), "throttles": throttles,
       "lastError": lastError,
-      "pauses": .array(status.pauses.map(\.json)), "lastDay": lastDay,
+      "pauses": .array(status.pauses.map { .object($0.json) }), "lastDay": lastDay,
     ]
   }
 
@@ -137,7 +137,7 @@ enum StatusOutput {
 
 extension Pause {
   /// The rule as JSON: a zone, a type, or neither for everything.
-  fileprivate var json: OutputJSON {
+  var json: JSONObject {
     let (zone, type): (ZoneKey?, String?) =
       switch rule {
       case .everything: (nil, nil)
