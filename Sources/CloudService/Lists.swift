@@ -19,10 +19,18 @@ package struct ListPage<Listing: Hashable & Sendable, Row: Hashable & Sendable>:
   package var isCounted = true
   /// Of the queue: how many of the matching operations failed or are retrying; nil until they are counted.
   package var retryable: Int?
+  /// Of the queue: the zones that a retry of all creates again, because the server has deleted them.
+  package var recreated: [String] = []
 
-  package init(_ listing: Listing, _ window: Window<Row>, isCounted: Bool = true, retryable: Int? = nil) {
+  package init(
+    _ listing: Listing,
+    _ window: Window<Row>,
+    isCounted: Bool = true,
+    retryable: Int? = nil,
+    recreated: [String] = []
+  ) {
     (self.listing, self.window) = (listing, window)
-    (self.isCounted, self.retryable) = (isCounted, retryable)
+    (self.isCounted, self.retryable, self.recreated) = (isCounted, retryable, recreated)
   }
 
   package var total: Int { window.total }

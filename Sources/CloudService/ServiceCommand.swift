@@ -46,6 +46,8 @@ package struct Receipt: Sendable {
   package var gone: [Int64] = []
   /// The number of changed operations that are unconfirmed: the server may have carried them out.
   package var unanswered = 0
+  /// The zones that a retry creates again, because the server has deleted them.
+  package var recreated: Set<String> = []
   /// The number of conflicts that an undo opened again.
   package var reopened = 0
   /// Whether a resolved conflict, or an edit, leaves a change to be sent.
@@ -101,6 +103,7 @@ extension ServiceCommand {
       receipt.skipped = result.skipped
       receipt.gone = result.unknown
       receipt.unanswered = result.unanswered.count
+      receipt.recreated = result.recreated
     }
     func undo(_ ids: [Int64]) throws {
       let result = try store.undo(ids, actor: actor) { done, total in

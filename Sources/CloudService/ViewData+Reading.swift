@@ -15,7 +15,8 @@ extension ViewData {
     queue = try scope.queue.flatMap { part in
       if part.listing.filter.isSearch { return try found.queue?.page(ifFound: part, in: view) }
       let (window, retryable) = try view.operations(part.listing, offset: part.offset, limit: part.limit)
-      return ListPage(part.listing, window, retryable: retryable)
+      let recreated = try view.recreatedZones(byRetrying: part.listing)
+      return ListPage(part.listing, window, retryable: retryable, recreated: recreated)
     }
     records = try scope.records.flatMap { part in
       if part.listing.isSearch { return try found.records?.page(ifFound: part, in: view) }

@@ -87,6 +87,11 @@ extension Words {
   /// A resolution that dropped nothing, in place of the dropped fields.
   package static let resolvedForThisSide = "(resolved for this side)"
 
+  /// What a retry does beside sending changes whose zones the server has deleted.
+  package static func recreates(_ zones: some Collection<String>) -> String {
+    "this creates \(zones.count == 1 ? "zone" : "zones") \(list(zones.sorted())) again on the server"
+  }
+
   /// A number of changes with what they do: "1 change waits", "2 changes wait".
   package static func changes(_ count: Int, _ verb: String) -> String {
     let verb = count == 1 && !verb.hasSuffix("ed") ? verb + "s" : verb

@@ -62,6 +62,12 @@ import Testing
       receipt(.perform(.pause, .ids([4]))) { ($0.verb, $0.skipped) = (.pause, [4: .inState("paused")]) },
       "Left operation 4 as it is: it is paused"
     ),
+    (
+      receipt(.perform(.retry, .ids([4, 5]))) {
+        ($0.verb, $0.changed, $0.recreated) = (.retry, 2, ["notes"])
+      },
+      "Retried 2 operations; this creates zone notes again on the server"
+    ),
     (receipt(.flush), "Trying again now"),
     (receipt(.flush) { $0.changed = 2 }, "Retrying 2 changes now"),
     (

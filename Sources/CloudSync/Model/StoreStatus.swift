@@ -202,6 +202,8 @@ package struct QueueRow: Hashable, Sendable, Identifiable {
   package var enqueuedAt: Int64
   /// The operation's atomic group.
   package var group: String?
+  /// Whether a retry creates its zone again, which the server has deleted.
+  package var recreatesZone = false
 }
 
 /// Failed or retrying operations that share a cause.
@@ -222,6 +224,8 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
 
   /// An expression that selects these operations.
   package var filter: String
+  /// The zones that a retry of them creates again, because the server has deleted them.
+  package var recreated: [String] = []
 
   init(
     state: OperationState,
@@ -277,6 +281,8 @@ package struct OperationDetail: Hashable, Sendable {
   package var history: HistoryEntry?
   /// The changes of it that were dropped, oldest first.
   package var dropped: [DroppedChange] = []
+  /// Whether a retry creates its zone again, which the server has deleted.
+  package var recreatesZone = false
 }
 
 /// A record of the mirror with pending edits applied.

@@ -12,6 +12,8 @@ struct HoldUp {
   private let deletions: [ZoneKey: Int64]
   /// Zones with deletions on hold, and whether the deletion of the whole zone is on hold.
   private let held: [ZoneKey: Bool]
+  /// Zones that a retry creates again.
+  private let gone: Set<ZoneKey>
   private let waits: [WaitScope: ScopeWait]
   /// Whether saves wait for the app.
   private let savesWaitForApp: Bool
@@ -24,7 +26,9 @@ struct HoldUp {
     (self.ledger, self.now, self.hasEngine) = (ledger, now, hasEngine)
     pauses = try ledger.pauses()
     deletions = try ledger.zoneDeletions()
-    held = try ledger.zones().filter { $0.heldSince != nil }.reduce(into: [:]) { $0[$1.key] = $1.state == .deleted }
+    let zones = try ledger.zones()
+    held = zones.filter { $0.heldSince != nil }.reduce(into: [:]) { $0[$1.key] = $1.state == .deleted }
+    gone = Set(zones.filter(\.isGone).map(\.key))
     waits = Dictionary(uniqueKeysWithValues: try ledger.waits(after: now).map { ($0.scope, $0) })
     let settings = try ledger.settings()
     let isForApp = try !ledger.isAppSyncing(hasEngine: hasEngine)
@@ -35,6 +39,7 @@ struct HoldUp {
   /// Returns the row with the actual reason for its wait as its cause.
   mutating func explained(_ row: QueueRow) throws -> QueueRow {
     var row = row
+    row.recreatesZone = QueueVerb.retry.states.contains(row.state) && gone.contains(row.key.zoneKey)
     if row.state == .inFlight, !hasEngine { row.cause = .senderEnded }
     if row.state == .conflict, conflictsWaitForApp, let conflict = try ledger.operation(row.id),
       try SyncStore.isForApp(conflict, ledger.record(conflict.key))

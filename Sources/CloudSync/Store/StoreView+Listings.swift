@@ -14,6 +14,11 @@ extension StoreView {
     return (window, (counts[.failed] ?? 0) + (counts[.waiting] ?? 0))
   }
 
+  /// The zones that a retry of all that a listing shows creates again, because the server has deleted them.
+  package func recreatedZones(byRetrying listing: QueueListing) throws -> [String] {
+    try ledger.recreatedZones(byRetrying: listing, now: now).map(\.zone)
+  }
+
   /// The operations of these numbers that are in the queue, as lists show them.
   func queueRows(_ ids: [Int64]) throws -> [QueueRow] {
     guard !ids.isEmpty else { return [] }

@@ -54,7 +54,8 @@ package struct StoreView {
         server: try ledger.record(operation.key),
         attempts: try ledger.attempts(of: operation.id),
         history: nil,
-        dropped: try ledger.dropped(of: operation.id).filter { !$0.isDecision }
+        dropped: try ledger.dropped(of: operation.id).filter { !$0.isDecision },
+        recreatesZone: explained.recreatesZone
       )
     )
   }

@@ -166,7 +166,9 @@ struct OperationInspector: Inspector {
   /// The operation as a row of the queue, while it is queued.
   var row: QueueRow? {
     guard case .some(.some(let detail)) = detail, let operation = detail.operation else { return nil }
-    return QueueRow(operation, serverTag: detail.server?.changeTag)
+    var row = QueueRow(operation, serverTag: detail.server?.changeTag)
+    row.recreatesZone = detail.recreatesZone
+    return row
   }
 }
 

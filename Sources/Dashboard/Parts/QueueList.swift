@@ -113,14 +113,27 @@ extension RowList where Kind == QueueKind {
 
   private mutating func retry(_ world: World, visible: Int) -> [Step] {
     if let selection {
+      // Of marked rows that are not loaded, the list says what a retry of all does.
+      let recreated = chosen(world).map { Self.recreated($0) } ?? page(world)?.recreated ?? []
+      guard recreated.isEmpty else {
+        let count = state.marks.count(of: page(world)?.total ?? 0)
+        return [.push(Question(.retry(selection, count: count, recreated: recreated)))]
+      }
       state.marks = .some([:])
       return [.effect(.give(.perform(.retry, selection)))]
     }
     guard let row = selected(world) else { return [] }
+    guard !row.recreatesZone else {
+      return [.push(Question(.retry(.ids([row.id]), count: 1, recreated: Self.recreated([row]))))]
+    }
     guard acted[row.id] != row.version else { return [] }
     acted[row.id] = row.version
     state.move(to: state.cursor + 1, rows(world), visible: visible)
     return [.effect(.give(.perform(.retry, .ids([row.id]))))]
+  }
+
+  private static func recreated(_ rows: [QueueRow]) -> [String] {
+    Set(rows.filter(\.recreatesZone).map(\.key.zone)).sorted()
   }
 
   private mutating func discard(_ world: World) -> [Step] {
@@ -149,6 +162,10 @@ extension RowList where Kind == QueueKind {
     take(receipt) { receipt in
       guard case .perform(.retry, .ids(let ids), _) = receipt.command else { return [] }
       return receipt.failure != nil ? ids : Array(receipt.skipped.keys)
+    }
+    // Marks that a question was about.
+    if receipt.failure == nil, case .perform(_, let selection, _) = receipt.command, selection == self.selection {
+      state.marks = .some([:])
     }
   }
 

@@ -73,7 +73,9 @@ struct OperationScreen: Screen {
     if state.move(command, inspector, Box.text(world.body), world.glyphs) { return [] }
     switch command {
     case .back: return [.pop]
-    case .retry: return [.effect(.give(.perform(.retry, .ids([id]))))]
+    case .retry:
+      guard let row = inspector.row, row.recreatesZone else { return [.effect(.give(.perform(.retry, .ids([id]))))] }
+      return [.push(Question(.retry(.ids([id]), count: 1, recreated: [row.key.zone])))]
     case .pauseThese: return inspector.row.map { [.effect(.give(.perform($0.pauseVerb, .ids([id]))))] } ?? []
     case .discard: return inspector.row.map { [.push(Question(.discardOne($0)))] } ?? []
     case .edit: return [.push(EditScreen(id))]

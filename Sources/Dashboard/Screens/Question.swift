@@ -10,8 +10,10 @@ struct Question: Screen {
   enum Kind: Hashable, Sendable {
     case discardOne(QueueRow)
     case discard(Selection, versions: [Int64: String], count: Int, isMarked: Bool)
-    /// `filter`: as it was typed. `count`: how many, where it is known; else the list says it.
-    case retryAll(QueueListing, filter: String, count: Int? = nil)
+    /// `recreated`: the zones that it creates again.
+    case retry(Selection, count: Int, recreated: [String])
+    /// `filter`: as it was typed. `count` and `recreated`: where they are known; else the list says them.
+    case retryAll(QueueListing, filter: String, count: Int? = nil, recreated: [String] = [])
     case resolveAlike([Int64: String], fields: [String: ConflictSide], type: String)
     case acceptDeletions(HeldDeletions)
     case restoreDeletions(HeldDeletions)
@@ -37,7 +39,7 @@ struct Question: Screen {
   /// Whether it is about all rows that a list selects.
   var isAboutAll: Bool {
     switch kind {
-    case .retryAll, .undoAll, .discard(.listing, _, _, _): true
+    case .retryAll, .undoAll, .discard(.listing, _, _, _), .retry(.listing, _, _): true
     default: false
     }
   }
@@ -46,7 +48,8 @@ struct Question: Screen {
     switch kind {
     case .discardOne(let row): .perform(.discard, .ids([row.id]), versions: [row.id: row.version])
     case .discard(let selection, let versions, _, _): .perform(.discard, selection, versions: versions)
-    case .retryAll(let listing, _, _): .perform(.retry, .listing(listing, except: []))
+    case .retry(let selection, _, _): .perform(.retry, selection)
+    case .retryAll(let listing, _, _, _): .perform(.retry, .listing(listing, except: []))
     case .resolveAlike(let versions, let fields, _): .resolveAll(versions, take: .server, fields: fields)
     case .acceptDeletions(let held): .acceptDeletions(held.zone, version: held.version)
     case .restoreDeletions(let held): .restoreDeletions(held.zone, version: held.version)
@@ -58,6 +61,7 @@ struct Question: Screen {
   private var title: String {
     switch kind {
     case .discardOne, .discard: "Discard"
+    case .retry: "Retry"
     case .retryAll: "Retry all"
     case .resolveAlike: "Same for all alike"
     case .acceptDeletions: "Accept deletions"
@@ -78,14 +82,16 @@ struct Question: Screen {
       let what = count == 1 ? "the \(which)change" : "the \(Format.number(count)) \(which)changes"
       return "Discard \(what)? The server may already have applied those whose reply was lost. "
         + "You can undo this until the records are edited again."
-    case .retryAll(let listing, let filter, let count):
+    case .retry(_, let count, let recreated):
+      return "Retry \(count == 1 ? "this change" : Words.count(count, "change"))?\(Self.warning(recreated))"
+    case .retryAll(let listing, let filter, let count, let recreated):
       let page = world.data.queue.flatMap { $0.listing == listing ? $0 : nil }
       let what =
         (count ?? page?.retryable).map { Words.count($0, "failed or retrying change") }
         ?? "all failed or retrying changes"
       let among =
         filter.isEmpty ? listing.states.isEmpty ? "" : " of those shown" : " that the filter \"\(filter)\" matches"
-      return "Retry \(what)\(among)?"
+      return "Retry \(what)\(among)?\(Self.warning(page?.recreated ?? recreated))"
     case .resolveAlike(let versions, let fields, let type):
       let sides = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }.joined(separator: ", ")
       let what = versions.count == 1 ? "this conflict" : "all \(Format.number(versions.count)) conflicts"
@@ -110,6 +116,10 @@ struct Question: Screen {
       return "Pause everything? No process sends or fetches until it is resumed"
         + (held == 0 ? "." : "; \(Words.changes(held, "wait")).")
     }
+  }
+
+  private static func warning(_ recreated: [String]) -> String {
+    recreated.isEmpty ? "" : " \(Words.recreates(recreated).sentence)."
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {

@@ -64,6 +64,7 @@ extension Receipt {
       text += "; the reply to \(which) was lost, so the server may have \(changed == 1 ? "it" : "them")"
     }
     if let leftAlone { text += "; \(leftAlone)" }
+    if !recreated.isEmpty { text += "; \(Words.recreates(recreated))" }
     return text
   }
 

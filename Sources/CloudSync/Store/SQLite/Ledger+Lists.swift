@@ -1,5 +1,6 @@
 import CloudKit
 import Facts
+import Foundation
 import GRDB
 
 /// Lists and counts, for people.
@@ -102,14 +103,16 @@ extension Ledger {
       database,
       sql: """
         SELECT state, errorCode, reason, \(Self.messageWithoutName) AS message, count(*) AS number,
-          min(enqueuedAt) AS oldest, min(id) AS first, min(nextAttemptAt) AS next
+          min(enqueuedAt) AS oldest, min(id) AS first, min(nextAttemptAt) AS next,
+          json_group_array(DISTINCT iif((zone, owner) IN (SELECT zone, owner FROM zones WHERE \(Self.isGone)), zone, NULL))
+            AS gone
         FROM operations WHERE state IN (\(shown.map { "'\($0.rawValue)'" }.joined(separator: ", "))) AND \(sql ?? "1")
         GROUP BY state, errorCode, iif(state = 'failed', \(Self.messageWithoutName), NULL)
         ORDER BY state, number DESC, first LIMIT 1000
         """,
       arguments: arguments
     ).map { row in
-      QueueCause(
+      var cause = QueueCause(
         state: OperationState(rawValue: row["state"]) ?? .failed,
         code: row["errorCode"],
         message: row["message"],
@@ -119,6 +122,12 @@ extension Ledger {
         oldestAt: row["oldest"],
         nextAttemptAt: row["next"]
       )
+      let gone: String = row["gone"]
+      // Nearly always there is none.
+      if gone != "[null]" {
+        cause.recreated = try JSONDecoder().decode([String?].self, from: Data(gone.utf8)).compactMap(\.self)
+      }
+      return cause
     }
   }
 

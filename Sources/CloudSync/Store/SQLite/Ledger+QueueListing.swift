@@ -79,18 +79,36 @@ extension Ledger {
     after id: Int64?,
     isDescending: Bool,
     limit: Int
-  ) throws -> [(id: Int64, state: OperationState?, isMatch: Bool)] {
+  ) throws -> [(id: Int64, state: OperationState?, zone: ZoneKey, isMatch: Bool)] {
     let (condition, arguments) = Self.condition(query, usesIndexes: false)
     let (order, first) = isDescending ? ("<", Int64.max) : (">", Int64.min)
     var all = StatementArguments()
     let parts = states.map { state in
       all += arguments + [id ?? first]
       return
-        "SELECT id, state, (\(condition ?? "1")) IS TRUE FROM operations WHERE state = '\(state.rawValue)' AND id \(order) ?"
+        "SELECT id, state, zone, owner, (\(condition ?? "1")) IS TRUE FROM operations WHERE state = '\(state.rawValue)' AND id \(order) ?"
     }
     let sql = parts.joined(separator: " UNION ALL ") + " ORDER BY id\(isDescending ? " DESC" : "") LIMIT ?"
     return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: all + [limit])
-      .map { ($0[0], OperationState(rawValue: $0[1]), $0[2]) }
+      .map { ($0[0], OperationState(rawValue: $0[1]), ZoneKey(zone: $0[2], owner: $0[3]), $0[4]) }
+  }
+
+  /// The zones that a retry of all that a listing shows creates again.
+  func recreatedZones(byRetrying listing: QueueListing, now: Int64) throws -> [ZoneKey] {
+    let states = listing.states(for: .retry)
+    guard !states.isEmpty else { return [] }
+    let (condition, arguments) = Self.condition(ListQuery(listing.filter, now: now))
+    let names = states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")
+    return try goneZones().filter { zone in
+      try Bool.fetchOne(
+        database,
+        sql: """
+          SELECT EXISTS (SELECT 1 FROM operations
+            WHERE state IN (\(names)) AND zone = ? AND owner = ? AND \(condition ?? "1"))
+          """,
+        arguments: [zone.zone, zone.owner] + arguments
+      ) ?? false
+    }
   }
 
   /// The operations of these numbers that are still in the queue, in this order.
