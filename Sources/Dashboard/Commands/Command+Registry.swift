@@ -170,7 +170,7 @@ extension Command {
       isChange: true
     ),
     Command(.zoom, typed("z"), "zoom", "Open the pane in full", .panes),
-    Command(.wholeValue, typed("w"), "whole value", "Show the field's values in full", .fields),
+    Command(.wholeValue, typed("w"), "whole value", "Show the field's values in full, or those of all fields", .fields),
     // Syncing
     Command(
       .syncOnce,
