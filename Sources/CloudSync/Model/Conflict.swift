@@ -85,7 +85,7 @@ package struct Conflict: Hashable, Sendable {
   }
 
   /// The side that edited last, by the clocks of both.
-  private var newest: ConflictSide { editedAt >= serverModifiedAt ?? 0 ? .local : .server }
+  package var newest: ConflictSide { editedAt >= serverModifiedAt ?? 0 ? .local : .server }
 
   /// Resolves the conflict with one side for each field; `take` applies to fields not named.
   package func resolution(_ take: ConflictSide, _ choices: [String: ConflictSide] = [:]) -> Resolution {

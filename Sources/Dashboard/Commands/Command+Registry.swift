@@ -16,6 +16,14 @@ extension Command {
     Command(.allServer, typed("S"), "all server", "Take the server's value of every field", .conflicts, isChange: true),
     Command(.allBase, typed("B"), "all base", "Take the values from before both changes", .conflicts, isChange: true),
     Command(
+      .allNewest,
+      typed("M"),
+      "most recent",
+      "Take the side that was edited last, for every field",
+      .conflicts,
+      isChange: true
+    ),
+    Command(
       .resolve,
       [.enter],
       "resolve",

@@ -20,7 +20,8 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   case retry, retryAll, pauseThese, discard, edit, causes
   // Conflicts
   case nextField, previousField, nextConflict, previousConflict
-  case fieldLocal, fieldServer, fieldBase, allLocal, allServer, allBase, allAlike, resolve
+  case fieldLocal, fieldServer, fieldBase, allLocal, allServer, allBase, allNewest, allAlike,
+    resolve
   // Columns of records
   case columns, toggleColumn, clearColumns
   // Editing a change

@@ -95,7 +95,10 @@ struct Question: Screen {
     case .resolveAlike(let versions, let fields, let type):
       let sides = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }.joined(separator: ", ")
       let what = versions.count == 1 ? "this conflict" : "all \(Format.number(versions.count)) conflicts"
-      let effect = fields.values.contains(.local) ? " The server's values are overwritten." : ""
+      let effect =
+        fields.values.contains(.local)
+        ? " The server's values are overwritten."
+        : fields.values.contains(.newest) ? " The values of the side that was edited earlier are overwritten." : ""
       let limit = Words.undoLimit(dropsNothing: fields.values.allSatisfy { $0 == .local })
       return
         "Resolve \(what) of type \(type) with these fields in the same way (\(sides))?\(effect) You can undo this \(limit)."
