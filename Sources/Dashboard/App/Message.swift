@@ -27,6 +27,8 @@ enum Effect: Hashable, Sendable {
   case give(ServiceCommand)
   case stopSyncing
   case copy(String)
+  /// Copies an operation as a block for a ticket.
+  case copyTicket(Int64)
   /// Writes rows to a file.
   case export(Export)
   case nextTheme

@@ -168,6 +168,7 @@ final class Runtime {
     case .give(let command): service.give(command)
     case .stopSyncing: service.stopSyncing()
     case .copy(let text): copy(text)
+    case .copyTicket(let id): copyTicket(id)
     case .export(let export): write(export)
     case .nextTheme: nextTheme()
     case .reload: reload()
@@ -198,6 +199,23 @@ final class Runtime {
           : "Too much to copy; export it to a file",
         isError: !isCopied
       )
+    }
+  }
+
+  private func copyTicket(_ id: Int64) {
+    let (scope, message) = (setting.scope, setting.message)
+    Task { [weak self] in
+      do {
+        let detail = try await self?.service.detail(of: id)
+        // The host's name may have to be looked up.
+        let host = await Task.detached { ProcessInfo.processInfo.hostName }.value
+        guard let self else { return }
+        let ticket = detail.flatMap { Ticket(detail: $0, scope: scope, host: host, now: self.now()).text }
+        guard let ticket else { return say("Operation \(id) is no longer known", isError: true) }
+        copy(service.redact(ticket))
+      } catch {
+        self?.say(message(error).sentence, isError: true)
+      }
     }
   }
 

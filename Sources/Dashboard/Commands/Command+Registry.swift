@@ -161,7 +161,7 @@ extension Command {
     Command(.order, typed("o"), "order", "Change the order of the list", [.queue, .records]),
     Command(.nextTab, [.right], "tabs", "Show the next state only", .queue),
     Command(.previousTab, [.left], "previous tab", "Show the previous state only", .queue),
-    Command(.copy, typed("y"), "copy", "Copy the marked rows, else the selected one", .copying),
+    Command(.copy, typed("y"), "copy", "Copy the marked rows; of one change all that a ticket needs", .copying),
     Command(
       .export,
       typed("x"),

@@ -75,6 +75,7 @@ extension RowList where Kind == QueueKind {
     case .causes: return [.push(CausesScreen())]
     case .open: return selected(world).map { [.push(OperationScreen($0.id))] } ?? []
     case .copy:
+      if let rows = chosen(world), rows.count == 1 { return [.effect(.copyTicket(rows[0].id))] }
       return copy(world) { row in
         [
           String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), row.cause.text,

@@ -132,7 +132,7 @@ struct ConflictsScreen: Screen {
     case .wholeValue:
       guard conflict.fields.indices.contains(field) else { return [] }
       return [.push(Self.row(conflict.fields[field], nil, conflict).whole)]
-    case .copy: return [.effect(.copy(text(conflict)))]
+    case .copy: return [.effect(.copyTicket(conflict.id))]
     default: break
     }
     return []
@@ -306,12 +306,6 @@ struct ConflictsScreen: Screen {
     if resolution.kind == .delete { return StyledText("the deletion") }
     let fields = left.names.sorted().map { "\($0) = \(left[$0]?.text ?? "cleared")" }
     return StyledText(fields.joined(separator: ",  "))
-  }
-
-  private func text(_ conflict: Conflict) -> String {
-    let lines = conflict.fields.map { Self.row($0, nil, conflict).line }
-    let title = "\(conflict.type)/\(conflict.key.name)\t\(conflict.key.zone)"
-    return ([title, FieldTable.Row.header] + lines).joined(separator: "\n")
   }
 }
 

@@ -81,7 +81,7 @@ struct OperationScreen: Screen {
     case .edit: return [.push(EditScreen(id))]
     case .open: return inspector.row.map { [.push(RecordScreen($0.key))] } ?? []
     case .wholeValue: return inspector.whole(state.cursor).map { [.push($0)] } ?? []
-    case .copy: return inspector.items.map { [.effect(.copy($0.plain))] } ?? []
+    case .copy: return [.effect(.copyTicket(id))]
     default: return []
     }
   }

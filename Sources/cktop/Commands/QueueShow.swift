@@ -44,7 +44,8 @@ struct QueueShow: Verb {
     }
     for attempt in detail.attempts.reversed() {
       let error = attempt.code.map { "\($0): \(attempt.message ?? "")" } ?? "ok"
-      lines.append("  attempt \(attempt.number) at \(time(attempt.at)): \(error)")
+      let request = attempt.requestID.map { ", request \($0)" } ?? ""
+      lines.append("  attempt \(attempt.number) at \(time(attempt.at)): \(error)\(request)")
     }
     return lines
   }
