@@ -33,6 +33,14 @@ extension World {
     }.reduce(0) { $0 + $1.count }
   }
 
+  /// The number of changes that nobody sends when this dashboard ends, because it is the one that syncs.
+  var unsentAfterQuitting: Int {
+    // The demo's store ends with it.
+    guard syncing != .off, faults.isEmpty else { return 0 }
+    let isSyncedElsewhere = status?.driver.map { $0.isLive && $0.pid != pid } ?? false
+    return isSyncedElsewhere ? 0 : unsent(under: .everything)
+  }
+
   static let smallest = Size(width: 40, height: 12)
 
   /// Whether there is room for more than the verdict.

@@ -258,7 +258,9 @@ struct App: Sendable {
     }
     switch id {
     case .quitAtOnce: return quit(.signal(SIGINT))
-    case .quit: return stack.count == 1 ? quit(.quit) : carryOut([.pop], world)
+    case .quit:
+      guard stack.count == 1 else { return carryOut([.pop], world) }
+      return world.unsentAfterQuitting > 0 ? carryOut([.push(Question(.quit))], world) : quit(.quit)
     case .suspend: return [.suspend(wholeGroup: true)]
     case .redraw: return [.redraw]
     case .theme: return [.nextTheme]
@@ -341,6 +343,7 @@ struct App: Sendable {
       case .effect(let effect): effects.append(effect)
       case .push(let screen): stack.append(screen)
       case .pop: leave()
+      case .quit: effects += quit(.quit)
       case .show(let screen):
         while stack.count > 1 { leave() }
         stack.append(screen)

@@ -45,6 +45,8 @@ enum Step: Sendable {
   case effect(Effect)
   case push(any Screen)
   case pop
+  /// Ends the dashboard.
+  case quit
   /// Shows a screen in place of all above the overview.
   case show(any Screen)
   /// Injects a fault of the demo.

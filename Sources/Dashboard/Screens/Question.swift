@@ -19,6 +19,8 @@ struct Question: Screen {
     case restoreDeletions(HeldDeletions)
     case undoAll(DroppedListing, except: Set<Int64>, count: Int)
     case pauseEverything
+    /// Quitting ends the only process that syncs.
+    case quit
   }
 
   let kind: Kind
@@ -30,7 +32,7 @@ struct Question: Screen {
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     switch id {
-    case .yes: [.pop, .effect(.give(command))]
+    case .yes: [.pop, command.map { .effect(.give($0)) } ?? .quit]
     case .no: [.pop]
     default: []
     }
@@ -44,7 +46,8 @@ struct Question: Screen {
     }
   }
 
-  private var command: ServiceCommand {
+  /// What is done on `y`; nil: the dashboard ends.
+  private var command: ServiceCommand? {
     switch kind {
     case .discardOne(let row): .perform(.discard, .ids([row.id]), versions: [row.id: row.version])
     case .discard(let selection, let versions, _, _): .perform(.discard, selection, versions: versions)
@@ -55,6 +58,7 @@ struct Question: Screen {
     case .restoreDeletions(let held): .restoreDeletions(held.zone, version: held.version)
     case .undoAll(let listing, let others, _): .undoAll(listing, except: others)
     case .pauseEverything: .pause([.everything])
+    case .quit: nil
     }
   }
 
@@ -68,6 +72,7 @@ struct Question: Screen {
     case .restoreDeletions: "Restore"
     case .undoAll: "Undo"
     case .pauseEverything: "Pause"
+    case .quit: "Quit"
     }
   }
 
@@ -118,6 +123,10 @@ struct Question: Screen {
       let held = world.unsent(under: .everything)
       return "Pause everything? No process sends or fetches until it is resumed"
         + (held == 0 ? "." : "; \(Words.changes(held, "wait")).")
+    case .quit:
+      let unsent = world.unsentAfterQuitting
+      return "Stop syncing and quit? \(Words.count(unsent, "change")) \(unsent == 1 ? "is" : "are") unsent "
+        + "and no other process syncs."
     }
   }
 

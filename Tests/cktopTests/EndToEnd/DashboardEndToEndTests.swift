@@ -242,6 +242,8 @@ import Testing
     try await desktop.terminal.type("s")
     try await desktop.wait(Self.isLive)
     try await desktop.terminal.type("q")
+    try await desktop.terminal.screen { $0.contains("Stop syncing and quit?") }
+    try await desktop.terminal.type("y")
 
     #expect(try await desktop.end(with: 0).contains("cktop: the sync was stopped before it finished"))
     #expect(try await !Self.isLive(desktop.sync()))
