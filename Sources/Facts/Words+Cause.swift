@@ -27,9 +27,8 @@ extension Cause {
     case .recordDeleted: "the server deleted its record; the deletion is on hold"
     case .zoneMissing(let zone, true): "the server deleted zone \(zone); the deletion is on hold"
     case .zoneMissing(let zone, false): "waits for zone \(zone) to be created"
-    case .waitsFor(let ids, let isGroup, let hasMore):
-      "waits for \(ids.count == 1 ? "operation" : "operations") \(Words.list(ids.map(String.init)))"
-        + (hasMore ? " and more" : "") + (isGroup ? " of its atomic group" : "")
+    case .waitsFor(let ids, let isGroup, let hasMore, let names):
+      "waits for \(Self.operations(ids, hasMore: hasMore, names))" + (isGroup ? " of its atomic group" : "")
     case .waitsForZoneDelete(let id): "waits for the deletion of its zone, operation \(id)"
     case .deletionsOnHold(let zone, true):
       "the server deleted zone \(zone); `cktop zones restore` recreates it, `cktop zones accept` deletes it here"
@@ -74,6 +73,19 @@ extension Cause {
 }
 
 extension Cause {
+  /// The operations by their records, as far as these are known: "Country/DE (operation 3) and 2 more".
+  private static func operations(_ ids: [Int64], hasMore: Bool, _ names: [String]) -> String {
+    guard !names.isEmpty else {
+      return
+        "\(ids.count == 1 ? "operation" : "operations") \(Words.list(ids.map(String.init)))\(hasMore ? " and more" : "")"
+    }
+    let named = zip(names, ids).map { "\($0) (operation \($1))" }
+    let rest = ids.count - named.count
+    return named.joined(separator: ", ") + (hasMore ? " and more" : rest > 0 ? " and \(rest) more" : "")
+  }
+}
+
+extension Cause {
   /// The words for a list, with the end of a wait in local time.
   package func brief(_ format: Format, now: Int64) -> String {
     guard case .waits(let scope, let code, let until?) = self else { return brief }
@@ -90,8 +102,8 @@ extension Cause {
   /// The cause in a row of a list: it names at most ten operations, and its text is at most as long as `Words.listed`.
   package var listed: Cause {
     var cause = self
-    if case .waitsFor(let ids, let isGroup, _) = cause, ids.count > Words.named {
-      cause = .waitsFor(Array(ids.prefix(Words.named)), isGroup: isGroup, hasMore: true)
+    if case .waitsFor(let ids, let isGroup, _, let names) = cause, ids.count > Words.named {
+      cause = .waitsFor(Array(ids.prefix(Words.named)), isGroup: isGroup, hasMore: true, names: names)
     }
     let (text, short) = (cause.text, cause.text.shortened(to: Words.listed))
     return short == text ? cause : .inWords(short, isUnconfirmed: isUnconfirmed)

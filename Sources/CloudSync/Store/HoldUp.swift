@@ -21,6 +21,8 @@ struct HoldUp {
   private let conflictsWaitForApp: Bool
   /// The members of each atomic group that block the others, once a row of the group was explained.
   private var holders: [String: [Int64]] = [:]
+  /// The records of operations that others wait for, once a row that waits for them was explained.
+  private var titles: [Int64: String] = [:]
 
   init(hasEngine: Bool, now: Int64, _ ledger: Ledger) throws {
     (self.ledger, self.now, self.hasEngine) = (ledger, now, hasEngine)
@@ -48,7 +50,10 @@ struct HoldUp {
     }
     guard let hold = try hold(on: row) else { return row }
     row.cause = hold
-    if case .waitsFor(let ids, _, _) = hold { row.blockedBy = ids }
+    if case .waitsFor(let ids, let isGroup, _, _) = hold {
+      row.blockedBy = ids
+      row.cause = .waitsFor(ids, isGroup: isGroup, names: try ids.prefix(Self.mostNames).map { try title(of: $0) })
+    }
     return row
   }
 
@@ -72,6 +77,16 @@ struct HoldUp {
     }
     if savesWaitForApp, row.kind == .save { return .waitsForApp }
     return wait(of: row).map { .waits($0.scope.asCause, code: $0.code, until: $0.until) }
+  }
+
+  /// A row names so many of the operations that it waits for.
+  private static let mostNames = 3
+
+  private mutating func title(of id: Int64) throws -> String {
+    if let known = titles[id] { return known }
+    let title = try ledger.title(of: id)?.shortened(to: 60) ?? "a change"
+    titles[id] = title
+    return title
   }
 
   private mutating func holders(of group: String) throws -> [Int64] {
