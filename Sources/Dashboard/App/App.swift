@@ -40,6 +40,7 @@ struct App: Sendable {
   func nextWake(_ world: World) -> Int64? {
     var moments = [world.now + world.format.untilMidnight(world.now)]
     if let notice { moments.append(notice.until) }
+    if let base = stack.last(where: { !$0.isOverlay }), let wake = base.wake(world) { moments.append(wake) }
     return moments.filter { $0 > world.now }.min()
   }
 

@@ -37,7 +37,7 @@ extension RowList where Kind == DroppedKind {
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let isWide = area.width >= 100
     let columns = [
-      Table.Column("DROPPED", .fixed(isWide ? 15 : 8), priority: 5),
+      Table.Column("DROPPED", .fixed(isWide ? 12 : 8), priority: 5),
       Table.Column("OP", .fixed(6), priority: 4),
       Table.Column("RECORD", .flex(3), minimum: 12, priority: 9),
       Table.Column("ZONE", .flex(1), minimum: 8, priority: 1),
@@ -49,7 +49,7 @@ extension RowList where Kind == DroppedKind {
     table(columns, world, isFocused: true, empty: empty, visible: Table.visibleRows(in: area)) { row in
       let change = row.change
       return Table.Row([
-        StyledText(isWide ? world.time(change.at) : world.short(change.at), .dim),
+        StyledText(isWide ? world.moment(change.at) : world.short(change.at), .dim),
         StyledText(change.kind.verb, .dim),
         StyledText(change.title), StyledText(change.key.zone, .dim),
         StyledText(change.cause.brief(world.format, now: world.now)), StyledText(change.shownFields, .dim),

@@ -220,7 +220,7 @@ extension RowList where Kind == QueueKind {
       Table.Column("ZONE", .flex(1), minimum: isWide ? 8 : 400),
       Table.Column("WHY", .flex(6), minimum: 16, priority: 8),
       Table.Column("SINCE", .fixed(isWide ? 12 : 6), priority: 2),
-      Table.Column("NEXT", .fixed(9), minimum: area.width >= 90 ? 9 : 400, priority: 1),
+      Table.Column("NEXT", .fixed(isWide ? 12 : 8), minimum: isWide ? 12 : area.width >= 90 ? 8 : 400, priority: 1),
     ]
     table(columns, world, isFocused: isFocused, empty: emptyText(world), visible: Table.visibleRows(in: area)) { row in
       let role = row.state.role
@@ -229,15 +229,15 @@ extension RowList where Kind == QueueKind {
           StyledText(Words.state(row.state.rawValue), role), StyledText(row.kind.verb), StyledText(row.title),
           StyledText(row.key.zone, .dim), StyledText(row.cause.brief(world.format, now: world.now), .dim),
           StyledText(isWide ? world.clock(row.enqueuedAt) : world.shortest(row.enqueuedAt), .dim),
-          StyledText(next(row, world), .dim),
+          StyledText(next(row, world, isWide: isWide), .dim),
         ],
         mark: StyledText(row.state.mark, role)
       )
     }.draw(on: &frame, in: area, pane: pane)
   }
 
-  private func next(_ row: QueueRow, _ world: World) -> String {
-    if let at = row.nextAttemptAt { return world.time(at) }
+  private func next(_ row: QueueRow, _ world: World, isWide: Bool) -> String {
+    if let at = row.nextAttemptAt { return isWide ? world.moment(at) : world.short(at) }
     return row.state == .pending && row.cause == .ready && world.status?.driver?.isLive == true ? "now" : ""
   }
 

@@ -92,14 +92,14 @@ struct EventsScreen: Screen {
     let inside = Box.inside(layout.list)
     let isWide = inside.width >= 100
     let columns = [
-      Table.Column("TIME", .fixed(isWide ? 15 : 8)), Table.Column("KIND", .fixed(9)), Table.Column("EVENT", .flexible),
+      Table.Column("TIME", .fixed(isWide ? 12 : 8)), Table.Column("KIND", .fixed(9)), Table.Column("EVENT", .flexible),
       Table.Column("BY", .fixed(14), minimum: isWide ? 14 : 400),
     ]
     let empty = list.listing.filter == .none ? "Nothing has happened yet" : "No event matches; Esc shows all"
     list.table(columns, world, isFocused: true, empty: empty, visible: Table.visibleRows(in: inside)) { event in
       let role = EventLine.role(event)
       return Table.Row([
-        StyledText(isWide ? world.time(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
+        StyledText(isWide ? world.moment(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
         StyledText(event.message.sentence, role), StyledText(event.actor ?? "", .dim),
       ])
     }.draw(on: &frame, in: inside)

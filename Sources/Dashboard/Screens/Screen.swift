@@ -29,6 +29,8 @@ protocol Screen: Sendable {
   func conflict(_ world: World) -> Int64?
   /// Whether keys that act on a row have to wait, because its rows are still being read.
   func isWaiting(_ world: World) -> Bool
+  /// The next moment at which what it shows changes by itself, in milliseconds since 1970; nil if nothing does.
+  func wake(_ world: World) -> Int64?
   /// Whether leaving it would lose what was typed.
   var hasUnsavedEdits: Bool { get }
   /// Selects a row, as a click on it does. Returns false if it is selected already.
@@ -52,6 +54,7 @@ extension Screen {
   mutating func take(_ receipt: Receipt) {}
   func conflict(_ world: World) -> Int64? { nil }
   func isWaiting(_ world: World) -> Bool { false }
+  func wake(_ world: World) -> Int64? { nil }
 }
 
 /// A drawn screen.

@@ -19,6 +19,12 @@ struct SyncScreen: Screen {
     return scope
   }
 
+  /// The next minute, while a chart has something to move.
+  func wake(_ world: World) -> Int64? {
+    guard let last = world.data.throughput?.last, world.now - last.at < 86_400_000 else { return nil }
+    return (world.now / 60_000 + 1) * 60_000
+  }
+
   /// The events of the last syncs.
   private static let syncs: EventListing = {
     var listing = EventListing()
