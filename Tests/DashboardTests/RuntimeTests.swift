@@ -38,7 +38,7 @@ import Testing
 
   private func runtime(
     _ service: CloudKitService,
-    export: @escaping @Sendable (Export) throws -> String = { _ in "" }
+    export: @escaping @Sendable (Export, @escaping Dashboard.Setting.ExportProgress) throws -> String = { _, _ in "" }
   ) throws -> Runtime {
     let theme = try Theme.load(named: "midnight", directories: [])
     let setting = Dashboard.Setting(
@@ -150,7 +150,8 @@ import Testing
 
   @Test func `what a key does is said, and what is copied or written reaches its place`() async throws {
     let written = Mutex<[Export]>([])
-    let runtime = try runtime(CloudKitService(opening: opening(), readsAtOnce: false)) { export in
+    let runtime = try runtime(CloudKitService(opening: opening(), readsAtOnce: false)) { export, progress in
+      progress(1200, 3000)
       written.withLock { $0.append(export) }
       return "Wrote 3 lines"
     }
@@ -160,6 +161,7 @@ import Testing
     await until { text.contains("Copied ") }
     runtime.send(.keys([.character("x")]))
     await until { text.contains("Wrote 3 lines") }
+    #expect(display.frames.contains { $0.grid.text.contains("Exporting 1,200 of 3,000…") })
     runtime.send(.keys([.character("t")]))
     await until { text.contains("Theme paper") }
     runtime.send(.keys([.ctrl("l")]))

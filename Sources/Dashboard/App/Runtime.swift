@@ -3,6 +3,7 @@ import CloudSync
 import Dispatch
 import Facts
 import Foundation
+import Synchronization
 import Terminal
 import TerminalUI
 
@@ -221,9 +222,16 @@ final class Runtime {
 
   private func write(_ export: Export) {
     let (write, message) = (setting.export, setting.message)
+    let pace = Mutex(Pace(every: .milliseconds(250)))
+    let progress: Dashboard.Setting.ExportProgress = { [weak self] done, total in
+      guard pace.withLock({ $0.isDue(at: .now) }) else { return }
+      let whole = total.map { " of \(Format.number($0))" } ?? ""
+      let text = done == 0 ? "Exporting…" : "Exporting \(Format.number(done))\(whole)…"
+      DispatchQueue.main.async { MainActor.assumeIsolated { self?.say(text, isError: false) } }
+    }
     exports.append(
       Task { [weak self] in
-        let result = await Task.detached { Result { try write(export) } }.value
+        let result = await Task.detached { Result { try write(export, progress) } }.value
         switch result {
         case .success(let said): self?.say(said, isError: false)
         case .failure(let error): self?.say(message(error).sentence, isError: true)

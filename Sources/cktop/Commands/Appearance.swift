@@ -87,7 +87,7 @@ extension Dashboard.Setting {
       report: { OutputStream.error.line("cktop: \($0)".visible) },
       reload: { try reload().preferences },
       nextTheme: { Appearance.nextTheme(after: $0) },
-      export: { try ExportFile.write($0, try reader()) }
+      export: { try ExportFile.write($0, try reader(), $1) }
     )
   }
 }
