@@ -105,8 +105,8 @@ extension Receipt {
   private func syncText(_ message: (any Error) -> String) -> String {
     guard let summary else { return "Synced" }
     if let error = summary.error { return message(error).sentence }
-    var did = "\(summary.sent) sent, \(summary.fetched) fetched"
-    if summary.failed > 0 { did += ", \(summary.failed) failed" }
+    var did = "\(Format.number(summary.sent)) sent, \(Format.number(summary.fetched)) fetched"
+    if summary.failed > 0 { did += ", \(Format.number(summary.failed)) failed" }
     if let status, !summary.reachedEnd || !status.isInSync {
       return "Not everything is synced (\(did)): \(Self.hold(of: status))"
     }
