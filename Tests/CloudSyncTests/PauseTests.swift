@@ -41,6 +41,26 @@ import Testing
     #expect(try store.queue() == [])
   }
 
+  @Test(
+    arguments: [
+      ([.zone(ZoneKey(zone: "notes"))], "cktop zones resume notes"),
+      ([.type("Task")], "cktop queue resume --type Task"),
+      ([.zone(ZoneKey(zone: "my notes; x"))], "cktop zones resume 'my notes; x'"),
+      ([.everything, .zone(ZoneKey(zone: "notes"))], "cktop queue resume --all"),
+      (
+        [.zone(ZoneKey(zone: "notes")), .type("Task")],
+        "cktop zones resume notes, cktop queue resume --type Task"
+      ),
+      (
+        (1...12).map { .zone(ZoneKey(zone: "z\($0)")) },
+        (1...10).map { "cktop zones resume z\($0)" }.joined(separator: ", ") + " and 2 more"
+      ),
+    ] as [([PauseRule], String)]
+  )
+  func `the commands that resume lift these rules and no other`(_ rules: [PauseRule], _ commands: String) {
+    #expect(rules.map { Pause(rule: $0, at: 0) }.resumeCommands == commands)
+  }
+
   @Test func `a rule that holds already, or does not hold, is not set or lifted again`() throws {
     for rule in [PauseRule.everything, .zone(ZoneKey(zone: "one")), .type("Note")] {
       #expect(try !store.resume(rule, actor: "ana"))

@@ -23,6 +23,15 @@ package enum PauseRule: Hashable, Sendable {
 }
 
 extension PauseRule {
+  /// The command that lifts the rule and no other. For the pause of everything it lifts all rules.
+  package var resumeCommand: String {
+    switch self {
+    case .everything: "cktop queue resume --all"
+    case .zone(let zone): "cktop zones resume \(zone.zone.asArgument)"
+    case .type(let type): "cktop queue resume --type \(type.asArgument)"
+    }
+  }
+
   /// Whether the rule pauses an operation on a zone, or on a record of this type there.
   func holds(_ zone: ZoneKey, type: String?) -> Bool {
     switch self {
@@ -46,6 +55,16 @@ package struct Pause: Hashable, Sendable {
 }
 
 extension [Pause] {
+  /// The rules in words, as many as a sentence names.
+  package var reasons: String { Words.list(map(\.reason)) }
+
+  /// The commands that lift these rules, as many as a sentence names. The first rule is that for everything, if it is in
+  /// effect.
+  package var resumeCommands: String {
+    if let first, first.rule == .everything { return first.rule.resumeCommand }
+    return Words.list(map(\.rule.resumeCommand))
+  }
+
   /// The first rule that pauses an operation on a zone, or on a record of this type there.
   package func first(holding zone: ZoneKey, type: String?) -> Pause? { first { $0.rule.holds(zone, type: type) } }
 }
