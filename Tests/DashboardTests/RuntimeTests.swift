@@ -69,6 +69,19 @@ import Testing
 
   private var text: String { display.frames.last?.grid.text ?? "" }
 
+  @Test func `a store that may not be read is unreadable, and none is offered to be made`() async throws {
+    let refusal = StoreError.denied("/s.sqlite", place: "/var/lib/cktop", owner: "cktop", user: "ben")
+    let refused = StoreOpening(toRead: { throw refusal }, toChange: { throw refusal }, toSync: nil)
+    let service = try CloudKitService(opening: refused, readsAtOnce: false)
+    let runtime = try runtime(service)
+    runtime.start()
+
+    await until { runtime.world.readFailure != nil }
+    #expect(runtime.world.verdict?.kind == .unreadable)
+    await until { text.contains("unreadable") }
+    #expect(!text.contains("No store yet"))
+  }
+
   @Test func `the first frame is shown before the store is opened`() async throws {
     let opened = Mutex(0)
     let store = store

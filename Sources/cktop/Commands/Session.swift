@@ -98,6 +98,8 @@ struct Session: Sendable {
     if settings.container == nil, let known {
       container = known.container
     } else {
+      // A store that may not be read could name it.
+      if settings.container == nil { do { _ = try isMade() } catch { throw CommandFailure(error) } }
       container = try settings.requiredContainer()
     }
     let environment = settings.environment
@@ -124,8 +126,14 @@ struct Session: Sendable {
   func storeIfMade() throws -> SyncStore? {
     // Check the settings even without a store.
     _ = try scope()
-    guard let storePath, FileManager.default.fileExists(atPath: storePath) else { return nil }
-    return try storeToRead()
+    return try isMade() ? storeToRead() : nil
+  }
+
+  /// Whether there is a store. Throws if this user may not see that.
+  private func isMade() throws(StoreError) -> Bool {
+    if let storePath { return try SyncStore.exists(at: storePath) }
+    if let base = settings.store?.value { try StorePath.requireReadable(besides: base) }
+    return false
   }
 
   /// Opens the store for a verb that changes queued operations. Refused in read-only mode.
@@ -152,6 +160,7 @@ struct Session: Sendable {
     let scope = try scope()
     guard settings.store != nil else { throw Self.noStoreNamed }
     guard let storePath else {
+      _ = try isMade()
       throw CommandFailure("this sign-in has no store on this machine yet; run cktop sync once", .storeUnusable)
     }
     return try SyncStore(path: storePath, scope: scope, access: access)

@@ -131,8 +131,16 @@ package final class SQLiteStorage: QueueStorage {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
   }
 
+  /// Whether there is a store at a path.
+  ///
+  /// - Throws: `StoreError` if this user may not see that.
+  static func isThere(_ path: String) throws(StoreError) -> Bool {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    return try StoreFile(atPath: path).isPresent(path)
+  }
+
   private static func open(_ path: String, _ access: StoreAccess) throws -> any DatabaseWriter {
-    let isThere = FileManager.default.fileExists(atPath: path)
+    let isThere = try isThere(path)
     // SQLite takes an empty file for a new one, but the lock file shows that this one had content.
     if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
       let remedy = "put a copy back, or remove \(StoreLock.path(path)) to start over"
@@ -408,6 +416,8 @@ package final class SQLiteStorage: QueueStorage {
   package func requireInPlace() throws(StoreError) {
     let present = FileIdentity(atPath: name)
     guard let identity, present != identity else { return }
+    // A folder that this user may no longer enter hides the file; it is not gone.
+    if present == nil { _ = try StoreFile(atPath: name).isPresent(name) }
     // The log is moved once, and named in each error.
     let place = logOfReplaced.withLock { known in
       known = known ?? SQLiteLog.setAside(name, ifItIs: log)
