@@ -96,4 +96,68 @@ import Testing
     let error = #expect(throws: StoreError.self) { try StorePath.requireReadable(besides: base) }
     #expect(error?.message.contains(sibling) == true)
   }
+
+  // MARK: - Files that were deleted or emptied
+
+  @Test(arguments: [StoreAccess.reading, .changing, .making])
+  func `a store that was deleted while its log is still there is not made again`(_ access: StoreAccess) throws {
+    let store = try world.open("store")
+    try store.accept(world.put("a", [:]))
+    let log = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+    try FileManager.default.removeItem(atPath: path)
+
+    let error = #expect(throws: StoreError.self) { _ = try SQLiteStorage(path: path, access: access) }
+
+    #expect(error?.kind == .replaced)
+    #expect(throws: StoreError.self) { _ = try SyncStore.exists(at: path) }
+    #expect(!FileManager.default.fileExists(atPath: path))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")) == log && !log.isEmpty)
+    withExtendedLifetime(store) {}
+  }
+
+  /// Leaves a file that SQLite has begun, without a table.
+  private func begin() throws {
+    let queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 1") }
+    try queue.close()
+  }
+
+  private func kind(_ access: StoreAccess) -> StoreError.Kind? {
+    do { _ = try SQLiteStorage(path: path, access: access) } catch { return error.kind }
+    return nil
+  }
+
+  @Test func `a half-made file in the place of a store is no store of an earlier version`() throws {
+    do { try world.open("store").accept(world.put("a", [:])) }
+    for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + ending) }
+    try begin()
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+
+    for access in [StoreAccess.reading, .changing, .making] { #expect(kind(access) == .damaged, "\(access)") }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+  }
+
+  @Test func `a store whose first making was cut off is said to be empty, and made by the next sync`() throws {
+    try begin()
+
+    let error = #expect(throws: StoreError.self) { _ = try SQLiteStorage(path: path, access: .reading) }
+    #expect(error?.kind == .older)
+    #expect(error?.message.contains("earlier cktop") == false)
+    #expect(kind(.making) == nil)
+    #expect(kind(.reading) == nil)
+  }
+
+  @Test func `a failure of a file that is gone is not taken for one of the disk`() throws {
+    let store = try world.open("store")
+    let path = path
+
+    let error = #expect(throws: StoreError.self) {
+      try store.read { _ in
+        try FileManager.default.removeItem(atPath: path)
+        throw DatabaseError(resultCode: .SQLITE_IOERR)
+      }
+    }
+
+    #expect(error?.kind == .replaced)
+  }
 }

@@ -133,18 +133,20 @@ package final class SQLiteStorage: QueueStorage {
 
   /// Whether there is a store at a path.
   ///
-  /// - Throws: `StoreError` if this user may not see that.
+  /// - Throws: `StoreError` if this user may not see that, or if the file was deleted while its log is still there.
   static func isThere(_ path: String) throws(StoreError) -> Bool {
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-    return try StoreFile(atPath: path).isPresent(path)
+    if try StoreFile(atPath: path).isPresent(path) { return true }
+    // SQLite would empty the log, which may hold the only copy of accepted changes.
+    if SQLiteLog.isThere(path) { throw .deleted(path) }
+    return false
   }
 
   private static func open(_ path: String, _ access: StoreAccess) throws -> any DatabaseWriter {
     let isThere = try isThere(path)
     // SQLite takes an empty file for a new one, but the lock file shows that this one had content.
     if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
-      let remedy = "put a copy back, or remove \(StoreLock.path(path)) to start over"
-      throw StoreError(.damaged, "the store \(path) is empty, and it was not: \(remedy)")
+      throw StoreError.emptied(path)
     }
     if access != .making, !isThere { throw StoreError.missing(path) }
     switch access {
@@ -213,9 +215,13 @@ package final class SQLiteStorage: QueueStorage {
 
   /// Rejects a store of an earlier version.
   private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
-    guard try reader.read({ try Schema.migrator.hasCompletedMigrations($0) }) else {
-      throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once")
+    let (isCurrent, isBegun) = try reader.read { database in
+      (try Schema.migrator.hasCompletedMigrations(database), try hasTables(database))
     }
+    guard !isCurrent else { return }
+    throw isBegun
+      ? StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once")
+      : StoreError(.older, "the store \(path) is empty: making it was cut off; run `cktop sync` once")
   }
 
   /// Opens a file for reading and writing, and creates an empty one if there is none.
@@ -290,6 +296,8 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   private static func inspect(_ path: String, _ database: Database) throws {
+    // The lock file shows that this one had content.
+    if try !hasTables(database), StoreLock.isMade(path) { throw StoreError.emptied(path) }
     if try !isStore(database) {
       throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
     }
@@ -300,9 +308,13 @@ package final class SQLiteStorage: QueueStorage {
 
   /// Whether the file is a store or an empty database, perhaps because its creation was interrupted.
   private static func isStore(_ database: Database) throws -> Bool {
+    try !hasTables(database) || database.tableExists("grdb_migrations") && database.tableExists("operations")
+  }
+
+  /// Whether the file holds more than what comes before the first migration.
+  private static func hasTables(_ database: Database) throws -> Bool {
     let sql = "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'"
-    let tables = try Int.fetchOne(database, sql: sql) ?? 0
-    return try tables == 0 || database.tableExists("grdb_migrations") && database.tableExists("operations")
+    return try Int.fetchOne(database, sql: sql) ?? 0 > 0
   }
 
   /// Reads values of the store at a path without opening it; nil if there is no readable store.
@@ -407,6 +419,8 @@ package final class SQLiteStorage: QueueStorage {
     } catch let error as StoreError {
       throw error
     } catch {
+      // A file that was deleted or replaced meanwhile fails in many ways.
+      try requireInPlace()
       throw StoreError(using: name, error)
     }
   }
