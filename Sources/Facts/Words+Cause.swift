@@ -19,7 +19,7 @@ extension Cause {
     case .sentBeforeRestart(true): "sent before a restart; will be sent again"
     case .sentBeforeRestart(false): "sent before a restart; checking with the server"
     case .waits(let scope, let code, let until):
-      scope.text(code) + (until.flatMap(RFC3339.text(milliseconds:)).map { " until \($0)" } ?? "")
+      scope.text(code) + (until.flatMap(RFC3339.text(milliseconds:)).map(scope.end) ?? "")
     case .groupRejected: "another change of its atomic group was rejected; will be sent again"
     case .requestTooLarge(let code): "the request was too large (\(code)); a smaller one follows"
     case .bisection(let code, let count):
@@ -77,8 +77,7 @@ extension Cause {
   /// The words for a list, with the end of a wait in local time.
   package func brief(_ format: Format, now: Int64) -> String {
     guard case .waits(let scope, let code, let until?) = self else { return brief }
-    let end = format.time(until, now: now)
-    return scope == .network ? "\(scope.brief(code)); next try \(end)" : "\(scope.brief(code)) until \(end)"
+    return scope.brief(code) + scope.end(format.time(until, now: now))
   }
 
   /// The words for a list, which shows the state beside them: of a rejection only what the server says.
@@ -162,9 +161,19 @@ extension Cause.Scope {
   package func wait(until end: String, isOwn: Bool) -> String {
     let wait = isOwn ? "retrying at \(end)" : "throttled until \(end)"
     return switch self {
-    case .network, .account, .quota: "\(text); next try \(end)"
+    case .network, .account, .quota: text + self.end(end)
     case .database: wait
     case .zone, .fetch, .feed: "\(text): \(wait)"
+    }
+  }
+
+  /// The end of a wait of the scope, to be appended to its reason. Without an account or a quota nothing ends by itself:
+  /// the server is asked again.
+  fileprivate func end(_ time: String) -> String {
+    switch self {
+    case .network: "; next try \(time)"
+    case .account, .quota: "; asked again at \(time)"
+    case .database, .zone, .fetch, .feed: " until \(time)"
     }
   }
 

@@ -157,7 +157,7 @@ import Testing
           ? ["save pending pending", "save waiting waiting"] : ["save pending paused", "save waiting paused"])
     )
     #expect(try store.status().isPaused == isPaused)
-    let waiting = try store.operation(2)
+    let waiting = try #require(try store.read { try $0.operation(2) })
     #expect(waiting.nextAttemptAt == (isPaused ? 5000 : nil) && waiting.isServersWait == isPaused)
     #expect(try store.read { try $0.value("wait 2") } == (isPaused ? nil : "100 5000"))
   }

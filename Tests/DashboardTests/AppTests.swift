@@ -68,6 +68,28 @@ struct AppTests {
     #expect(session.effects.isEmpty)
   }
 
+  @Test func `a narrow list, too, shows when a change goes next, and no time that has passed`() {
+    func rows(_ next: Int64?) -> [QueueRow] {
+      [
+        Sample.operation(1, .pending, "order-1") { row in
+          (row.cause, row.nextAttemptAt) = (.waits(.database, code: "THROTTLED", until: next), next)
+        }
+      ]
+    }
+    func text(_ next: Int64?) -> String { Session(Sample.world { $0.data = Sample.data(rows(next)) }).text }
+    let (later, before) = (Sample.now + 60_000, Sample.now - 60_000)
+    let world = Sample.world()
+
+    #expect(text(later).contains("NEXT") && text(later).contains(world.time(later)))
+    #expect(!text(nil).contains("NEXT"))
+    let due = Session(
+      Sample.world {
+        $0.data = Sample.data(rows(before) + Self.failed(1)); $0.size = Size(width: 120, height: 36)
+      }
+    )
+    #expect(due.text.contains("now") && !due.text.contains("  \(world.time(before))  "))
+  }
+
   // MARK: - Retrying
 
   @Test func `r held down retries exactly the rows that are shown, each once`() {

@@ -17,6 +17,8 @@ struct MessageTests {
       .checkWaits(.database, code: "THROTTLED"), .sentBeforeRestart(isRepeated: false),
       .sentBeforeRestart(isRepeated: true),
       .waits(.network, code: "NETWORK_ERROR"), .waits(.account, code: "AUTHENTICATION_FAILED"),
+      .waits(.network, code: "NETWORK_ERROR", until: 1_700_000_000_000),
+      .waits(.account, code: "AUTHENTICATION_FAILED", until: 1_700_000_000_000),
       .waits(.quota, code: "QUOTA_EXCEEDED"), .waits(.database, code: "THROTTLED", until: 1_700_000_000_000),
       .waits(.zone("notes"), code: "TRY_AGAIN_LATER"), .waits(.feed("notes"), code: "INTERNAL_ERROR"),
       .waits(.database, code: "INTERNAL_ERROR"), .waits(.fetch(zone: nil, type: nil), code: "INTERNAL_ERROR"),

@@ -32,7 +32,8 @@ struct HoldUp {
     conflictsWaitForApp = isForApp && settings.asksAboutConflicts == true
   }
 
-  /// Returns the row with the actual reason for its wait as its cause.
+  /// Returns the row with the actual reason for its wait as its cause, and the end of that wait: the latest of the waits
+  /// that hold it, or nil if something without an end does.
   mutating func explained(_ row: QueueRow) throws -> QueueRow {
     var row = row
     if row.state == .inFlight, !hasEngine { row.cause = .senderEnded }
@@ -41,32 +42,36 @@ struct HoldUp {
     {
       row.cause = .noted(row.cause, .waitsForApp)
     }
-    guard let hold = try hold(on: row) else { return row }
-    row.cause = hold
-    if case .waitsFor(let ids, _, _) = hold { row.blockedBy = ids }
+    guard row.state == .pending || row.state == .waiting else { return row }
+    if let hold = try hold(on: row) {
+      (row.cause, row.nextAttemptAt) = (hold, nil)
+      if case .waitsFor(let ids, _, _) = hold { row.blockedBy = ids }
+    } else if let wait = wait(of: row), wait.until > row.nextAttemptAt ?? .min {
+      (row.cause, row.nextAttemptAt) = (.waits(wait.scope.asCause, code: wait.code, until: wait.until), wait.until)
+    }
     return row
   }
 
-  /// Why a pending or waiting row cannot be sent; nil if nothing but its own wait holds it.
+  /// Why a pending or waiting row cannot be sent whatever the time; nil if nothing but waits hold it.
   private mutating func hold(on row: QueueRow) throws -> Cause? {
-    guard row.state == .pending || row.state == .waiting else { return nil }
     let (zone, isOfRecord) = (row.key.zoneKey, !row.key.name.isEmpty)
     if let pause = pauses.first(holding: zone, type: row.type) {
       return .pausedByRule(pause.rule.asCause, by: pause.actor)
     }
-    guard row.state == .pending else { return nil }
-    if !row.blockedBy.isEmpty { return .waitsFor(row.blockedBy, isGroup: false) }
+    // The check of a change whose reply was lost waits for no other change.
+    let isChecked = row.state == .waiting && row.cause.isUnconfirmed
+    if !isChecked, !row.blockedBy.isEmpty { return .waitsFor(row.blockedBy, isGroup: false) }
     if isOfRecord, let deletion = deletions[zone] { return .waitsForZoneDelete(deletion) }
     if isOfRecord, held[zone] == true { return .deletionsOnHold(zone: zone.zone, isWholeZone: true) }
     if isOfRecord, try ledger.isGone(row.key) {
       return held[zone] == nil ? .recordDeletedWhileFetching : .deletionsOnHold(zone: zone.zone, isWholeZone: false)
     }
+    if isChecked { return nil }
     if let group = row.group {
       let holders = try holders(of: group)
       if !holders.isEmpty { return .waitsFor(holders, isGroup: true) }
     }
-    if savesWaitForApp, row.kind == .save { return .waitsForApp }
-    return wait(of: row).map { .waits($0.scope.asCause, code: $0.code, until: $0.until) }
+    return savesWaitForApp && row.kind == .save ? .waitsForApp : nil
   }
 
   private mutating func holders(of group: String) throws -> [Int64] {
@@ -87,8 +92,14 @@ struct HoldUp {
     return found
   }
 
+  /// The longest wait of the scopes that hold the row.
   private func wait(of row: QueueRow) -> ScopeWait? {
-    let own = waits[.zone(row.key.zoneKey)] ?? (row.kind == .save ? waits[.quota] : nil)
-    return waits.filter { $0.key.stopsAll }.values.max { $0.until < $1.until } ?? own
+    waits.values.filter { wait in
+      switch wait.scope {
+      case .zone(let zone): zone == row.key.zoneKey
+      case .quota: row.kind == .save
+      default: wait.scope.stopsAll
+      }
+    }.max { $0.until < $1.until }
   }
 }

@@ -13,6 +13,8 @@ extension StoreView {
     status.canSendLater =
       try status.canSendNow || SyncStore.canSend(savesWaitForApp: waitsForApp, now: .max, ledger)
     status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
+    status.nextActionAt = try ledger.nextRetry(now: now, savesAreHeld: waitsForApp)
+    if status.nextActionAt != nil { status.nextAction = "retry" }
     status.changeThrottledUntil = try ledger.longestServersWait(after: now)
     status.derive()
     return redaction.redact(status)
@@ -36,8 +38,6 @@ extension StoreView {
     }
     status.queue.blocked = try ledger.blockedCount(limit: 100)
     status.queue.parts = try ledger.queueParts()
-    status.nextActionAt = try ledger.nextBackOffEnd(after: .min)
-    if status.nextActionAt != nil { status.nextAction = "retry" }
   }
 
   private static func readRecords(into status: inout StoreStatus, _ ledger: Ledger) throws {

@@ -199,7 +199,7 @@ extension RowList where Kind == QueueKind {
       Table.Column("ZONE", .flex(1), minimum: isWide ? 8 : 400),
       Table.Column("WHY", .flex(6), minimum: 16, priority: 8),
       Table.Column("SINCE", .fixed(isWide ? 12 : 6), priority: 2),
-      Table.Column("NEXT", .fixed(9), minimum: area.width >= 90 ? 9 : 400, priority: 1),
+      Table.Column("NEXT", .fixed(9), minimum: area.width >= 90 || hasNext(world) ? 9 : 400, priority: 1),
     ]
     table(columns, world, isFocused: isFocused, empty: emptyText(world), visible: Table.visibleRows(in: area)) { row in
       let role = row.state.role
@@ -215,9 +215,16 @@ extension RowList where Kind == QueueKind {
     }.draw(on: &frame, in: area, pane: pane)
   }
 
+  /// When a row goes next; empty if something without an end holds it.
   private func next(_ row: QueueRow, _ world: World) -> String {
-    if let at = row.nextAttemptAt { return world.time(at) }
-    return row.state == .pending && row.cause == .ready && world.status?.driver?.isLive == true ? "now" : ""
+    if let at = row.nextAttemptAt, at > world.now { return world.time(at) }
+    let isDue = row.nextAttemptAt != nil || (row.state == .pending && row.cause == .ready)
+    return isDue && world.status?.driver?.isLive == true ? "now" : ""
+  }
+
+  /// Whether a row of the page waits for a time, which the reason has no room for in a narrow list.
+  private func hasNext(_ world: World) -> Bool {
+    page(world)?.rows.contains { $0.nextAttemptAt ?? 0 > world.now } ?? false
   }
 
   private func emptyText(_ world: World) -> String {
