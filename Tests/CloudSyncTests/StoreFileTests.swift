@@ -182,6 +182,37 @@ import Testing
     #expect(try right.store.status().identity == "key-2")
   }
 
+  @Test(arguments: [false, true])
+  func `a refused credential is forgotten once another cause stops the sync`(_ hasKey: Bool) async throws {
+    func device(_ name: String) throws -> TestDevice {
+      try world.device("store", user: name, identity: hasKey ? name : nil)
+    }
+    let owner = try device("ana")
+    try await owner.sync()
+    await #expect(throws: StoreError.self) { try await device("ben").sync() }
+    #expect(try owner.store.status().isRefused)
+
+    let bad = try device("ana")
+    bad.transport.interfere { _, _, _ in .answer(status: 401, #"{"serverErrorCode":"AUTHENTICATION_FAILED"}"#) }
+    try await bad.sync()
+
+    let status = try owner.store.status()
+    #expect(!status.isRefused)
+    #expect(status.verdict(hasCredential: true).kind == .signedOut)
+  }
+
+  @Test func `a key of the store's user is not called another user's while offline`() async throws {
+    let owner = try world.device("store", identity: "key-1")
+    try await owner.sync()
+    await #expect(throws: StoreError.self) { try await world.device("store", identity: "key-2").sync() }
+
+    let offline = try world.device("store", identity: "key-1")
+    offline.transport.interfere { _, _, _ in .offline }
+    try await offline.sync()
+
+    #expect(try !owner.store.status().isRefused)
+  }
+
   @Test func `the file refuses what must not be`() throws {
     let store = try world.open("store")
     try store.accept(world.put("a", [:]))
