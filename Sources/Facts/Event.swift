@@ -113,6 +113,17 @@ extension Event {
       "zone \(zone) cannot be created yet: \(Words.joined(message, code))"
     case .damagedOperation(let id, let reason):
       "operation \(id) is damaged in the store (\(reason)); its content is kept: discard it, or edit the record again"
+  /// The event as screens show it: with a capital letter at its start, unless it begins with a name.
+  package var sentence: String { beginsWithName ? text : text.sentence }
+
+  private var beginsWithName: Bool {
+    switch self {
+    case .failed, .conflict, .merged, .dropped, .conflictResolved, .repaired, .takenOver: true
+    case .legacy(let kind, _): ["conflict", "failed", "merge", "repair"].contains(kind)
+    default: false
+    }
+  }
+
     case .damagedRecord(let name, let reason):
       "the local copy of record \(name) is damaged (\(reason)); it is fetched again"
     case .dropped(let record, let cause): "\(record): \(cause.text)"

@@ -107,9 +107,9 @@ struct PreferencesTests {
     session.world.data.events = nil
     session.send(.changed)
     session.show(data)
-    #expect(session.text.contains("First"))
+    #expect(session.text.contains("first: merged"))
     data.events = Sample.events([EventRow(id: 10, at: Sample.now, event: .merged(record: "second"))])
     session.show(data)
-    #expect(!session.text.contains("Second"))
+    #expect(!session.text.contains("second: merged"))
   }
 }

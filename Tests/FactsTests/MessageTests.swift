@@ -185,6 +185,28 @@ struct MessageTests {
     #expect(Event(kind: event.kind, stored: event.stored) == event)
   }
 
+  @Test(
+    arguments: [
+      .failed(record: "n5", .refusedByApp("no")), .conflict(record: "n5", .deletedHere), .merged(record: "n5"),
+      .dropped(record: "n5", .editedBack), .conflictResolved(record: "n5", by: .app), .repaired(record: "n5"),
+      .takenOver(by: "n5", from: nil, count: 1), .legacy(kind: "failed", "n5: no"),
+      .legacy(kind: "merge", "n5: merged"),
+    ] as [Event]
+  )
+  func `a name at the start of an event keeps its letters`(event: Event) {
+    #expect(event.sentence.hasPrefix("n5"))
+  }
+
+  @Test(
+    arguments: [
+      (.signedOut, "The store's user"), (.error(code: "BAD_REQUEST", message: "no index"), "No index"),
+      (.legacy(kind: "error", "no index"), "No index"),
+    ] as [(Event, String)]
+  )
+  func `any other event begins with a capital letter`(event: Event, start: String) {
+    #expect(event.sentence.hasPrefix(start))
+  }
+
   @Test(arguments: ["", "ready to send", "{", "{not a cause}", #"{"ready":1}"#])
   func `a sentence of an earlier version is kept as it is`(text: String) {
     #expect(Cause(stored: text) == .legacy(text))

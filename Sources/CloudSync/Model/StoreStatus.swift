@@ -339,3 +339,5 @@ package struct EventRow: Hashable, Identifiable, Sendable {
   /// The event in words.
   package var message: String { event.text }
 }
+  /// The event in words, as screens begin them.
+  package var sentence: String { event.sentence }

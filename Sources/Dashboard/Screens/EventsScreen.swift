@@ -100,7 +100,7 @@ struct EventsScreen: Screen {
       let role = EventLine.role(event)
       return Table.Row([
         StyledText(isWide ? world.time(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
-        StyledText(event.message.sentence, role), StyledText(event.actor ?? "", .dim),
+        StyledText(event.sentence, role), StyledText(event.actor ?? "", .dim),
       ])
     }.draw(on: &frame, in: inside)
     guard let area = layout.inspector else { return }
@@ -123,7 +123,7 @@ struct EventInspector: Inspector {
     let zone = event.zone.map { " in zone \($0)" } ?? ""
     let by = event.actor.map { " by \($0)" } ?? ""
     let about: [InspectorItem] = [
-      .text(StyledText(event.message.sentence, EventLine.role(event))),
+      .text(StyledText(event.sentence, EventLine.role(event))),
       .text(StyledText("\(event.kind.sentence)\(zone)\(by), \(world.time(event.at)) (\(world.ago(event.at)))", .dim)),
     ]
     guard let operation = event.operation else { return about }
@@ -136,7 +136,7 @@ struct EventInspector: Inspector {
 enum EventLine {
   static func text(_ event: EventRow, _ world: World) -> StyledText {
     let by = event.actor.map { " (\($0))" } ?? ""
-    let text = event.kind == "sync" ? "Synced: \(event.message)" : event.message.sentence
+    let text = event.kind == "sync" ? "Synced: \(event.message)" : event.sentence
     return [.init(world.time(event.at), .dim), .init("  \(text)", role(event)), .init(by, .dim)]
   }
 
