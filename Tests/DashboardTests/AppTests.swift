@@ -68,6 +68,22 @@ struct AppTests {
     #expect(session.effects.isEmpty)
   }
 
+  // MARK: - Syncing
+
+  @Test(arguments: [(nil, "Syncing here"), (4711, "PID 4711 is syncing")] as [(Int64?, String)])
+  func `S says whether this dashboard syncs or waits for the process that does`(_ pid: Int64?, _ text: String) {
+    var session = Session(
+      Sample.world { world in
+        world.data.status?.driver = pid.map { StoreStatus.Driver(pid: $0, host: "mail", isLive: true) }
+      }
+    )
+
+    session.type("S")
+
+    #expect(session.commands == [.keepSyncing])
+    #expect(session.text.contains(text))
+  }
+
   @Test func `a narrow list, too, shows when a change goes next, and no time that has passed`() {
     func rows(_ next: Int64?) -> [QueueRow] {
       [

@@ -288,7 +288,7 @@ struct App: Sendable {
     case .syncOnce: return [.give(.sync)]
     case .keepSyncing:
       guard world.syncing == .always else {
-        say("Syncing here until \(world.keys.name(of: .keepSyncing)) again", isError: false, world)
+        say(Self.keepsSyncing(world), isError: false, world)
         return [.give(.keepSyncing)]
       }
       say("Stopped syncing here", isError: false, world)
@@ -306,6 +306,15 @@ struct App: Sendable {
       return []
     default: return carryOut(stack[stack.count - 1].perform(id, world), world)
     }
+  }
+
+  /// The answer to the command to keep syncing: while another process syncs, this one waits for its end.
+  private static func keepsSyncing(_ world: World) -> String {
+    let key = world.keys.name(of: .keepSyncing)
+    guard let driver = world.status?.driver, driver.isLive, driver.pid != world.pid else {
+      return "Syncing here until \(key) again"
+    }
+    return "PID \(driver.pid) is syncing; this dashboard takes over when it ends, until \(key) again"
   }
 
   private mutating func view(_ pane: Pane, _ world: World) -> [Effect] {
