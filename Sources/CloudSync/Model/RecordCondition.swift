@@ -95,7 +95,7 @@ extension String {
   }
 
   /// Whether it is like a pattern as in SQL, in any letter case: `%` stands for any text, `_` for one character.
-  fileprivate func isLike(_ pattern: String) -> Bool {
+  func isLike(_ pattern: String) -> Bool {
     let (text, pattern) = (Array(lowercased()), Array(pattern.lowercased()))
     var (place, next) = (0, 0)
     // The place of the last % in the pattern, and the end of the text that it stands for.

@@ -209,7 +209,7 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
   package var id: String { filter }
   package var state: OperationState
   package var code: String?
-  /// The server's message, with `…` for the name of the record.
+  /// The server's message, with `…` for the names that it quotes.
   package var message: String?
   /// The cause of one of them.
   package var cause: Cause
@@ -217,7 +217,7 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
   /// The oldest of them.
   package var first: Int64
   package var oldestAt: Int64
-  /// The earliest next attempt; nil where they failed.
+  /// The earliest next attempt; nil where they failed, or where their back-offs are over.
   package var nextAttemptAt: Int64?
 
   /// An expression that selects these operations.
@@ -244,6 +244,23 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
 
 /// A failed attempt to send an operation.
 package struct Attempt: Hashable, Sendable {
+/// The most frequent cause of failed operations.
+package struct FailureSummary: Hashable, Sendable {
+  /// The cause of one of them.
+  package var cause: Cause
+  package var code: String?
+  /// The server's message, with `…` for the names that it quotes.
+  package var message: String?
+  /// The operations with this cause.
+  package var count: Int
+  /// The failed operations with other causes.
+  package var more: Int
+  /// Whether both numbers count all failed operations, not only the newest 250.
+  package var isWhole: Bool
+  /// Whether the server rejects a field of a save, which an edit of that field cures.
+  package var isFieldRejected: Bool
+}
+
   package var number: Int
   package var at: Int64
   package var seconds: Double

@@ -88,40 +88,6 @@ extension Ledger {
       """
   }()
 
-  /// A short name may stand in any word.
-  private static let messageWithoutName =
-    "iif(length(name) >= 3, replace(errorMessage, name, '…'), errorMessage)"
-
-  /// Failed and retrying operations by cause, the most frequent first.
-  ///
-  /// - Parameter states: only operations in these states; empty: in any.
-  func causes(matching query: ListQuery, in states: Set<OperationState> = []) throws -> [QueueCause] {
-    let (sql, arguments) = Self.condition(query)
-    let shown = [OperationState.failed, .waiting].filter { states.isEmpty || states.contains($0) }
-    return try Row.fetchAll(
-      database,
-      sql: """
-        SELECT state, errorCode, reason, \(Self.messageWithoutName) AS message, count(*) AS number,
-          min(enqueuedAt) AS oldest, min(id) AS first, min(nextAttemptAt) AS next
-        FROM operations WHERE state IN (\(shown.map { "'\($0.rawValue)'" }.joined(separator: ", "))) AND \(sql ?? "1")
-        GROUP BY state, errorCode, iif(state = 'failed', \(Self.messageWithoutName), NULL)
-        ORDER BY state, number DESC, first LIMIT 1000
-        """,
-      arguments: arguments
-    ).map { row in
-      QueueCause(
-        state: OperationState(rawValue: row["state"]) ?? .failed,
-        code: row["errorCode"],
-        message: row["message"],
-        cause: Cause(stored: row["reason"]),
-        count: row["number"],
-        first: row["first"],
-        oldestAt: row["oldest"],
-        nextAttemptAt: row["next"]
-      )
-    }
-  }
-
   /// The identifiers of the operations that match a filter, oldest first; nil means all.
   ///
   /// - Parameters:
