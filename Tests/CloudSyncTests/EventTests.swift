@@ -323,6 +323,42 @@ struct ManyAtOnceTests {
     #expect(causes[1].message == "record '…' is bad")
   }
 
+  @Test func `the status names the most frequent cause of failures, and whether an edit cures it`() throws {
+    let world = try World()
+    let store = try world.open("store")
+    #expect(try store.status().topFailure == nil)
+    let message = "field 'done' must be INT64"
+    try fail("a", .rejected(code: "BAD_REQUEST", message: message), in: world, store)
+    try fail("b", .refusedByApp("not on Sundays"), in: world, store)
+    try fail("c", .rejected(code: "BAD_REQUEST", message: message), in: world, store)
+
+    let top = try #require(try store.status().topFailure)
+    #expect(top.code == "BAD_REQUEST" && top.message == message && top.count == 2 && top.more == 1)
+    #expect(top.isWhole && top.isFieldRejected)
+    #expect(top.cause == .failed(.rejected(code: "BAD_REQUEST", message: message)))
+
+    // Of more failures than are read, only the newest count.
+    let newest = try #require(try store.read { try $0.topFailure(of: 3, limit: 1) })
+    #expect(newest.count == 1 && newest.more == 0 && !newest.isWhole)
+  }
+
+  @Test(
+    arguments: [
+      (.rejected(code: "BAD_REQUEST", message: "invalid attempt to set field done to STRING"), true),
+      (.rejected(code: "BAD_REQUEST", message: #"no index on "done""#), true),
+      (.rejected(code: "BAD_REQUEST", message: "unable to parse 'undone'"), false),
+      (.rejected(code: "ACCESS_DENIED", message: "no WRITE on 'done'"), false),
+      (.refusedByApp("'done' is not done"), false),
+    ] as [(FailureCause, Bool)]
+  )
+  func `an edit cures what the server says of a field`(_ failure: FailureCause, _ isFieldRejected: Bool) throws {
+    let world = try World()
+    let store = try world.open("store")
+    try fail("a", failure, in: world, store)
+
+    #expect(try store.status().topFailure?.isFieldRejected == isFieldRejected)
+  }
+
   /// A device with conflicts about these records.
   private func conflicts(_ names: [String]) async throws -> (world: World, device: TestDevice) {
     let world = try World()

@@ -84,6 +84,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var networkDownSince: Int64?
   /// The reason why saves are rejected for lack of storage; nil if they are not.
   package var quotaProblem: Failure?
+  /// The most frequent cause of failed operations; nil if none failed.
+  package var topFailure: FailureSummary?
   /// Whether the last sync was rejected because its credential belongs to another user.
   package var isRefused = false
   package var throttles: [Throttle] = []
@@ -242,8 +244,6 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
   }
 }
 
-/// A failed attempt to send an operation.
-package struct Attempt: Hashable, Sendable {
 /// The most frequent cause of failed operations.
 package struct FailureSummary: Hashable, Sendable {
   /// The cause of one of them.
@@ -261,6 +261,8 @@ package struct FailureSummary: Hashable, Sendable {
   package var isFieldRejected: Bool
 }
 
+/// A failed attempt to send an operation.
+package struct Attempt: Hashable, Sendable {
   package var number: Int
   package var at: Int64
   package var seconds: Double
@@ -355,6 +357,6 @@ package struct EventRow: Hashable, Identifiable, Sendable {
   package var kind: String { event.kind }
   /// The event in words.
   package var message: String { event.text }
-}
   /// The event in words, as screens begin them.
   package var sentence: String { event.sentence }
+}

@@ -15,6 +15,7 @@ extension StoreView {
     status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
     status.nextActionAt = try ledger.nextRetry(now: now, savesAreHeld: waitsForApp)
     if status.nextActionAt != nil { status.nextAction = "retry" }
+    status.topFailure = try ledger.topFailure(of: status.queue.failed)
     status.changeThrottledUntil = try ledger.longestServersWait(after: now)
     status.derive()
     return redaction.redact(status)

@@ -1,3 +1,4 @@
+import CloudKit
 import Facts
 import GRDB
 
@@ -15,6 +16,39 @@ extension Ledger {
     let isShown = "state IN (\(shown.map { "'\($0.rawValue)'" }.joined(separator: ", ")))"
     let condition = "\(isShown) AND \(sql ?? "1")"
     return try causes(of: condition, arguments, now: query.now, isUsual: sql == nil).joined(upTo: 100)
+  }
+
+  /// The most frequent cause of failed operations; nil if none failed.
+  ///
+  /// - Parameters:
+  ///   - failed: the number of failed operations.
+  ///   - limit: the most operations that are read, the newest, to bound the cost.
+  func topFailure(of failed: Int, limit: Int = 250) throws -> FailureSummary? {
+    guard failed > 0 else { return nil }
+    let causes = try causes(of: "state = 'failed' ORDER BY id DESC LIMIT ?", [limit], now: 0, isUsual: true)
+    guard let top = causes.joined(upTo: 1).first else { return nil }
+    return FailureSummary(
+      cause: top.cause,
+      code: top.code,
+      message: top.message,
+      count: top.count,
+      more: min(failed, limit) - top.count,
+      isWhole: failed <= limit,
+      isFieldRejected: try isFieldRejected(top)
+    )
+  }
+
+  /// Whether the server rejects a save for one of its fields, which its message quotes.
+  private func isFieldRejected(_ cause: QueueCause) throws -> Bool {
+    guard cause.code == ServerErrorCode.badRequest.name, let message = cause.message else { return false }
+    let sql = """
+      SELECT f.key FROM operations o, json_each(iif(json_valid(o.changes), o.changes, '{}'), '$.values') f
+        WHERE o.id = ? AND o.operation = 'save'
+      """
+    let fields: [String] = try all(sql, [cause.first])
+    return fields.contains { field in
+      ["'\(field)'", "\"\(field)\"", "field \(field) "].contains { "\(message) ".contains($0) }
+    }
   }
 
   /// - Parameter condition: the rest of the statement that reads the operations.
