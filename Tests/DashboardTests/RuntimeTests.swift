@@ -38,6 +38,7 @@ import Testing
 
   private func runtime(
     _ service: CloudKitService,
+    notice: String? = nil,
     export: @escaping @Sendable (Export) throws -> String = { _ in "" }
   ) throws -> Runtime {
     let theme = try Theme.load(named: "midnight", directories: [])
@@ -47,6 +48,7 @@ import Testing
       url: "http://127.0.0.1",
       storePath: store.path,
       preferences: Preferences(theme: theme),
+      notice: notice,
       isMonochrome: false,
       message: { "\($0)" },
       report: { _ in },
@@ -80,6 +82,15 @@ import Testing
     #expect(runtime.world.verdict?.kind == .unreadable)
     await until { text.contains("unreadable") }
     #expect(!text.contains("No store yet"))
+  }
+
+  @Test func `a notice about the settings is shown from the start`() async throws {
+    let service = try CloudKitService(opening: opening(), readsAtOnce: false)
+    let runtime = try runtime(service, notice: "mine.toml:5 is wrong")
+    runtime.start()
+
+    await until { text.contains("Row/three") }
+    #expect(text.contains("mine.toml:5 is wrong"))
   }
 
   @Test func `the first frame is shown before the store is opened`() async throws {

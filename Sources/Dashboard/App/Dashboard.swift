@@ -25,6 +25,8 @@ package final class Dashboard {
     var url: String
     var storePath: String
     var preferences: Preferences
+    /// What to say at the start; nil for nothing.
+    var notice: String?
     var isMonochrome: Bool
     var hasCredential: Bool
     /// Whether the dashboard syncs from the start.
@@ -47,6 +49,7 @@ package final class Dashboard {
       url: String,
       storePath: String,
       preferences: Preferences,
+      notice: String? = nil,
       isMonochrome: Bool,
       hasCredential: Bool = true,
       syncs: Bool = false,
@@ -61,6 +64,7 @@ package final class Dashboard {
       self.url = url
       self.storePath = storePath
       self.preferences = preferences
+      self.notice = notice
       self.reload = reload
       self.nextTheme = nextTheme
       self.isMonochrome = isMonochrome

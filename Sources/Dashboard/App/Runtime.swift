@@ -66,6 +66,7 @@ final class Runtime {
     app.open(setting.preferences.startView, world)
     if setting.preferences.hasMouse { display.reportMouse(true) }
     send(.changed)
+    if let notice = setting.notice { say(notice, isError: true) }
     if setting.syncs { service.give(.keepSyncing) }
   }
 
