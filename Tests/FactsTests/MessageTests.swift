@@ -70,6 +70,9 @@ struct MessageTests {
     .damaged(code: "UNREADABLE", reason: "not JSON"),
   ]
 
+  private typealias SyncingProcess = Event.SyncingProcess
+  private static let importer = SyncingProcess(program: "importer", pid: 3321, user: "ana", host: "mail")
+
   private static let events: [Event] = [
     .command(verb: "retry", selection: "state = 'failed'", count: 3), .command(verb: "flush", selection: "", count: 0),
     .command(verb: "flush", selection: "throttles", count: 1), .command(verb: "discard", selection: "7 8", count: 2),
@@ -98,6 +101,9 @@ struct MessageTests {
     .deletionsOnHold(zone: "notes", deleted: 150, of: 200), .zoneOnHold(zone: "notes", records: 1),
     .zoneDeleted(zone: "notes"), .zoneRestarted(zone: "notes"), .signedOut,
     .takenOver(by: "_ben", from: "_ana", count: 2), .takenOver(by: "_ben", from: nil, count: 1),
+    .syncingStarted(by: importer),
+    .syncingStarted(by: SyncingProcess(program: "cktop", pid: 4711, user: "root", host: "mail"), insteadOf: importer),
+    .syncingStopped(by: importer),
     .settingsReplaced([
       .policy("manual", before: "server"), .mergeRules, .deletionGuard, .appNotAskedBeforeSending,
       .appNotAskedAboutConflicts,
@@ -200,7 +206,7 @@ struct MessageTests {
   @Test(
     arguments: [
       (.signedOut, "The store's user"), (.error(code: "BAD_REQUEST", message: "no index"), "No index"),
-      (.legacy(kind: "error", "no index"), "No index"),
+      (.syncingStopped(by: importer), "Syncing stopped by importer"), (.legacy(kind: "error", "no index"), "No index"),
     ] as [(Event, String)]
   )
   func `any other event begins with a capital letter`(event: Event, start: String) {

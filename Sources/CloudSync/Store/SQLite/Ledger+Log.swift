@@ -120,6 +120,11 @@ extension Ledger {
     return message == event.stored && at >= time
   }
 
+  func latestEvent(of kind: String) throws -> Event? {
+    try row("SELECT message FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1", [kind])
+      .map { Event(kind: kind, stored: $0["message"]) }
+  }
+
   func lastEvent() throws -> Int64 { try one("SELECT max(id) FROM events") ?? 0 }
 
   /// The newest events that match, newest first.
