@@ -57,7 +57,8 @@ public struct CKContainerConfiguration: Sendable {
   }
 
   /// Reads a configuration from environment variables: `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT` (default
-  /// `development`), `CLOUDKIT_URL` (default Apple's) and the credential (`CKCredential.fromEnvironment`).
+  /// `development`), `CLOUDKIT_URL` (default Apple's), the credential (`CKCredential.fromEnvironment`), and the proxy in
+  /// `HTTPS_PROXY` and `NO_PROXY`.
   ///
   /// - Throws: `CKCredentialError`, one line that names the invalid variable.
   public static func fromEnvironment(
@@ -83,7 +84,7 @@ public struct CKContainerConfiguration: Sendable {
       identifier: value("CLOUDKIT_CONTAINER") ?? "",
       environment: world,
       credential: try CKCredential.fromEnvironment(environment),
-      transport: CKHTTPTransport(baseURL: url)
+      transport: CKHTTPTransport(baseURL: url, proxies: ProxySettings(environment: environment))
     )
   }
 }

@@ -21,7 +21,8 @@ import Testing
       baseURL: URL(string: "http://127.0.0.1:\(port)")!,
       timeout: timeout,
       connectTimeout: .seconds(120),
-      largestAnswer: largestAnswer
+      largestAnswer: largestAnswer,
+      proxies: .none
     )
   }
 
