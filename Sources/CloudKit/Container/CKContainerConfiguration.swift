@@ -28,7 +28,7 @@ public struct CKContainerConfiguration: Sendable {
   /// The logger for requests, without secrets and field values: replies at `debug`, rejected requests and lost replies
   /// at `warning`.
   public var logger: Logger
-  /// The transport for asset files. If nil, `transport` is used if it can carry assets, otherwise HTTP.
+  /// The transport for asset files; nil for that of `transport`.
   public var assetTransport: (any CKAssetTransport)?
   /// When asset files are downloaded.
   public var assetDownloads = CKAssetDownloads.eager

@@ -51,7 +51,9 @@ package final class WebServicesClient: Sendable {
   }
 
   package let configuration: Configuration
-  private let transport: any CKTransport
+  let transport: any CKTransport
+  /// The transport for the bytes of assets.
+  let assetTransport: any CKAssetTransport
   private let webAuth: WebAuthSession
   /// The container and its environment, as in URL paths.
   private let place: String
@@ -61,13 +63,11 @@ package final class WebServicesClient: Sendable {
   package init(_ configuration: Configuration, transport: any CKTransport) {
     self.configuration = configuration
     self.transport = transport
+    assetTransport = transport.assetTransport
     place = "\(Self.segment(configuration.container))/\(configuration.environment)"
     let token: String? = if case .webAuth(_, let token) = configuration.credential { token } else { nil }
     webAuth = WebAuthSession(token: token, rotated: configuration.tokenRotated, refused: configuration.tokenRefused)
   }
-
-  /// The transport for the bytes of assets.
-  var assetTransport: any CKAssetTransport { transport as? any CKAssetTransport ?? CKHTTPAssetTransport() }
 
   /// Whether users can sign in, which requires an API token.
   var takesUsers: Bool {

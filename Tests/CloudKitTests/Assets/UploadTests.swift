@@ -124,6 +124,32 @@ import Testing
     }
   }
 
+  @Test func `a transport that carries no files sends none over the network`() async throws {
+    try await LoopbackServer.run(.echo) { host in
+      let field =
+        #"{"type":"ASSETID","value":{"fileChecksum":"c","size":4,"downloadURL":"http://127.0.0.1:\#(host.port)/a"}}"#
+      let found =
+        #"{"records":[{"recordName":"n","recordType":"Note","recordChangeTag":"1","fields":{"photo":\#(field)}}]}"#
+      let address = #"{"tokens":[{"url":"http://127.0.0.1:\#(host.port)/u"}]}"#
+      let server = ScriptedServer(.json(found), .json(address))
+      let database = server.container().privateCloudDatabase
+      let record = record("m", CKAsset(fileURL: try scratch.file("a", "a")))
+
+      #expect(await errorCode { try await database.record(for: CKRecord.ID(recordName: "n")) } == .networkUnavailable)
+      #expect(await errorCode { try await database.save(record) } == .networkUnavailable)
+      let client = WebServicesClient(
+        WebServicesClient.Configuration(container: "iCloud.test", environment: "development", credential: nil),
+        transport: ScriptedServer(.json(found))
+      )
+      let shared = CKContainer(sharing: client).privateCloudDatabase
+      #expect(await errorCode { try await shared.record(for: CKRecord.ID(recordName: "n")) } == .networkUnavailable)
+      #expect(host.connections == 0)
+    }
+    #expect(CKHTTPTransport().assetTransport is CKHTTPAssetTransport)
+    let recorder = try CKRecordingTransport(CKHTTPTransport(), to: scratch.url.appending(path: "recording"))
+    #expect(recorder.assetTransport is CKHTTPAssetTransport)
+  }
+
   @Test(arguments: [
     #"{"assets":[{"recordName":"old","fieldName":"photo","fileChecksum":"other","size":3,"receipt":"wrong"}]}"#,
     #"{"assets":[{"recordName":"old","fieldName":"photo","serverErrorCode":"NOT_FOUND"}]}"#,
