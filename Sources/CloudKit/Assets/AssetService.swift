@@ -175,7 +175,7 @@ extension CKError {
     case 400..<500: code = .serverRejectedRequest
     default: code = .internalError
     }
-    let wait = answer.header("Retry-After").flatMap(Double.init)
+    let wait = answer.retryAfter(now: Date())
     let info: [String: any Sendable] = wait.map { [CKErrorRetryAfterKey: $0] } ?? [:]
     self.init(code, "The asset host replied with HTTP status \(answer.status).", adding: info)
   }

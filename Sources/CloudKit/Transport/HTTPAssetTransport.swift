@@ -3,7 +3,7 @@ public import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Streams assets over HTTP, through the proxy that `HTTPS_PROXY` and `NO_PROXY` name. A transfer needs a few hundred
+/// Streams assets over HTTP/1.1, through the proxy that `HTTPS_PROXY` and `NO_PROXY` name. A transfer needs a few hundred
 /// kilobytes of memory, whatever the file's size.
 ///
 /// It has its own connection pool, sends no credentials and follows no redirects.
@@ -39,6 +39,7 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
       timeout: .init(connect: .seconds(10), read: TimeAmount(idleTimeout), write: TimeAmount(idleTimeout))
     )
     configuration.connectionPool.retryConnectionEstablishment = false
+    configuration.distrustResponses()
     loop = HTTPClient.defaultEventLoopGroup.next()
     client = HTTPClient(eventLoopGroup: loop, configuration: configuration)
     if case .proxy(let proxy) = proxies.proxy {

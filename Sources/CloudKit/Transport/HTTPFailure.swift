@@ -30,6 +30,7 @@ struct HTTPFailure {
       case ChannelError.connectTimeout: (.connecting, "did not accept a connection in time")
       case let error as IOError where Self.refusals.contains(error.errnoCode):
         (.connecting, Self.words(forErrno: error.errnoCode))
+      case is ResponseHeadGuard.InvalidStatus: (.afterConnection, "sent a response without a valid status")
       case let error as IOError: (.afterConnection, Self.words(forErrno: error.errnoCode))
       case is NIOTooManyBytesError: (.afterConnection, "sent a response over the size limit")
       default: (.afterConnection, "broke the connection (\(type(of: error)))")

@@ -6,7 +6,7 @@ internal import NIOHTTP1
 internal import NIOHTTPCompression
 internal import Synchronization
 
-/// Sends requests to a CloudKit server over HTTP/1.1 or HTTP/2, through the proxy that `HTTPS_PROXY` and `NO_PROXY` name.
+/// Sends requests to a CloudKit server over HTTP/1.1, through the proxy that `HTTPS_PROXY` and `NO_PROXY` name.
 ///
 /// Limits: redirects are not followed (a signature covers one path on one host), a response can have at most 64 MB
 /// after decompression, and every request ends after `timeout` at the latest. Each transport has its own connection
@@ -71,6 +71,7 @@ public final class CKHTTPTransport: CKTransport {
     )
     // The caller waits after a refused connection: it knows the request, and shows the operator the reason.
     configuration.connectionPool.retryConnectionEstablishment = false
+    configuration.distrustResponses()
     if case .proxy(let proxy) = route { configuration.proxy = HTTPClient.Configuration.Proxy(proxy) }
     client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
   }

@@ -8,4 +8,20 @@ extension URL {
     return ["localhost", "::1", "[::1]"].contains(host)
       || parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
   }
+
+  /// The longest accepted address of a sign-in page, in bytes.
+  private static let longestSignInPage = 2048
+
+  /// Makes the URL of a sign-in page from a reply; nil if it must not be offered to a person.
+  ///
+  /// The page asks for a password, so it must be `https`, or a server on this machine, and must not hide its host behind
+  /// a user name.
+  init?(signInPage text: String) {
+    guard text.utf8.count <= Self.longestSignInPage, let url = URL(string: text),
+      url.absoluteString.utf8.count <= Self.longestSignInPage, let scheme = url.scheme?.lowercased(),
+      let host = url.host(), !host.isEmpty, url.user() == nil, url.password() == nil,
+      scheme == "https" || scheme == "http" && url.isLoopback
+    else { return nil }
+    self = url
+  }
 }
