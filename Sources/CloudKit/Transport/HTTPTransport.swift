@@ -10,7 +10,7 @@ internal import Synchronization
 ///
 /// Limits: redirects are not followed (a signature covers one path on one host), a response can have at most 64 MB
 /// after decompression, and every request ends after `timeout` at the latest. Each transport has its own connection
-/// pool. Assets are on other hosts and need a separate transport.
+/// pool. Assets are on other hosts and have a separate transport.
 public final class CKHTTPTransport: CKTransport {
   /// The address of Apple's CloudKit Web Services.
   public static let appleURL = URL(string: "https://api.apple-cloudkit.com")!
@@ -23,6 +23,7 @@ public final class CKHTTPTransport: CKTransport {
   private static let ports = 1...65535
 
   private let client: HTTPClient
+  private let configuration: HTTPClient.Configuration
   private let largestAnswer: Int
   private let allowsHTTP: Bool
   private let proxies: ProxySettings
@@ -73,6 +74,7 @@ public final class CKHTTPTransport: CKTransport {
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.distrustResponses()
     if case .proxy(let proxy) = route { configuration.proxy = HTTPClient.Configuration.Proxy(proxy) }
+    self.configuration = configuration
     client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
   }
 
@@ -110,8 +112,12 @@ public final class CKHTTPTransport: CKTransport {
     let bodyLeft = Flag()
     let timeout = min(timeout, request.timeout ?? timeout)
     let outgoing = try outgoing(request, bodyLeft: bodyLeft)
+    let lone =
+      request.needsNewConnection
+      ? HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration) : nil
+    defer { lone?.shutdown(queue: .global(), { _ in }) }
     let result = await withTaskGroup(of: Result<CKTransportResponse, any Error>?.self) { group in
-      group.addTask { [self] in await exchange(outgoing) }
+      group.addTask { [self] in await exchange(outgoing, lone ?? client) }
       group.addTask {
         try? await Task.sleep(for: timeout)
         return nil
@@ -178,7 +184,10 @@ public final class CKHTTPTransport: CKTransport {
     return outgoing
   }
 
-  private func exchange(_ request: HTTPClientRequest) async -> Result<CKTransportResponse, any Error> {
+  private func exchange(
+    _ request: HTTPClientRequest,
+    _ client: HTTPClient
+  ) async -> Result<CKTransportResponse, any Error> {
     do {
       let response = try await client.execute(request, deadline: .distantFuture)
       let body = try await response.body.collect(upTo: largestAnswer)

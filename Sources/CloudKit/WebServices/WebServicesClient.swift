@@ -13,10 +13,11 @@ package enum DatabaseName: String, Hashable, Sendable, CaseIterable, Codable {
 /// Sends typed calls to one container: encodes once, signs those bytes, sends, decodes, and converts every failure into
 /// a `WebServicesError`.
 ///
-/// It retries only in two cases, both after a refusal, which had no effect:
+/// It retries only in three cases, each after a refusal, which had no effect:
 /// - A server-to-server request refused with 401 is signed again once with the server's time, because a wrong clock
 ///   cannot be distinguished from a wrong key (reference 7.10).
 /// - A request refused because its web auth token was replaced in the meantime is sent once more with the newest token.
+/// - A request whose connection led to another server is sent once more over a new one (reference 1.2).
 package final class WebServicesClient: Sendable {
   /// The container, environment and credential of a client.
   package struct Configuration: Sendable {
@@ -222,7 +223,17 @@ package final class WebServicesClient: Sendable {
     case nil:
       break
     }
-    let exchange = Instruments.Exchange(path: path, sent: body.count)
+    let response = try await deliver(request, as: user)
+    guard response.isMisdirected else { return response }
+    request.needsNewConnection = true
+    return try await deliver(request, as: user)
+  }
+
+  private func deliver(
+    _ request: CKTransportRequest,
+    as user: WebAuthSession.Token?
+  ) async throws(WebServicesError) -> CKTransportResponse {
+    let exchange = Instruments.Exchange(path: request.path, sent: request.body.count)
     do {
       let response = try await transport.send(request)
       if let user { adoptToken(from: response, to: user) }
