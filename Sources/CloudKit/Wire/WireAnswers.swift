@@ -18,13 +18,33 @@ package enum WireRecordResult: Hashable, Sendable {
 extension WireRecordResult: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset
-    if let record = try WireRecord.unlessFailure(&json) {
-      self = record.deleted ? .deleted(recordName: record.recordName) : .record(record)
-    } else {
+    guard let record = try WireRecord.unlessFailure(&json) else {
       json.offset = start
       let failure = try WireItemError(json: &json)
       self = .failure(recordName: failure.recordName, failure.error)
+      return
     }
+    if record.deleted {
+      self = .deleted(recordName: record.recordName)
+    } else if let misfit = record.misfit {
+      self = .failure(recordName: record.recordName, misfit)
+    } else {
+      self = .record(record)
+    }
+  }
+}
+
+extension WireRecord {
+  /// The error of a record with a value that does not fit its type. Such a record must not replace a known one.
+  fileprivate var misfit: WebServicesError? {
+    guard fields.values.contains(where: { $0.misfitType != nil }) else { return nil }
+    let names = fields.filter { $0.value.misfitType != nil }.keys.sorted()
+    let (name, type) = (names[0], fields[names[0]]?.misfitType ?? "")
+    return WebServicesError(
+      .unexpectedServerResponse,
+      "the value of field '\(WebServicesError.bounded(name, 100))' does not fit its type \(type)",
+      effect: .unknown
+    )
   }
 }
 

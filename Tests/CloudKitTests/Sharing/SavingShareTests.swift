@@ -153,10 +153,7 @@ import Testing
   }
 
   @Test func `who was let in and what was changed while a save was under way is not forgotten`() throws {
-    let wire = try JSONDecoder().decode(
-      WireRecord.self,
-      from: Data(ShareFixtures.share(others: [ShareFixtures.guest]).utf8)
-    )
+    let wire = try WireRecord(json: Data(ShareFixtures.share(others: [ShareFixtures.guest]).utf8))
     let share = CKShare(received: wire, zoneID: zone)
     share.publicPermission = .readOnly
     let sent = share.snapshot
@@ -188,10 +185,7 @@ import Testing
       ),
       ShareFixtures.records(ShareFixtures.root(tag: "5", title: "Food"))
     )
-    let wire = try JSONDecoder().decode(
-      WireRecord.self,
-      from: Data(ShareFixtures.root(tag: "3", share: "share-1").utf8)
-    )
+    let wire = try WireRecord(json: Data(ShareFixtures.root(tag: "3", share: "share-1").utf8))
     let root = CKRecord(wire: wire, zoneID: zone)
     let shareID = try #require(root.share?.recordID)
     root["title"] = "Food"

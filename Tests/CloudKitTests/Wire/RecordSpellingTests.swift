@@ -126,18 +126,27 @@ import Testing
     #expect(code == .internalError)
   }
 
-  @Test func `a field that is not of its type costs neither its record nor the page`() async throws {
-    let server = ScriptedServer(
-      .json(
-        #"{"records":[{"recordName":"a","recordType":"T","fields":{"n":{"value":"x","type":"INT64"},"t":{"value":"y"}}}]}"#
-      )
+  @Test(arguments: [
+    (#"{"value":{"a":[1]},"type":"INT64"}"#, "INT64"), (#"{"value":"x","type":"INT64"}"#, "INT64"),
+    (#"{"value":1.5,"type":"TIMESTAMP"}"#, "TIMESTAMP"), (#"{"value":[1,null],"type":"INT64_LIST"}"#, "INT64_LIST"),
+    (#"{"value":5,"type":"STRING","isEncrypted":true}"#, "STRING"), (#"{"value":5,"type":"ENCRYPTED_BYTES"}"#, "BYTES"),
+    (#"{"value":{},"type":"LOCATION"}"#, "LOCATION"), (#"{"value":7,"type":"ASSET"}"#, "ASSET"),
+  ])
+  func `a value that does not fit its type fails its record, and neither the others nor the page`(
+    field: String,
+    type: String
+  ) throws {
+    let sound = #"{"recordName":"b","recordType":"T","fields":{"n":{"value":"x","type":"FUTURE"}}}"#
+    let answer = try WireRecords(
+      json: Data(#"{"records":[{"recordName":"a","recordType":"T","fields":{"n":\#(field)}},\#(sound)]}"#.utf8)
     )
 
-    let record = try await server.container().publicCloudDatabase.record(for: CKRecord.ID(recordName: "a"))
-
-    #expect(record["t"] as? String == "y")
-    #expect(record["n"] as? Int == nil)
-    #expect(try record.wireFields()["n"] == .other(type: "INT64", .string("x")))
+    guard case .failure("a", let error) = answer.records[0], case .record(let record) = answer.records[1] else {
+      Issue.record("\(answer.records)")
+      return
+    }
+    #expect(error.code == .unexpectedServerResponse && error.effect == .unknown && error.reason.hasSuffix(type))
+    #expect(record.fields["n"] == .other(type: "FUTURE", .string("x")))
   }
 
   @Test func `requests are written with their keys in order, as JSONEncoder would`() throws {
