@@ -173,11 +173,13 @@ struct ModifyOutcome: Sendable {
       case (.delete, .deleted), (.delete, .record): deletes[change.id] = .success(())
       case (.save, .failure(_, let failure)) where request.makesShare && failure.code == .conflict:
         // The conflict concerns the root record, so there is no server version of the share.
-        fail(change, CKError(failure, in: .item))
+        fail(change, CKError(failure, in: .writtenItem))
       case (.save(let record, _), .failure(_, let failure)) where [.conflict, .exists].contains(failure.code):
         conflicts.append((record, failure))
-        fail(change, CKError(failure, in: .item))
-      case (_, .failure(_, let failure)): fail(change, CKError(failure, in: .item))
+        fail(change, CKError(failure, in: .writtenItem))
+      case (_, .failure(_, let failure)):
+        let error = CKError(failure, in: .writtenItem)
+        fail(change, error)
       case (.save, .deleted): fail(change, CKError(.unknownItem, "The record was deleted instead of saved."))
       case (_, nil):
         fail(change, CKError(.serverResponseLost, "The reply does not include the record \(change.id.recordName)."))

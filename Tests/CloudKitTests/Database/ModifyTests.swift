@@ -116,6 +116,19 @@ import Testing
     #expect(error?.code == .unknownItem)
   }
 
+  @Test func `an internal error leaves a write in doubt`() async throws {
+    let refusal = #"{"serverErrorCode":"INTERNAL_ERROR","reason":"oops"}"#
+    let item = #"{"records":[{"recordName":"n","serverErrorCode":"INTERNAL_ERROR","reason":"oops"}]}"#
+    for answer in [ScriptedServer.Answer.json(refusal, status: 500), .json(item)] {
+      let record = fetched("n")
+      record["title"] = "mine"
+      let database = ScriptedServer(answer).container().privateCloudDatabase
+
+      #expect(await errorCode { try await database.save(record) } == .serverResponseLost)
+      #expect(record.changedKeys() == ["title"])
+    }
+  }
+
   @Test func `items fail one by one and the others take effect`() async throws {
     let server = ScriptedServer(
       .json(

@@ -149,6 +149,18 @@ import Testing
     #expect(record.fields["n"] == .other(type: "FUTURE", .string("x")))
   }
 
+  @Test func `a value that does not fit its type in the reply to a save is not taken over`() async throws {
+    let reply =
+      #"{"records":[{"recordName":"a","recordType":"T","recordChangeTag":"2","fields":{"n":{"value":{"a":[1]},"type":"INT64"}}}]}"#
+    let database = ScriptedServer(.json(reply), .json(reply)).container().publicCloudDatabase
+    let record = CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: "a"))
+    record["n"] = 1
+
+    #expect(await errorCode { try await database.save(record) } == .serverResponseLost)
+    #expect(record["n"] as? Int == 1 && record.recordChangeTag == nil && record.changedKeys() == ["n"])
+    #expect(await errorCode { try await database.record(for: record.recordID) } == .internalError)
+  }
+
   @Test func `requests are written with their keys in order, as JSONEncoder would`() throws {
     var record = WireRecord(recordName: "n\"\\/\u{1}é", recordType: "Note", recordChangeTag: "1")
     record.fields = [
