@@ -130,7 +130,8 @@ enum RequestKeys {
       and: ["zoneID": zoneID]
     ),
     .recordsResolve: shortGUIDs, .recordsAccept: shortGUIDs,
-    .zonesList: object(),
+    // For a later page, as in changes/database. [E]
+    .zonesList: object("syncToken"),
     .zonesLookup: object(
       and: ["zones": .list(object("zoneName", "ownerRecordName", "ownerName", "zoneType", and: ["zoneID": zoneID]))]
     ),
