@@ -9,6 +9,15 @@ extension URL {
       || parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
   }
 
+  /// The URL's scheme, host and port; nil if it has no host or is not an HTTP or HTTPS URL.
+  var origin: URL? {
+    // The host of the components keeps the brackets of an IPv6 address.
+    guard let parts = URLComponents(url: self, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
+      ["http", "https"].contains(scheme), let host = parts.percentEncodedHost, !host.isEmpty
+    else { return nil }
+    return URL(string: "\(scheme)://\(host)\(parts.port.map { ":\($0)" } ?? "")")
+  }
+
   /// The longest accepted address of a sign-in page, in bytes.
   private static let longestSignInPage = 2048
 
