@@ -124,6 +124,24 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      .json(#"{"serverErrorCode":"THROTTLED","reason":"slow down","retryAfter":9}"#, status: 429),
+      .json("<html>", status: 429),
+    ] as [ScriptedServer.Answer]
+  )
+  func `nothing is uploaded or sent after the server asked for a pause`(answer: ScriptedServer.Answer) async throws {
+    let server = ScriptedServer(answer)
+    let record = record("n", fetched("old")["photo"] as? CKAsset)
+
+    let code = await errorCode {
+      try await server.container(assets: host, in: scratch).privateCloudDatabase.save(record)
+    }
+
+    #expect(code == .requestRateLimited && server.operations == ["development/private/assets/rereference"])
+    #expect(host.uploads == [])
+  }
+
   @Test func `a transport that carries no files sends none over the network`() async throws {
     try await LoopbackServer.run(.echo) { host in
       let field =

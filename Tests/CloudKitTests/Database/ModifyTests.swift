@@ -116,6 +116,39 @@ import Testing
     #expect(error?.code == .unknownItem)
   }
 
+  @Test func `nothing is sent after a refusal to take more requests`() async throws {
+    let throttled = ScriptedServer.Answer.json(#"{"serverErrorCode":"THROTTLED","reason":"slow"}"#, status: 429)
+    let conflict = #"{"recordName":"n","reason":"oplock","serverErrorCode":"CONFLICT"}"#
+    let edited = fetched("n")
+    edited["title"] = "mine"
+    // A deletion waits for the saves.
+    let gone = CKRecord.ID(recordName: "gone", zoneID: CKRecordZone.ID(zoneName: "other"))
+    let server = ScriptedServer(.json(#"{"records":[\#(conflict)]}"#), throttled)
+
+    let (saves, deletes) = try await server.container().privateCloudDatabase
+      .modifyRecords(saving: [edited], deleting: [gone], atomically: false)
+
+    #expect(server.operations.count == 2)
+    #expect(code(deletes[gone]) == .requestRateLimited)
+    guard case .failure(let error as CKError)? = saves[edited.recordID] else { return #expect(Bool(false)) }
+    // The server's record is not fetched now; what is known here is told.
+    #expect(error.code == .serverRecordChanged && error.serverRecord == nil)
+    #expect(error.clientRecord === edited && error.ancestorRecord?["title"] as? String == "old")
+  }
+
+  @Test func `a single throttled record ends the call too`() async throws {
+    let record = fetched("n")
+    record["title"] = "mine"
+    let gone = CKRecord.ID(recordName: "gone", zoneID: CKRecordZone.ID(zoneName: "other"))
+    let server = ScriptedServer(.json(#"{"records":[{"recordName":"n","reason":"","serverErrorCode":"THROTTLED"}]}"#))
+
+    let (saves, deletes) = try await server.container().privateCloudDatabase
+      .modifyRecords(saving: [record], deleting: [gone], atomically: false)
+
+    #expect(server.operations.count == 1)
+    #expect(code(saves[record.recordID]) == .requestRateLimited && code(deletes[gone]) == .requestRateLimited)
+  }
+
   @Test func `an internal error leaves a write in doubt`() async throws {
     let refusal = #"{"serverErrorCode":"INTERNAL_ERROR","reason":"oops"}"#
     let item = #"{"records":[{"recordName":"n","serverErrorCode":"INTERNAL_ERROR","reason":"oops"}]}"#
