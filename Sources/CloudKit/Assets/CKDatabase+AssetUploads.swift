@@ -150,9 +150,12 @@ extension CKDatabase {
     case .failure: return .success([])
     }
     let known = needs.compactMap { need -> Supplied? in
-      // The checksum proves that the bytes are the same, even if the field has changed since.
+      guard let origin = need.asset.origin else { return nil }
+      let place = WireAssetPlace(recordName: origin.recordID.recordName, fieldName: origin.key)
+      // The checksum proves that the bytes are the same, even if the field has changed since. A receipt is for the
+      // asset of one field: another field may hold the same bytes.
       let element = elements.first {
-        $0.asset.receipt != nil && $0.asset.fileChecksum != nil
+        $0.isFor(place) && $0.asset.receipt != nil && $0.asset.fileChecksum != nil
           && $0.asset.fileChecksum == need.asset.wire?.fileChecksum
       }
       return element.map { (need, .success($0.asset)) }

@@ -124,6 +124,25 @@ import Testing
     }
   }
 
+  @Test func `of two fields with the same bytes, the receipt of each goes to its own`() async throws {
+    let answer =
+      #"{"assets":[{"recordName":"b","fieldName":"photo","fileChecksum":"same","size":3,"receipt":"of b"},"#
+      + #"{"recordName":"a","fieldName":"photo","fileChecksum":"same","size":3,"receipt":"of a"}]}"#
+    let server = ScriptedServer(.json(answer), saved("x", "y"))
+    let records = [
+      record("x", fetched("a", checksum: "same")["photo"] as? CKAsset),
+      record("y", fetched("b", checksum: "same")["photo"] as? CKAsset),
+    ]
+
+    _ = try await server.container(assets: host, in: scratch).privateCloudDatabase
+      .modifyRecords(saving: records, deleting: [])
+
+    let sent = try server.bodies()[1]["operations"]?.elements.map {
+      $0["record"]?["fields"]?["photo"]?["value"]?["receipt"]
+    }
+    #expect(sent == [.string("of a"), .string("of b")])
+  }
+
   @Test(
     arguments: [
       .json(#"{"serverErrorCode":"THROTTLED","reason":"slow down","retryAfter":9}"#, status: 429),
