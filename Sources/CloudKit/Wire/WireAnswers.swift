@@ -1,7 +1,8 @@
 /// One element of `records[]`: a record, a deletion, or an error.
 package enum WireRecordResult: Hashable, Sendable {
   case record(WireRecord)
-  case deleted(recordName: String)
+  /// A deletion. The server sends the type of few deleted records.
+  case deleted(recordName: String, recordType: String? = nil)
   /// An error. The name is missing if the server never assigned one; then the element's index identifies the record.
   case failure(recordName: String?, WebServicesError)
 
@@ -9,7 +10,7 @@ package enum WireRecordResult: Hashable, Sendable {
   package var recordName: String? {
     switch self {
     case .record(let record): record.recordName
-    case .deleted(let name): name
+    case .deleted(let name, _): name
     case .failure(let name, _): name
     }
   }
@@ -25,7 +26,7 @@ extension WireRecordResult: JSONReadable {
       return
     }
     if record.deleted {
-      self = .deleted(recordName: record.recordName)
+      self = .deleted(recordName: record.recordName, recordType: record.recordType)
     } else if let misfit = record.misfit {
       self = .failure(recordName: record.recordName, misfit)
     } else {

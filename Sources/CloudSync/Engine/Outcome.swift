@@ -161,7 +161,7 @@ package enum Interpreter {
     var absent: Set<RecordKey> = []
     for result in results {
       switch result {
-      case .deleted(let name): absent.insert(RecordKey(zone, name))
+      case .deleted(let name, _): absent.insert(RecordKey(zone, name))
       case .failure(let name?, let error) where error.code == .notFound: absent.insert(RecordKey(zone, name))
       case .record, .failure: continue
       }

@@ -125,6 +125,22 @@ import Testing
     }
   }
 
+  @Test func `a deletion has the record type that the server sends`() async throws {
+    let server = ScriptedServer(
+      .json(
+        #"""
+        {"zones":[{"zoneID":{"zoneName":"notes"},"syncToken":"t","records":[
+        {"recordName":"a","deleted":true,"recordType":"Note"},{"recordName":"b","deleted":true}]}]}
+        """#
+      )
+    )
+
+    let page = try await server.container().privateCloudDatabase
+      .recordZoneChanges(inZoneWith: CKRecordZone.ID(zoneName: "notes"), since: nil)
+
+    #expect(page.deletions.map(\.recordType) == ["Note", ""])
+  }
+
   @Test func `the changes of a zone are records, deletions and a token`() async throws {
     let zone = CKRecordZone.ID(zoneName: "notes")
     let server = ScriptedServer(

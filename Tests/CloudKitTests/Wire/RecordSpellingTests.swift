@@ -71,6 +71,7 @@ import Testing
       json: Data(
         #"""
         {"records":[{"recordName":"a","deleted":true,"recordType":null},
+        {"recordName":"c","deleted":true,"recordType":"Note","recordChangeTag":"2"},
         {"recordName":"b","reason":"slow down","serverErrorCode":"THROTTLED","retryAfter":"2.5","uuid":"u"},
         {"serverErrorCode":"FUTURE_CODE","fields":{}}]}
         """#.utf8
@@ -81,7 +82,8 @@ import Testing
     throttled.uuid = "u"
     #expect(
       answer.records == [
-        .deleted(recordName: "a"), .failure(recordName: "b", throttled),
+        .deleted(recordName: "a"), .deleted(recordName: "c", recordType: "Note"),
+        .failure(recordName: "b", throttled),
         .failure(recordName: nil, WebServicesError(.unknown("FUTURE_CODE"), "")),
       ]
     )
