@@ -60,7 +60,7 @@ enum ContractRoute: Hashable, Sendable, CustomStringConvertible {
   private static let flags: [(String, any WritableKeyPath<EmulatorAssumptions, Bool> & Sendable)] = [
     ("listsTakePost", \.listsTakePost), ("sendsRetryAfterHeader", \.sendsRetryAfterHeader),
     ("cascadesLeaveTombstones", \.cascadesLeaveTombstones),
-    ("learntTypesIndexSystemFields", \.learntTypesIndexSystemFields),
+    ("learntTypesIndexSystemFields", \.learntTypesIndexSystemFields), ("emptyListsAddFields", \.emptyListsAddFields),
     ("comparesTextIgnoringCase", \.comparesTextIgnoringCase), ("negationsMatchNull", \.negationsMatchNull),
     ("acceptsDatabaseSubscriptions", \.acceptsDatabaseSubscriptions),
     ("acceptsSharedSubscriptions", \.acceptsSharedSubscriptions),

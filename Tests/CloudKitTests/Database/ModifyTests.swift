@@ -162,6 +162,41 @@ import Testing
     }
   }
 
+  @Test func `an empty list is left out of a new record, and clears a field that the server has`() async throws {
+    func sent(_ record: CKRecord, _ policy: CKModifyRecordsOperation.RecordSavePolicy) async throws -> JSONValue? {
+      let server = ScriptedServer(
+        .json(#"{"records":[{"recordName":"n","recordType":"Note","recordChangeTag":"9","fields":{}}]}"#)
+      )
+      _ = try await server.container().privateCloudDatabase
+        .modifyRecords(saving: [record], deleting: [], savePolicy: policy).saveResults[record.recordID]?.get()
+      #expect(record["tags"] == nil && record.changedKeys().isEmpty)
+      return try server.bodies()[0]["operations"]?.elements.first?["record"]?["fields"]
+    }
+    func new() -> CKRecord {
+      let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n", zoneID: zone))
+      record["tags"] = [String]()
+      record["n"] = 1
+      return record
+    }
+    func known(_ fields: [String: FieldValue]) -> CKRecord {
+      let wire = WireRecord(recordName: "n", recordType: "Note", recordChangeTag: "1", fields: fields)
+      let record = CKRecord(wire: wire, zoneID: zone)
+      record["tags"] = [String]()
+      return record
+    }
+    let one = JSONValue.object(["type": .string("INT64"), "value": .int(1)])
+    let cleared = JSONValue.object(["value": .null])
+
+    #expect(try await sent(new(), .ifServerRecordUnchanged) == .object(["n": one]))
+    // A record that is not known to be new may be on the server, with a list.
+    #expect(try await sent(new(), .changedKeys) == .object(["n": one, "tags": cleared]))
+    for policy in [CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys] {
+      let full = known(["tags": .list(.string, [.string("a")])])
+      #expect(try await sent(full, policy) == .object(["tags": .object(["value": .array([])])]))
+      #expect(try await sent(known([:]), policy) == .object(["tags": cleared]))
+    }
+  }
+
   @Test func `items fail one by one and the others take effect`() async throws {
     let server = ScriptedServer(
       .json(
