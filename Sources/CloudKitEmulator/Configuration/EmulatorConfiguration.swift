@@ -38,8 +38,7 @@ public struct EmulatorConfiguration: Sendable {
   public var indexDelay: Duration = .zero
   /// The behaviour where that of the real service is unknown.
   public var assumptions = EmulatorAssumptions()
-  /// Whether to reject requests with undocumented keys, to find misspelled ones. The real service ignores such keys.
-  /// [L3]
+  /// Whether to reject requests with unknown keys, to find misspelled ones. The real service ignores such keys. [L3]
   public var rejectsUnknownKeys = false
   /// Whether to accept only `apiTokens`, `users` and the users of `directory`. Otherwise any API token is accepted, and
   /// any name is a user.
