@@ -29,6 +29,9 @@ public struct EmulatorConfiguration: Sendable {
   public var openPollLimit = 1000
   /// The maximum number of open connections of a server; more are rejected with 503.
   public var connectionLimit = 1000
+  /// The maximum size in bytes of all request bodies that a server holds in memory at one time, decompressed. A request
+  /// beyond it is rejected with 503 without JSON.
+  public var openBodiesLimit = 256 * 1024 * 1024
   /// The maximum silence of a connection in a request (then 408) or between requests (then it closes). A connection
   /// that does not read its response is closed after twice this time.
   public var idleTimeout: Duration = .seconds(60)
