@@ -52,7 +52,7 @@ public struct EmulatorConfiguration: Sendable {
   /// "Keep me signed in". [D] A plain name as a token, which no sign-in has issued, does not expire.
   public var webAuthTokenLifetime: Duration?
   /// The URL to which the sign-in page redirects with the token, as configured for an API token in CloudKit Console.
-  /// `nil` passes the token to the window that opened the page.
+  /// `nil` passes the token to the page that asked for the sign-in, if its origin may read replies.
   public var signInCallback: String?
   /// The query key of the token in the callback URL: `ckWebAuthToken`, or `ckSession`, which some clients have
   /// observed.
