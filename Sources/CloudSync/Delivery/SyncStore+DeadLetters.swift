@@ -204,7 +204,7 @@ extension QueuedOperation {
     // A reverted field need not be sent, unless the record is created with it or an unconfirmed request may write it.
     guard !isUnanswered else { return }
     let isCreate = baseTag == nil
-    for name in edit.names where changes[name] == base[name] && !(isCreate && base[name] != nil) {
+    for name in edit.names where changes[name].isSame(as: base[name]) && !(isCreate && !base[name].isAbsent) {
       changes.forget(name)
     }
   }

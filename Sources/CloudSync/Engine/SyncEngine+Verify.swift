@@ -205,6 +205,6 @@ extension WireRecordResult {
 extension MirrorRecord {
   /// Whether both are the same version with the same content.
   fileprivate func isSame(as other: MirrorRecord) -> Bool {
-    type == other.type && changeTag == other.changeTag && fields == other.fields
+    type == other.type && changeTag == other.changeTag && fields.isSame(as: other.fields)
   }
 }

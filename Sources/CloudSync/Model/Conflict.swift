@@ -76,10 +76,10 @@ package struct Conflict: Hashable, Sendable {
     let different = names.sorted().compactMap { [changes, serverFields] name -> Field? in
       let field = Field(name: name, base: base[name], local: missed[name] ?? changes[name], server: serverFields[name])
       if counted[name] != nil { return field }
-      let isCleared = server == nil && field.local != field.base
-      return field.local == field.server && !isCleared ? nil : field
+      let isCleared = server == nil && !field.local.isSame(as: field.base)
+      return field.local.isSame(as: field.server) && !isCleared ? nil : field
     }
-    let contested = different.filter { $0.base != $0.server || counted[$0.name] != nil }
+    let contested = different.filter { !$0.base.isSame(as: $0.server) || counted[$0.name] != nil }
     isContested = !contested.isEmpty
     fields = contested.isEmpty || server == nil ? different : contested
   }
@@ -155,7 +155,7 @@ package struct Conflict: Hashable, Sendable {
     let left = changes.effective(on: serverFields)
     let result = left.applied(to: serverFields)
     let dropped = self.changes.names.filter { name in
-      guard let counted = counted[name] else { return self.changes[name] != result[name] }
+      guard let counted = counted[name] else { return !self.changes[name].isSame(as: result[name]) }
       return result[name] != counted && result[name] != missed[name]
     }
     return Resolution(kind, left.isEmpty ? nil : left, dropped.isEmpty ? nil : self.changes.only(dropped))

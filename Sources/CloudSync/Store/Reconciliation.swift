@@ -246,7 +246,7 @@ struct Reconciliation {
     // A new tag may also come from our own save whose reply was lost.
     let isUnchanged =
       (operation.baseTag == nil && operation.sentChanges.isEmpty) || operation.baseTag == server.changeTag
-      || operation.base == server.fields
+      || operation.base.isSame(as: server.fields)
       || operation.sentChanges.contains { $0.make(server.fields, of: operation.base) }
     if server.changeTag != operation.baseTag { operation.forgetSent() }
     let deleteWins: Bool
@@ -283,8 +283,8 @@ struct Reconciliation {
 extension QueuedOperation {
   /// Whether it replaces a record that others have edited since it was deleted locally.
   fileprivate func replaces(_ server: MirrorRecord) -> Bool {
-    isRecreation && baseTag != nil && baseTag != server.changeTag && base != server.fields
-      && changes.values != server.fields && !mayShow(in: server)
+    isRecreation && baseTag != nil && baseTag != server.changeTag && !base.isSame(as: server.fields)
+      && !changes.values.isSame(as: server.fields) && !mayShow(in: server)
   }
 }
 

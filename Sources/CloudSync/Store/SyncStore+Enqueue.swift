@@ -262,9 +262,9 @@ extension SyncStore {
     let current = isRecreation ? [:] : queued?.changes.applied(to: remains) ?? remains
     let fields = queued.map { saving.fields.counted(from: change, onto: $0, current) } ?? saving.fields
     var changes = fields.effective(on: current)
-    // A field missing in the mirror may exist on the server, so send the clear.
-    if mirror == nil || saving.hasZoneDelete, !isRecreation, !fields.cleared.isEmpty {
-      changes.apply(fields.only(fields.cleared.subtracting(queued?.changes.cleared ?? [])))
+    // A field missing in the mirror may exist on the server, so keep the clear.
+    if mirror == nil || saving.hasZoneDelete, !isRecreation {
+      changes.apply(fields.only(fields.emptied.subtracting(queued?.changes.emptied ?? [])))
     }
     if queued == nil, mirror != nil, changes.isEmpty, !saving.hasZoneDelete { return .unchanged }
     let joins = group != nil && queued?.group != group
@@ -428,7 +428,7 @@ extension FieldChanges {
     var result = self
     for name in names.intersection(queued.changes.names) {
       let rule = rules[name] ?? queued.changes.rules[name] ?? .value
-      guard let read = read[name], read != current[name],
+      guard let read = read[name], !read.isSame(as: current[name]),
         let joined = rule.joined(base: read, local: self[name], server: current[name])
       else { continue }
       result.merge(name, joined, rules[name])
@@ -444,7 +444,7 @@ extension QueuedOperation {
     _ base: [String: FieldValue],
     _ mirror: MirrorRecord?
   ) {
-    guard let mirror, names.contains(where: { base[$0] != mirror.fields[$0] }) else { return }
+    guard let mirror, names.contains(where: { !base[$0].isSame(as: mirror.fields[$0]) }) else { return }
     needsReadBack = true
     if state == .pending { cause = .basedOnOldVersion }
   }
