@@ -147,6 +147,9 @@ extension SyncStore {
       }
       let before = operation
       let edit = try Self.edit(assignments, of: operation, mirror, ledger)
+      if let problem = try Self.referenceProblem(of: edit, in: operation.key.zoneKey, names, ledger) {
+        throw StoreError(.invalid, problem)
+      }
       operation.apply(edit, to: operation.changes.applied(to: mirror?.fields ?? [:]), readAt: mirror?.changeTag, mirror)
       operation.assets = operation.assets.kept(by: operation.changes)
       operation.editedAt = now

@@ -157,4 +157,9 @@ extension NameRule {
   package static func fieldNameProblem(_ name: String) -> String {
     "'\(name)' is no field name; use a letter, then letters, digits and _"
   }
+
+  /// The error of a field that refers to a record by a name that none has.
+  static func error(ofReference field: String, _ problem: String) -> FieldError {
+    FieldError(field: field, "\(field) refers to no record: \(problem)")
+  }
 }

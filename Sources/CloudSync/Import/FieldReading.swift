@@ -89,8 +89,8 @@ extension SourceValue {
       reference.action = reference.action ?? "NONE"
     default: throw mismatch(.scalar(.reference), field, "give the name of a record")
     }
-    if let problem = NameRule.referenceNameProblem(reference.recordName) {
-      throw FieldError(field: field, "\(field) refers to no record: \(problem)")
+    if let problem = NameRule.certain.recordNameProblem(reference.recordName, mayBeUser: true) {
+      throw NameRule.error(ofReference: field, problem)
     }
     return reference
   }

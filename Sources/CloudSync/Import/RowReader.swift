@@ -45,7 +45,7 @@ struct RowReader {
     for name in row.fields.keys.sorted() where !NameRule.isFieldName(name) {
       throw FieldError(field: name, NameRule.fieldNameProblem(name))
     }
-    var draft = Draft(line: row.line, type: recordType, name: try name(of: row) ?? makeName())
+    var draft = Draft(line: row.line, type: recordType, name: try name(of: row, recordType) ?? makeName())
     for (field, value) in row.fields.sorted(by: { $0.key < $1.key }) {
       switch known[field] {
       case .foreign(let type) where value != .null:
@@ -75,7 +75,7 @@ struct RowReader {
       let problem = "'\(row.recordType)' is not a valid record type; use a letter, then letters, digits and _"
       throw FieldError(field: nil, problem)
     }
-    var draft = Draft(line: line, type: row.recordType, name: try checked(row.name, by: "recordName"), zone: row.zone)
+    var draft = Draft(line: line, type: row.recordType, name: try checked(row.name, of: row.recordType, by: "recordName"), zone: row.zone)
     for (field, content) in row.fields.sorted(by: { $0.key < $1.key }) {
       guard NameRule.isFieldName(field) || field == FieldChanges.parent else {
         throw FieldError(field: field, NameRule.fieldNameProblem(field))
@@ -135,7 +135,7 @@ struct RowReader {
     )
   }
 
-  private func name(of row: ImportRow) throws(FieldError) -> String? {
+  private func name(of row: ImportRow, _ recordType: String) throws(FieldError) -> String? {
     guard let idField else { return nil }
     let name: String
     switch row.fields[idField] {
@@ -146,12 +146,12 @@ struct RowReader {
     case .bool, .list, .object:
       throw FieldError(field: idField, "\(idField) names the record; give it a text or a number")
     }
-    return try checked(name, by: idField)
+    return try checked(name, of: recordType, by: idField)
   }
 
   /// Checks that a record can have this name.
-  private func checked(_ name: String, by field: String) throws(FieldError) -> String {
-    if let problem = NameRule.recordNameProblem(name) {
+  private func checked(_ name: String, of type: String, by field: String) throws(FieldError) -> String {
+    if let problem = NameRule.certain.recordNameProblem(name, mayBeUser: type == CKRecord.SystemType.userRecord) {
       throw FieldError(field: field, "\(field) names no record: \(problem)")
     }
     return name

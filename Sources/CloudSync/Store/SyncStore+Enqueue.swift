@@ -48,7 +48,7 @@ extension SyncStore {
         new = []
       }
       for (place, change) in changes.enumerated() {
-        if let refusal = refusal(of: change.key) {
+        if let refusal = try refusal(of: change, ledger) {
           accepted.append(.refused(refusal))
           continue
         }
@@ -220,12 +220,49 @@ extension SyncStore {
     return "its atomic group would have \(bytes) bytes; a request takes \(Planner.byteLimit)"
   }
 
-  private func refusal(of key: RecordKey) -> String? {
-    if let problem = NameRule.referenceNameProblem(key.name) ?? NameRule.zoneNameProblem(key.zone) { return problem }
+  private func refusal(of change: Change, _ ledger: Ledger) throws -> String? {
+    let (key, names) = (change.key, names)
+    let mayBeUser: Bool
+    if case .save(let type, let fields) = change.kind {
+      if let problem = try Self.referenceProblem(of: fields, in: key.zoneKey, names, ledger) { return problem }
+      mayBeUser = type == CKRecord.SystemType.userRecord
+    } else {
+      mayBeUser = true
+    }
+    if let problem = try Self.nameProblem(of: key, names, mayBeUser: mayBeUser, ledger) { return problem }
     if scope.database == .public, !key.zoneKey.isDefaultZone {
       return "the public database has no zone but \(WireZoneID.defaultZoneName)"
     }
     return nil
+  }
+
+  /// The problem of a field that refers to a record by a name that none has; nil if there is no such field.
+  static func referenceProblem(of fields: FieldChanges, in zone: ZoneKey, _ names: NameRule, _ ledger: Ledger) throws
+    -> String?
+  {
+    guard fields.values.hasReferences else { return nil }
+    for (field, target) in fields.targets(in: zone) {
+      if let problem = try nameProblem(of: target, names, mayBeUser: true, ledger) {
+        return NameRule.error(ofReference: FieldChanges.shown(field), problem).message
+      }
+    }
+    return nil
+  }
+
+  /// The reason why no server takes a record of this name; nil if one may, or the store knows the record.
+  private static func nameProblem(of key: RecordKey, _ names: NameRule, mayBeUser: Bool, _ ledger: Ledger) throws
+    -> String?
+  {
+    if let problem = try nameProblem(of: key.zoneKey, names, ledger) { return problem }
+    guard let problem = names.recordNameProblem(key.name, mayBeUser: mayBeUser) else { return nil }
+    let isKnown = try ledger.changeTag(key) != nil || ledger.operation(for: key) != nil
+    return isKnown ? nil : problem
+  }
+
+  /// The reason why no server takes a zone of this name; nil if one may, or is known to have it.
+  static func nameProblem(of zone: ZoneKey, _ names: NameRule, _ ledger: Ledger) throws -> String? {
+    guard let problem = names.zoneNameProblem(zone.zone) else { return nil }
+    return try ledger.zone(zone)?.state == .ready ? nil : problem
   }
 
   // MARK: - Save

@@ -43,6 +43,7 @@ struct RecordsImport: Verb {
     let references = try ImportPlan.references(parsing: references)
     let source = try ImportSource(file)
     let records = try RecordFile(name: source.name, source.read)
+    try session.refuseNames(zone: zone)
     let store = try await session.storeToChange()
     let plan = try ImportPlan(
       records,

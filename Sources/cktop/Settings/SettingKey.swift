@@ -3,6 +3,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   case profile, container, environment, database, url, store, policy
   case readOnly = "read-only"
   case allowHTTP = "allow-http"
+  case unicodeNames = "unicode-names"
   case theme
   case keyID = "key-id"
   case keyFile = "key-file"
@@ -12,7 +13,8 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   /// The option for the setting. Credentials have none, because other users can read a command line.
   var option: String? {
     switch self {
-    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .allowHTTP, .theme:
+    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .allowHTTP, .unicodeNames,
+      .theme:
       "--" + rawValue
     case .keyID, .keyFile, .apiToken, .webAuthToken: nil
     }
@@ -29,6 +31,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
     case .policy: "CKTOP_POLICY"
     case .readOnly: "CKTOP_READ_ONLY"
     case .allowHTTP: "CKTOP_ALLOW_HTTP"
+    case .unicodeNames: "CKTOP_UNICODE_NAMES"
     case .theme: "CKTOP_THEME"
     case .keyID: "CLOUDKIT_KEY_ID"
     case .keyFile: "CLOUDKIT_KEY_FILE"
@@ -41,7 +44,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   var isSecret: Bool { self == .apiToken || self == .webAuthToken }
 
   /// Whether it is on or off.
-  var isFlag: Bool { self == .readOnly || self == .allowHTTP }
+  var isFlag: Bool { self == .readOnly || self == .allowHTTP || self == .unicodeNames }
 
   var isPath: Bool { self == .store || self == .keyFile }
 }

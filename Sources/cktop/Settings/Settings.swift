@@ -27,6 +27,8 @@ struct Settings: Equatable, Sendable {
   let isReadOnly: Sourced<Bool>
   /// Whether credentials may go to another machine over `http`.
   let allowsHTTP: Sourced<Bool>
+  /// Whether new records and zones may have names beyond ASCII.
+  let acceptsUnicodeNames: Sourced<Bool>
   /// Nil: the default theme.
   let theme: Sourced<String>?
   let keyID: Sourced<String>?
@@ -54,6 +56,7 @@ struct Settings: Equatable, Sendable {
     policyName = try resolver.text(.policy)
     isReadOnly = try resolver.flag(.readOnly) ?? Sourced(false, .standard)
     allowsHTTP = try resolver.flag(.allowHTTP) ?? Sourced(false, .standard)
+    acceptsUnicodeNames = try resolver.flag(.unicodeNames) ?? Sourced(false, .standard)
     theme = try resolver.text(.theme)
     keyID = try resolver.text(.keyID)
     keyFile = try resolver.text(.keyFile)

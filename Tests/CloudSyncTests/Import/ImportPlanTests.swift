@@ -72,7 +72,7 @@ import Testing
     ("{\"id\": true}", "id", "id names the record; give it a text or a number"),
     ("{\"id\": [1]}", "id", "id names the record; give it a text or a number"),
     ("{\"id\": \"_x\"}", "id", "id names no record: a record name must not begin with _"),
-    ("{\"id\": \"a\\u0000b\"}", "id", "id names no record: a record name must not hold a NUL character"),
+    ("{\"id\": \"a\\u0000b\"}", "id", "id names no record: a record name must not hold control characters"),
     (
       "{\"id\": \"\(String(repeating: "x", count: 256))\"}", "id",
       "id names no record: a record name has at most 255 characters"
@@ -277,7 +277,7 @@ import Testing
     #expect(
       plan.refusals.map(\.message) == [
         "the record is a City; leave out --type to import records of any type",
-        "recordName names no record: " + (NameRule.recordNameProblem("") ?? ""),
+        "recordName names no record: " + (NameRule().recordNameProblem("") ?? ""),
         "x is ASSETID, which cannot be given as text; leave it out",
         "x is of type NEW, which this version cannot write; leave it out",
         "known is STRING already, and INT64 here; leave it out",
