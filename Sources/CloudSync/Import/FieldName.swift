@@ -47,7 +47,9 @@ package struct NameRule: Hashable, Sendable {
   private func problem(_ name: String, mayBeReserved: Bool) -> String? {
     let isReserved = name.utf8.first == UInt8(ascii: "_") && !mayBeReserved
     // Most names, of which there may be millions.
-    if !isReserved, (1...255).contains(name.utf8.count), name.utf8.allSatisfy((0x20...0x7E).contains) { return nil }
+    if !isReserved, (1...255).contains(name.utf8.count), name.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
+      return nil
+    }
     let characters = name.unicodeScalars
     if characters.isEmpty { return "must not be empty" }
     if isReserved { return "must not begin with _" }

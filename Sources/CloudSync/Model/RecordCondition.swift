@@ -158,9 +158,11 @@ extension FieldValue {
   fileprivate func satisfies(_ comparison: FilterComparison, _ text: String) -> Bool {
     switch self {
     case .int64(let number):
-      Int64(text).map { comparison.holds(number, $0) } ?? comparison.holds(Double(number), Double(text))
-    case .double(let number): comparison.holds(number, Double(text))
-    case .timestamp(let time): RFC3339.times(ofShort: text).map { comparison.holds(time, $0) } ?? false
+      Int64(text).map { comparison.holds(number, $0) }
+        ?? Double(decimal: text).map { comparison.holds($0.order(of: number), 0) } ?? false
+    case .double(let number): comparison.holds(number, Double(decimal: text))
+    case .timestamp(let time):
+      (RFC3339.times(ofShort: text) ?? Int64(text).map { $0..<$0 + 1 }).map { comparison.holds(time, $0) } ?? false
     case .string(let own): comparison.holds(own.lowercased(), text.lowercased())
     case .reference(let reference):
       comparison == .equal && reference.recordName.lowercased() == text.lowercased()

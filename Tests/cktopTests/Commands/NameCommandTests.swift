@@ -22,7 +22,16 @@ import Testing
     try await machine.succeed("records", "put", "--type", "City", "--name", "oslo", "a=1")
     for arguments in wrong { _ = try await machine.failing(2, arguments) }
     _ = try await machine.failing(2, ["zones", "pause", "_z"])
-    let link = try await machine.fail(2, "records", "put", "--type", "City", "--name", "oslo", "twin:REFERENCE=São Paulo")
+    let link = try await machine.fail(
+      2,
+      "records",
+      "put",
+      "--type",
+      "City",
+      "--name",
+      "oslo",
+      "twin:REFERENCE=São Paulo"
+    )
     #expect(link.contains("twin refers to no record"))
     #expect(try await machine.succeed("queue", "list", "--json").objects().count == 1)
   }
