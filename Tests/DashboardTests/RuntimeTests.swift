@@ -145,6 +145,9 @@ import Testing
     runtime.stop()
   }
 
+  @Test(arguments: [("", 1), ("a", 1), ("a\nb", 2), ("a\r\nb", 2), ("a\r\nb\nc\r\n\r\nd", 5)])
+  func `lines are counted whatever ends them`(_ text: String, _ count: Int) { #expect(text.lineCount == count) }
+
   @Test func `what a key does is said, and what is copied or written reaches its place`() async throws {
     let written = Mutex<[Export]>([])
     let runtime = try runtime(CloudKitService(opening: opening(), readsAtOnce: false)) { export in

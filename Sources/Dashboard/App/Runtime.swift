@@ -190,7 +190,7 @@ final class Runtime {
 
   private func copy(_ text: String) {
     let isCopied = display.copy(text)
-    let lines = text.count { $0 == "\n" } + 1
+    let lines = text.lineCount
     later { runtime in
       runtime.say(
         isCopied
@@ -255,4 +255,9 @@ final class Runtime {
     guard !exports.isEmpty else { return true }
     return await CloudKitService.ends(exports, within: limit)
   }
+}
+
+extension String {
+  /// The number of lines. CR LF, which is one character, ends one line.
+  var lineCount: Int { utf8.count { $0 == UInt8(ascii: "\n") } + 1 }
 }
