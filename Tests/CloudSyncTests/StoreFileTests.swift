@@ -49,6 +49,26 @@ import Testing
     #expect(try world.open("store").queue() == ["save a pending"])
   }
 
+  @Test func `a store with two names is refused for writing under either, and can be read`() throws {
+    let (path, other) = (world.folder.path("store.sqlite"), world.folder.path("other.sqlite"))
+    do { try SyncStore(path: path, scope: world.scope).accept(world.put("a", [:])) }
+    try FileManager.default.linkItem(atPath: path, toPath: other)
+    let before = try bytes("store.sqlite")
+
+    for name in [path, other] {
+      for access in [StoreAccess.making, .changing] {
+        let error = #expect(throws: StoreError.self) {
+          try SyncStore(path: name, scope: world.scope, access: access)
+        }
+        #expect(error?.kind == .cannotOpen && error?.message.contains("2 names (hard links)") == true)
+      }
+    }
+    #expect(try bytes("store.sqlite") == before)
+    #expect(try SyncStore(path: path, scope: world.scope, access: .reading).queue() == ["save a pending"])
+    try FileManager.default.removeItem(atPath: other)
+    #expect(throws: Never.self) { try SyncStore(path: path, scope: world.scope) }
+  }
+
   @Test func `a file that is no database is refused and left as it was`() throws {
     let text = Data(String(repeating: "this is a letter to a friend\n", count: 100).utf8)
     try text.write(to: URL(fileURLWithPath: world.folder.path("letter")))

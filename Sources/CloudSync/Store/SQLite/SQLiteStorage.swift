@@ -56,6 +56,13 @@ package final class SQLiteStorage: QueueStorage {
       let what = type == .typeDirectory ? "a folder" : "no regular file"
       throw StoreError(.notAStore, "\(path) is \(what); choose a file with --store")
     }
+    if access != .reading, let names = FileIdentity.names(ofFileAt: name), names > 1 {
+      let danger = "changes made under different names would damage it, for each name has a log of its own"
+      throw StoreError(
+        .cannotOpen,
+        "the store \(path) is one file with \(names) names (hard links), and \(danger); remove the others, or use a copy"
+      )
+    }
     do {
       writer = try Self.open(name, access)
       identity = FileIdentity(atPath: name)
