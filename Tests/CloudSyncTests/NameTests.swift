@@ -1,4 +1,5 @@
 import CloudKit
+import GRDB
 import Testing
 
 @testable import CloudSync

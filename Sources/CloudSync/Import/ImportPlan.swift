@@ -104,7 +104,7 @@ package struct ImportPlan {
         }
       return ImportColumn(
         field: field,
-        type: (types[field]?.description ?? reader.known[field]?.description),
+        type: types[field]?.description ?? reader.known[field]?.description,
         reason: reason
       )
     }
