@@ -241,7 +241,9 @@ import Testing
       error: error
     )
 
-    #expect(await process.end() == .exited(0), "\(try String(contentsOfFile: error, encoding: .utf8))")
+    let end = await process.end()
+    let complaint = try String(contentsOfFile: error, encoding: .utf8)
+    #expect(end == .exited(0), "\(complaint)")
     #expect(try await machine.succeed("records", "get", "oslo", "--json").object()["recordType"] as? String == "City")
     #expect(try await machine.fail(2, "records", "import", lines, "--type", "City").contains("--format ndjson"))
     try await machine.succeed("records", "import", lines, "--type", "City", "--id", "id", "--format", "ndjson")
