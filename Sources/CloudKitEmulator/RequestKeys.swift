@@ -1,4 +1,4 @@
-/// The documented keys of request bodies.
+/// The documented keys of request bodies, and those that clients of the framework need and no source documents. [C]
 ///
 /// The service ignores all other keys, so a misspelled key has no effect [L3]. `rejectsUnknownKeys` finds such keys.
 /// (7.7)
@@ -89,7 +89,16 @@ enum RequestKeys {
         "shouldBadge",
         "shouldSendContentAvailable",
         "additionalFields",
-        "category"
+        "category",
+        // Texts of the framework's alerts. [FW]
+        "title",
+        "titleLocalizationKey",
+        "titleLocalizationArgs",
+        "subtitle",
+        "subtitleLocalizationKey",
+        "subtitleLocalizationArgs",
+        "collapseIdKey",
+        "shouldSendMutableContent"
       ),
     ]
   )
@@ -130,7 +139,8 @@ enum RequestKeys {
       and: ["zoneID": zoneID]
     ),
     .recordsResolve: shortGUIDs, .recordsAccept: shortGUIDs,
-    .zonesList: object(),
+    // For a later page, as in changes/database. [E]
+    .zonesList: object("syncToken"),
     .zonesLookup: object(
       and: ["zones": .list(object("zoneName", "ownerRecordName", "ownerName", "zoneType", and: ["zoneID": zoneID]))]
     ),

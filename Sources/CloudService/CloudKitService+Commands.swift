@@ -8,8 +8,8 @@ extension CloudKitService {
     switch command {
     case .sync: syncOnce()
     case .keepSyncing: opening.toSync == nil ? receive(Receipt(command, failure: CommandRefusal.cannotSync)) : start()
-    case .perform, .togglePause, .togglePauseOf, .togglePauseOfZone, .flush, .resolve, .resolveAll, .undo,
-      .undoAll, .edit, .acceptDeletions, .restoreDeletions, .askForSync:
+    case .perform, .pause, .resume, .flush, .resolve, .resolveAll, .undo, .undoAll, .markDroppedSeen, .edit,
+      .acceptDeletions, .restoreDeletions, .askForSync:
       commandsUnderWay += 1
       let (changing, shown) = (changing, store)
       lane.async { [self] in

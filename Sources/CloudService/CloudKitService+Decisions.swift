@@ -96,15 +96,16 @@ extension CloudKitService {
 
   // MARK: - Undo
 
-  /// The latest changes that were discarded, or dropped when a conflict was resolved, and that can be restored. A
-  /// change can be restored for 90 days, until its record is edited again.
+  /// The latest changes that were discarded, or dropped when a conflict was resolved, and the server's values that were
+  /// overwritten for a change. They can be restored for 90 days, until the record is edited again.
   ///
   /// - Throws: `StoreError` if the store cannot be read.
   public func undoable(limit: Int = 100) async throws -> [UndoableChange] {
     try await read { try $0.undoable(limit: limit) } ?? []
   }
 
-  /// Queues a dropped change again. If the server's record has changed since, it is a conflict.
+  /// Queues a dropped change again, with the time of its edit. If the server's record has changed since, it is a
+  /// conflict. A discarded change is again what it was: pending, failed, paused, or a conflict.
   ///
   /// - Throws: `CloudKitServiceError` if the service is read-only; `StoreError` if the record has been edited since,
   ///   more of the change was dropped since it was read, or the rest of the change is being sent.

@@ -308,6 +308,12 @@ public final class CloudKitService {
     )
   }
 
+  /// Everything about one operation, as it is now; nil if the store knows nothing of it.
+  package func detail(of operation: Int64) async throws -> OperationDetail? {
+    let reader = reader
+    return try await Task.detached { try reader?.view { try $0.detail(of: operation) } ?? nil }.value
+  }
+
   /// A text from elsewhere with secrets masked.
   package func redact(_ text: String) -> String { redaction().redact(text) }
 

@@ -136,7 +136,8 @@ extension ListSearch {
       part.listing,
       try window(offset: part.offset, limit: part.limit, in: view),
       isCounted: isCounted,
-      retryable: isOver ? retryable : nil
+      retryable: isOver ? retryable : nil,
+      recreated: try recreated(in: view)
     )
   }
 }

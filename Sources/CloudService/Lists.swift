@@ -19,10 +19,18 @@ package struct ListPage<Listing: Hashable & Sendable, Row: Hashable & Sendable>:
   package var isCounted = true
   /// Of the queue: how many of the matching operations failed or are retrying; nil until they are counted.
   package var retryable: Int?
+  /// Of the queue: the zones that a retry of all creates again, because the server has deleted them.
+  package var recreated: [String] = []
 
-  package init(_ listing: Listing, _ window: Window<Row>, isCounted: Bool = true, retryable: Int? = nil) {
+  package init(
+    _ listing: Listing,
+    _ window: Window<Row>,
+    isCounted: Bool = true,
+    retryable: Int? = nil,
+    recreated: [String] = []
+  ) {
     (self.listing, self.window) = (listing, window)
-    (self.isCounted, self.retryable) = (isCounted, retryable)
+    (self.isCounted, self.retryable, self.recreated) = (isCounted, retryable, recreated)
   }
 
   package var total: Int { window.total }
@@ -42,7 +50,7 @@ package struct ViewScope: Hashable, Sendable {
   package var causes: QueueListing?
   /// The number of conflicts.
   package var conflicts: Int?
-  package var zones = false
+  package var zones: ListPart<ZoneListing>?
   /// The events, newest first.
   package var events: ListPart<EventListing>?
   /// The changes that can be undone.
@@ -67,7 +75,7 @@ package struct ViewData: Hashable, Sendable {
   package var causes: [QueueCause]?
   /// The oldest.
   package var conflicts: Window<Conflict>?
-  package var zones: [ZoneRow]?
+  package var zones: ListPage<ZoneListing, ZoneRow>?
   /// The newest events.
   package var events: ListPage<EventListing, EventRow>?
   package var dropped: ListPage<DroppedListing, DroppedRow>?

@@ -1,9 +1,9 @@
 /// Limits how often something is done.
-struct Pace: Hashable, Sendable {
+package struct Pace: Hashable, Sendable {
   private let interval: Duration
   private var last: ContinuousClock.Instant?
 
-  init(every interval: Duration) { self.interval = interval }
+  package init(every interval: Duration) { self.interval = interval }
 
   /// Notes that it was done.
   mutating func note(at now: ContinuousClock.Instant) { last = now }
@@ -14,7 +14,7 @@ struct Pace: Hashable, Sendable {
   }
 
   /// Whether it may be done now; then it counts as done.
-  mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
+  package mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
     guard wait(at: now) == .zero else { return false }
     last = now
     return true

@@ -5,10 +5,9 @@ package import Facts
 package enum ServiceCommand: Hashable, Sendable {
   /// Applies a verb to operations; an operation whose version is not the given one is left alone.
   case perform(QueueVerb, Selection, versions: [Int64: String] = [:])
-  /// Pauses everything, or resumes it if everything is paused when the command runs.
-  case togglePause
-  /// Pauses an operation, or resumes it if it is paused when the command runs.
-  case togglePauseOf(Int64)
+  /// Sets pause rules, or lifts them. A rule that is in that state already stays as it is.
+  case pause([PauseRule])
+  case resume([PauseRule])
   /// Ends back-offs.
   case flush
   /// Resolves a conflict, unless its version has changed.
@@ -19,13 +18,13 @@ package enum ServiceCommand: Hashable, Sendable {
   case undo([Int64])
   /// Restores all dropped changes of a list except some, as they are when the command runs.
   case undoAll(DroppedListing, except: Set<Int64>)
+  /// Notes that a person has seen what was dropped, up to the last change that was shown.
+  case markDroppedSeen(through: Int64)
   /// Sets fields of a failed save, unless its version has changed, and sends it again.
   case edit(Int64, [FieldAssignment], version: SyncStore.EditedVersion)
   /// Accepts or restores the deletions on hold in a zone, unless their version has changed.
   case acceptDeletions(ZoneKey, version: String)
   case restoreDeletions(ZoneKey, version: String)
-  /// Pauses a zone, or resumes it if it is paused when the command runs.
-  case togglePauseOfZone(ZoneKey)
   /// Ends back-offs and requests a sync from the syncing process, without waiting for it.
   case askForSync
   /// Syncs once and waits for the end.
@@ -37,9 +36,9 @@ package enum ServiceCommand: Hashable, Sendable {
 /// The result of a command as data; the screen formats it.
 package struct Receipt: Sendable {
   package var command: ServiceCommand
-  /// The verb applied to operations; a toggle decides it when it runs.
+  /// The verb applied to operations.
   package var verb: QueueVerb?
-  /// The number of operations changed.
+  /// The number of operations changed, or of pause rules.
   package var changed = 0
   /// The operations that were changed, if they are known one by one.
   package var ids: [Int64] = []
@@ -49,8 +48,14 @@ package struct Receipt: Sendable {
   package var gone: [Int64] = []
   /// The number of changed operations that are unconfirmed: the server may have carried them out.
   package var unanswered = 0
-  /// The number of conflicts that an undo opened again.
+  /// The zones that a retry creates again, because the server has deleted them.
+  package var recreated: Set<String> = []
+  /// The numbers of changes that an undo brought back as conflicts, as failed, and as paused.
   package var reopened = 0
+  package var failedAgain = 0
+  package var pausedAgain = 0
+  /// The number of changes that an undo took back before they were sent, which leaves nothing to send.
+  package var withdrawn = 0
   /// Whether a resolved conflict, or an edit, leaves a change to be sent.
   package var isToBeSent = false
   /// The summary of a sync.
@@ -104,6 +109,7 @@ extension ServiceCommand {
       receipt.skipped = result.skipped
       receipt.gone = result.unknown
       receipt.unanswered = result.unanswered.count
+      receipt.recreated = result.recreated
     }
     func undo(_ ids: [Int64]) throws {
       let result = try store.undo(ids, actor: actor) { done, total in
@@ -111,20 +117,16 @@ extension ServiceCommand {
         return true
       }
       (receipt.changed, receipt.ids, receipt.skipped) = (result.changed.count, result.changed, result.skipped)
-      receipt.reopened = result.reopened
+      (receipt.reopened, receipt.failedAgain) = (result.reopened, result.failedAgain)
+      (receipt.pausedAgain, receipt.withdrawn) = (result.pausedAgain, result.withdrawn)
       if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
         throw StoreError(.invalid, reason)
       }
     }
     switch self {
     case .perform(let verb, let selection, let versions): try perform(verb, selection, versions)
-    case .togglePause:
-      // The rules for zones and types are kept.
-      receipt.verb = try store.resume(.everything, actor: actor) ? .resume : .pause
-      if receipt.verb == .pause { try store.pause(.everything, actor: actor) }
-    case .togglePauseOf(let id):
-      let isPaused = try !store.perform(.resume, on: .ids([id]), dryRun: true, actor: actor).changed.isEmpty
-      try perform(isPaused ? .resume : .pause, .ids([id]))
+    case .pause(let rules): receipt.changed = try store.pause(rules, actor: actor).count
+    case .resume(let rules): receipt.changed = try store.resume(rules, actor: actor).count
     case .flush: receipt.changed = try store.flush(actor: actor)
     case .resolve(let id, let take, let fields, let version):
       switch try store.resolve(id, take: take, fields: fields, ifVersion: version, actor: actor) {
@@ -146,6 +148,8 @@ extension ServiceCommand {
       receipt.gone = outcome.unknown
     case .undo(let ids): try undo(ids)
     case .undoAll(let listing, let others): try undo(store.undoable(listing, except: others))
+    // The rows stay as they are: nothing is to be shown of it.
+    case .markDroppedSeen(let id): try store.markDroppedSeen(through: id, actor: actor)
     case .edit(let id, let assignments, let version):
       switch try store.edit(id, assignments, ifVersion: version, actor: actor) {
       case .queued: receipt.isToBeSent = true
@@ -157,9 +161,6 @@ extension ServiceCommand {
       try take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
     case .restoreDeletions(let zone, let version):
       try take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
-    case .togglePauseOfZone(let zone):
-      receipt.verb = try store.resume(.zone(zone), actor: actor) ? .resume : .pause
-      if receipt.verb == .pause { try store.pause(.zone(zone), actor: actor) }
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
       try store.askForSync()

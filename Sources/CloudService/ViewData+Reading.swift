@@ -15,7 +15,8 @@ extension ViewData {
     queue = try scope.queue.flatMap { part in
       if part.listing.filter.isSearch { return try found.queue?.page(ifFound: part, in: view) }
       let (window, retryable) = try view.operations(part.listing, offset: part.offset, limit: part.limit)
-      return ListPage(part.listing, window, retryable: retryable)
+      let recreated = try view.recreatedZones(byRetrying: part.listing)
+      return ListPage(part.listing, window, retryable: retryable, recreated: recreated)
     }
     records = try scope.records.flatMap { part in
       if part.listing.isSearch { return try found.records?.page(ifFound: part, in: view) }
@@ -23,7 +24,7 @@ extension ViewData {
     }
     causes = try scope.causes.map(view.causes)
     conflicts = try scope.conflicts.map { try view.conflicts(limit: $0) }
-    zones = try scope.zones ? view.zones() : nil
+    zones = try scope.zones.map { ListPage($0.listing, try view.zones($0.listing, limit: $0.limit)) }
     events = try scope.events.map { part in
       let rows = try view.events(part.listing, limit: part.limit)
       return ListPage(
@@ -49,7 +50,7 @@ extension ViewData {
     records = scope.records.map { ListPage($0.listing, .empty) }
     causes = scope.causes.map { _ in [] }
     conflicts = scope.conflicts.map { _ in .empty }
-    zones = scope.zones ? [] : nil
+    zones = scope.zones.map { ListPage($0.listing, .empty) }
     events = scope.events.map { ListPage($0.listing, .empty) }
     dropped = scope.dropped.map { ListPage($0.listing, .empty) }
     throughput = scope.throughput ? [] : nil

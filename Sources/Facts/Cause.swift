@@ -41,7 +41,8 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   /// Its zone is missing on the server. `isDeleted`: the server deleted it, and the deletion is on hold.
   case zoneMissing(zone: String, isDeleted: Bool)
   /// It waits for other operations: those it refers to, or others of its atomic group. `hasMore`: a list names only some.
-  case waitsFor([Int64], isGroup: Bool, hasMore: Bool = false)
+  /// `names`: the records of the first ones.
+  case waitsFor([Int64], isGroup: Bool, hasMore: Bool = false, names: [String] = [])
   /// It waits for the deletion of its zone.
   case waitsForZoneDelete(Int64)
   /// A person has to decide about deletions on hold. `isWholeZone`: the zone was deleted, not only records in it.
@@ -86,6 +87,12 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   case serverKept(fields: [String] = [])
   /// The server's side of a record that one side deleted was kept.
   case serverSideKept(ConflictCause)
+  /// A merge kept this machine's values of these fields over those of the server.
+  case localKept(fields: [String])
+  /// This machine's side of a record that one side deleted was kept.
+  case localSideKept(ConflictCause)
+  /// An undo replaced it. `by`: who undid something.
+  case undone(by: String?)
   case resolved(by: Decider)
   case discarded(by: String?)
   case withdrawnByApp

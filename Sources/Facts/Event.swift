@@ -31,6 +31,9 @@ package enum Event: Hashable, Sendable, Codable {
   case zoneRestarted(zone: String)
   case signedOut
   case takenOver(by: String, from: String?, count: Int)
+  /// A process began to sync continuously. `insteadOf`: the one whose place it takes, which has not stopped by itself.
+  case syncingStarted(by: SyncingProcess, insteadOf: SyncingProcess? = nil)
+  case syncingStopped(by: SyncingProcess)
   case settingsReplaced([SettingChange])
   case clockMovedBack(seconds: Int64)
   case subscribed(count: Int)
@@ -47,6 +50,20 @@ package enum Event: Hashable, Sendable, Codable {
     case appNotAskedBeforeSending, appNotAskedAboutConflicts
   }
 
+  /// A process that syncs a store, and the user who runs it.
+  package struct SyncingProcess: Hashable, Sendable, Codable {
+    package var program: String
+    package var pid: Int64
+    package var user: String
+    package var host: String
+
+    package init(program: String, pid: Int64, user: String, host: String) {
+      (self.program, self.pid, self.user, self.host) = (program, pid, user, host)
+    }
+
+    fileprivate var text: String { "\(program) (PID \(pid)) of \(user)@\(host)" }
+  }
+
   package var kind: String {
     switch self {
     case .command: "command"
@@ -60,6 +77,7 @@ package enum Event: Hashable, Sendable, Codable {
     case .deliveryFailed: "delivery"
     case .deletionsOnHold, .zoneOnHold, .zoneDeleted, .zoneRestarted: "zone"
     case .signedOut, .takenOver: "account"
+    case .syncingStarted, .syncingStopped: "syncing"
     case .settingsReplaced: "settings"
     case .clockMovedBack: "clock"
     case .subscribed, .subscriptionsRefused: "push"
@@ -72,7 +90,7 @@ package enum Event: Hashable, Sendable, Codable {
   package static let kinds = [
     "account", "clock", "command", "conflict", "delivery", "demo", "error", "failed", "merge", "push", "recovered",
     "repair",
-    "settings", "sync", "zone",
+    "settings", "sync", "syncing", "zone",
   ]
 
   /// The zone that it is about, where it says so itself.
@@ -95,6 +113,17 @@ package enum Event: Hashable, Sendable, Codable {
 }
 
 extension Event {
+  /// The event as screens show it: with a capital letter at its start, unless it begins with a name.
+  package var sentence: String { beginsWithName ? text : text.sentence }
+
+  private var beginsWithName: Bool {
+    switch self {
+    case .failed, .conflict, .merged, .dropped, .conflictResolved, .repaired, .takenOver: true
+    case .legacy(let kind, _): ["conflict", "failed", "merge", "repair"].contains(kind)
+    default: false
+    }
+  }
+
   package var text: String {
     switch self {
     case .command(let verb, let selection, let count): Self.text(verb, selection, count)
@@ -129,6 +158,10 @@ extension Event {
     case .signedOut: "the store's user is signed out; unsent changes wait"
     case .takenOver(let user, let before, let count):
       "\(user) took over the store of \(before ?? "another sign-in") with \(Words.count(count, "unsent change"))"
+    case .syncingStarted(let process, nil): "syncing started by \(process.text)"
+    case .syncingStarted(let process, let former?):
+      "syncing taken over by \(process.text); \(former.text) has not stopped by itself"
+    case .syncingStopped(let process): "syncing stopped by \(process.text)"
     case .settingsReplaced(let changes): changes.map(\.text).joined(separator: ", ")
     case .clockMovedBack(let seconds): "the system clock moved back \(seconds) s; back-offs were restarted"
     case .subscribed(let count): "made \(Words.count(count, "subscription"))"
@@ -161,6 +194,7 @@ extension Event {
     case "resolve": return "resolved conflict \(selection)"
     case "edit": return "edited operation \(selection)"
     case "undo": return "undid what was dropped of operation \(selection)"
+    case "see dropped": return "marked \(Words.count(count, "dropped change")) as seen"
     case "accept deletions": return "accepted \(Words.count(count, "deletion")) in \(selection)"
     case "restore deletions": return "restored \(Words.count(count, "record")) in \(selection)"
     case "policy": return "set the conflict policy to \(selection)"

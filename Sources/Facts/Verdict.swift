@@ -17,7 +17,8 @@ package enum Verdict: Hashable, Sendable {
   /// No process is syncing, and something could be sent now, or after the wait that is named; or the syncing process
   /// does not do its work. Times are milliseconds since 1970.
   case notSyncing(unsent: Int, wait: Wait?, stalled: Stall? = nil)
-  case failed(Int)
+  /// This number of changes failed, most often for the cause that is given.
+  case failed(Int, top: Failure? = nil)
   case conflicts(Int)
   /// Everything is paused.
   case paused(by: String?, at: Int64?, unsent: Int)
@@ -26,8 +27,8 @@ package enum Verdict: Hashable, Sendable {
   case throttled(until: Int64?, unsent: Int)
   case retrying(Int, nextTry: Int64?)
   case waitingForApp(Int)
-  /// This number of changes is paused: by these rules, or one by one. Rules may also hold while no change waits.
-  case partlyPaused(Int, rules: [Cause.PauseScope] = [])
+  /// This number of changes is paused, by these rules or one by one (`single`). Rules may also hold while no change waits.
+  case partlyPaused(Int, single: Int = 0, rules: [Cause.PauseScope] = [])
   /// Everything is sent and fetched. `dropped`: the local changes that were dropped and that no person has seen.
   case inSync(at: Int64?, dropped: Int = 0)
   case fetching
@@ -52,6 +53,21 @@ package enum Verdict: Hashable, Sendable {
     package init(scope: Cause.Scope, code: String, until: Int64) {
       (self.scope, self.code) = (scope, code)
       self.until = until
+    }
+  }
+
+  /// The most frequent cause of failed changes.
+  package struct Failure: Hashable, Sendable {
+    package var cause: Cause
+    /// The server's message and code, without the names of records; nil where the cause has words of its own.
+    package var message: String?
+    /// The number of changes that failed for other causes.
+    package var others: Int
+    /// Whether the server rejects a field, which an edit cures.
+    package var isFieldRejected: Bool
+
+    package init(_ cause: Cause, message: String?, others: Int = 0, isFieldRejected: Bool = false) {
+      (self.cause, self.message, self.others, self.isFieldRejected) = (cause, message, others, isFieldRejected)
     }
   }
 
@@ -133,7 +149,7 @@ extension Verdict {
     case .signedOut: "signed out"
     case .decisionNeeded: "decision needed"
     case .blocked: "blocked"
-    case .failed(let count): "\(Format.number(count)) failed"
+    case .failed(let count, _): "\(Format.number(count)) failed"
     case .conflicts(let count): Words.count(count, "conflict")
     case .paused: "paused"
     case .notSyncing(_, _, nil): "not syncing"
@@ -143,7 +159,7 @@ extension Verdict {
     case .throttled: "throttled"
     case .retrying: "retrying"
     case .waitingForApp: "waiting for the app"
-    case .partlyPaused(0, let rules): rules.count == 1 ? "\(rules[0].text) paused" : "\(rules.count) pause rules"
+    case .partlyPaused(0, _, let rules): rules.count == 1 ? "\(rules[0].text) paused" : "\(rules.count) pause rules"
     case .partlyPaused: "partly paused"
     case .inSync: "in sync"
     case .fetching: "fetching"
@@ -178,8 +194,15 @@ extension Verdict {
     case .blocked(.unreadable(let count, let zone, let type, let message)):
       let more = count > 1 ? ", and \(count - 1) more" : ""
       return Words.unreadable(zone: zone, type: type, message: message).sentence + more
-    case .failed(let count):
+    case .failed(let count, nil):
       return "\(Words.changes(count, "failed")) and \(count == 1 ? "waits" : "wait") for a decision"
+    case .failed(let count, let top?):
+      let isRejected = if case .failed(.rejected) = top.cause { true } else { false }
+      let reason = isRejected ? top.message ?? top.cause.text : top.cause.text
+      if top.others > 0 { return "\(Words.changes(count, "failed")), most often: \(reason)" }
+      return isRejected
+        ? "The server rejected \(Words.count(count, "change")): \(reason)"
+        : "\(Words.changes(count, "failed")): \(reason)"
     case .conflicts(let count): return "\(Words.count(count, "record")) changed here and on the server"
     case .paused(let actor, let at, let unsent):
       return "Paused\(Words.by(actor))\(at.map { " at \(time($0))" } ?? "")\(follow(unsent))"
@@ -204,7 +227,7 @@ extension Verdict {
       let what = count == 0 ? "A request failed" : "\(Words.changes(count, "wait")) to be tried again"
       return what + (next.map { "; next try \(time($0))" } ?? "")
     case .waitingForApp(let count): return "\(Words.changes(count, "wait")) for the app's decision"
-    case .partlyPaused(let count, let rules):
+    case .partlyPaused(let count, _, let rules):
       let places = Words.list(rules.map(\.text))
       guard count > 0 else { return "No change waits, but \(places) \(rules.count == 1 ? "is" : "are") paused" }
       let what = "\(Words.count(count, "change")) \(count == 1 ? "is" : "are") paused"
@@ -235,10 +258,15 @@ extension Verdict {
     case .conflicts: "cktop conflicts list"
     case .paused: "cktop queue resume --all"
     case .notSyncing, .neverSynced, .outOfDate: "cktop sync"
+    // A request that has no answer yet has no wait to end.
+    case .offline(_, _, nil, _): nil
     case .offline, .retrying: "cktop queue flush"
     case .waitingForApp: "cktop sync --without-app"
-    case .partlyPaused(_, let rules) where rules.isEmpty: "cktop queue list --where \"state = 'paused'\""
-    case .partlyPaused(_, let rules): Words.list(rules.map(\.resumeCommand))
+    case .partlyPaused(let count, let single, let rules):
+      Words.list(
+        rules.map(\.resumeCommand)
+          + (single > 0 || count > 0 && rules.isEmpty ? ["cktop queue list --where \"state = 'paused'\""] : [])
+      )
     case .inSync(_, let dropped): dropped > 0 ? "cktop conflicts dropped" : nil
     case .sending, .throttled, .fetching: nil
     }

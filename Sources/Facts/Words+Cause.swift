@@ -19,7 +19,7 @@ extension Cause {
     case .sentBeforeRestart(true): "sent before a restart; will be sent again"
     case .sentBeforeRestart(false): "sent before a restart; checking with the server"
     case .waits(let scope, let code, let until):
-      scope.text(code) + (until.flatMap(RFC3339.text(milliseconds:)).map { " until \($0)" } ?? "")
+      scope.text(code) + (until.flatMap(RFC3339.text(milliseconds:)).map(scope.end) ?? "")
     case .groupRejected: "another change of its atomic group was rejected; will be sent again"
     case .requestTooLarge(let code): "the request was too large (\(code)); a smaller one follows"
     case .bisection(let code, let count):
@@ -27,9 +27,8 @@ extension Cause {
     case .recordDeleted: "the server deleted its record; the deletion is on hold"
     case .zoneMissing(let zone, true): "the server deleted zone \(zone); the deletion is on hold"
     case .zoneMissing(let zone, false): "waits for zone \(zone) to be created"
-    case .waitsFor(let ids, let isGroup, let hasMore):
-      "waits for \(ids.count == 1 ? "operation" : "operations") \(Words.list(ids.map(String.init)))"
-        + (hasMore ? " and more" : "") + (isGroup ? " of its atomic group" : "")
+    case .waitsFor(let ids, let isGroup, let hasMore, let names):
+      "waits for \(Self.operations(ids, hasMore: hasMore, names))" + (isGroup ? " of its atomic group" : "")
     case .waitsForZoneDelete(let id): "waits for the deletion of its zone, operation \(id)"
     case .deletionsOnHold(let zone, true):
       "the server deleted zone \(zone); `cktop zones restore` recreates it, `cktop zones accept` deletes it here"
@@ -61,6 +60,12 @@ extension Cause {
     case .serverSideKept(.deletedOnServer): "the record was deleted on the server; the local edit was dropped"
     case .serverSideKept(.recreatedHere): "the record was edited on the server; the record recreated here was dropped"
     case .serverSideKept(let conflict): "\(conflict.text); the server's side was kept"
+    case .localKept(let fields): "this machine's value was kept for \(Words.list(fields))"
+    case .localSideKept(.deletedHere): "the record was edited on the server; the local deletion was kept"
+    case .localSideKept(.deletedOnServer): "the record was deleted on the server; the local edit was kept"
+    case .localSideKept(.recreatedHere): "the record was edited on the server; the record recreated here was kept"
+    case .localSideKept(let conflict): "\(conflict.text); this machine's side was kept"
+    case .undone(let actor): "replaced by an undo\(Words.by(actor))"
     case .resolved(let decider): "resolved by \(decider.text)"
     case .discarded(let actor): "discarded\(Words.by(actor))"
     case .withdrawnByApp: "withdrawn by the app"
@@ -74,11 +79,23 @@ extension Cause {
 }
 
 extension Cause {
+  /// The operations by their records, as far as these are known: "Country/DE (operation 3) and 2 more".
+  private static func operations(_ ids: [Int64], hasMore: Bool, _ names: [String]) -> String {
+    guard !names.isEmpty else {
+      return
+        "\(ids.count == 1 ? "operation" : "operations") \(Words.list(ids.map(String.init)))\(hasMore ? " and more" : "")"
+    }
+    let named = zip(names, ids).map { "\($0) (operation \($1))" }
+    let rest = ids.count - named.count
+    return named.joined(separator: ", ") + (hasMore ? " and more" : rest > 0 ? " and \(rest) more" : "")
+  }
+}
+
+extension Cause {
   /// The words for a list, with the end of a wait in local time.
   package func brief(_ format: Format, now: Int64) -> String {
     guard case .waits(let scope, let code, let until?) = self else { return brief }
-    let end = format.time(until, now: now)
-    return scope == .network ? "\(scope.brief(code)); next try \(end)" : "\(scope.brief(code)) until \(end)"
+    return scope.brief(code) + scope.end(format.time(until, now: now))
   }
 
   /// The words for a list, which shows the state beside them: of a rejection only what the server says.
@@ -90,8 +107,8 @@ extension Cause {
   /// The cause in a row of a list: it names at most ten operations, and its text is at most as long as `Words.listed`.
   package var listed: Cause {
     var cause = self
-    if case .waitsFor(let ids, let isGroup, _) = cause, ids.count > Words.named {
-      cause = .waitsFor(Array(ids.prefix(Words.named)), isGroup: isGroup, hasMore: true)
+    if case .waitsFor(let ids, let isGroup, _, let names) = cause, ids.count > Words.named {
+      cause = .waitsFor(Array(ids.prefix(Words.named)), isGroup: isGroup, hasMore: true, names: names)
     }
     let (text, short) = (cause.text, cause.text.shortened(to: Words.listed))
     return short == text ? cause : .inWords(short, isUnconfirmed: isUnconfirmed)
@@ -162,9 +179,19 @@ extension Cause.Scope {
   package func wait(until end: String, isOwn: Bool) -> String {
     let wait = isOwn ? "retrying at \(end)" : "throttled until \(end)"
     return switch self {
-    case .network, .account, .quota: "\(text); next try \(end)"
+    case .network, .account, .quota: text + self.end(end)
     case .database: wait
     case .zone, .fetch, .feed: "\(text): \(wait)"
+    }
+  }
+
+  /// The end of a wait of the scope, to be appended to its reason. Without an account or a quota nothing ends by itself:
+  /// the server is asked again.
+  fileprivate func end(_ time: String) -> String {
+    switch self {
+    case .network: "; next try \(time)"
+    case .account, .quota: "; asked again at \(time)"
+    case .database, .zone, .fetch, .feed: " until \(time)"
     }
   }
 

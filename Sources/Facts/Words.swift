@@ -77,15 +77,16 @@ package enum Words {
 }
 
 extension Words {
-  /// How long a decision can be undone.
-  ///
-  /// - Parameter dropsNothing: whether it is a resolution for this side. Undoing it only stops it from being sent.
-  package static func undoLimit(dropsNothing: Bool) -> String {
-    dropsNothing ? "until it is sent or the record is edited again" : "until the record is edited again"
-  }
+  /// How long a discard, a resolution or an undo can be undone.
+  package static let undoLimit = "until the record is edited again"
 
-  /// A resolution that dropped nothing, in place of the dropped fields.
+  /// A resolution for this side that overwrote nothing that can be restored, in place of the dropped fields.
   package static let resolvedForThisSide = "(resolved for this side)"
+
+  /// What a retry does beside sending changes whose zones the server has deleted.
+  package static func recreates(_ zones: some Collection<String>) -> String {
+    "this creates \(zones.count == 1 ? "zone" : "zones") \(list(zones.sorted())) again on the server"
+  }
 
   /// A number of changes with what they do: "1 change waits", "2 changes wait".
   package static func changes(_ count: Int, _ verb: String) -> String {

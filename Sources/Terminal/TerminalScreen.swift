@@ -67,7 +67,7 @@ package final class TerminalScreen: Display {
     guard status == 0 else { throw ScreenError(rawValue: status) ?? .systemError }
     self.onEvent = onEvent
     size = Size(width: Int(cknc_columns()), height: Int(cknc_rows()))
-    glyphs = cknc_is_ascii() == 1 ? .ascii : .unicode
+    glyphs = GlyphSet(isASCII: cknc_is_ascii() == 1, term: ProcessInfo.processInfo.environment["TERM"] ?? "")
     depth = ColorDepth(colors: Int(cknc_colors()))
     sources = ScreenSources(
       inputDescriptor: cknc_input_fd(),
@@ -217,8 +217,7 @@ package final class TerminalScreen: Display {
   private func codePoints(of run: ArraySlice<Cell>) -> [UInt32] {
     var result: [UInt32] = []
     for cell in run where cell.columns > 0 {
-      let character = glyphs == .ascii ? GlyphSet.ascii(cell.character) : cell.character
-      result += character.unicodeScalars.lazy.map(\.value)
+      result += glyphs.shown(cell.character).unicodeScalars.lazy.map(\.value)
       if glyphs == .ascii, cell.columns == 2 { result.append(0x20) }
     }
     return result

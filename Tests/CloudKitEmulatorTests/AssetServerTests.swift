@@ -43,6 +43,46 @@ import Testing
     }
   }
 
+  @Test func `an upload that comes in pieces is kept whole and in order`() async throws {
+    try await withTemporaryDirectory { directory in
+      let content = (0..<200_000).map { String($0) }.joined(separator: " ")
+      var random = SplitMix64(seed: 3)
+
+      try await Self.roundTrip(try Fixture(path: directory.appendingPathComponent("data.sqlite").path)) {
+        wire,
+        address in
+        wire.send("POST \(address) HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        var rest = content.utf8[...]
+        while !rest.isEmpty {
+          let piece = rest.prefix(Int.random(in: 1...60_000, using: &random))
+          rest = rest.dropFirst(piece.count)
+          wire.send("\(String(piece.count, radix: 16))\r\n\(Substring(piece))\r\n")
+        }
+        wire.send("0\r\n\r\n")
+      } _: { wire in
+        #expect(await wire.receive()?.body == content)
+      }
+    }
+  }
+
+  @Test func `an upload is written away from the event loops, and needs no memory beside the pieces`() async throws {
+    try await withTemporaryDirectory { directory in
+      // A whole file would not fit. A write on an event loop ends the process.
+      var configuration = EmulatorConfiguration()
+      configuration.openBodiesLimit = 4_000_000
+      let content = String(repeating: "0123456789", count: 2_000_000)
+      let fixture = try Fixture(configuration, path: directory.appendingPathComponent("data.sqlite").path)
+
+      try await Self.roundTrip(fixture) { wire, address in
+        wire.send(
+          "POST \(address) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(content.utf8.count)\r\n\r\n\(content)"
+        )
+      } _: { wire in
+        #expect(await wire.receive()?.body == content)
+      }
+    }
+  }
+
   @Test func `the part of a form is found in a file, too`() async throws {
     try await withTemporaryDirectory { directory in
       let content = String(repeating: "0123456789", count: 200_000)

@@ -13,7 +13,7 @@ import Testing
       #""t":{"value":5,"type":"TIMESTAMP"},"l":{"value":{"latitude":1.5,"longitude":2.5,"timestamp":7}},"e":{"value":[]}"#,
       #""r":{"value":{"recordName":"b","action":"DELETE_SELF"}},"x":{"value":["a"]},"z":{"value":"q","type":"STRING","isEncrypted":true}"#,
     ]
-    _ = try fixture.modify(Fixture.save("b"), Fixture.save("gone"))
+    _ = try fixture.modify(Fixture.save("b", #""e":{"value":["q"]}"#), Fixture.save("gone"))
     _ = try fixture.modify(
       Fixture.save("a", fields.joined(separator: ","), more: #","parent":{"recordName":"b"},"createShortGUID":true"#)
     )

@@ -8,13 +8,21 @@ enum Gzip {
       + littleEndian(UInt32(bytes.count))
   }
 
+  /// Zeros, 258 for every thirteen bits.
+  static func zeros(_ count: Int) -> [UInt8] {
+    let whole = 1 + count / 258 * 258
+    return bomb(zeros: count, end: "0000000") + littleEndian(checksum([UInt8](repeating: 0, count: whole)))
+      + littleEndian(UInt32(whole))
+  }
+
   /// Zeros, 258 for every thirteen bits, without an end.
-  static func bomb(zeros: Int) -> [UInt8] {
+  static func bomb(zeros: Int, end: String = "") -> [UInt8] {
     var bits: [Bool] = [true, true, false]
     let append = { (code: String) in bits += code.map { $0 == "1" } }
     // The codes of the fixed tree: one zero, then matches of the greatest length at distance 1.
     append("00110000")
     for _ in 0..<zeros / 258 { append("1100010100000") }
+    append(end)
     return header
       + stride(from: 0, to: bits.count, by: 8).map { start in
         bits[start..<min(start + 8, bits.count)].enumerated().reduce(0) { $0 | ($1.element ? 1 << $1.offset : 0) }

@@ -167,6 +167,7 @@ import Testing
       #""sl":{"value":["a","b"],"type":"STRING_LIST"}"#, #""el":{"value":[]}"#,
       #""e":{"value":"secret","type":"STRING","isEncrypted":true}"#,
     ]
+    _ = try fixture.modify(Fixture.save("b", #""el":{"value":["x"]}"#))
 
     let answer = try fixture.modify(Fixture.save("a", fields.joined(separator: ",")))
 

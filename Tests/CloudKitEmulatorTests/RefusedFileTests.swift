@@ -74,6 +74,119 @@ import Testing
     }
   }
 
+  /// What a folder holds: the bytes and the mode of each file.
+  private static func contents(of folder: URL) throws -> [String: String] {
+    var contents: [String: String] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+      let file = folder.appendingPathComponent(name)
+      let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+      contents[name] = "\(mode ?? 0) \(try Data(contentsOf: file).base64EncodedString())"
+    }
+    return contents
+  }
+
+  /// Makes what another program leaves behind that dies: a database whose newest rows are only in its log.
+  private static func makeForeignFile(_ path: String, journal: String, _ sql: String) throws {
+    let source = path + ".source"
+    let queue = try DatabaseQueue(path: source)
+    try queue.inDatabase { db in
+      try db.execute(sql: "PRAGMA journal_mode = \(journal)")
+      try db.execute(sql: sql)
+      for end in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: source + end) {
+        try FileManager.default.copyItem(atPath: source + end, toPath: path + end)
+      }
+      if journal == "DELETE" { try db.execute(sql: "COMMIT") }
+    }
+    try queue.close()
+    for end in ["", "-wal", "-journal", "-shm"] { try? FileManager.default.removeItem(atPath: source + end) }
+    for end in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: path + end) {
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path + end)
+    }
+  }
+
+  @Test(arguments: [
+    ("WAL", "CREATE TABLE stranger (a); INSERT INTO stranger VALUES (1)"),
+    ("WAL", "PRAGMA application_id = 7; CREATE TABLE stranger (a)"),
+    ("DELETE", "CREATE TABLE stranger (a); BEGIN; PRAGMA cache_spill = 1; INSERT INTO stranger VALUES (1)"),
+  ])
+  func `a file of another program is not touched, nor is what lies beside it`(journal: String, sql: String) async throws
+  {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      try Self.makeForeignFile(path, journal: journal, sql)
+      let before = try Self.contents(of: directory)
+
+      let error = #expect(throws: EmulatorFileError.self) { try Emulator(path: path) }
+
+      #expect(error?.reason == .foreign)
+      #expect(try Self.contents(of: directory) == before)
+      #expect(before["data.sqlite"]?.hasPrefix("\(0o644) ") == true)
+    }
+  }
+
+  @Test(arguments: ["hello", String(repeating: "all that I own\n", count: 10_000), "SQLite format 3\0 but no more"])
+  func `a file that is no database is not touched`(text: String) async throws {
+    try await withTemporaryDirectory { directory in
+      let file = directory.appendingPathComponent("notes.txt")
+      try Data(text.utf8).write(to: file)
+      try FileManager.default.setAttributes([.posixPermissions: 0o664], ofItemAtPath: file.path)
+      let before = try Self.contents(of: directory)
+
+      let error = #expect(throws: EmulatorFileError.self) { try Emulator(path: file.path) }
+
+      #expect(error?.reason == .foreign)
+      #expect(try Self.contents(of: directory) == before)
+    }
+  }
+
+  @Test(arguments: ["data.sqlite-wal", "data.sqlite-journal"], [false, true])
+  func `a file with the name of a log is not deleted`(name: String, isEmptyFileThere: Bool) async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      if isEmptyFileThere { try Data().write(to: URL(fileURLWithPath: path)) }
+      try Data(repeating: 65, count: 9000).write(to: directory.appendingPathComponent(name))
+      let before = try Self.contents(of: directory)
+
+      let error = #expect(throws: EmulatorFileError.self) { try Emulator(path: path) }
+
+      #expect(error?.reason == .foreign)
+      #expect(try Self.contents(of: directory) == before)
+    }
+  }
+
+  @Test
+  func `a file is known as ours by its header, at the earliest kill, and by its log where an earlier version made it`()
+    async throws
+  {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      let image = directory.appendingPathComponent("image").path
+      let fixture = try Fixture(path: path)
+      try fixture.createZone("notes")
+      for isOfEarlierVersion in [false, true] {
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        #expect(bytes.count == 4096 && Array(bytes[68..<72]) == Array("ckem".utf8))
+        // Earlier versions wrote the identity into the log only.
+        if isOfEarlierVersion { bytes.replaceSubrange(68..<72, with: [0, 0, 0, 0]) }
+        try? FileManager.default.removeItem(atPath: image)
+        try bytes.write(to: URL(fileURLWithPath: image))
+        try? FileManager.default.removeItem(atPath: image + "-wal")
+        try FileManager.default.copyItem(atPath: path + "-wal", toPath: image + "-wal")
+
+        #expect(try Emulator(path: image).dump() == fixture.emulator.dump())
+      }
+    }
+  }
+
+  @Test func `an empty file is one to write to`() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      try Data().write(to: URL(fileURLWithPath: path))
+      try { try Fixture(path: path).createZone("notes") }()
+      #expect(try Emulator(path: path).dump().contains("notes"))
+    }
+  }
+
   @discardableResult
   private static func expect(_ reason: EmulatorFileError.Reason, _ path: String) throws -> EmulatorFileError? {
     let before = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -95,6 +95,44 @@ import Testing
     }
   }
 
+  @Test func `the bodies of all open requests have one limit, and the room of one that ends is free again`()
+    async throws
+  {
+    try await Fixture.serve({ $0.openBodiesLimit = 1_500_000 }) { _, port in
+      let body = String(repeating: " ", count: 1_000_000) + "{}"
+      let head = "POST \(Self.list) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+      let first = try Wire(port: port)
+      first.send(head + body.dropLast())
+      // The other side of a socket is read when it is read.
+      while true {
+        let second = try Wire(port: port)
+        second.send(head + body)
+        let answer = try #require(await second.receive())
+        guard answer.head.hasPrefix("HTTP/1.1 200") else {
+          #expect(answer.head.hasPrefix("HTTP/1.1 503"))
+          break
+        }
+      }
+      first.send("}")
+      #expect(await first.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
+      let third = try Wire(port: port)
+      third.send(head + body)
+      #expect(await third.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
+    }
+  }
+
+  @Test func `a body that inflates counts with its full size`() async throws {
+    try await Fixture.serve({ $0.openBodiesLimit = 100_000 }) { _, port in
+      let wire = try Wire(port: port)
+      for (size, status) in [(200_000, "503"), (90_000, "400"), (200_000, "503")] {
+        let bytes = Gzip.zeros(size)
+        #expect(bytes.count < 2000)
+        Self.post(bytes, to: Self.list, wire)
+        #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 \(status)") == true)
+      }
+    }
+  }
+
   @Test func `headers beyond measure are refused`() async throws {
     try await Fixture.serve { _, port in
       for headers in [

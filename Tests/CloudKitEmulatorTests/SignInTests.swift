@@ -21,14 +21,44 @@ import Testing
     #expect(page.contains("<form"))
   }
 
-  @Test func `whoever signs in hands the token to the window that asked`() throws {
+  @Test func `whoever signs in hands the token to the page that asked, and to no other`() throws {
+    var configuration = Self.configuration()
+    configuration.allowedOrigins = ["https://app.example.org"]
+    let fixture = try Fixture(configuration)
+    for (origin, target) in [
+      ("https://APP.example.org:443", "https%3A%2F%2Fapp.example.org"),
+      ("http://localhost:3000", "http%3A%2F%2Flocalhost%3A3000"),
+    ] {
+      let headers = [EmulatorHeader("Host", "127.0.0.1:8080"), EmulatorHeader("Origin", origin)]
+      let refusal = try fixture.post("zones/list", query: "ckAPIToken=t", headers: headers)
+      let address = try #require(refusal.object["redirectURL"] as? String)
+      let query = try #require(address.split(separator: "?").last)
+
+      let list = Answer(try Self.open(fixture, String(query))).text
+      let link = try #require(list.firstMatch(of: /<a href="\/sign-in\?(user=ana[^"]*)">/)?.1)
+      #expect(link == "user=ana&amp;origin=\(target)")
+      #expect(list.contains(#"<input type="hidden" name="origin" value=""#))
+      let page = Answer(try Self.open(fixture, "user=b%2B%3C%2Fscript%3E&origin=\(target)")).text
+
+      #expect(
+        page.contains("postMessage({ckWebAuthToken: token, ckSession: token}, decodeURIComponent(\"\(target)\"));")
+      )
+      #expect(page.contains(#"decodeURIComponent("b%2B%3C%2Fscript%3E%7E0")"#))
+      #expect(page.components(separatedBy: "</script>").count == 2)
+    }
+  }
+
+  @Test(arguments: [
+    "", "&origin=*", "&origin=https%3A%2F%2Fevil.example", "&origin=null", "&origin=%22%3E%3Cscript%3E",
+  ])
+  func `no other page gets the token`(origin: String) throws {
     let fixture = try Fixture(Self.configuration())
 
-    let page = Answer(try Self.open(fixture, "user=b%2B%3C%2Fscript%3E")).text
+    let list = Answer(try Self.open(fixture, "container=iCloud.test\(origin)")).text
+    let page = Answer(try Self.open(fixture, "user=ana\(origin)")).text
 
-    #expect(page.contains("postMessage({ckWebAuthToken: token, ckSession: token}"))
-    #expect(page.contains(#"decodeURIComponent("b%2B%3C%2Fscript%3E%7E0")"#))
-    #expect(page.components(separatedBy: "</script>").count == 2)
+    #expect(list.contains(#"<a href="/sign-in?user=ana">ana</a>"#) && !list.contains("hidden"))
+    #expect(page.contains("<code>ana~0") && !page.contains("<script") && !page.contains("postMessage"))
   }
 
   @Test(arguments: ["ckWebAuthToken", "ckSession"])

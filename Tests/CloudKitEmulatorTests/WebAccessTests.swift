@@ -36,6 +36,29 @@ struct WebAccessTests {
     }
   }
 
+  @Test func `a page without access is refused before its body arrives, which is never kept`() async throws {
+    try await Fixture.serve({ $0.openBodiesLimit = 1000 }) { _, port in
+      let wire = try Wire(port: port)
+      wire.send(
+        "POST \(Self.list) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nOrigin: https://evil.example\r\nContent-Length: 500000\r\n\r\n"
+      )
+      #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 403") == true)
+      // The connection goes on behind the body.
+      wire.send(String(repeating: "x", count: 500_000))
+      #expect(try await Self.ask(wire, ["Host: 127.0.0.1:\(port)"]) == ("200", false))
+    }
+  }
+
+  @Test func `the admin endpoint refuses before the body, too`() async throws {
+    let emulator = try Emulator()
+    let server = EmulatorServer(emulator, admin: AdminAccess(token: "secret"))
+    let wire = try Wire(port: try await server.start())
+    wire.send("PUT /emulator/faults HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n")
+
+    #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 401") == true)
+    try await server.stop(grace: .zero)
+  }
+
   @Test func `a request under another host name is refused while there is no authentication`() async throws {
     try await Fixture.serve { _, port in
       let wire = try Wire(port: port)

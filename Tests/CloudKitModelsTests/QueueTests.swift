@@ -353,7 +353,11 @@ import Testing
 
     let failed = try #require(try tablet.store.operations().rows.first)
     _ = try tablet.store.perform(.discard, on: .all, actor: "test")
-    #expect(throws: StoreError.self) { _ = try tablet.store.undo(failed.id, actor: "test") }
+    _ = try tablet.store.undo(failed.id, actor: "test")
+    _ = try await tablet.sync()
+    #expect(try tablet.store.operations().rows.map(\.state) == [.failed])
+    #expect(cloud.onServer("t1", zone: "notes")?["title"] == .string("Milk"))
+    _ = try tablet.store.perform(.discard, on: .all, actor: "test")
     try await tablet.store.save(Task(title: "Oats"), in: notes)
     _ = try await tablet.sync()
     #expect(try tablet.store.operations().total == 0)

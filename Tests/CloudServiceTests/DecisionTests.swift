@@ -67,6 +67,8 @@ import Testing
     #expect(dropped.fields == ["text"] && !dropped.isDeletion)
     cloud.refuse()
     let restored = try await service.undo(dropped)
+    guard case .failed = try await restored.outcome else { Issue.record("not failed again"); return }
+    try await service.retry(service.failedChanges())
     try await service.sync()
     guard case .sent(let record?) = try await restored.outcome else { Issue.record("not sent"); return }
     #expect(record["text"] as? String == "x")

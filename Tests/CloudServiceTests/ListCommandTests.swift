@@ -92,13 +92,19 @@ import Testing
     #expect(Set(try store.operations().rows.map(\.key.name)) == ["a", "c"])
   }
 
-  @Test func `a zone is paused and resumed by the state that it has`() async throws {
+  @Test func `several zones are paused and resumed at once, and a receipt counts those that were not yet`() async throws
+  {
     try enqueue(["a"])
+    let other = ZoneKey(zone: "other")
 
-    let receipts = await receipts(.togglePauseOfZone(zone), .togglePauseOfZone(zone), .togglePauseOfZone(zone))
+    let receipts = await receipts(
+      .pause([.zone(zone)]),
+      .pause([.zone(zone), .zone(other)]),
+      .resume([.zone(zone), .type("Row")])
+    )
 
-    #expect(receipts.map(\.verb) == [.pause, .resume, .pause])
-    #expect(try store.pauses().map(\.rule) == [.zone(zone)])
+    #expect(receipts.map(\.changed) == [1, 1, 1])
+    #expect(try store.pauses().map(\.rule) == [.zone(other)])
   }
 
   @Test(arguments: [true, false])

@@ -62,18 +62,18 @@ import Testing
       opening: StoreOpening(toRead: { try open(.reading) }, toChange: { try open(.changing) }, toSync: nil)
     )
     var scope = ViewScope()
-    scope.zones = true
+    scope.zones = ListPart(ZoneListing())
     service.watch(scope)
-    service.give(.togglePause)
+    service.give(.pause([.everything]))
     await service.drain(within: .seconds(60))
     await until(service) { service.storeStatus.isPaused }
-    #expect(service.data.zones?.map(\.key.zone) == ["One"])
+    #expect(service.data.zones?.rows.map(\.key.zone) == ["One"])
 
     do { _ = try SyncStore(path: new, scope: Self.scope).enqueueZone(ZoneKey(zone: "Two")) }
     SyncStore.removeFiles(ofStoreAt: old)
     path.withLock { $0 = new }
-    await until(service) { service.data.zones?.map(\.key.zone) == ["Two"] }
-    service.give(.togglePause)
+    await until(service) { service.data.zones?.rows.map(\.key.zone) == ["Two"] }
+    service.give(.pause([.everything]))
 
     await until(service) { service.storeStatus.isPaused }
     #expect(service.readFailure == nil)
@@ -101,7 +101,7 @@ import Testing
     #expect((receipts.all.first?.failure as? StoreError)?.kind == .replaced)
   }
 
-  @Test(arguments: [ServiceCommand.togglePause, .sync])
+  @Test(arguments: [ServiceCommand.pause([.everything]), .sync])
   func `a file in the place of the store is shown at once, and no command acts on it before`(_ command: ServiceCommand)
     async throws
   {
@@ -117,12 +117,12 @@ import Testing
     let service = try CloudKitService(opening: opening)
     let receipts = Receipts(service)
     var scope = ViewScope()
-    scope.zones = true
+    scope.zones = ListPart(ZoneListing())
     service.watch(scope)
-    await until(service) { service.data.zones?.map(\.key.zone) == ["One"] }
+    await until(service) { service.data.zones?.rows.map(\.key.zone) == ["One"] }
     try #require(rename(other, path) == 0)
     service.give(command)
-    await until(service) { !receipts.all.isEmpty && service.data.zones?.map(\.key.zone) == ["Two"] }
+    await until(service) { !receipts.all.isEmpty && service.data.zones?.rows.map(\.key.zone) == ["Two"] }
 
     #expect((receipts.all.first?.failure as? StoreError)?.kind == .replaced)
     #expect(try !SyncStore(path: path, scope: Self.scope).status().isPaused)
@@ -136,12 +136,12 @@ import Testing
     let open = { @Sendable in try SyncStore(path: path, scope: Self.scope, access: .reading) }
     let service = try CloudKitService(opening: StoreOpening(toRead: open, toChange: open, toSync: nil))
     var scope = ViewScope()
-    scope.zones = true
+    scope.zones = ListPart(ZoneListing())
     service.watch(scope)
-    await until(service) { service.data.zones?.map(\.key.zone) == ["One"] && service.reportsWrites }
+    await until(service) { service.data.zones?.rows.map(\.key.zone) == ["One"] && service.reportsWrites }
     try #require(rename(other, path) == 0)
 
-    await until(service) { service.data.zones?.map(\.key.zone) == ["Two"] }
+    await until(service) { service.data.zones?.rows.map(\.key.zone) == ["Two"] }
   }
 
   @Test func `commands run in the order given`() async throws {
@@ -155,28 +155,29 @@ import Testing
     #expect(try commands() == Array(repeating: ["retry", "flush"], count: 20).flatMap { $0 })
   }
 
-  @Test func `pause pressed twice before the screen follows pauses and resumes`() async throws {
+  @Test func `a pause pressed twice before the screen follows pauses once, and the second says so`() async throws {
     let service = try CloudKitService(store: store, engine: nil)
     let receipts = Receipts(service)
-    service.give(.togglePause)
-    service.give(.togglePause)
-    service.give(.togglePauseOf(2))
-    service.give(.togglePauseOf(2))
+    service.give(.pause([.everything]))
+    service.give(.pause([.everything]))
+    service.give(.perform(.pause, .ids([2])))
+    service.give(.perform(.pause, .ids([2])))
     await service.drain(within: .seconds(60))
 
-    #expect(receipts.all.map(\.verb) == [.pause, .resume, .pause, .resume])
-    #expect(receipts.all.suffix(2).map(\.changed) == [1, 1])
-    #expect(try !store.status().isPaused)
+    #expect(receipts.all.map(\.changed) == [1, 0, 1, 0] && receipts.all.allSatisfy { $0.failure == nil })
+    #expect(receipts.all.last?.skipped == [2: .inState("paused")])
+    #expect(try store.status().isPaused)
   }
 
-  @Test func `a toggle goes by the state that the store has, not by what was shown`() async throws {
+  @Test func `a resume does what was shown, though another process has resumed already`() async throws {
     let service = try CloudKitService(store: store, engine: nil)
     let receipts = Receipts(service)
     _ = try store.perform(.pause, on: .all, actor: "another process")
-    service.give(.togglePause)
+    _ = try store.perform(.resume, on: .all, actor: "a third process")
+    service.give(.resume([.everything]))
     await service.drain(within: .seconds(60))
 
-    #expect(receipts.all.map(\.verb) == [.resume])
+    #expect(receipts.all.map(\.changed) == [0])
     #expect(try !store.status().isPaused)
   }
 
@@ -218,20 +219,20 @@ import Testing
       }
     }
     isWriting.wait()
-    service.give(.togglePause)
+    service.give(.pause([.everything]))
     service.give(.flush)
 
     #expect(await service.drain(within: .milliseconds(20)) == 2)
     #expect(receipts.all.isEmpty)
     mayEnd.signal()
     #expect(await service.drain(within: .seconds(60)) == 0)
-    #expect(receipts.all.map(\.command) == [.togglePause, .flush])
+    #expect(receipts.all.map(\.command) == [.pause([.everything]), .flush])
     #expect(try store.status().isPaused)
   }
 
   @Test func `a service that is let go still carries out what it was given`() async throws {
     var service: CloudKitService? = try CloudKitService(store: store, engine: nil)
-    service?.give(.togglePause)
+    service?.give(.pause([.everything]))
     let lane = try #require(service?.lane)
     service = nil
     await withCheckedContinuation { continuation in lane.async { continuation.resume() } }
@@ -257,7 +258,7 @@ import Testing
     service.refresh()
     await until(service) { service.storeStatus.queue.total == 3 }
     #expect(openings.withLock { $0 } == 0)
-    service.give(.togglePause)
+    service.give(.pause([.everything]))
     service.give(.flush)
     service.give(.keepSyncing)
     await service.drain(within: .seconds(60))
@@ -290,7 +291,7 @@ import Testing
     )
     let service = try CloudKitService(opening: opening)
     let receipts = Receipts(service)
-    service.give(.togglePause)
+    service.give(.pause([.everything]))
     await service.drain(within: .seconds(60))
     #expect((receipts.all.first?.failure as? StoreError)?.kind == .missing)
     #expect(!service.storeStatus.hasStore && !FileManager.default.fileExists(atPath: path))
@@ -376,7 +377,7 @@ import Testing
   @Test func `a read-only service refuses every command`() async throws {
     let service = try CloudKitService(store: store, engine: nil, isReadOnly: true)
     let receipts = Receipts(service)
-    for command in [ServiceCommand.togglePause, .flush, .perform(.discard, .all), .sync, .keepSyncing] {
+    for command in [ServiceCommand.pause([.everything]), .flush, .perform(.discard, .all), .sync, .keepSyncing] {
       service.give(command)
     }
     await service.drain(within: .seconds(60))

@@ -126,6 +126,70 @@ struct BoundsTests {
     }
   }
 
+  /// Conditions that twenty operations meet, and conditions that nearly all meet.
+  private static let rare = [
+    "name = 'rare zone 7'", "zone = 'Few'", "operation = 'delete'", "type = 'Rare'", "state = 'paused'",
+    "error = 'QUOTA_EXCEEDED'",
+  ]
+  private static let usual = [
+    "zone = 'cktop'", "operation = 'save'", "type = 'Note'", "state = 'failed'", "error = 'THROTTLED'",
+  ]
+
+  @Test func `of two equalities the one that few rows meet finds them, in a long queue as in a short one`() throws {
+    let stores = try [1000, 20_000].map { count in
+      let store = try world.open("rare \(count)")
+      try store.fill(count - 100, "failed")
+      _ = try store.enqueue(
+        (0..<20).flatMap { number in
+          [
+            world.put("rare zone \(number)", zone: "Few", [:]), world.put("rare type \(number)", type: "Rare", [:]),
+            world.put("rare state \(number)", [:]), world.put("rare error \(number)", [:]),
+            world.delete("rare operation \(number)"),
+          ]
+        }
+      )
+      try store.execute(
+        "UPDATE operations SET errorCode = 'THROTTLED', type = coalesce(type, 'Note'), state = 'failed'"
+      )
+      try store.execute("UPDATE operations SET state = 'paused' WHERE name LIKE 'rare state%'")
+      try store.execute("UPDATE operations SET errorCode = 'QUOTA_EXCEEDED' WHERE name LIKE 'rare error%'")
+      return store
+    }
+    for rare in Self.rare {
+      for usual in Self.usual where usual.prefix(4) != rare.prefix(4) {
+        for text in ["\(rare) and \(usual)", "\(usual) and \(rare)"] {
+          let filter = try QueueFilter(parsing: text)
+          var listing = QueueListing()
+          listing.filter = .expression(filter, text: text)
+          let expected = rare.hasPrefix("name") ? (usual == "zone = 'cktop'" ? 0 : 1) : 20
+          for body: (SyncStore) throws -> Int in [
+            { try $0.operations(matching: filter, limit: 200).total },
+            { store in try store.view { try $0.operations(matching: filter, after: 0, limit: 200).count } },
+            { store in try store.view { try $0.operations(listing, limit: 200).window.rows.count } },
+          ] {
+            var found: [Int] = []
+            let costs = try stores.map { store in try instructions(store) { found.append(try body(store)) } }
+            #expect(found == [expected, expected], "\(text)")
+            #expect(costs[1] <= 2 * costs[0] + 50, "\(text): \(costs)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `a record is found by its name in many as in some`() throws {
+    let stores = [try store(1000), try store(20_000)]
+    for (name, mirrorOnly, count) in [("r500", false, 1), ("r500", true, 1), ("m900", false, 1), ("m900", true, 0)] {
+      let costs = try stores.map { store in
+        try instructions(store) {
+          let found = try store.records(named: name, mirrorOnly: mirrorOnly)
+          #expect(found.count == count)
+        }
+      }
+      #expect(costs[1] <= 2 * costs[0] + 50, "\(name): \(costs)")
+    }
+  }
+
   @Test func `looking for the types of fields costs the same with many records as with some`() throws {
     let fields = #"{"x": {"type": "INT64", "value": 1}}"#
     let stores = try [1000, 20_000].map { count in

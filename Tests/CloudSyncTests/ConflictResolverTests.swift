@@ -67,7 +67,7 @@ import Testing
 
     #expect(world.onServer("a") == ["x": .int64(value), "y": .int64(5), "theirs": .int64(1)])
     #expect(try mine.store.queue() == [])
-    #expect(try mine.store.dropped().isEmpty == !takesServer)
+    #expect(try mine.store.dropped().map(\.dropsChange) == [takesServer])
   }
 
   @Test func `where the app throws the conflict waits on the desk and says so`() async throws {

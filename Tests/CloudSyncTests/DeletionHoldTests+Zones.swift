@@ -129,4 +129,46 @@ extension DeletionHoldTests {
     #expect(try mine.store.endings() == ["save r0 acknowledged", "save r1 acknowledged", "delete r0 acknowledged"])
     #expect(try mine.store.records(mirrorOnly: true).rows.map(\.record.key.name) == ["r1"])
   }
+
+  @Test func `whatever retries a change of an accepted zone says that it creates the zone again`() async throws {
+    try await share(2)
+    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
+    try mine.store.accept(world.put("elsewhere", zone: "other", ["y": .int64(9)]))
+    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+    try await mine.sync()
+    _ = try mine.store.acceptDeletions(in: zone, actor: "test")
+    try await mine.sync()
+    let failed = try #require(try mine.store.operations().rows.first { $0.state == .failed })
+    let words = { (text: String) throws in
+      var listing = QueueListing()
+      listing.filter = try ListFilter.parse(text, of: .queue).get()
+      return listing
+    }
+
+    #expect(failed.key.name == "r1" && failed.recreatesZone)
+    #expect(try mine.store.detail(of: failed.id)?.recreatesZone == true)
+    #expect(try mine.store.view { try $0.causes(of: QueueListing()).map(\.recreated) } == [["cktop"]])
+    for (listing, zones) in [
+      (QueueListing(), ["cktop"]), (try words("error = 'ZONE_NOT_FOUND'"), ["cktop"]),
+      (try words("error = 'BAD_REQUEST'"), []),
+    ] {
+      #expect(try mine.store.view { try $0.recreatedZones(byRetrying: listing) } == zones)
+    }
+    for (text, zones) in [("r1", ["cktop"]), ("elsewhere", [])] {
+      let recreated = try mine.store.view { view in
+        var search = QueueSearch(try words(text))
+        while !search.isOver { try search.step(in: view) }
+        return try search.recreated(in: view)
+      }
+      #expect(recreated == zones)
+    }
+    #expect(try mine.store.perform(.discard, on: .all, dryRun: true, actor: "test").recreated == [])
+    #expect(try mine.store.perform(.retry, on: .all, dryRun: true, actor: "test").recreated == ["cktop"])
+    #expect(try mine.store.perform(.retry, on: .all, actor: "test").recreated == ["cktop"])
+
+    #expect(try mine.store.perform(.retry, on: .all, dryRun: true, actor: "test").recreated == [])
+    #expect(try mine.store.view { try $0.recreatedZones(byRetrying: QueueListing()) } == [])
+    try await mine.sync()
+    #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
+  }
 }

@@ -43,9 +43,9 @@ import Testing
     let again = try device.store.undo(id, actor: "ana")
     try await device.sync()
 
-    #expect(again != .unchanged)
+    guard case .enqueued(let undone) = again else { throw Unexpected() }
     #expect(world.onServer("a") == ["x": .int64(2), "y": .int64(2)])
-    #expect(try device.store.dropped() == [])
+    #expect(try device.store.dropped().map(\.operation) == [undone])
     #expect(try device.store.detail(of: id)?.dropped.map(\.isOpen) == [false])
     #expect(throws: StoreError.self) { try device.store.undo(id, actor: "ana") }
   }
@@ -235,25 +235,59 @@ import Testing
     #expect(world.onServer("a") != nil)
   }
 
-  @Test func `a resolution for this side can be undone until it is sent`() async throws {
+  @Test func `a resolution for this side is a conflict again if it is undone before it is sent`() async throws {
     let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1)]) }) {
       $0.put("a", ["x": .int64(2)])
     }
     let before = try #require(try device.store.conflict(id))
     _ = try device.store.resolve(id, take: .local, actor: "ana")
-    #expect(try device.store.dropped().count == 1)
-    #expect(try device.store.detail(of: id)?.dropped == [])
+    #expect(try device.store.dropped().map(\.dropsChange) == [false])
+    #expect(
+      try device.store.detail(of: id)?.dropped.first?.overwritten?.values == FieldChanges(values: ["x": .int64(1)])
+    )
 
     #expect(try device.store.undo(id, actor: "ana") == .enqueued(id))
     #expect(try device.store.conflict(id)?.fields == before.fields)
     #expect(try device.store.dropped() == [])
-
-    _ = try device.store.resolve(id, take: .local, actor: "ana")
     try await device.sync()
-    #expect(world.onServer("a")?["x"] == .int64(2))
-    #expect(try device.store.dropped() == [])
-    #expect(try device.store.view { try $0.dropped(DroppedListing(), offset: 0, limit: 9).total } == 0)
-    #expect(throws: StoreError.self) { try device.store.undo(id, actor: "ana") }
+    #expect(world.onServer("a")?["x"] == .int64(1))
+  }
+
+  @Test func `nothing is kept of a sent resolution that overwrote a file alone`() async throws {
+    let file = QueuedOperation.file("local")
+    let world = try World()
+    let store = try world.open("store")
+    let key = world.key("a")
+    let id = try store.write { ledger in
+      var server = MirrorRecord(
+        key: key,
+        type: "Note",
+        changeTag: "2",
+        fields: ["file": QueuedOperation.file("server")]
+      )
+      server.modifiedAt = 1
+      try ledger.put(server, epoch: 0)
+      var operation = QueuedOperation(
+        saving: key,
+        type: "Note",
+        FieldChanges(values: ["file": file]),
+        base: [:],
+        baseTag: "1",
+        group: nil,
+        now: 0
+      )
+      operation.enterConflict(.fields(["file"]), now: 0)
+      return try ledger.insert(operation)
+    }
+    _ = try store.resolve(id, take: .local, actor: "ana")
+    #expect(try store.dropped().map(\.overwritten) == [nil])
+    #expect(try store.status().dropped.total == 1)
+
+    try store.write { try $0.end([id], .acknowledged, .onServer(), now: 0) }
+
+    #expect(try store.dropped() == [])
+    #expect(try store.status().dropped.total == 0)
+    #expect(throws: StoreError.self) { try store.undo(id, actor: "ana") }
   }
 
   @Test func `undoing a discard asks about what the server has changed since`() async throws {
@@ -342,4 +376,8 @@ import Testing
     #expect(world.onServer("a") == nil)
     #expect(try device.store.queue() == [])
   }
+}
+
+extension QueuedOperation {
+  fileprivate static func file(_ checksum: String) -> FieldValue { .asset(WireAsset(fileChecksum: checksum, size: 3)) }
 }

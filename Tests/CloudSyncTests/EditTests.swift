@@ -53,6 +53,8 @@ import Testing
     let row = try await failed()
 
     #expect(throws: StoreError.self) { try edit(row, "note=there", "n=maybe") }
+    #expect(throws: StoreError.self) { try edit(row, "note=there", "n=-9223372036854775809") }
+    #expect(throws: StoreError.self) { try edit(row, "twin:REFERENCE=São Paulo") }
 
     #expect(try store.operations().rows == [row])
     #expect(try store.detail(of: row.id)?.operation?.changes["note"] == .string("here"))

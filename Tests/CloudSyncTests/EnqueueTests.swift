@@ -206,7 +206,7 @@ import Testing
 
     let row = try #require(try store.operations().rows.first { $0.id == child })
     #expect(row.blockedBy == [parent])
-    #expect(row.cause == .waitsFor([parent], isGroup: false))
+    #expect(row.cause == .waitsFor([parent], isGroup: false, names: ["Note/parent"]))
     #expect(try store.detail(of: child)?.operation?.blockedBy == [parent])
   }
 

@@ -249,23 +249,114 @@ struct ManyAtOnceTests {
   @Test func `operations that failed alike are one cause, whatever their names`() async throws {
     let world = try World()
     let store = try world.open("store")
-    for name in ["note1", "note2", "note3", "note4"] { try store.accept(world.put(name, [:])) }
+    for name in ["note1", "note2", "note3", "note4", "note5"] { try store.accept(world.put(name, [:])) }
     try store.execute(
       """
       UPDATE operations SET state = 'failed', errorCode = 'BAD_REQUEST', errorMessage = 'record ' || name || ' is bad'
-        WHERE name <> 'note4';
-      UPDATE operations SET state = 'waiting', nextAttemptAt = 5, errorCode = 'NETWORK_ERROR' WHERE name = 'note4';
+        WHERE name < 'note4';
+      UPDATE operations SET state = 'waiting', nextAttemptAt = 5, errorCode = 'NETWORK_ERROR'
+        WHERE name IN ('note4', 'note5');
+      UPDATE operations SET nextAttemptAt = \(world.clock.now + 5) WHERE name = 'note5';
       """
     )
 
     let causes = try store.causes()
-    #expect(causes.map(\.count) == [3, 1] && causes.map(\.code) == ["BAD_REQUEST", "NETWORK_ERROR"])
-    #expect(causes[0].message == "record … is bad" && causes[1].nextAttemptAt == 5)
+    #expect(causes.map(\.count) == [3, 2] && causes.map(\.code) == ["BAD_REQUEST", "NETWORK_ERROR"])
+    #expect(causes[0].message == "record … is bad" && causes[1].nextAttemptAt == world.clock.now + 5)
     // The expression that a cause comes with means its operations.
     for cause in causes {
       #expect(try store.operations(matching: QueueFilter(parsing: cause.filter)).total == cause.count)
     }
     #expect(try store.causes(matching: QueueFilter(parsing: "name = 'note1'")).map(\.count) == [1])
+  }
+
+  /// Makes a save fail.
+  private func fail(_ name: String, zone: String? = nil, _ failure: FailureCause, in world: World, _ store: SyncStore)
+    throws
+  {
+    let id = try store.accept(world.put(name, zone: zone, ["done": .string("yes")]))
+    try store.write { ledger in
+      var operation = try #require(try ledger.operation(id))
+      operation.fail(failure)
+      try ledger.update(operation)
+    }
+  }
+
+  @Test func `failures that quote other names are one cause, and its expression selects exactly these`() throws {
+    let world = try World()
+    let store = try world.open("store")
+    func fail(_ name: String, zone: String? = nil, _ failure: FailureCause) throws {
+      try self.fail(name, zone: zone, failure, in: world, store)
+    }
+    func missing(_ field: String, _ name: String) -> FailureCause {
+      .referenceMissing(field: field, name: name, code: "VALIDATING_REFERENCE_ERROR")
+    }
+    func rejected(_ message: String) -> FailureCause { .rejected(code: "BAD_REQUEST", message: message) }
+    for (index, name) in ["a", "DE", "field", "germany"].enumerated() {
+      try fail("c\(index)", missing("country", name))
+    }
+    try fail("p1", missing("parent", "a"))
+    try store.write { ledger in
+      var operation = try #require(try ledger.operation(for: world.key("c3")))
+      operation.note(.serverRecordChanged)
+      try ledger.update(operation)
+    }
+    for zone in ["a", "two"] { try fail("z", zone: zone, .zoneDeleted(zone: zone, code: "ZONE_NOT_FOUND")) }
+    for name in ["x", "y"] { try fail("f\(name)", .file(.missing, path: "/tmp/\(name)", field: "photo")) }
+    // Its own name, a short one, and that of another record.
+    for (name, quoted) in [("note1", "note1"), ("note2", "note2"), ("n", "n"), ("note4", "p7")] {
+      try fail(name, rejected("record '\(quoted)' is bad"))
+    }
+    try fail("note5", rejected("record 'note5' is worse"))
+    try fail("note6", rejected("field 'a_b' must be INT64"))
+    try fail("note7", .refusedByApp("not on Sundays"))
+
+    let causes = try store.causes()
+
+    #expect(causes.map(\.count) == [4, 4, 2, 2, 1, 1, 1, 1])
+    for cause in causes {
+      let selected = try store.operations(matching: QueueFilter(parsing: cause.filter))
+      #expect(selected.total == cause.count, "\(cause.filter)")
+      #expect(selected.rows.map(\.id).min() == cause.first, "\(cause.filter)")
+    }
+    #expect(causes[0].message == missing("country", "…").message)
+    #expect(causes[1].message == "record '…' is bad")
+  }
+
+  @Test func `the status names the most frequent cause of failures, and whether an edit cures it`() throws {
+    let world = try World()
+    let store = try world.open("store")
+    #expect(try store.status().topFailure == nil)
+    let message = "field 'done' must be INT64"
+    try fail("a", .rejected(code: "BAD_REQUEST", message: message), in: world, store)
+    try fail("b", .refusedByApp("not on Sundays"), in: world, store)
+    try fail("c", .rejected(code: "BAD_REQUEST", message: message), in: world, store)
+
+    let top = try #require(try store.status().topFailure)
+    #expect(top.code == "BAD_REQUEST" && top.message == message && top.count == 2 && top.more == 1)
+    #expect(top.isWhole && top.isFieldRejected)
+    #expect(top.cause == .failed(.rejected(code: "BAD_REQUEST", message: message)))
+
+    // Of more failures than are read, only the newest count.
+    let newest = try #require(try store.read { try $0.topFailure(of: 3, limit: 1) })
+    #expect(newest.count == 1 && newest.more == 0 && !newest.isWhole)
+  }
+
+  @Test(
+    arguments: [
+      (.rejected(code: "BAD_REQUEST", message: "invalid attempt to set field done to STRING"), true),
+      (.rejected(code: "BAD_REQUEST", message: #"no index on "done""#), true),
+      (.rejected(code: "BAD_REQUEST", message: "unable to parse 'undone'"), false),
+      (.rejected(code: "ACCESS_DENIED", message: "no WRITE on 'done'"), false),
+      (.refusedByApp("'done' is not done"), false),
+    ] as [(FailureCause, Bool)]
+  )
+  func `an edit cures what the server says of a field`(_ failure: FailureCause, _ isFieldRejected: Bool) throws {
+    let world = try World()
+    let store = try world.open("store")
+    try fail("a", failure, in: world, store)
+
+    #expect(try store.status().topFailure?.isFieldRejected == isFieldRejected)
   }
 
   /// A device with conflicts about these records.

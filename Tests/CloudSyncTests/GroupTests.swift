@@ -59,10 +59,10 @@ import Testing
 
     let rows = try store.operations().rows
 
-    #expect(rows[0].cause == .waitsFor([2], isGroup: true))
+    #expect(rows[0].cause == .waitsFor([2], isGroup: true, names: ["Note/b"]))
     #expect(rows[0].blockedBy == [2])
     #expect(rows[1].cause == .paused(by: "test"))
-    #expect(try store.detail(of: 3)?.operation?.cause == .waitsFor([2], isGroup: true))
+    #expect(try store.detail(of: 3)?.operation?.cause == rows[0].cause)
   }
 
   @Test func `members of a group whose other member waits for something say so`() throws {
@@ -73,6 +73,11 @@ import Testing
 
     let rows = try store.operations().rows
 
-    #expect(rows.map(\.cause) == [.paused(by: "test"), .waitsFor([3], isGroup: true), .waitsFor([1], isGroup: false)])
+    #expect(
+      rows.map(\.cause) == [
+        .paused(by: "test"), .waitsFor([3], isGroup: true, names: ["Note/b"]),
+        .waitsFor([1], isGroup: false, names: ["Note/dead"]),
+      ]
+    )
   }
 }

@@ -88,7 +88,8 @@ import Testing
     let ids = try #require(try store.detail(of: rows[0].id)?.operation?.blockedBy)
     #expect(ids.count == 1000)
     #expect(rows[0].blockedBy == Array(ids.prefix(10)))
-    #expect(rows[0].cause == .waitsFor(Array(ids.prefix(10)), isGroup: false, hasMore: true))
+    let names = (0..<3).map { "Note/p\($0)" }
+    #expect(rows[0].cause == .waitsFor(Array(ids.prefix(10)), isGroup: false, hasMore: true, names: names))
     #expect(rows[1].cause == .inWords(cause.text.shortened(to: 200), isUnconfirmed: false))
     #expect(rows[1].errorMessage == message.shortened(to: 200))
     let whole = try #require(try store.detail(of: rows[1].id)?.operation)

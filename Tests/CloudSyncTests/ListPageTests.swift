@@ -30,7 +30,8 @@ struct ListPageTests {
     ("conflicts", false, { view, last, visit in try view.conflicts(after: last ?? 0, limit: 500) { visit($0.id) } }),
     (
       "dropped", true,
-      { view, last, visit in try view.dropped(before: last ?? .max, limit: 500) { id, _ in visit(id) } }
+      { view, last, visit in try view.dropped(before: last ?? .max, limit: 500, unseenToo: true) { id, _ in visit(id) }
+      }
     ),
   ]
 

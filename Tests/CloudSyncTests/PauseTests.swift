@@ -41,6 +41,26 @@ import Testing
     #expect(try store.queue() == [])
   }
 
+  @Test(
+    arguments: [
+      ([.zone(ZoneKey(zone: "notes"))], "cktop zones resume notes"),
+      ([.type("Task")], "cktop queue resume --type Task"),
+      ([.zone(ZoneKey(zone: "my notes; x"))], "cktop zones resume 'my notes; x'"),
+      ([.everything, .zone(ZoneKey(zone: "notes"))], "cktop queue resume --all"),
+      (
+        [.zone(ZoneKey(zone: "notes")), .type("Task")],
+        "cktop zones resume notes, cktop queue resume --type Task"
+      ),
+      (
+        (1...12).map { .zone(ZoneKey(zone: "z\($0)")) },
+        (1...10).map { "cktop zones resume z\($0)" }.joined(separator: ", ") + " and 2 more"
+      ),
+    ] as [([PauseRule], String)]
+  )
+  func `the commands that resume lift these rules and no other`(_ rules: [PauseRule], _ commands: String) {
+    #expect(rules.map { Pause(rule: $0, at: 0) }.resumeCommands == commands)
+  }
+
   @Test func `a rule that holds already, or does not hold, is not set or lifted again`() throws {
     for rule in [PauseRule.everything, .zone(ZoneKey(zone: "one")), .type("Note")] {
       #expect(try !store.resume(rule, actor: "ana"))
@@ -137,7 +157,7 @@ import Testing
           ? ["save pending pending", "save waiting waiting"] : ["save pending paused", "save waiting paused"])
     )
     #expect(try store.status().isPaused == isPaused)
-    let waiting = try store.operation(2)
+    let waiting = try #require(try store.read { try $0.operation(2) })
     #expect(waiting.nextAttemptAt == (isPaused ? 5000 : nil) && waiting.isServersWait == isPaused)
     #expect(try store.read { try $0.value("wait 2") } == (isPaused ? nil : "100 5000"))
   }

@@ -33,6 +33,14 @@ import Testing
     #expect(try mine.store.status().isInSync)
   }
 
+  @Test func `a type whose first record the sync itself sends is not reported as unknown`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("de", type: "Country", [:]))
+
+    #expect(try await mine.sync(["Country", "Cuontry"]).unknownTypes == ["Cuontry"])
+  }
+
   @Test func `deletions in the public database are found by a sweep`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine")

@@ -49,6 +49,26 @@ import Testing
     #expect(try world.open("store").queue() == ["save a pending"])
   }
 
+  @Test func `a store with two names is refused for writing under either, and can be read`() throws {
+    let (path, other) = (world.folder.path("store.sqlite"), world.folder.path("other.sqlite"))
+    do { try SyncStore(path: path, scope: world.scope).accept(world.put("a", [:])) }
+    try FileManager.default.linkItem(atPath: path, toPath: other)
+    let before = try bytes("store.sqlite")
+
+    for name in [path, other] {
+      for access in [StoreAccess.making, .changing] {
+        let error = #expect(throws: StoreError.self) {
+          try SyncStore(path: name, scope: world.scope, access: access)
+        }
+        #expect(error?.kind == .cannotOpen && error?.message.contains("2 names (hard links)") == true)
+      }
+    }
+    #expect(try bytes("store.sqlite") == before)
+    #expect(try SyncStore(path: path, scope: world.scope, access: .reading).queue() == ["save a pending"])
+    try FileManager.default.removeItem(atPath: other)
+    #expect(throws: Never.self) { try SyncStore(path: path, scope: world.scope) }
+  }
+
   @Test func `a file that is no database is refused and left as it was`() throws {
     let text = Data(String(repeating: "this is a letter to a friend\n", count: 100).utf8)
     try text.write(to: URL(fileURLWithPath: world.folder.path("letter")))
@@ -180,6 +200,37 @@ import Testing
     try await right.sync()
 
     #expect(try right.store.status().identity == "key-2")
+  }
+
+  @Test(arguments: [false, true])
+  func `a refused credential is forgotten once another cause stops the sync`(_ hasKey: Bool) async throws {
+    func device(_ name: String) throws -> TestDevice {
+      try world.device("store", user: name, identity: hasKey ? name : nil)
+    }
+    let owner = try device("ana")
+    try await owner.sync()
+    await #expect(throws: StoreError.self) { try await device("ben").sync() }
+    #expect(try owner.store.status().isRefused)
+
+    let bad = try device("ana")
+    bad.transport.interfere { _, _, _ in .answer(status: 401, #"{"serverErrorCode":"AUTHENTICATION_FAILED"}"#) }
+    try await bad.sync()
+
+    let status = try owner.store.status()
+    #expect(!status.isRefused)
+    #expect(status.verdict(hasCredential: true).kind == .signedOut)
+  }
+
+  @Test func `a key of the store's user is not called another user's while offline`() async throws {
+    let owner = try world.device("store", identity: "key-1")
+    try await owner.sync()
+    await #expect(throws: StoreError.self) { try await world.device("store", identity: "key-2").sync() }
+
+    let offline = try world.device("store", identity: "key-1")
+    offline.transport.interfere { _, _, _ in .offline }
+    try await offline.sync()
+
+    #expect(try !owner.store.status().isRefused)
   }
 
   @Test func `the file refuses what must not be`() throws {

@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Facts
 import Foundation
+import GRDB
 import Testing
 
 @testable import CloudSync
@@ -270,6 +271,119 @@ import Testing
     world.clock.advance(121)
     try await device.sync()
     #expect(transport.count("records/modify") == before + 1)
+  }
+
+  /// Puts a change into a back-off that ends in so many seconds.
+  private func backOff(_ name: String, _ seconds: Int64) throws {
+    let cause = Cause.backOff(code: "INTERNAL_ERROR", attempt: 1, of: 8)
+    try store.execute(
+      "UPDATE operations SET state = 'waiting', reason = ?, nextAttemptAt = ? WHERE name = ?",
+      [cause.stored, world.clock.now + seconds * 1000, name]
+    )
+  }
+
+  private func nextAction() throws -> Int64? {
+    try store.status().nextActionAt.map { ($0 - world.clock.now) / 1000 }
+  }
+
+  /// Queues a save that refers to one that failed.
+  private func acceptChildOfDead() throws {
+    let link = FieldValue.reference(WireReference(recordName: "dead", zoneID: nil, action: "VALIDATE"))
+    _ = try store.enqueue([world.put("dead", [:]), world.put("child", ["of": link])])
+    try store.execute("UPDATE operations SET state = 'failed', errorCode = 'BAD_REQUEST' WHERE name = 'dead'")
+  }
+
+  @Test func `the next action is that of a change which only time holds, and not in the past`() throws {
+    try acceptChildOfDead()
+    _ = try store.enqueue([
+      world.put("zoned", zone: "held", [:]), world.put("typed", type: "Task", [:]), world.put("free", [:]),
+    ])
+    for (name, seconds) in [("child", -70), ("zoned", 10), ("typed", 20), ("free", 30)] as [(String, Int64)] {
+      try backOff(name, seconds)
+    }
+
+    #expect(try nextAction() == 10)
+    try store.pause(.zone(ZoneKey(zone: "held")), actor: "ana")
+    #expect(try nextAction() == 20)
+    try store.pause(.type("Task"), actor: "ana")
+    #expect(try nextAction() == 30)
+    try backOff("child", 5)
+    #expect(try nextAction() == 30)
+    try backOff("free", -1)
+    #expect(try nextAction() == nil)
+    try backOff("free", 30)
+    try store.pause(.everything, actor: "ana")
+    #expect(try nextAction() == nil)
+  }
+
+  @Test func `a check of what became of a change waits for no other change`() throws {
+    try acceptChildOfDead()
+    try backOff("child", 5)
+    let unconfirmed = Cause.unconfirmed(code: "NETWORK_ERROR")
+    try store.execute("UPDATE operations SET needsReadBack = 1, reason = ? WHERE name = 'child'", [unconfirmed.stored])
+
+    #expect(try nextAction() == 5)
+    #expect(try row("child").cause == unconfirmed)
+    #expect(try row("child").nextAttemptAt == world.clock.now + 5000)
+  }
+
+  private func row(_ name: String) throws -> QueueRow {
+    try #require(try store.operations().rows.first { $0.key.name == name })
+  }
+
+  @Test func `a retry that something without an end holds has no time, and says what holds it`() throws {
+    try acceptChildOfDead()
+    try store.accept(world.put("zoned", zone: "held", [:]))
+    for name in ["child", "zoned"] { try backOff(name, 60) }
+    try store.pause(.zone(ZoneKey(zone: "held")), actor: "ana")
+
+    #expect(try row("child").nextAttemptAt == nil && row("zoned").nextAttemptAt == nil)
+    #expect(try row("child").cause == .waitsFor([row("dead").id], isGroup: false, names: ["Note/dead"]))
+    #expect(try row("zoned").cause == .pausedByRule(.zone("held"), by: "ana"))
+    #expect(try store.detail(of: row("child").id)?.operation?.nextAttemptAt == nil)
+  }
+
+  @Test(
+    arguments: [
+      ([(.database, 60)], 60, .database), ([(.account, 60)], 60, .account), ([(.network, 60)], 60, .network),
+      ([(.quota, 60)], 60, .quota), ([(.database, 60), (.quota, 90)], 90, .quota),
+      ([(.zone(ZoneKey(zone: "one")), 90), (.network, 60)], 90, .zone("one")),
+      ([(.zone(ZoneKey(zone: "one")), 60), (.network, 90)], 90, .network),
+      ([(.zone(ZoneKey(zone: "two")), 60)], nil, nil), ([(.feed(of: nil), 60)], nil, nil),
+    ] as [([(WaitScope, Int64)], Int64?, Cause.Scope?)]
+  )
+  func `a change that waits for scopes goes next at the end of the longest wait`(
+    _ waits: [(scope: WaitScope, seconds: Int64)],
+    _ seconds: Int64?,
+    _ scope: Cause.Scope?
+  ) throws {
+    for name in ["pending", "short", "long"] { try store.accept(world.put(name, zone: "one", [:])) }
+    try backOff("short", 30)
+    try backOff("long", 120)
+    let now = world.clock.now
+    try store.write { ledger in
+      for wait in waits {
+        try ledger.put(
+          ScopeWait(
+            scope: wait.scope,
+            until: now + wait.seconds * 1000,
+            seconds: 1,
+            code: "THROTTLED",
+            message: "",
+            isOwn: false,
+            since: nil
+          )
+        )
+      }
+    }
+
+    let until = seconds.map { now + $0 * 1000 }
+    #expect(try row("pending").nextAttemptAt == until)
+    #expect(try row("short").nextAttemptAt == until ?? now + 30_000)
+    if let scope { #expect(try row("short").cause == .waits(scope, code: "THROTTLED", until: until)) }
+    // Its own wait is longer.
+    #expect(try row("long").nextAttemptAt == now + 120_000)
+    #expect(try row("long").cause == .backOff(code: "INTERNAL_ERROR", attempt: 1, of: 8))
   }
 
   @Test func `a feed that fails without a wait of the server is not asked again at once`() async throws {

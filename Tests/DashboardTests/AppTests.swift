@@ -68,6 +68,44 @@ struct AppTests {
     #expect(session.effects.isEmpty)
   }
 
+  // MARK: - Syncing
+
+  @Test(arguments: [(nil, "Syncing here"), (4711, "PID 4711 is syncing")] as [(Int64?, String)])
+  func `S says whether this dashboard syncs or waits for the process that does`(_ pid: Int64?, _ text: String) {
+    var session = Session(
+      Sample.world { world in
+        world.data.status?.driver = pid.map { StoreStatus.Driver(pid: $0, host: "mail", isLive: true) }
+      }
+    )
+
+    session.type("S")
+
+    #expect(session.commands == [.keepSyncing])
+    #expect(session.text.contains(text))
+  }
+
+  @Test func `a narrow list, too, shows when a change goes next, and no time that has passed`() {
+    func rows(_ next: Int64?) -> [QueueRow] {
+      [
+        Sample.operation(1, .pending, "order-1") { row in
+          (row.cause, row.nextAttemptAt) = (.waits(.database, code: "THROTTLED", until: next), next)
+        }
+      ]
+    }
+    func text(_ next: Int64?) -> String { Session(Sample.world { $0.data = Sample.data(rows(next)) }).text }
+    let (later, before) = (Sample.now + 60_000, Sample.now - 60_000)
+    let world = Sample.world()
+
+    #expect(text(later).contains("NEXT") && text(later).contains(world.time(later)))
+    #expect(!text(nil).contains("NEXT"))
+    let due = Session(
+      Sample.world {
+        $0.data = Sample.data(rows(before) + Self.failed(1)); $0.size = Size(width: 120, height: 36)
+      }
+    )
+    #expect(due.text.contains("now") && !due.text.contains("  \(world.time(before))  "))
+  }
+
   // MARK: - Retrying
 
   @Test func `r held down retries exactly the rows that are shown, each once`() {
@@ -141,18 +179,18 @@ struct AppTests {
 
   @Test func `commands are given in the order of their keys`() {
     var session = Session()
-    session.type("Ryfpp")
+    session.type("Ryfpy")
 
     #expect(
-      session.commands == [.perform(.retry, .listing(QueueListing(), except: [])), .flush, .togglePause, .togglePause]
+      session.commands == [.perform(.retry, .listing(QueueListing(), except: [])), .flush, .pause([.everything])]
     )
   }
 
   @Test func `a pause is given before the end`() {
     var session = Session()
-    session.type("pq")
+    session.type("pyq")
 
-    #expect(session.effects == [.give(.togglePause), .quit(.quit)])
+    #expect(session.effects == [.give(.pause([.everything])), .quit(.quit)])
   }
 
   // MARK: - Marks
@@ -341,11 +379,11 @@ struct AppTests {
     var session = Session(
       Sample.world { world in
         world.data.status?.heldDeletions = [held]
-        world.data.zones?[0].held = held
+        world.data.zones?.window.rows[0].held = held
       }
     )
     #expect(session.text.contains("7 decide"))
-    session.type("7a")
+    session.type("7X")
     #expect(session.top is Question)
     session.type("y")
     #expect(session.commands == [.acceptDeletions(Sample.zone, version: "v")])
@@ -405,11 +443,13 @@ struct AppTests {
     session.type("?")
     #expect(session.text.contains("Keys of the overview") && session.text.contains("nothing was discarded or resolved"))
     let lines = session.text.split(separator: "\n")
-    let place = lines.firstIndex { $0.contains(" p ") && $0.contains("Pause or resume everything") }
+    let place = lines.firstIndex { $0.contains(" f ") && $0.contains("Retry now everything") }
+    session.world.data = Sample.data()
     for _ in 0..<(place ?? 2) - 2 { session.type("j") }
     session.type(.enter)
-    #expect(session.commands == [.togglePause])
+    #expect(session.commands == [.flush])
     #expect(session.app.stack.count == 1)
+    session.show(Sample.data([]))
     session.type("c")
     #expect(session.text.contains("There are no conflicts"))
     session.type(":")
@@ -511,8 +551,7 @@ struct AppTests {
     #expect(session.text.contains("ATTEMPTS") && session.text.contains("BAD_REQUEST"))
     // Evidence: y.
     session.type("y")
-    guard case .copy(let text)? = session.effects.last else { return #expect(Bool(false), "nothing was copied") }
-    #expect(text.contains("BAD_REQUEST") && text.contains("12.5"))
+    #expect(session.effects == [.copyTicket(11)])
   }
 
   @Test func `12 failures of a kind are found with C, and retried with r y`() {
@@ -543,12 +582,12 @@ struct AppTests {
 
   @Test func `a zone is paused with 2 keys, and deletions on hold are decided with 3`() {
     let held = HeldDeletions(zone: Sample.zone, version: "1", records: 150, isWholeZone: false, since: .now)
-    var session = Session(Sample.world { $0.data.zones?[0].held = held })
+    var session = Session(Sample.world { $0.data.zones?.window.rows[0].held = held })
     session.type("7p")
-    #expect(session.commands == [.togglePauseOfZone(Sample.zone)])
+    #expect(session.commands == [.pause([.zone(Sample.zone)])])
 
-    session = Session(Sample.world { $0.data.zones?[0].held = held })
-    session.type("7ay")
+    session = Session(Sample.world { $0.data.zones?.window.rows[0].held = held })
+    session.type("7Xy")
     #expect(session.commands == [.acceptDeletions(Sample.zone, version: "1")])
   }
 

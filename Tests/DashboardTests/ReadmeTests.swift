@@ -96,7 +96,7 @@ struct ReadmeTests {
   // MARK: - The key table
 
   private enum Group: String, CaseIterable {
-    case syncing, lists, queue, editing, records, columns, conflicts, zones, undo, questions, moving, overview,
+    case syncing, lists, queue, editing, records, columns, conflicts, zones, pauses, undo, questions, moving, overview,
       everywhere
 
     init(_ scopes: KeyScope) {
@@ -105,6 +105,7 @@ struct ReadmeTests {
         case .syncing: .syncing
         case .conflicts: .conflicts
         case .zones: .zones
+        case .pauses: .pauses
         case .undoing: .undo
         case .records: .records
         case .editing: .editing

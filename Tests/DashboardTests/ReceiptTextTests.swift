@@ -51,9 +51,23 @@ import Testing
       "Discarded 1 operation; the reply to it was lost, so the server may have it; "
         + "left operation 5 as it is: it is being sent (and 1 more)"
     ),
-    (receipt(.togglePause) { ($0.verb, $0.changed) = (.pause, 3) }, "Paused everything"),
-    (receipt(.togglePause) { $0.verb = .resume }, "Resumed everything"),
-    (receipt(.togglePauseOf(4)) { ($0.verb, $0.changed) = (.pause, 1) }, "Paused 1 operation"),
+    (receipt(.pause([.everything])) { $0.changed = 1 }, "Paused everything"),
+    (receipt(.pause([.everything])), "Everything was paused already"),
+    (receipt(.resume([.everything])) { $0.changed = 1 }, "Resumed everything"),
+    (receipt(.resume([.type("Task")])), "Type Task was not paused"),
+    (receipt(.pause([.zone(Sample.zone)])) { $0.changed = 1 }, "Paused zone Shop"),
+    (receipt(.pause([.zone(Sample.zone), .everything])) { $0.changed = 1 }, "Paused 1 zone; 1 was paused already"),
+    (receipt(.perform(.pause, .ids([4]))) { ($0.verb, $0.changed) = (.pause, 1) }, "Paused 1 operation"),
+    (
+      receipt(.perform(.pause, .ids([4]))) { ($0.verb, $0.skipped) = (.pause, [4: .inState("paused")]) },
+      "Left operation 4 as it is: it is paused"
+    ),
+    (
+      receipt(.perform(.retry, .ids([4, 5]))) {
+        ($0.verb, $0.changed, $0.recreated) = (.retry, 2, ["notes"])
+      },
+      "Retried 2 operations; this creates zone notes again on the server"
+    ),
     (receipt(.flush), "Trying again now"),
     (receipt(.flush) { $0.changed = 2 }, "Retrying 2 changes now"),
     (
@@ -74,6 +88,14 @@ import Testing
     (receipt(.undo([4])) { $0.changed = 1 }, "Restored 1 change; it will be sent"),
     (receipt(.undo([4, 5])) { $0.changed = 2 }, "Restored 2 changes; they will be sent"),
     (receipt(.undo([4])) { ($0.changed, $0.reopened) = (1, 1) }, "Restored 1 change; 1 conflict is open again"),
+    (receipt(.undo([4])) { ($0.changed, $0.failedAgain) = (1, 1) }, "Restored 1 change; 1 is failed again, as before"),
+    (
+      receipt(.undo([4, 5, 6, 7, 8])) {
+        ($0.changed, $0.failedAgain, $0.pausedAgain, $0.withdrawn) = (5, 2, 1, 1)
+      },
+      "Restored 5 changes; 1 will be sent, 2 are failed again, as before, 1 is paused again, as before, "
+        + "1 is no longer sent"
+    ),
     (
       receipt(.undo([4, 5, 6])) { ($0.changed, $0.reopened) = (3, 2) },
       "Restored 3 changes; 1 will be sent, 2 conflicts are open again"

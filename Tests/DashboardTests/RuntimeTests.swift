@@ -32,13 +32,19 @@ import Testing
     )
   }
 
+  private final class Clock {
+    var now = Int64(Date().timeIntervalSince1970 * 1000)
+  }
+
   private final class Ends {
     var all: [Dashboard.End] = []
   }
 
   private func runtime(
     _ service: CloudKitService,
-    export: @escaping @Sendable (Export) throws -> String = { _ in "" }
+    notice: String? = nil,
+    now: (@MainActor () -> Int64)? = nil,
+    export: @escaping @Sendable (Export, @escaping Dashboard.Setting.ExportProgress) throws -> String = { _, _ in "" }
   ) throws -> Runtime {
     let theme = try Theme.load(named: "midnight", directories: [])
     let setting = Dashboard.Setting(
@@ -47,6 +53,7 @@ import Testing
       url: "http://127.0.0.1",
       storePath: store.path,
       preferences: Preferences(theme: theme),
+      notice: notice,
       isMonochrome: false,
       message: { "\($0)" },
       report: { _ in },
@@ -54,7 +61,7 @@ import Testing
       nextTheme: { _ in (try? Theme.load(named: "paper", directories: []), []) },
       export: export
     )
-    return Runtime(service, setting, display)
+    return now.map { Runtime(service, setting, display, now: $0) } ?? Runtime(service, setting, display)
   }
 
   private func opening() -> StoreOpening {
@@ -68,6 +75,28 @@ import Testing
   }
 
   private var text: String { display.frames.last?.grid.text ?? "" }
+
+  @Test func `a store that may not be read is unreadable, and none is offered to be made`() async throws {
+    let refusal = StoreError.denied("/s.sqlite", place: "/var/lib/cktop", owner: "cktop", user: "ben")
+    let refused = StoreOpening(toRead: { throw refusal }, toChange: { throw refusal }, toSync: nil)
+    let service = try CloudKitService(opening: refused, readsAtOnce: false)
+    let runtime = try runtime(service)
+    runtime.start()
+
+    await until { runtime.world.readFailure != nil }
+    #expect(runtime.world.verdict?.kind == .unreadable)
+    await until { text.contains("unreadable") }
+    #expect(!text.contains("No store yet"))
+  }
+
+  @Test func `a notice about the settings is shown from the start`() async throws {
+    let service = try CloudKitService(opening: opening(), readsAtOnce: false)
+    let runtime = try runtime(service, notice: "mine.toml:5 is wrong")
+    runtime.start()
+
+    await until { text.contains("Row/three") }
+    #expect(text.contains("mine.toml:5 is wrong"))
+  }
 
   @Test func `the first frame is shown before the store is opened`() async throws {
     let opened = Mutex(0)
@@ -112,7 +141,10 @@ import Testing
       let ends = Ends()
       runtime.ended = { ends.all.append($0) }
       runtime.start()
-      runtime.send(.keys([.character("p"), .character("q"), .character("p")]))
+      // Each round shows the state that the one before has left.
+      await until { runtime.world.status?.isPaused == (round % 2 == 0) }
+      let keys = round % 2 == 1 ? "pyq" : "pq"
+      runtime.send(.keys(keys.map(Key.character)))
       #expect(ends.all == [.quit])
       runtime.stop()
       #expect(await service.drain(within: .seconds(60)) == 0)
@@ -124,7 +156,8 @@ import Testing
   @Test(arguments: ["deploy", "dyyyyy"])
   func `text that is pasted without a mark confirms no question`(text pasted: String) async throws {
     let service = try CloudKitService(opening: opening(), readsAtOnce: false)
-    let runtime = try runtime(service)
+    let clock = Clock()
+    let runtime = try runtime(service, now: { clock.now })
     runtime.start()
     await until { text.contains("Row/three") }
     runtime.send(.keys([.character("!"), .character("3")]))
@@ -133,7 +166,13 @@ import Testing
     #expect(await service.drain(within: .seconds(60)) == 0)
     #expect(try store.status().queue.total == 3)
 
+    // The end of the text may come in a read of its own.
+    runtime.send(.keys([.character("y")]))
+    #expect(await service.drain(within: .seconds(60)) == 0)
+    #expect(try store.status().queue.total == 3)
+
     // Typed, the same keys do it.
+    clock.now += 1_000
     runtime.send(.keys([.escape, .escape]))
     runtime.send(.keys([.character("d")]))
     runtime.send(.keys([.character("y")]))
@@ -166,18 +205,23 @@ import Testing
     runtime.stop()
   }
 
+  @Test(arguments: [("", 1), ("a", 1), ("a\nb", 2), ("a\r\nb", 2), ("a\r\nb\nc\r\n\r\nd", 5)])
+  func `lines are counted whatever ends them`(_ text: String, _ count: Int) { #expect(text.lineCount == count) }
+
   @Test func `what a key does is said, and what is copied or written reaches its place`() async throws {
     let written = Mutex<[Export]>([])
-    let runtime = try runtime(CloudKitService(opening: opening(), readsAtOnce: false)) { export in
+    let runtime = try runtime(CloudKitService(opening: opening(), readsAtOnce: false)) { export, progress in
+      progress(1200, 3000)
       written.withLock { $0.append(export) }
       return "Wrote 3 lines"
     }
     runtime.start()
     await until { text.contains("Row/three") }
     runtime.send(.keys([.character("y")]))
-    await until { text.contains("Copied 1 line") }
+    await until { text.contains("Copied ") }
     runtime.send(.keys([.character("x")]))
     await until { text.contains("Wrote 3 lines") }
+    #expect(display.frames.contains { $0.grid.text.contains("Exporting 1,200 of 3,000…") })
     runtime.send(.keys([.character("t")]))
     await until { text.contains("Theme paper") }
     runtime.send(.keys([.ctrl("l")]))
@@ -186,10 +230,41 @@ import Testing
     runtime.send(.keys([.character("u")]))
     await until { text.contains("Restored 1 change") && text.contains("Row/one") }
 
-    #expect(display.copies.count == 1 && display.copies[0].contains("Row/one"))
+    #expect(display.copies.count == 1 && display.copies[0].contains("Save Row one in zone z"))
     #expect(written.withLock { $0 } == [.allOperations(QueueListing(), except: [])])
     #expect(display.calls == [.redraw])
     #expect(display.frames.last?.theme.name == "paper")
+    runtime.stop()
+  }
+
+  @Test func `opening the Undo view marks what was dropped as seen, and opens the store for that alone`() async throws {
+    let store = store
+    let changed = Mutex(0)
+    let opening = StoreOpening(
+      toRead: { store },
+      toChange: {
+        changed.withLock { $0 += 1 }
+        return store
+      },
+      toSync: nil
+    )
+    let runtime = try runtime(CloudKitService(opening: opening, readsAtOnce: false))
+    runtime.start()
+    await until { text.contains("Row/three") }
+    runtime.send(.keys([.character("8")]))
+    await until { text.contains("Nothing was dropped") }
+    #expect(changed.withLock { $0 } == 0)
+
+    try store.write { ledger in
+      let operation = try #require(try ledger.operation(1))
+      try ledger.add(DroppedChange(operation.changes, of: operation, .serverKept(fields: ["x"]), at: 0))
+      try ledger.add(DroppedChange(FieldChanges(values: ["x": .int64(1)]), of: operation, .serverKept(), at: 0))
+    }
+    await until { runtime.world.status?.dropped == StoreStatus.Dropped(unseen: 0, total: 1, seenThrough: 2) }
+
+    #expect(changed.withLock { $0 } == 1)
+    #expect(text.contains("▲") && !text.contains("Marked"))
+    #expect(try store.status().dropped.unseen == 0)
     runtime.stop()
   }
 }

@@ -38,13 +38,13 @@ enum Sample {
     data.status = status(operations)
     data.queue = page(operations)
     data.records = ListPage(RecordListing(), Window(total: records.count, offset: 0, rows: records))
-    data.zones = [ZoneRow(key: zone, state: "ready", records: 3, tokenAt: now - 60_000, lastFetchAt: now - 60_000)]
+    data.zones = zones([zoneRow("Shop") { $0.queued = [.pending: operations.count] }])
     data.conflicts = Window(total: 1, offset: 0, rows: [conflict])
     data.events = events([
       EventRow(id: 2, at: now - 2_000, event: .error(code: "INTERNAL_ERROR", message: "oops")),
       EventRow(id: 1, at: now - 60_000, event: .command(verb: "flush", selection: "", count: 0)),
     ])
-    data.dropped = ListPage(DroppedListing(), Window(total: dropped.count, offset: 0, rows: dropped))
+    data.dropped = droppedPage(dropped)
     data.throughput = (0..<40).map { minute in
       Throughput(at: now - (40 - minute) * 60_000, sent: Int(minute * 37 % 211), fetched: Int(minute * 11 % 41))
     }
@@ -54,6 +54,40 @@ enum Sample {
   /// The events of a list, all of them read.
   static func events(_ rows: [EventRow], _ listing: EventListing = EventListing()) -> ListPage<EventListing, EventRow> {
     ListPage(listing, Window(total: rows.count, offset: 0, rows: rows))
+  }
+
+  static func zones(_ rows: [ZoneRow], _ listing: ZoneListing = ZoneListing()) -> ListPage<ZoneListing, ZoneRow> {
+    ListPage(listing, Window(total: rows.count, offset: 0, rows: rows))
+  }
+
+  /// Zones in all conditions, in the order of the list.
+  static let zoneRows = [
+    zoneRow("Archive") {
+      $0.held = HeldDeletions(zone: $0.key, version: "v", records: 150, isWholeZone: false, since: .distantPast)
+    },
+    zoneRow("Denied") { ($0.isDenied, $0.queued) = (true, [.failed: 3, .pending: 1200]) },
+    zoneRow("Held") { ($0.isPaused, $0.queued) = (true, [.pending: 12]) },
+    zoneRow("Shop") { $0.queued = [.pending: 5] },
+    zoneRow("Gone") { ($0.state, $0.lastFetchAt, $0.tokenAt) = ("deleted", now - 86_400_000, nil) },
+    zoneRow("New") { ($0.state, $0.lastFetchAt, $0.tokenAt, $0.records) = ("unconfirmed", nil, nil, 0) },
+    zoneRow("Notes") { $0.fetch = ZoneRow.Fetch(isOfAll: true, fetched: 12_400) },
+  ]
+
+  static let pauses = [
+    Pause(rule: .everything, at: now - 600_000, actor: "root"),
+    Pause(rule: .zone(zone), at: now - 86_400_000, actor: "ana"), Pause(rule: .type("Order"), at: now, actor: nil),
+  ]
+
+  static func zoneRow(_ name: String, _ change: (inout ZoneRow) -> Void = { _ in }) -> ZoneRow {
+    var row = ZoneRow(
+      key: ZoneKey(zone: name),
+      state: "ready",
+      records: 3,
+      tokenAt: now - 60_000,
+      lastFetchAt: now - 60_000
+    )
+    change(&row)
+    return row
   }
 
   /// A page of a list of operations as it answers a listing.
@@ -162,10 +196,38 @@ enum Sample {
     )
   }
 
-  /// A discarded change, and the local side of a resolved conflict.
+  /// A page of the Undo view, opened when no dropped change had been seen.
+  static func droppedPage(_ rows: [DroppedRow]) -> ListPage<DroppedListing, DroppedRow> {
+    ListPage(droppedListing, Window(total: rows.count, offset: 0, rows: rows))
+  }
+
+  static var droppedListing: DroppedListing {
+    var listing = DroppedListing()
+    listing.seenThrough = 0
+    return listing
+  }
+
+  /// A change that the policy dropped and nobody has seen, of a record that was edited since.
+  static func unseen(_ id: Int64, of operation: Int64) -> DroppedRow {
+    var queued = queued(operation)
+    (queued.state, queued.conflictAt) = (.pending, nil)
+    var change = DroppedChange(queued.changes, of: queued, .serverKept(fields: ["note", "total"]), at: now - 20_000)
+    change.isOpen = false
+    return DroppedRow(id: id, change)
+  }
+
+  /// An unseen change, a decision that overwrote a value of the server, a discarded change, and the local side of a
+  /// resolved conflict.
   static var dropped: [DroppedRow] {
-    let (discarded, resolved) = (queued(21), queued(22))
+    let (discarded, resolved, decided) = (queued(21), queued(22), queued(23))
+    let theirs: [String: FieldValue] = ["total": .double(15), "note": .string("theirs")]
+    let overwritten = Overwritten(["total"], of: theirs, by: decided.changes)
     return [
+      unseen(4, of: 24),
+      DroppedRow(
+        id: 3,
+        DroppedChange(nil, of: decided, .resolved(by: .person), overwriting: overwritten, at: now - 25_000)
+      ),
       DroppedRow(id: 2, DroppedChange(discarded.changes, of: discarded, .discarded(by: "ana"), at: now - 30_000)),
       DroppedRow(id: 1, DroppedChange(resolved.changes, of: resolved, .resolved(by: .person), at: now - 90_000)),
     ]

@@ -181,24 +181,26 @@ import Testing
   @Test func `every view at four sizes, empty and full`() throws {
     let views: [(String, String)] = [
       ("queue", "33"), ("records", "44"), ("sync", "11"), ("account", "22"), ("conflicts", "c"), ("zones", "7"),
-      ("events", "6"), ("undo", "8"), ("help", "?"),
+      ("events", "6"), ("undo", "8"), ("pauses", "9"), ("help", "?"),
     ]
     for (name, keys) in views {
       for size in Self.allSizes {
         let keys = name == "queue" ? "3" : keys
-        try expectScreen(
-          draw(Sample.world(size) { $0.data.operation = ViewData.Read(11, Sample.detail) }, keys: keys),
-          "\(name)-full-\(size.width)x\(size.height)"
-        )
+        let world = Sample.world(size) { world in
+          world.data.operation = ViewData.Read(11, Sample.detail)
+          if name == "zones" { world.data.zones = Sample.zones(Sample.zoneRows) }
+          if name == "pauses" { world.data.status?.pauses = Sample.pauses }
+        }
+        try expectScreen(draw(world, keys: keys), "\(name)-full-\(size.width)x\(size.height)")
       }
       let empty = draw(
         Sample.world { world in
           world.data = Sample.data([])
           world.data.records = ListPage(RecordListing(), .empty)
           world.data.conflicts = .empty
-          world.data.zones = []
+          world.data.zones = Sample.zones([])
           world.data.events = Sample.events([])
-          world.data.dropped = ListPage(DroppedListing(), .empty)
+          world.data.dropped = Sample.droppedPage([])
         },
         keys: keys
       )
@@ -217,7 +219,7 @@ import Testing
 
   @Test func `every screen draws at any size`() {
     for (width, height) in [(0, 0), (1, 1), (1, 50), (300, 1), (40, 12), (59, 17), (60, 18), (300, 100)] {
-      for keys in ["", "1", "2", "4", "33", "44", "11", "c", "7", "?", ":", "d", "R", "C", "\n", "/a", "!"] {
+      for keys in ["", "1", "2", "4", "33", "44", "11", "c", "7", "9", "?", ":", "d", "R", "C", "\n", "/a", "!"] {
         let size = Size(width: width, height: height)
         var world = Sample.world { $0.data.operation = ViewData.Read(11, Sample.detail) }
         var app = App()

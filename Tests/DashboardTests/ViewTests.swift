@@ -117,7 +117,7 @@ struct ViewTests {
       var session = Session(
         Sample.world { world in
           world.size = Size(width: 120, height: 36)
-          world.data.zones?[0].fetch = ZoneRow.Fetch(isOfAll: isOfAll, fetched: fetched)
+          world.data.zones?.window.rows[0].fetch = ZoneRow.Fetch(isOfAll: isOfAll, fetched: fetched)
           world.syncing = .once
         }
       )
@@ -137,10 +137,107 @@ struct ViewTests {
   }
 
   private static func onUndo(_ rows: [DroppedRow]) -> Session {
-    let window = Window(total: rows.count, offset: 0, rows: rows)
-    var session = Session(Sample.world { $0.data.dropped = ListPage(DroppedListing(), window) })
+    var session = Session(Sample.world { $0.data.dropped = Sample.droppedPage(rows) })
     session.type("8")
     return session
+  }
+
+  /// A session on the Undo view, with these changes dropped by the policy.
+  private static func onUnseen(_ rows: [DroppedRow], _ change: (inout World) -> Void = { _ in }) -> Session {
+    Session(
+      Sample.world { world in
+        world.data.dropped = Sample.droppedPage(rows)
+        world.data.status?.dropped = StoreStatus.Dropped(unseen: rows.count, total: 0)
+        change(&world)
+      }
+    )
+  }
+
+  @Test func `opening the Undo view marks what it shows as seen, and so does what comes while it is open`() {
+    let rows = [Sample.unseen(9, of: 39), Sample.unseen(8, of: 38)]
+    var session = Self.onUnseen(rows)
+    #expect(session.commands == [])
+    session.type("8")
+    session.send(.tick)
+    #expect(session.commands == [.markDroppedSeen(through: 9)])
+    #expect(session.text.contains("▲ 03:03:45"))
+
+    // They stay on the screen, though the store lists them no longer.
+    session.world.data.status?.dropped = StoreStatus.Dropped(unseen: 0, total: 0, seenThrough: 9)
+    session.send(.changed)
+    #expect(session.app.scope(session.world).dropped?.listing == Sample.droppedListing)
+    #expect(session.commands.count == 1)
+
+    session.world.data.dropped = Sample.droppedPage([Sample.unseen(12, of: 40)] + rows)
+    session.world.data.status?.dropped.unseen = 1
+    session.send(.changed)
+    #expect(session.commands.last == .markDroppedSeen(through: 12) && session.commands.count == 2)
+  }
+
+  @Test func `what is not shown does not count as seen`() {
+    let rows = (1...100).map { Sample.unseen(Int64(101 - $0), of: Int64(300 - $0)) }
+    var readOnly = Self.onUnseen(rows) { $0.isReadOnly = true }
+    readOnly.type("8")
+    #expect(readOnly.commands == [])
+
+    var filtered = Self.onUnseen(rows) { $0.data.dropped = nil }
+    filtered.type("8/order")
+    var listing = Sample.droppedListing
+    listing.filter = .words(["order"])
+    filtered.world.data.dropped = ListPage(listing, Window(total: 100, offset: 0, rows: rows))
+    filtered.send(.changed)
+    #expect(filtered.text.contains("▲ 03:03:45") && filtered.commands == [])
+    filtered.world.data.dropped = Sample.droppedPage(rows)
+    filtered.type(.escape)
+    // The older ones are not on the screen.
+    #expect(filtered.commands == [])
+    filtered.type("G")
+    guard case .markDroppedSeen(let oldest)? = filtered.commands.last else {
+      Issue.record("the oldest were shown")
+      return
+    }
+    #expect(oldest < 100 && filtered.commands.count == 1)
+    filtered.world.data.status?.dropped.seenThrough = oldest
+    for _ in 1...20 { filtered.type(.pageUp) }
+    #expect(filtered.commands.last == .markDroppedSeen(through: 100))
+
+    var small = Self.onUnseen(rows) { $0.size = Size(width: 30, height: 8) }
+    small.app.open(.undo, small.world)
+    small.send(.changed)
+    #expect(small.commands == [])
+
+    var covered = Self.onUnseen(rows) { $0.data.dropped = nil }
+    covered.type("8?")
+    covered.world.data.dropped = Sample.droppedPage(Array(rows.suffix(3)))
+    covered.send(.changed)
+    #expect(covered.commands == [])
+    covered.type(.escape)
+    #expect(covered.commands == [.markDroppedSeen(through: 3)])
+  }
+
+  @Test func `a change above the rows that are shown stays unseen`() {
+    let rows = (1...100).map { Sample.unseen(Int64(101 - $0), of: Int64(300 - $0)) }
+    var session = Self.onUnseen(rows) { $0.data.status?.dropped.unseen = 0 }
+    session.type("8")
+    session.type("G")
+    session.world.data.status?.dropped.unseen = 1
+    session.world.data.dropped = Sample.droppedPage([Sample.unseen(200, of: 400)] + rows)
+    session.send(.changed)
+    #expect(!session.commands.contains(.markDroppedSeen(through: 200)))
+
+    // Nor does it count as seen before those below it have been on the screen.
+    session.type("g")
+    #expect(!session.commands.contains(.markDroppedSeen(through: 200)))
+    for _ in 1...20 { session.type(.pageDown) }
+    #expect(session.commands.last == .markDroppedSeen(through: 200))
+  }
+
+  @Test func `a change of a record that was edited since is shown but not restored`() {
+    var session = Self.onUnseen([Sample.unseen(9, of: 39)]) { $0.size = Size(width: 120, height: 36) }
+    session.type("8u")
+    #expect(session.commands == [.markDroppedSeen(through: 9)])
+    #expect(session.app.notice?.text == "The record was edited since; this can no longer be undone")
+    #expect(session.text.contains("can no longer be undone"))
   }
 
   @Test func `u undoes the selected change, and then the marked ones, each operation once`() {
@@ -155,32 +252,35 @@ struct ViewTests {
   @Test func `undoing all that match asks with their number, and leaves out what is not marked`() {
     var session = Self.onUndo([dropped(3, of: 23), dropped(2, of: 22), dropped(1, of: 21)])
     session.type("a u")
-    #expect(session.text.contains("Undo 2 dropped changes?"))
+    #expect(session.text.contains("2 dropped changes?"))
     session.type("y")
 
-    #expect(session.commands == [.undoAll(DroppedListing(), except: [3])])
+    #expect(session.commands == [.undoAll(Sample.droppedListing, except: [3])])
   }
 
-  @Test func `a resolution for this side says so in place of its fields, and until when it can be undone`() {
+  @Test
+  func `a resolution for this side says what it overwrote, and until when it can be undone where it kept nothing`() {
     var resolved = Sample.queued(22)
-    (resolved.state, resolved.cause) = (.conflict, .conflict(.fields(["title"])))
-    let change = DroppedChange(FieldChanges(), of: resolved, .resolved(by: .person), at: Sample.now)
+    (resolved.state, resolved.cause) = (.conflict, .conflict(.fields(["total"])))
+    var change = DroppedChange(nil, of: resolved, .resolved(by: .person), at: Sample.now)
+    var effect: String { String(describing: DroppedInspector(change, Sample.world()).items) }
 
     #expect(change.shownFields == "(resolved for this side)")
-    let inspector = DroppedInspector(change, Sample.world())
-    #expect(String(describing: inspector.items).contains("until the resolution is sent"))
+    #expect(effect.contains("until the resolution is sent"))
+
+    change.overwritten = Overwritten(["total"], of: ["total": .double(15)], by: resolved.changes)
+    #expect(change.shownFields == "server's total=15.0")
+    #expect(effect.contains("once it is sent"))
+    change.overwritten = .deletion(by: [:])
+    #expect(change.shownFields == "server's deletion")
   }
 
-  @Test(arguments: [
-    ([ConflictSide.local, .local], "You can undo this until it is sent or the record is edited again."),
-    ([ConflictSide.local, .server], "You can undo this until the record is edited again."),
-    ([ConflictSide.server, .server], "You can undo this until the record is edited again."),
-  ])
-  func `the question about conflicts says until when it can be undone`(_ sides: [ConflictSide], _ limit: String) {
+  @Test(arguments: [[ConflictSide.local, .local], [.local, .server], [.server, .server]])
+  func `the question about conflicts says until when it can be undone`(_ sides: [ConflictSide]) {
     let fields = Dictionary(uniqueKeysWithValues: zip(["a", "b"], sides))
     let text = Question(.resolveAlike([1: "v"], fields: fields, type: "Note")).text(Sample.world())
 
-    #expect(text.hasSuffix(limit))
+    #expect(text.hasSuffix("You can undo this until the record is edited again."))
     #expect(text.contains("values are overwritten") == sides.contains(.local))
   }
 
@@ -280,12 +380,12 @@ struct ViewTests {
     var session = Session(
       Sample.world(Size(width: width, height: 24)) { world in
         let held = HeldDeletions(zone: Sample.zone, version: "1", records: 1204, isWholeZone: false, since: .now)
-        world.data.zones?[0].held = held
+        world.data.zones?.window.rows[0].held = held
       }
     )
     session.type("7")
 
-    #expect(session.text.contains("a accepts, r restores"))
+    #expect(session.text.contains("X accepts, U restores"))
   }
 
   @Test func `retrying now says that it does not end a wait that the server asked for`() {

@@ -17,6 +17,8 @@ struct MessageTests {
       .checkWaits(.database, code: "THROTTLED"), .sentBeforeRestart(isRepeated: false),
       .sentBeforeRestart(isRepeated: true),
       .waits(.network, code: "NETWORK_ERROR"), .waits(.account, code: "AUTHENTICATION_FAILED"),
+      .waits(.network, code: "NETWORK_ERROR", until: 1_700_000_000_000),
+      .waits(.account, code: "AUTHENTICATION_FAILED", until: 1_700_000_000_000),
       .waits(.quota, code: "QUOTA_EXCEEDED"), .waits(.database, code: "THROTTLED", until: 1_700_000_000_000),
       .waits(.zone("notes"), code: "TRY_AGAIN_LATER"), .waits(.feed("notes"), code: "INTERNAL_ERROR"),
       .waits(.database, code: "INTERNAL_ERROR"), .waits(.fetch(zone: nil, type: nil), code: "INTERNAL_ERROR"),
@@ -26,7 +28,10 @@ struct MessageTests {
       .groupRejected, .requestTooLarge(code: "LIMIT_EXCEEDED"), .bisection(code: "BAD_REQUEST", count: 200),
       .recordDeleted, .recordDeletedWhileFetching, .zoneMissing(zone: "notes", isDeleted: false),
       .zoneMissing(zone: "notes", isDeleted: true), .waitsFor([7], isGroup: false),
-      .waitsFor(Array(1...12), isGroup: true), .waitsFor([7, 8], isGroup: false, hasMore: true), .waitsForZoneDelete(7),
+      .waitsFor(Array(1...12), isGroup: true), .waitsFor([7, 8], isGroup: false, hasMore: true),
+      .waitsFor([7], isGroup: false, names: ["Country/DE"]),
+      .waitsFor([7, 8, 9], isGroup: true, names: ["Country/DE", "Country/FR"]),
+      .waitsFor([7, 8], isGroup: false, hasMore: true, names: ["Country/DE"]), .waitsForZoneDelete(7),
       .deletionsOnHold(zone: "notes", isWholeZone: true),
       .deletionsOnHold(zone: "notes", isWholeZone: false), .waitsForApp, .sending, .senderEnded,
       .backOff(code: "TRY_AGAIN_LATER", attempt: 3, of: 8), .backOff(code: "NEW_CODE", attempt: 1, of: 8),
@@ -40,7 +45,9 @@ struct MessageTests {
       .noted(.paused(by: nil), .serverChanged), .noted(.conflict(.fields(["title"])), .waitsForApp),
       .onServer(), .onServer(isDeletion: true), .zoneDone, .editedBack, .deletedBeforeSent, .zoneDeleteEnqueued,
       .zoneKept, .serverKept(), .serverKept(fields: ["note", "title"]), .serverSideKept(.deletedHere),
-      .serverSideKept(.deletedOnServer), .serverSideKept(.recreatedHere), .resolved(by: .person), .discarded(by: "ana"),
+      .serverSideKept(.deletedOnServer), .serverSideKept(.recreatedHere), .localKept(fields: ["note", "title"]),
+      .localSideKept(.deletedHere), .localSideKept(.deletedOnServer), .localSideKept(.recreatedHere),
+      .undone(by: "ana"), .resolved(by: .person), .discarded(by: "ana"),
       .discarded(by: nil), .withdrawnByApp, .moved(to: "/var/lib/ana.sqlite"),
       .inWords("as a list shortens…", isUnconfirmed: true),
       .legacy("as an earlier version put it"),
@@ -68,6 +75,9 @@ struct MessageTests {
     .damaged(code: "UNREADABLE", reason: "not JSON"),
   ]
 
+  private typealias SyncingProcess = Event.SyncingProcess
+  private static let importer = SyncingProcess(program: "importer", pid: 3321, user: "ana", host: "mail")
+
   private static let events: [Event] = [
     .command(verb: "retry", selection: "state = 'failed'", count: 3), .command(verb: "flush", selection: "", count: 0),
     .command(verb: "flush", selection: "throttles", count: 1), .command(verb: "discard", selection: "7 8", count: 2),
@@ -75,6 +85,7 @@ struct MessageTests {
     .command(verb: "resume", selection: "zone notes", count: 1),
     .command(verb: "pause", selection: "7", count: 1), .command(verb: "resume", selection: "7", count: 0),
     .command(verb: "resolve", selection: "12 local", count: 1), .command(verb: "undo", selection: "12", count: 1),
+    .command(verb: "see dropped", selection: "", count: 5),
     .command(verb: "edit", selection: "12: done", count: 1), .simulated("the phone moved Ru to shelf S3"),
     .command(verb: "accept deletions", selection: "zone notes", count: 150),
     .command(verb: "restore deletions", selection: "zone notes", count: 1),
@@ -96,6 +107,9 @@ struct MessageTests {
     .deletionsOnHold(zone: "notes", deleted: 150, of: 200), .zoneOnHold(zone: "notes", records: 1),
     .zoneDeleted(zone: "notes"), .zoneRestarted(zone: "notes"), .signedOut,
     .takenOver(by: "_ben", from: "_ana", count: 2), .takenOver(by: "_ben", from: nil, count: 1),
+    .syncingStarted(by: importer),
+    .syncingStarted(by: SyncingProcess(program: "cktop", pid: 4711, user: "root", host: "mail"), insteadOf: importer),
+    .syncingStopped(by: importer),
     .settingsReplaced([
       .policy("manual", before: "server"), .mergeRules, .deletionGuard, .appNotAskedBeforeSending,
       .appNotAskedAboutConflicts,
@@ -119,7 +133,23 @@ struct MessageTests {
     .notSyncing(unsent: 2, wait: Verdict.Wait(scope: .database, code: "INTERNAL_ERROR", until: 1_700_000_000_000)),
     .notSyncing(unsent: 2, wait: nil, stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000)),
     .notSyncing(unsent: 0, wait: nil, stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000)), .failed(1),
-    .failed(3), .conflicts(1), .paused(by: "root", at: 1_700_000_000_000, unsent: 12),
+    .failed(3),
+    .failed(
+      1,
+      top: Verdict.Failure(
+        .failed(.rejected(code: "BAD_REQUEST", message: "…")),
+        message: "field 'done' must be INT64 (BAD_REQUEST)"
+      )
+    ),
+    .failed(
+      20,
+      top: Verdict.Failure(
+        .failed(.referenceMissing(field: "list", name: "l1", code: "VALIDATING_REFERENCE_ERROR")),
+        message: nil,
+        others: 3
+      )
+    ),
+    .conflicts(1), .paused(by: "root", at: 1_700_000_000_000, unsent: 12),
     .paused(by: nil, at: nil, unsent: 0),
     .offline(reason: "connection refused.", since: 1_699_999_000_000, nextTry: 1_700_000_000_000, unsent: 371),
     .offline(reason: "", since: nil, nextTry: nil, unsent: 0),
@@ -187,6 +217,28 @@ struct MessageTests {
   @Test(arguments: events)
   func `an event is stored and read again`(event: Event) {
     #expect(Event(kind: event.kind, stored: event.stored) == event)
+  }
+
+  @Test(
+    arguments: [
+      .failed(record: "n5", .refusedByApp("no")), .conflict(record: "n5", .deletedHere), .merged(record: "n5"),
+      .dropped(record: "n5", .editedBack), .conflictResolved(record: "n5", by: .app), .repaired(record: "n5"),
+      .takenOver(by: "n5", from: nil, count: 1), .legacy(kind: "failed", "n5: no"),
+      .legacy(kind: "merge", "n5: merged"),
+    ] as [Event]
+  )
+  func `a name at the start of an event keeps its letters`(event: Event) {
+    #expect(event.sentence.hasPrefix("n5"))
+  }
+
+  @Test(
+    arguments: [
+      (.signedOut, "The store's user"), (.error(code: "BAD_REQUEST", message: "no index"), "No index"),
+      (.syncingStopped(by: importer), "Syncing stopped by importer"), (.legacy(kind: "error", "no index"), "No index"),
+    ] as [(Event, String)]
+  )
+  func `any other event begins with a capital letter`(event: Event, start: String) {
+    #expect(event.sentence.hasPrefix(start))
   }
 
   @Test(arguments: ["", "ready to send", "{", "{not a cause}", #"{"ready":1}"#])

@@ -45,6 +45,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (false, "linux", GlyphSet.console), (false, "linux-16color", .console), (true, "linux", .ascii),
+    (false, "xterm-256color", .unicode), (false, "linuxvt", .unicode), (false, "", .unicode),
+  ])
+  func `the Linux console has glyphs of its own`(_ isASCII: Bool, _ term: String, _ set: GlyphSet) {
+    #expect(GlyphSet(isASCII: isASCII, term: term) == set)
+  }
+
+  @Test func `what the fonts of the Linux console lack gets a likeness, and the rest stays`() {
+    #expect(String("╭─╮│╰╯■◆▲●▸✓…█░é".map(GlyphSet.console.shown)) == "┌─┐│└┘■◆▲•►√~█░é")
+    #expect(sanitize("a\t\u{FFFE}b", .console) == "a^I?b")
+  }
+
   @Test func `without Unicode our own symbols have a likeness and the rest is a question mark`() {
     #expect(sanitize("┌─┐│█░…é한", .ascii) == "+-+|#.~???")
   }

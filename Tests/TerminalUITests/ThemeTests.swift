@@ -105,6 +105,15 @@ extension Theme: CustomTestStringConvertible {
     }
   }
 
+  @Test(arguments: ["\n", "\r\n"]) func `the line of a key is found whatever ends the lines`(end: String) {
+    let text = ["name = \"x\"", "", "[roles]", "text = { fg = \"#fff\" }", "error = 1"].joined(separator: end)
+
+    #expect(TOMLPlace.line(of: ["name"], in: text) == 1)
+    #expect(TOMLPlace.line(of: ["roles"], in: text) == 3)
+    #expect(TOMLPlace.line(of: ["roles", "text", "fg"], in: text) == 4)
+    #expect(TOMLPlace.line(of: ["roles", "error"], in: text) == 5)
+  }
+
   @Test func `colours become the nearest that a terminal has`() {
     #expect(ColorDepth.direct.number(for: .rgb(0x12, 0x34, 0x56)) == 0x123456)
     #expect(ColorDepth.palette.number(for: .rgb(0, 95, 135)) == 24)

@@ -56,7 +56,7 @@ import Testing
     [0, 1, 2, 3, 4, 5, 7, 10].flatMap { width in [0, 1, 2, 3, 4, 7].map { (width, $0) } }
     + [(1, 30), (20, 5), (40, 10), (80, 24), (120, 36), (300, 1), (300, 100)]
 
-  @Test(arguments: sizes, [GlyphSet.unicode, .ascii])
+  @Test(arguments: sizes, [GlyphSet.unicode, .console, .ascii])
   func `every widget draws at every size and stays in its place`(size: (Int, Int), glyphs: GlyphSet) {
     for widget in Self.everyWidget {
       var grid = Grid(Size(width: size.0 + 4, height: size.1 + 4), glyphs: glyphs)

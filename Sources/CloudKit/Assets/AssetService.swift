@@ -24,8 +24,7 @@ struct AssetService: Sendable {
 
   /// - Parameter configuration: The container's configuration; nil for a container that cannot be used.
   init(_ configuration: CKContainerConfiguration?) {
-    let general = configuration?.transport as? any CKAssetTransport
-    transport = configuration?.assetTransport ?? general ?? CKHTTPAssetTransport()
+    transport = configuration?.assetTransport ?? configuration?.transport.assetTransport ?? NoAssetTransport()
     instruments = Instruments(configuration?.logger ?? Instruments.silent)
     downloads = configuration?.assetDownloads ?? .eager
     place = AssetFolder.Place(root: configuration?.assetFolder, grace: configuration?.assetGrace ?? .zero)
@@ -176,7 +175,7 @@ extension CKError {
     case 400..<500: code = .serverRejectedRequest
     default: code = .internalError
     }
-    let wait = answer.header("Retry-After").flatMap(Double.init)
+    let wait = answer.retryAfter(now: Date())
     let info: [String: any Sendable] = wait.map { [CKErrorRetryAfterKey: $0] } ?? [:]
     self.init(code, "The asset host replied with HTTP status \(answer.status).", adding: info)
   }

@@ -15,7 +15,12 @@ extension CKDatabase {
     var supplied: [Supplied] = []
     let places = needs.filter { $0.asset.origin?.recordID.zoneID == request.zoneID && $0.asset.wire != nil }
     for batch in places.chunks(of: Self.largestBatch) {
-      supplied += await rereference(Array(batch), in: request.zoneID)
+      switch await rereference(Array(batch), in: request.zoneID) {
+      case .success(let known): supplied += known
+      case .failure(let failure):
+        supply.failure = failure
+        return supply
+      }
     }
     let known = Set(supplied.map { $0.need.index })
     var files: [(need: Need, file: URL, size: Int64)] = []
@@ -124,8 +129,12 @@ extension CKDatabase {
     }
   }
 
-  /// Returns the assets that the server allows to be referenced again. The others must be uploaded.
-  private func rereference(_ needs: [Need], in zoneID: CKRecordZoneID) async -> [Supplied] {
+  /// Returns the assets that the server allows to be referenced again. The others must be uploaded, unless the server asks
+  /// for a pause, which is the failure.
+  private func rereference(
+    _ needs: [Need],
+    in zoneID: CKRecordZoneID
+  ) async -> Result<[Supplied], WebServicesError> {
     let origins = Set(needs.compactMap(\.asset.origin)).sorted {
       ($0.recordID.recordName, $0.key) < ($1.recordID.recordName, $1.key)
     }
@@ -133,14 +142,25 @@ extension CKDatabase {
     let answer = await attempt { client throws(WebServicesError) in
       try await client.rereferenceAssets(places, zone: zoneID.wire, in: name)
     }
-    guard case .success(let elements) = answer else { return [] }
-    return needs.compactMap { need in
-      // The checksum proves that the bytes are the same, even if the field has changed since.
-      let asset = elements.lazy.map(\.asset).first {
-        $0.receipt != nil && $0.fileChecksum != nil && $0.fileChecksum == need.asset.wire?.fileChecksum
-      }
-      return asset.map { (need, .success($0)) }
+    let elements: [WireRereferencedAsset]
+    switch answer {
+    case .success(let answered): elements = answered
+    case .failure(.server(let failure)) where failure.code == .throttled || failure.retryAfter != nil:
+      return .failure(failure)
+    case .failure: return .success([])
     }
+    let known = needs.compactMap { need -> Supplied? in
+      guard let origin = need.asset.origin else { return nil }
+      let place = WireAssetPlace(recordName: origin.recordID.recordName, fieldName: origin.key)
+      // The checksum proves that the bytes are the same, even if the field has changed since. A receipt is for the
+      // asset of one field: another field may hold the same bytes.
+      let element = elements.first {
+        $0.isFor(place) && $0.asset.receipt != nil && $0.asset.fileChecksum != nil
+          && $0.asset.fileChecksum == need.asset.wire?.fileChecksum
+      }
+      return element.map { (need, .success($0.asset)) }
+    }
+    return .success(known)
   }
 }
 

@@ -4,8 +4,7 @@ import Foundation
 extension WebServicesClient {
   /// Uploads a file to one of the addresses that `assetAddresses` returned, from disk, in bounded memory.
   ///
-  /// - Parameter transport: The transport for the bytes; nil for the client's own transport if it carries assets too,
-  ///   else HTTP.
+  /// - Parameter transport: The transport for the bytes; nil for that of the client's own transport.
   /// - Returns: The descriptor with the upload receipt, which lets it be saved once, in the field that the address is
   ///   for.
   /// - Throws: `CKError.assetFileNotFound` or `assetFileModified` for problems with the file; another error if the

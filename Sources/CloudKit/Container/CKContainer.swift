@@ -60,7 +60,8 @@ public final class CKContainer: NSObject, Sendable {
     let configuration = CKContainerConfiguration(
       identifier: known.container,
       environment: CKContainerConfiguration.Environment(rawValue: known.environment) ?? .development,
-      credential: known.credential
+      credential: known.credential,
+      transport: client.transport
     )
     self.init(
       .success(configuration),

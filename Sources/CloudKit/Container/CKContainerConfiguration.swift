@@ -28,7 +28,7 @@ public struct CKContainerConfiguration: Sendable {
   /// The logger for requests, without secrets and field values: replies at `debug`, rejected requests and lost replies
   /// at `warning`.
   public var logger: Logger
-  /// The transport for asset files. If nil, `transport` is used if it can carry assets, otherwise HTTP.
+  /// The transport for asset files; nil for that of `transport`.
   public var assetTransport: (any CKAssetTransport)?
   /// When asset files are downloaded.
   public var assetDownloads = CKAssetDownloads.eager
@@ -57,7 +57,8 @@ public struct CKContainerConfiguration: Sendable {
   }
 
   /// Reads a configuration from environment variables: `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT` (default
-  /// `development`), `CLOUDKIT_URL` (default Apple's) and the credential (`CKCredential.fromEnvironment`).
+  /// `development`), `CLOUDKIT_URL` (default Apple's), the credential (`CKCredential.fromEnvironment`), and the proxy in
+  /// `HTTPS_PROXY` and `NO_PROXY`.
   ///
   /// - Throws: `CKCredentialError`, one line that names the invalid variable.
   public static func fromEnvironment(
@@ -83,7 +84,7 @@ public struct CKContainerConfiguration: Sendable {
       identifier: value("CLOUDKIT_CONTAINER") ?? "",
       environment: world,
       credential: try CKCredential.fromEnvironment(environment),
-      transport: CKHTTPTransport(baseURL: url)
+      transport: CKHTTPTransport(baseURL: url, proxies: ProxySettings(environment: environment))
     )
   }
 }

@@ -43,18 +43,7 @@ extension CKContainer {
 }
 
 extension CKError {
-  /// The sign-in page, if the server asked for a user. The URL holds no token but belongs to one sign-in attempt: show
-  /// it to the user, do not log it.
-  public var signInURL: URL? { signInPage.flatMap(URL.init(signInPage:)) }
-}
-
-extension URL {
-  /// Makes the URL of a page to open in a browser. Only HTTP and HTTPS are accepted, because the text comes from the
-  /// server.
-  fileprivate init?(signInPage text: String) {
-    guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()), url.host() != nil else {
-      return nil
-    }
-    self = url
-  }
+  /// The sign-in page, if the server asked for a user and the page is `https`, or on this machine. The URL holds no token
+  /// but belongs to one sign-in attempt: show it to the user, do not log it.
+  public var signInURL: URL? { signInPage.flatMap { URL(signInPage: $0) } }
 }

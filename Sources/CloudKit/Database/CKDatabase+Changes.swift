@@ -40,7 +40,7 @@ extension CKDatabase {
     public struct Deletion: Hashable, Sendable {
       /// The record's ID.
       public let recordID: CKRecord.ID
-      /// The record's type. Always empty, because Web Services do not report the type of a deleted record.
+      /// The record's type; empty if the server does not report it, which is usual.
       public let recordType: CKRecord.RecordType
     }
   }
@@ -171,7 +171,7 @@ extension CKDatabase {
       switch element {
       case .record(let record):
         page.modifications.append((id, .success(.init(record: .received(record, zoneID: zoneID)))))
-      case .deleted: page.deletions.append(.init(recordID: id, recordType: ""))
+      case .deleted(_, let type): page.deletions.append(.init(recordID: id, recordType: type ?? ""))
       case .failure(_, let failure): page.modifications.append((id, .failure(CKError(failure, in: .item))))
       }
     }

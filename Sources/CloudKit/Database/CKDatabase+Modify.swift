@@ -41,8 +41,10 @@ extension CKDatabase {
     var waves = plan.takeWaves()
     while !waves.isEmpty { try await send(waves.removeFirst(), &outcome) }
     // Requests that delete are sent together, so a target may have been deleted before a record that refers to it.
-    if deleting.count > 1 { try await send(deleting.compactMap { $0.refused(in: outcome) }, &outcome) }
-    await refreshRoots(of: newShares, outcome)
+    if deleting.count > 1, outcome.stopped == nil {
+      try await send(deleting.compactMap { $0.refused(in: outcome) }, &outcome)
+    }
+    await refreshRoots(of: newShares, &outcome)
     await explainConflicts(&outcome)
     return (outcome.saves, outcome.deletes)
   }
@@ -116,10 +118,12 @@ extension CKDatabase {
     return (supply, outcome)
   }
 
-  /// Adds the server's records to the errors of conflicts, because replies do not include them (reference 6.3).
+  /// Adds the server's records to the errors of conflicts, because replies do not include them (reference 6.3). They are
+  /// left out if the server must not be asked now.
   private func explainConflicts(_ outcome: inout ModifyOutcome) async {
     guard !outcome.conflicts.isEmpty else { return }
-    let serverRecords = try? await readRecords(for: outcome.conflicts.map(\.record.recordID))
+    let ids = outcome.stopped == nil ? outcome.conflicts.map(\.record.recordID) : []
+    let serverRecords = try? await readRecords(for: ids)
     adoptAssets(of: serverRecords?.values.compactMap { try? $0.get() } ?? [])
     for conflict in outcome.conflicts {
       let id = conflict.record.recordID
@@ -148,6 +152,11 @@ struct ModifyOutcome: Sendable {
   /// The error after which no more requests are sent.
   var stopped: CKError?
 
+  /// Notes an error after which the server must not be asked again in this call.
+  mutating func stop(after error: any Error) {
+    if stopped == nil, let error = error as? CKError, error.code == .requestRateLimited { stopped = error }
+  }
+
   mutating func fail(_ change: ModifyPlan.Change, _ error: CKError) {
     fail(change.id, isDelete: change.isDelete, error)
   }
@@ -161,6 +170,7 @@ struct ModifyOutcome: Sendable {
     saves.merge(answered.saves) { $1 }
     deletes.merge(answered.deletes) { $1 }
     conflicts += answered.conflicts
+    stopped = stopped ?? answered.stopped
   }
 
   mutating func read(_ elements: [WireRecordResult], of request: ModifyPlan.Request) {
@@ -173,11 +183,14 @@ struct ModifyOutcome: Sendable {
       case (.delete, .deleted), (.delete, .record): deletes[change.id] = .success(())
       case (.save, .failure(_, let failure)) where request.makesShare && failure.code == .conflict:
         // The conflict concerns the root record, so there is no server version of the share.
-        fail(change, CKError(failure, in: .item))
+        fail(change, CKError(failure, in: .writtenItem))
       case (.save(let record, _), .failure(_, let failure)) where [.conflict, .exists].contains(failure.code):
         conflicts.append((record, failure))
-        fail(change, CKError(failure, in: .item))
-      case (_, .failure(_, let failure)): fail(change, CKError(failure, in: .item))
+        fail(change, CKError(failure, in: .writtenItem))
+      case (_, .failure(_, let failure)):
+        let error = CKError(failure, in: .writtenItem)
+        fail(change, error)
+        stop(after: error)
       case (.save, .deleted): fail(change, CKError(.unknownItem, "The record was deleted instead of saved."))
       case (_, nil):
         fail(change, CKError(.serverResponseLost, "The reply does not include the record \(change.id.recordName)."))

@@ -27,8 +27,14 @@ extension CKRecord {
     let keys = sendsAll ? state.fields.keys.filter { isNew || !state.isUntouchedAsset($0) } : Array(state.changedKeys)
     let announced = try state.announcingAssets(in: keys)
     wire.fields = try announced.wireFields(keys: keys, zoneID: recordID.zoneID)
-    wire.clearedFields = isNew ? [] : state.changedKeys.filter { state.fields[$0] == nil }
-    if policy != .ifServerRecordUnchanged { wire.clearedFields = state.changedKeys.filter { state.fields[$0] == nil } }
+    let creates = isNew && policy == .ifServerRecordUnchanged
+    wire.clearedFields = creates ? [] : state.changedKeys.filter { state.fields[$0] == nil }
+    // An empty list means the same as no value. Only a field that the server has takes one: for a new field, the list
+    // would not show the type of its elements. A field that the server may have without our knowledge is cleared.
+    for (key, value) in wire.fields where value.isEmptyList && state.ancestor?[key] == nil {
+      wire.fields[key] = nil
+      if !creates { wire.clearedFields.insert(key) }
+    }
     if let parent = state.parent, sendsAll || state.parentChanged {
       wire.parent = WireRecordName(recordName: parent.recordID.recordName)
     } else if state.parentChanged, !isNew {
@@ -36,7 +42,7 @@ extension CKRecord {
     }
     wire.sharing = state.sharing?.wire(all: sendsAll)
     switch policy {
-    case .ifServerRecordUnchanged where isNew: return (WireRecordOperation(.create, wire), state)
+    case .ifServerRecordUnchanged where creates: return (WireRecordOperation(.create, wire), state)
     case .ifServerRecordUnchanged:
       wire.recordChangeTag = state.changeTag
       return (WireRecordOperation(.update, wire), state)

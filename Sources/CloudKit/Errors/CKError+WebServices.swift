@@ -8,8 +8,11 @@ enum FailureContext {
   case write
   /// One item of a request that the server answered.
   case item
+  /// One record that the server was asked to save or delete.
+  case writtenItem
 
-  fileprivate var writes: Bool { self == .write }
+  fileprivate var writes: Bool { self == .write || self == .writtenItem }
+  fileprivate var isItem: Bool { self == .item || self == .writtenItem }
 }
 
 extension CKError {
@@ -22,13 +25,13 @@ extension CKError {
       case .accessDenied: .permissionFailure
       case .atomicError: .batchRequestFailed
       case .authenticationFailed, .authenticationRequired: .notAuthenticated
-      case .badRequest: context == .changes && failure.reasonNamesToken ? .changeTokenExpired : .invalidArguments
+      case .badRequest: context == .changes && failure.refusesChangeToken ? .changeTokenExpired : .invalidArguments
       case .conflict, .exists: .serverRecordChanged
-      case .internalError: context.writes && failure.effect == .unknown ? .serverResponseLost : .internalError
+      case .internalError: context.writes ? .serverResponseLost : .internalError
       case .notFound: .unknownItem
       case .quotaExceeded: .quotaExceeded
       case .throttled: .requestRateLimited
-      case .tryAgainLater: context == .item ? .zoneBusy : .serviceUnavailable
+      case .tryAgainLater: context.isItem ? .zoneBusy : .serviceUnavailable
       case .validatingReferenceError: .referenceViolation
       case .zoneNotFound: .zoneNotFound
       case .uniqueFieldError: .constraintViolation
@@ -39,17 +42,28 @@ extension CKError {
         }
       case .unexpectedServerResponse: context.writes ? .serverResponseLost : .internalError
       case .limitExceeded: .limitExceeded
-      case .unknown: .internalError
+      case .unknown: failure.refusesChangeToken ? .changeTokenExpired : .internalError
       }
     self.init(code, failure)
   }
 }
 
 extension WebServicesError {
-  /// Whether the server's reason mentions a sync token. Token errors have no code of their own, so this is the one
-  /// place where the reason text decides: `Unknown sync continuation type`, `Invalid continuation format`.
-  fileprivate var reasonNamesToken: Bool {
+  /// Whether the server no longer accepts a change token. The protocol has no code for this, only reasons: `Unknown sync
+  /// continuation type`, `Invalid continuation format`. A few servers send `CHANGE_TOKEN_EXPIRED`. A token alone may be
+  /// one of JSON or of a user.
+  package var refusesChangeToken: Bool {
+    guard case .badRequest = code else { return code.name == "CHANGE_TOKEN_EXPIRED" }
     let reason = reason.lowercased()
-    return reason.contains("continuation") || reason.contains("token")
+    return ["continuation", "sync token", "synctoken", "change token"].contains(where: reason.contains)
+  }
+
+  /// Whether a write that failed this way may have taken effect, so that the record must be fetched before the write is
+  /// repeated (reference 6.5).
+  package var leavesWriteInDoubt: Bool {
+    switch code {
+    case .internalError, .unexpectedServerResponse: true
+    default: effect == .unknown
+    }
   }
 }

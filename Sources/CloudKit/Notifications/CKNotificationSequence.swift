@@ -7,8 +7,8 @@
 /// ```
 ///
 /// The sequence receives pushes from CloudKit's web courier by long polling (reference 5.10), and makes a new push
-/// token when the old one expires or fails. While the network is unavailable it retries, with at most a minute between
-/// attempts. Pushes sent in the meantime are lost: fetch changes when you start, and again from time to time.
+/// token when the old one expires or the courier refuses it. While the courier cannot be reached it retries with the
+/// same token, with at most a minute between attempts. Pushes sent in the meantime are lost: fetch changes when you start, and again from time to time.
 ///
 /// Iteration ends with nil when the task is cancelled, and throws a `CKError` that retrying cannot fix, such as
 /// `notAuthenticated`. Every iterator has its own token.
@@ -48,7 +48,9 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
           if let notification = try await attempt() { return notification }
         } catch {
           guard !Task.isCancelled else { return nil }
-          box = nil
+          // A courier that cannot be reached says nothing about the token. A new one for each attempt would be left
+          // behind on the server.
+          if error.code != .networkFailure { box = nil }
           connection(false)
           guard error.isTransient else { throw error }
           guard await courier.wait(pace.afterFailure(retryAfter: error.retryAfterSeconds)) else { return nil }

@@ -57,28 +57,28 @@ struct WebCourier: Sendable {
   /// Waits for a push.
   ///
   /// - Returns: The push's JSON; nil for a keep-alive.
+  /// - Throws: `CKError.networkFailure` if the courier cannot be reached or is busy; `serviceUnavailable` if it refuses
+  ///   the token.
   func collect(from box: Box) async throws(CKError) -> Data? {
+    let answer: CKTransportResponse
     do throws(CKTransportError) {
-      let answer = try await box.transport.send(CKTransportRequest(method: "GET", path: box.path, query: box.query))
-      guard (200..<300).contains(answer.status) else {
-        throw CKTransportError(.unknown, "The web courier answered with HTTP \(answer.status).")
-      }
-      return answer.body.isEmpty ? nil : answer.body
+      answer = try await box.transport.send(CKTransportRequest(method: "GET", path: box.path, query: box.query))
     } catch {
       throw CKError(.networkFailure, error.message)
     }
+    guard (200..<300).contains(answer.status) else {
+      let wait = answer.retryAfter(now: Date()).map { [CKErrorRetryAfterKey: $0] }
+      // A server that is busy has not refused the token.
+      let isBusy = answer.status >= 500 || answer.status == 429
+      throw CKError(
+        isBusy ? .networkFailure : .serviceUnavailable,
+        "The web courier answered with HTTP \(answer.status).",
+        adding: wait ?? [:]
+      )
+    }
+    return answer.body.isEmpty ? nil : answer.body
   }
 
   /// Waits. Returns false if the task was cancelled in the meantime.
   func wait(_ duration: Duration) async -> Bool { (try? await sleep(duration)) != nil }
-}
-
-extension URL {
-  /// The URL's scheme, host and port; nil if it has no host or is not an HTTP or HTTPS URL.
-  var origin: URL? {
-    guard let scheme = scheme?.lowercased(), ["http", "https"].contains(scheme), let host = host(), !host.isEmpty else {
-      return nil
-    }
-    return URL(string: "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")")
-  }
 }

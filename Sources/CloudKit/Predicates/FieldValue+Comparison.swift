@@ -29,8 +29,8 @@ extension FieldValue {
     switch (self, other) {
     case (.int64(let left), .int64(let right)), (.timestamp(let left), .timestamp(let right)):
       return left < right ? -1 : left > right ? 1 : 0
-    case (.int64(let left), .double(let right)): return Self.order(Double(left), right)
-    case (.double(let left), .int64(let right)): return Self.order(left, Double(right))
+    case (.int64(let left), .double(let right)): return right.order(of: left)
+    case (.double(let left), .int64(let right)): return -left.order(of: right)
     case (.double(let left), .double(let right)): return Self.order(left, right)
     default:
       guard let left = text, let right = other.text else { return nil }

@@ -154,7 +154,7 @@ struct PredicateLexer {
     if isInteger {
       let digits = radix == 10 ? text : text.replacing(/^(-?)0[xXob]/) { "\($0.output.1)" }
       if let integer = Int64(digits, radix: radix) { return .integer(integer) }
-    } else if let number = Double(text), number.isFinite {
+    } else if let number = Double(decimal: text) {
       return .number(number)
     }
     throw PredicateFailure("\(text.prefix(64)) is not a number that a field can hold", at: start)

@@ -145,7 +145,7 @@ extension PredicateComparison {
   }
 
   /// Returns `value operator field` as the equivalent `field operator value`.
-  private func turned() throws(PredicateFailure) -> PredicateComparison {
+  func turned() throws(PredicateFailure) -> PredicateComparison {
     let isList = if case .value(.list) = left { true } else { false }
     let comparators: (Quantifier?, Operator)? =
       switch (quantifier, comparator) {

@@ -5,9 +5,12 @@ extension CKDatabase {
   /// be obtained, which is recorded as the share's error.
   ///
   /// A new share names its root by the change tag of the saved root, which is known only after the root was saved.
-  /// Therefore the two cannot be sent in one request, although callers save them in one call.
+  /// Therefore the two cannot be sent in one request, although callers save them in one call. A request that is not sent
+  /// any more stays as it is.
   func namingRoot(in request: ModifyPlan.Request, _ outcome: inout ModifyOutcome) async -> ModifyPlan.Request? {
-    guard var change = request.changes.first, let rootID = request.sharedRootID else { return request }
+    guard outcome.stopped == nil, var change = request.changes.first, let rootID = request.sharedRootID else {
+      return request
+    }
     let root: Result<CKRecord, any Error>
     if let saved = outcome.saves[rootID] {
       root = saved.mapError { _ in CKError(.batchRequestFailed, "The root record of the share was not saved.") }
@@ -17,7 +20,10 @@ extension CKDatabase {
         root =
           try await readRecords(for: [rootID], desiredKeys: [])[rootID]
           ?? .failure(CKError(.unknownItem, "The root record of the share does not exist."))
-      } catch { root = .failure(error) }
+      } catch {
+        outcome.stop(after: error)
+        root = .failure(error)
+      }
     }
     do {
       guard let tag = try root.get().recordChangeTag else {
@@ -42,7 +48,7 @@ extension CKDatabase {
 
   /// Refreshes roots that this call saved before their share was created or deleted, because the server then changes
   /// their `share` and their change tag.
-  func refreshRoots(of newShares: [ModifyPlan.Request], _ outcome: ModifyOutcome) async {
+  func refreshRoots(of newShares: [ModifyPlan.Request], _ outcome: inout ModifyOutcome) async {
     guard !outcome.deletes.isEmpty || !newShares.isEmpty else { return }
     var stale: [CKRecordID: CKRecord] = [:]
     for case .success(let record) in outcome.saves.values {
@@ -58,11 +64,14 @@ extension CKDatabase {
       root.state.withLock { $0.share = CKReference(recordID: shareID, action: .none) }
       stale[rootID] = root
     }
-    guard !stale.isEmpty, let fresh = try? await records(for: Array(stale.keys)) else { return }
-    for (id, root) in stale {
-      guard case .success(let server)? = fresh[id] else { continue }
-      let state = server.snapshot
-      root.state.withLock { $0 = $0.refreshed(from: state) }
+    guard !stale.isEmpty, outcome.stopped == nil else { return }
+    do {
+      for (id, result) in try await records(for: Array(stale.keys)) {
+        guard let state = try? result.get().snapshot else { continue }
+        stale[id]?.state.withLock { $0 = $0.refreshed(from: state) }
+      }
+    } catch {
+      outcome.stop(after: error)
     }
   }
 }

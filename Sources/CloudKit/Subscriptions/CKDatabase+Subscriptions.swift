@@ -60,6 +60,9 @@ extension CKDatabase {
 
   /// Saves and deletes subscriptions, each with its own result. The request is never atomic.
   ///
+  /// The server may keep an existing subscription as it is when it is created again, so one more request first asks which
+  /// of them exist; those are updated.
+  ///
   /// - Throws: `CKError.invalidArguments` if a subscription appears twice; another error if the whole request failed.
   @discardableResult
   public func modifySubscriptions(
@@ -74,13 +77,17 @@ extension CKDatabase {
       throw CKError.invalidArguments("A subscription appears twice in one call.")
     }
     var saved: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
-    var operations: [WebServicesClient.SubscriptionOperation] = []
+    var wires: [WireSubscription] = []
     for subscription in subscriptionsToSave {
       do throws(CKError) {
-        operations.append(.init(.create, try subscription.wire()))
+        wires.append(try subscription.wire())
       } catch {
         saved[subscription.subscriptionID] = .failure(error)
       }
+    }
+    let known = try await existing(among: wires.map(\.subscriptionID))
+    var operations = wires.map {
+      WebServicesClient.SubscriptionOperation(known.contains($0.subscriptionID) ? .update : .create, $0)
     }
     operations += subscriptionIDsToDelete.map { .init(.delete, WireSubscription(subscriptionID: $0)) }
     var results: [CKSubscription.ID: Result<CKSubscription?, any Error>] = [:]
@@ -97,6 +104,18 @@ extension CKDatabase {
     }
     let deleted = subscriptionIDsToDelete.map { id in (id, Self.only(results[id], id).map { _ in }) }
     return (saved, Dictionary(uniqueKeysWithValues: deleted))
+  }
+
+  /// Returns the identifiers of those subscriptions that exist.
+  private func existing(among ids: [CKSubscription.ID]) async throws(CKError) -> Set<CKSubscription.ID> {
+    var existing: Set<CKSubscription.ID> = []
+    for chunk in ids.chunks(of: Self.largestBatch) {
+      let answer = try await perform(.read) { client throws(WebServicesError) in
+        try await client.lookupSubscriptions(Array(chunk), in: name)
+      }
+      for case .subscription(let wire) in answer { existing.insert(wire.subscriptionID) }
+    }
+    return existing
   }
 
   private static func only<Value>(

@@ -3,8 +3,8 @@ public import Foundation
 /// Sends and receives the bytes of assets.
 ///
 /// Assets are stored on other hosts than CloudKit Web Services, at addresses that CloudKit returns. These hosts get no
-/// credentials, and connections to them are not shared with Web Services. A transport that also conforms to
-/// `CKTransport`, such as one to an emulator, carries its container's assets unless the configuration sets another.
+/// credentials, and connections to them are not shared with Web Services. Unless the configuration sets another, a
+/// container uses the `assetTransport` of its `CKTransport`.
 public protocol CKAssetTransport: Sendable {
   /// Posts the unchanged bytes of a file and returns the response, whatever its HTTP status.
   ///

@@ -46,6 +46,9 @@ public final class CKRecordingTransport: CKTransport {
   public func transport(to origin: URL, timeout: Duration) -> any CKTransport {
     CKRecordingTransport(transport.transport(to: origin, timeout: timeout), recording)
   }
+
+  /// The wrapped transport's transport for assets. Its transfers are not recorded.
+  public var assetTransport: any CKAssetTransport { transport.assetTransport }
 }
 
 /// The file that exchanges are appended to, one at a time.

@@ -19,11 +19,34 @@ public protocol CKTransport: Sendable {
   ///   - origin: Scheme, host and port.
   ///   - timeout: The maximum time for a request.
   func transport(to origin: URL, timeout: Duration) -> any CKTransport
+
+  /// The transport for the bytes of assets, which are on other hosts.
+  ///
+  /// By default it is the transport itself if it also conforms to `CKAssetTransport`, and otherwise one that sends
+  /// nothing, so that a transport in a test never reaches the network.
+  var assetTransport: any CKAssetTransport { get }
 }
 
 extension CKTransport {
   /// Returns the transport itself.
   public func transport(to origin: URL, timeout: Duration) -> any CKTransport { self }
+
+  /// The transport itself if it carries assets, otherwise one that sends nothing.
+  public var assetTransport: any CKAssetTransport { self as? any CKAssetTransport ?? NoAssetTransport() }
+}
+
+/// The asset transport of a transport that carries no assets.
+struct NoAssetTransport: CKAssetTransport {
+  private static let refusal = CKTransportError(
+    .notSent,
+    "This transport carries no asset files. Set CKContainerConfiguration.assetTransport."
+  )
+
+  func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse { throw Self.refusal }
+
+  func download(from address: URL, to file: URL, limit: Int64) async throws(CKTransportError) -> CKTransportResponse {
+    throw Self.refusal
+  }
 }
 
 /// An HTTP request to CloudKit Web Services, including its body, ready to be sent byte for byte.
@@ -40,6 +63,8 @@ public struct CKTransportRequest: Sendable, Hashable {
   public var body: Data
   /// The maximum time to wait for the complete response, if less than the transport's own limit.
   public var timeout: Duration?
+  /// Whether the request must not use a connection that carried another request, because that one led to a wrong server.
+  public var needsNewConnection = false
 
   /// Creates a request.
   public init(method: String, path: String, query: String = "", headers: [CKHTTPHeader] = [], body: Data = Data()) {

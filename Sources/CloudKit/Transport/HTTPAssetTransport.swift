@@ -3,7 +3,8 @@ public import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Streams assets over HTTP. A transfer needs a few hundred kilobytes of memory, whatever the file's size.
+/// Streams assets over HTTP/1.1, through the proxy that `HTTPS_PROXY` and `NO_PROXY` name. A transfer needs a few hundred
+/// kilobytes of memory, whatever the file's size.
 ///
 /// It has its own connection pool, sends no credentials and follows no redirects.
 public final class CKHTTPAssetTransport: CKAssetTransport {
@@ -11,6 +12,9 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
   public let timeout: Duration
 
   private let client: HTTPClient
+  /// The client for addresses that are reached through the proxy; nil if there is none.
+  private let proxied: HTTPClient?
+  private let proxies: ProxySettings
   /// The event loop of all connections, which limits how fast files are read.
   private let loop: any EventLoop
 
@@ -19,20 +23,36 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
   /// - Parameters:
   ///   - timeout: The maximum time for a whole transfer. Upload addresses are valid for 15 minutes.
   ///   - idleTimeout: The maximum time without progress.
-  public init(timeout: Duration = .seconds(900), idleTimeout: Duration = .seconds(60)) {
+  public convenience init(timeout: Duration = .seconds(900), idleTimeout: Duration = .seconds(60)) {
+    self.init(
+      timeout: timeout,
+      idleTimeout: idleTimeout,
+      proxies: ProxySettings(environment: ProcessInfo.processInfo.environment)
+    )
+  }
+
+  package init(timeout: Duration = .seconds(900), idleTimeout: Duration = .seconds(60), proxies: ProxySettings) {
     self.timeout = timeout
+    self.proxies = proxies
     var configuration = HTTPClient.Configuration(
       redirectConfiguration: .disallow,
       timeout: .init(connect: .seconds(10), read: TimeAmount(idleTimeout), write: TimeAmount(idleTimeout))
     )
     configuration.connectionPool.retryConnectionEstablishment = false
+    configuration.distrustResponses()
     loop = HTTPClient.defaultEventLoopGroup.next()
     client = HTTPClient(eventLoopGroup: loop, configuration: configuration)
+    if case .proxy(let proxy) = proxies.proxy {
+      configuration.proxy = HTTPClient.Configuration.Proxy(proxy)
+      proxied = HTTPClient(eventLoopGroup: loop, configuration: configuration)
+    } else {
+      proxied = nil
+    }
   }
 
   deinit {
-    // The client traps if it is released while open. It keeps itself alive until the shutdown has finished.
-    client.shutdown(queue: .global()) { _ in }
+    // A client traps if it is released while open. It keeps itself alive until the shutdown has finished.
+    for client in [client, proxied] { client?.shutdown(queue: .global()) { _ in } }
   }
 
   /// Posts the unchanged bytes of a file and returns the response, whatever its HTTP status.
@@ -89,8 +109,16 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
     _ read: @escaping @Sendable (HTTPClientResponse) async throws -> CKTransportResponse
   ) async throws(CKTransportError) -> CKTransportResponse {
     guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The transfer was cancelled.") }
+    let route = proxies.route(to: address)
+    let client: HTTPClient
+    switch route {
+    case .direct: client = self.client
+    case .proxy: client = proxied ?? self.client
+    case .unusable(let reason):
+      throw CKTransportError(.notSent, "Nothing was sent to \(address.hostForPeople): \(reason).")
+    }
     let result = await withTaskGroup(of: Result<CKTransportResponse, any Error>?.self) { group in
-      group.addTask { [client] in
+      group.addTask {
         do {
           let answer = try await read(client.execute(request, deadline: .distantFuture))
           // A cancelled body ends early without an error, so a partial body must not be returned as the response.
@@ -114,7 +142,7 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
     case .success(let answer): return answer
     case .failure(let failure as StreamedFile.Failure): throw CKTransportError(.unknown, "The file \(failure.message).")
     case .failure(let error):
-      throw HTTPFailure(error).transportError(bodyLeft: true, hasBody: false, to: address)
+      throw HTTPFailure(error).transportError(bodyLeft: true, hasBody: false, to: address, route)
     case nil: throw CKTransportError(.unknown, "Transfer with \(address.hostForPeople) took over \(timeout).")
     }
   }

@@ -8,7 +8,12 @@ internal import NIOPosix
 /// The message never contains the error's own text, which may quote the address and secrets in its query.
 struct HTTPFailure {
   private enum Stage {
-    case beforeConnection
+    /// No connection was made to the server, or to its proxy.
+    case connecting
+    /// The proxy made no connection to the server.
+    case atProxy
+    /// There was a connection to the server, but the request was not sent.
+    case beforeRequest
     case afterConnection
     case cancelled
   }
@@ -20,11 +25,12 @@ struct HTTPFailure {
     (stage, summary) =
       switch error {
       case let error as HTTPClientError: Self.reading(error)
-      case let error as NIOConnectionError: (.beforeConnection, Self.words(for: error))
+      case let error as NIOConnectionError: (.connecting, Self.words(for: error))
       case is CancellationError: (.cancelled, "was cancelled")
-      case ChannelError.connectTimeout: (.beforeConnection, "did not accept a connection in time")
+      case ChannelError.connectTimeout: (.connecting, "did not accept a connection in time")
       case let error as IOError where Self.refusals.contains(error.errnoCode):
-        (.beforeConnection, Self.words(forErrno: error.errnoCode))
+        (.connecting, Self.words(forErrno: error.errnoCode))
+      case is ResponseHeadGuard.InvalidStatus: (.afterConnection, "sent a response without a valid status")
       case let error as IOError: (.afterConnection, Self.words(forErrno: error.errnoCode))
       case is NIOTooManyBytesError: (.afterConnection, "sent a response over the size limit")
       default: (.afterConnection, "broke the connection (\(type(of: error)))")
@@ -36,24 +42,36 @@ struct HTTPFailure {
   /// - Parameters:
   ///   - bodyLeft: Whether the client began to send the body. A request whose body was not sent had no effect.
   ///   - hasBody: Whether the request has a body.
-  func transportError(bodyLeft: Bool, hasBody: Bool, to baseURL: URL) -> CKTransportError {
+  ///   - route: The way to the server.
+  func transportError(
+    bodyLeft: Bool,
+    hasBody: Bool,
+    to baseURL: URL,
+    _ route: ProxySettings.Route = .direct
+  ) -> CKTransportError {
     let delivery: CKTransportError.Delivery =
       switch stage {
       case .cancelled: .cancelled
-      case .beforeConnection: .notSent
+      case .connecting, .atProxy, .beforeRequest: .notSent
       case .afterConnection: hasBody && !bodyLeft ? .notSent : .unknown
       }
-    return CKTransportError(delivery, "\(baseURL.hostForPeople) \(summary).")
+    var subject = baseURL.hostForPeople
+    if case .proxy(let proxy) = route, stage == .connecting || stage == .atProxy {
+      subject = "The proxy \(proxy) for \(subject)"
+    }
+    return CKTransportError(delivery, "\(subject) \(summary).")
   }
 
   private static func reading(_ error: HTTPClientError) -> (Stage, String) {
     switch error {
-    case .connectTimeout, .getConnectionFromPoolTimeout, .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
-      (.beforeConnection, "did not accept a connection in time")
-    case .tlsHandshakeTimeout: (.beforeConnection, "did not finish the TLS handshake in time")
-    case .alreadyShutdown: (.beforeConnection, "was not contacted: the transport is shut down")
-    case .invalidURL, .emptyHost, .emptyScheme, .invalidProxyResponse, .proxyAuthenticationRequired:
-      (.beforeConnection, "was not contacted: \(error.shortDescription)")
+    case .connectTimeout, .getConnectionFromPoolTimeout: (.connecting, "did not accept a connection in time")
+    case .httpProxyHandshakeTimeout: (.atProxy, "did not connect to it in time")
+    case .proxyAuthenticationRequired: (.atProxy, "requires a user and a password in its address")
+    case .invalidProxyResponse: (.atProxy, "refused to connect to it")
+    case .tlsHandshakeTimeout: (.beforeRequest, "did not finish the TLS handshake in time")
+    case .alreadyShutdown: (.beforeRequest, "was not contacted: the transport is shut down")
+    case .invalidURL, .emptyHost, .emptyScheme:
+      (.beforeRequest, "was not contacted: \(error.shortDescription)")
     case .readTimeout, .deadlineExceeded, .writeTimeout: (.afterConnection, "did not respond in time")
     case .remoteConnectionClosed, .uncleanShutdown: (.afterConnection, "closed the connection before it responded")
     // The client also reports its own shutdown as cancelled. The caller has already checked for cancellation of its
@@ -88,7 +106,20 @@ struct HTTPFailure {
 extension URL {
   /// The host and port, for messages.
   var hostForPeople: String {
-    guard let host = host(percentEncoded: false), !host.isEmpty else { return "the server" }
-    return port.map { "\(host):\($0)" } ?? host
+    guard let parts = URLComponents(url: self, resolvingAgainstBaseURL: true), let host = parts.percentEncodedHost,
+      !host.isEmpty
+    else { return "the server" }
+    return parts.port.map { "\(host):\($0)" } ?? host
+  }
+}
+
+extension HTTPClient.Configuration.Proxy {
+  /// The proxy as the HTTP client takes it.
+  init(_ proxy: ProxySettings.Proxy) {
+    self = .server(
+      host: proxy.host,
+      port: proxy.port,
+      authorization: proxy.credentials.map { .basic(username: $0.user, password: $0.password) }
+    )
   }
 }

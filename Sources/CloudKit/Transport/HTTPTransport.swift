@@ -6,11 +6,11 @@ internal import NIOHTTP1
 internal import NIOHTTPCompression
 internal import Synchronization
 
-/// Sends requests to a CloudKit server over HTTP/1.1 or HTTP/2.
+/// Sends requests to a CloudKit server over HTTP/1.1, through the proxy that `HTTPS_PROXY` and `NO_PROXY` name.
 ///
 /// Limits: redirects are not followed (a signature covers one path on one host), a response can have at most 64 MB
 /// after decompression, and every request ends after `timeout` at the latest. Each transport has its own connection
-/// pool. Assets are on other hosts and need a separate transport.
+/// pool. Assets are on other hosts and have a separate transport.
 public final class CKHTTPTransport: CKTransport {
   /// The address of Apple's CloudKit Web Services.
   public static let appleURL = URL(string: "https://api.apple-cloudkit.com")!
@@ -21,12 +21,13 @@ public final class CKHTTPTransport: CKTransport {
   public let timeout: Duration
 
   private static let ports = 1...65535
-  /// The names of this machine, as URLs and their components spell them.
-  private static let loopback: Set<String> = ["localhost", "127.0.0.1", "::1", "[::1]"]
 
   private let client: HTTPClient
+  private let configuration: HTTPClient.Configuration
   private let largestAnswer: Int
   private let allowsHTTP: Bool
+  private let proxies: ProxySettings
+  private let route: ProxySettings.Route
 
   /// Creates a transport to a server. It connects with the first request.
   ///
@@ -45,23 +46,25 @@ public final class CKHTTPTransport: CKTransport {
     self.init(
       baseURL: baseURL,
       timeout: timeout,
-      connectTimeout: .seconds(10),
-      largestAnswer: 64 << 20,
-      allowsHTTP: allowsHTTP
+      allowsHTTP: allowsHTTP,
+      proxies: ProxySettings(environment: ProcessInfo.processInfo.environment)
     )
   }
 
   package init(
     baseURL: URL,
-    timeout: Duration,
-    connectTimeout: Duration,
-    largestAnswer: Int,
-    allowsHTTP: Bool = false
+    timeout: Duration = .seconds(60),
+    connectTimeout: Duration = .seconds(10),
+    largestAnswer: Int = 64 << 20,
+    allowsHTTP: Bool = false,
+    proxies: ProxySettings
   ) {
     self.baseURL = baseURL
     self.allowsHTTP = allowsHTTP
     self.timeout = timeout
     self.largestAnswer = largestAnswer
+    self.proxies = proxies
+    route = proxies.route(to: baseURL)
     var configuration = HTTPClient.Configuration(
       redirectConfiguration: .disallow,
       timeout: .init(connect: TimeAmount(connectTimeout), read: TimeAmount(timeout), write: TimeAmount(timeout)),
@@ -69,6 +72,9 @@ public final class CKHTTPTransport: CKTransport {
     )
     // The caller waits after a refused connection: it knows the request, and shows the operator the reason.
     configuration.connectionPool.retryConnectionEstablishment = false
+    configuration.distrustResponses()
+    if case .proxy(let proxy) = route { configuration.proxy = HTTPClient.Configuration.Proxy(proxy) }
+    self.configuration = configuration
     client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
   }
 
@@ -88,16 +94,14 @@ public final class CKHTTPTransport: CKTransport {
 
   /// Returns a transport to another server over HTTP, with separate connections.
   public func transport(to origin: URL, timeout: Duration) -> any CKTransport {
-    CKHTTPTransport(baseURL: origin, timeout: timeout, allowsHTTP: allowsHTTP)
+    CKHTTPTransport(baseURL: origin, timeout: timeout, allowsHTTP: allowsHTTP, proxies: proxies)
   }
 
+  /// A transport for assets over HTTP, with separate connections.
+  public var assetTransport: any CKAssetTransport { CKHTTPAssetTransport(proxies: proxies) }
+
   /// Whether requests to a URL can be read on the way: it is `http`, and the server is not this machine.
-  package static func isOpen(_ url: URL) -> Bool {
-    guard url.scheme?.lowercased() == "http", let host = url.host(percentEncoded: false)?.lowercased() else {
-      return false
-    }
-    return !loopback.contains(host)
-  }
+  package static func isOpen(_ url: URL) -> Bool { url.scheme?.lowercased() == "http" && !url.isLoopback }
 
   /// Sends a request and returns the complete response, whatever its HTTP status.
   ///
@@ -108,8 +112,12 @@ public final class CKHTTPTransport: CKTransport {
     let bodyLeft = Flag()
     let timeout = min(timeout, request.timeout ?? timeout)
     let outgoing = try outgoing(request, bodyLeft: bodyLeft)
+    let lone =
+      request.needsNewConnection
+      ? HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration) : nil
+    defer { lone?.shutdown(queue: .global(), { _ in }) }
     let result = await withTaskGroup(of: Result<CKTransportResponse, any Error>?.self) { group in
-      group.addTask { [self] in await exchange(outgoing) }
+      group.addTask { [self] in await exchange(outgoing, lone ?? client) }
       group.addTask {
         try? await Task.sleep(for: timeout)
         return nil
@@ -124,7 +132,12 @@ public final class CKHTTPTransport: CKTransport {
     switch result {
     case .success(let response): return response
     case .failure(let error):
-      throw HTTPFailure(error).transportError(bodyLeft: bodyLeft.isSet, hasBody: !request.body.isEmpty, to: baseURL)
+      throw HTTPFailure(error).transportError(
+        bodyLeft: bodyLeft.isSet,
+        hasBody: !request.body.isEmpty,
+        to: baseURL,
+        route
+      )
     case nil:
       let delivery: CKTransportError.Delivery = request.body.isEmpty || bodyLeft.isSet ? .unknown : .notSent
       throw CKTransportError(delivery, "No complete response from \(baseURL.hostForPeople) within \(timeout).")
@@ -150,13 +163,16 @@ public final class CKHTTPTransport: CKTransport {
         "Credentials are not sent to \(host) over http, where they can be read on the way. Use https, or allow it with allowsHTTP."
       )
     }
+    if case .unusable(let reason) = route {
+      throw CKTransportError(.notSent, "Nothing was sent to \(host): \(reason).")
+    }
     let port = parts.port.map { ":\($0)" } ?? ""
     let query = request.query.isEmpty ? "" : "?" + request.query
     var outgoing = HTTPClientRequest(url: "\(scheme)://\(host)\(port)\(request.path)\(query)")
     outgoing.method = HTTPMethod(rawValue: request.method)
     for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
     // On the same machine, compressing and decompressing a response takes longer than transferring it.
-    if Self.loopback.contains(host) {
+    if baseURL.isLoopback {
       outgoing.headers.add(name: "Accept-Encoding", value: "identity")
     }
     if !request.body.isEmpty {
@@ -168,7 +184,10 @@ public final class CKHTTPTransport: CKTransport {
     return outgoing
   }
 
-  private func exchange(_ request: HTTPClientRequest) async -> Result<CKTransportResponse, any Error> {
+  private func exchange(
+    _ request: HTTPClientRequest,
+    _ client: HTTPClient
+  ) async -> Result<CKTransportResponse, any Error> {
     do {
       let response = try await client.execute(request, deadline: .distantFuture)
       let body = try await response.body.collect(upTo: largestAnswer)

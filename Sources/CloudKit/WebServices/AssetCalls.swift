@@ -84,6 +84,11 @@ package struct WireRereferencedAsset: Hashable, Sendable, Decodable {
 
   private enum Key: String, CodingKey { case recordName, fieldName }
 
+  /// Whether it is an asset of a field. Names must match if the server returns them.
+  package func isFor(_ place: WireAssetPlace) -> Bool {
+    recordName ?? place.recordName == place.recordName && fieldName ?? place.fieldName == place.fieldName
+  }
+
   package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     recordName = try container.decodeIfPresent(String.self, forKey: .recordName)

@@ -96,15 +96,34 @@ extension WebServicesClient {
     return try await call("records/query", in: database, body)
   }
 
-  private struct EmptyBody: Encodable, Sendable {}
+  private struct ZoneListBody: Encodable, Sendable {
+    var syncToken: String?
+  }
 
   private struct Zones: Decodable, Sendable {
     var zones: [WireZoneResult]
+    var syncToken: String?
+    var moreComing: Bool?
   }
 
+  /// The maximum number of pages of one list of zones.
+  private static let mostZonePages = 1000
+
   /// Fetches all zones of a database. Sent as `POST {}`, so that it is clear what the signature covers (reference 1.5).
+  ///
+  /// - Throws: `unexpectedServerResponse` if the list does not end. A part of it must not pass for the whole: the missing
+  ///   zones would count as deleted.
   package func listZones(in database: DatabaseName) async throws(WebServicesError) -> [WireZoneResult] {
-    try await call("zones/list", in: database, EmptyBody(), as: Zones.self).zones
+    var zones: [WireZoneResult] = []
+    var tokens: [String] = []
+    while tokens.count < Self.mostZonePages {
+      let page = try await call("zones/list", in: database, ZoneListBody(syncToken: tokens.last), as: Zones.self)
+      zones += page.zones
+      guard page.moreComing == true else { return zones }
+      guard let next = page.syncToken, !tokens.contains(next) else { break }
+      tokens.append(next)
+    }
+    throw WebServicesError(.unexpectedServerResponse, "the list of zones does not end", effect: .unknown)
   }
 
   private struct ZoneLookupBody: Encodable, Sendable {

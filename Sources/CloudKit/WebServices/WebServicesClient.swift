@@ -13,10 +13,11 @@ package enum DatabaseName: String, Hashable, Sendable, CaseIterable, Codable {
 /// Sends typed calls to one container: encodes once, signs those bytes, sends, decodes, and converts every failure into
 /// a `WebServicesError`.
 ///
-/// It retries only in two cases, both after a refusal, which had no effect:
+/// It retries only in three cases, each after a refusal, which had no effect:
 /// - A server-to-server request refused with 401 is signed again once with the server's time, because a wrong clock
 ///   cannot be distinguished from a wrong key (reference 7.10).
 /// - A request refused because its web auth token was replaced in the meantime is sent once more with the newest token.
+/// - A request whose connection led to another server is sent once more over a new one (reference 1.2).
 package final class WebServicesClient: Sendable {
   /// The container, environment and credential of a client.
   package struct Configuration: Sendable {
@@ -51,7 +52,9 @@ package final class WebServicesClient: Sendable {
   }
 
   package let configuration: Configuration
-  private let transport: any CKTransport
+  let transport: any CKTransport
+  /// The transport for the bytes of assets.
+  let assetTransport: any CKAssetTransport
   private let webAuth: WebAuthSession
   /// The container and its environment, as in URL paths.
   private let place: String
@@ -61,13 +64,11 @@ package final class WebServicesClient: Sendable {
   package init(_ configuration: Configuration, transport: any CKTransport) {
     self.configuration = configuration
     self.transport = transport
+    assetTransport = transport.assetTransport
     place = "\(Self.segment(configuration.container))/\(configuration.environment)"
     let token: String? = if case .webAuth(_, let token) = configuration.credential { token } else { nil }
     webAuth = WebAuthSession(token: token, rotated: configuration.tokenRotated, refused: configuration.tokenRefused)
   }
-
-  /// The transport for the bytes of assets.
-  var assetTransport: any CKAssetTransport { transport as? any CKAssetTransport ?? CKHTTPAssetTransport() }
 
   /// Whether users can sign in, which requires an API token.
   var takesUsers: Bool {
@@ -104,7 +105,7 @@ package final class WebServicesClient: Sendable {
 
   /// Fetches the URL of the sign-in page, with an anonymous request that only a user may make (reference 1.4).
   func signInPage() async throws(WebServicesError) -> String {
-    let failure = Self.refusal(try await send("GET", path(of: "users/caller", in: .public), Data(), as: nil))
+    let failure = refusal(try await send("GET", path(of: "users/caller", in: .public), Data(), as: nil))
     guard let page = failure.redirectURL else { throw failure }
     return page
   }
@@ -117,7 +118,7 @@ package final class WebServicesClient: Sendable {
     as answer: Answer.Type = Answer.self
   ) async throws(WebServicesError) -> Answer {
     let response = try await exchange("POST", path(of: operation, in: database), try Self.encode(body))
-    return try Self.decode(response)
+    return try decode(response)
   }
 
   /// Does the same for calls that carry records. There may be hundreds, so they are encoded and decoded directly as
@@ -130,7 +131,7 @@ package final class WebServicesClient: Sendable {
   ) async throws(WebServicesError) -> Answer {
     let data = try Self.encoded { try body.json() }
     let response = try await exchange("POST", path(of: operation, in: database), data)
-    return try Self.decoded(response) { try Answer(json: $0) }
+    return try decoded(response) { try Answer(json: $0) }
   }
 
   /// Posts a body to an operation of a device, not of a database (reference 5.10), and decodes the reply.
@@ -139,13 +140,13 @@ package final class WebServicesClient: Sendable {
     _ body: some Encodable & Sendable,
     as answer: Answer.Type = Answer.self
   ) async throws(WebServicesError) -> Answer {
-    try Self.decode(try await exchange("POST", devicePath(of: operation), try Self.encode(body)))
+    try decode(try await exchange("POST", devicePath(of: operation), try Self.encode(body)))
   }
 
   /// Posts a body to an operation of a device whose reply has no documented contents.
   package func sendDevice(_ operation: String, _ body: some Encodable & Sendable) async throws(WebServicesError) {
     let response = try await exchange("POST", devicePath(of: operation), try Self.encode(body))
-    guard (200..<300).contains(response.status) else { throw Self.refusal(response) }
+    guard (200..<300).contains(response.status) else { throw refusal(response) }
   }
 
   /// Gets an operation that takes no body. Only for calls that are never signed, because sources disagree about what a
@@ -155,7 +156,7 @@ package final class WebServicesClient: Sendable {
     in database: DatabaseName,
     as answer: Answer.Type = Answer.self
   ) async throws(WebServicesError) -> Answer {
-    try Self.decode(try await exchange("GET", path(of: operation, in: database), Data()))
+    try decode(try await exchange("GET", path(of: operation, in: database), Data()))
   }
 
   private func path(of operation: String, in database: DatabaseName) -> String {
@@ -222,11 +223,21 @@ package final class WebServicesClient: Sendable {
     case nil:
       break
     }
-    let exchange = Instruments.Exchange(path: path, sent: body.count)
+    let response = try await deliver(request, as: user)
+    guard response.isMisdirected else { return response }
+    request.needsNewConnection = true
+    return try await deliver(request, as: user)
+  }
+
+  private func deliver(
+    _ request: CKTransportRequest,
+    as user: WebAuthSession.Token?
+  ) async throws(WebServicesError) -> CKTransportResponse {
+    let exchange = Instruments.Exchange(path: request.path, sent: request.body.count)
     do {
       let response = try await transport.send(request)
       if let user { adoptToken(from: response, to: user) }
-      configuration.instruments.answered(exchange, with: response) { Self.refusal(response) }
+      configuration.instruments.answered(exchange, with: response) { refusal(response) }
       return response
     } catch {
       configuration.instruments.failed(exchange, error)
@@ -246,12 +257,8 @@ package final class WebServicesClient: Sendable {
   }
 
   private func clockOffset(from response: CKTransportResponse) -> TimeInterval? {
-    guard let header = response.header("Date") else { return nil }
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-    return formatter.date(from: header)?.timeIntervalSince(configuration.now())
+    let now = configuration.now()
+    return response.date(now: now)?.timeIntervalSince(now)
   }
 
   // MARK: - JSON
@@ -263,7 +270,7 @@ package final class WebServicesClient: Sendable {
     return try encoded { try encoder.encode(body) }
   }
 
-  private static func decode<Answer: Decodable>(_ response: CKTransportResponse) throws(WebServicesError) -> Answer {
+  private func decode<Answer: Decodable>(_ response: CKTransportResponse) throws(WebServicesError) -> Answer {
     try decoded(response) { try JSONDecoder().decode(Answer.self, from: $0) }
   }
 
@@ -275,7 +282,7 @@ package final class WebServicesClient: Sendable {
     }
   }
 
-  private static func decoded<Answer>(
+  private func decoded<Answer>(
     _ response: CKTransportResponse,
     _ decode: (Data) throws -> Answer
   ) throws(WebServicesError) -> Answer {
@@ -290,45 +297,13 @@ package final class WebServicesClient: Sendable {
         httpStatus: response.status
       )
       if let error = error as? JSONError { failure.reason += " (\(error.reason) at byte \(error.offset))" }
-      failure.response = excerpt(response.body)
+      failure.response = WebServicesError.excerpt(response.body)
       throw failure
     }
   }
 
-  private static func refusal(_ response: CKTransportResponse) -> WebServicesError {
-    var failure: WebServicesError
-    if let item = try? WireItemError(json: response.body) {
-      failure = item.error
-    } else {
-      failure = envelopeless(response)
-    }
-    failure.httpStatus = response.status
-    failure.response = excerpt(response.body)
-    if failure.retryAfter == nil { failure.retryAfter = response.header("Retry-After").flatMap(Double.init) }
-    return failure
-  }
-
-  /// Creates the error for a response without the protocol's envelope. It comes from a proxy or gateway before CloudKit
-  /// (reference 6.1).
-  private static func envelopeless(_ response: CKTransportResponse) -> WebServicesError {
-    let status = response.status
-    switch status {
-    case 401: return WebServicesError(.authenticationFailed, "refused with HTTP 401")
-    case 403: return WebServicesError(.accessDenied, "refused with HTTP 403")
-    case 404: return WebServicesError(.notFound, "nothing exists at this URL (HTTP 404)")
-    case 413: return WebServicesError(.limitExceeded, "the request is too large for the server (HTTP 413)")
-    case 421: return WebServicesError(.tryAgainLater, "misdirected connection (HTTP 421)")
-    case 429: return WebServicesError(.throttled, "too many requests (HTTP 429)")
-    case 502, 503, 504:
-      // A gateway may reply after the server behind it has committed.
-      return WebServicesError(.tryAgainLater, "the service is not reachable (HTTP \(status))", effect: .unknown)
-    case 500...: return WebServicesError(.internalError, "the server failed (HTTP \(status))", effect: .unknown)
-    default: return WebServicesError(.badRequest, "refused with HTTP \(status)")
-    }
-  }
-
-  private static func excerpt(_ body: Data) -> String {
-    String(decoding: body.prefix(4096), as: UTF8.self)
+  private func refusal(_ response: CKTransportResponse) -> WebServicesError {
+    WebServicesError(refusal: response, now: configuration.now())
   }
 
   private static func segment(_ text: String) -> String {

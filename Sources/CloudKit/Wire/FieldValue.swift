@@ -58,6 +58,15 @@ package enum FieldValue: Hashable, Sendable {
     }
   }
 
+  /// Whether the value is a list without elements.
+  package var isEmptyList: Bool {
+    switch self {
+    case .list(_, let elements): elements.isEmpty
+    case .encrypted(let value): value.isEmptyList
+    default: false
+    }
+  }
+
   static let encryptedPrefix = "ENCRYPTED_"
 
   /// Whether CloudKit encrypts the value.

@@ -38,6 +38,17 @@ extension FieldValue: JSONReadable {
     return isEncrypted == true || encrypted != nil ? .encrypted(field) : field
   }
 
+  /// The name of the known type that the value was sent with and does not fit; nil for any other value.
+  var misfitType: String? {
+    switch self {
+    case .other(let type, _):
+      let scalar = type.hasSuffix("_LIST") ? String(type.dropLast(5)) : type
+      return FieldType(wireTag: scalar) == nil ? nil : type
+    case .encrypted(let value): return value.misfitType
+    default: return nil
+    }
+  }
+
   /// Returns the plain type of `ENCRYPTED_BYTES` and similar tags; nil for other types. Most encrypted types have no
   /// such tag, but `isEncrypted`.
   private static func encryptedType(_ type: String) -> String? {
@@ -51,7 +62,8 @@ extension FieldValue: JSONReadable {
     do throws(JSONError) {
       if let type, let value = try known(type, &json) { return value }
     } catch {
-      // A value that does not match its type is kept unchanged, so that one field does not fail a page of records.
+      // A value that does not match its type is kept unchanged, so that one field does not fail a page of records. It
+      // fails its record (`misfitType`).
       json.offset = start
     }
     let value = try JSONValue(json: &json)

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// An error code of Web Services, or one of a few codes added by this client.
 ///
 /// Unknown codes are kept by name, so that no error is lost.
@@ -25,7 +27,7 @@ package enum ServerErrorCode: Hashable, Sendable {
   private static let byName = Dictionary(uniqueKeysWithValues: named.map { ($1, $0) })
   private static let byCode = Dictionary(uniqueKeysWithValues: named)
 
-  package init(_ name: String) { self = Self.byName[name] ?? .unknown(name) }
+  package init(_ name: String) { self = Self.byName[name] ?? .unknown(WebServicesError.bounded(name, 64)) }
 
   /// The code as in the wire format and on the command line.
   package var name: String {
@@ -50,17 +52,24 @@ package struct WebServicesError: Error, Hashable, Sendable {
   }
 
   package var code: ServerErrorCode
-  package var reason: String
+  /// The server's text, at most 500 characters of it.
+  package var reason: String {
+    didSet { reason = Self.bounded(reason) }
+  }
   /// The wait that the server asked for, in seconds from 0 to ten years; nil if there is none or it is invalid.
   package var retryAfter: Double? {
     didSet { retryAfter = Self.sound(retryAfter) }
   }
   package var effect: Effect
   package var httpStatus: Int?
-  /// The URL of the sign-in page (421 only).
-  package var redirectURL: String?
-  package var uuid: String?
-  /// The raw reply or element, truncated to 4 KB, for operators.
+  /// The URL of the sign-in page (421 only): `https`, or `http` on this machine; nil for any other.
+  package var redirectURL: String? {
+    didSet { redirectURL = redirectURL.flatMap { URL(signInPage: $0)?.absoluteString } }
+  }
+  package var uuid: String? {
+    didSet { uuid = uuid.map { Self.bounded($0, 64) } }
+  }
+  /// The beginning of the raw reply, for operators.
   package var response: String?
 
   package init(
@@ -71,14 +80,26 @@ package struct WebServicesError: Error, Hashable, Sendable {
     httpStatus: Int? = nil
   ) {
     self.code = code
-    self.reason = reason
+    self.reason = Self.bounded(reason)
     self.retryAfter = Self.sound(retryAfter)
     self.effect = effect
     self.httpStatus = httpStatus
   }
 
+  /// The maximum number of characters of a text from a server, which may be of any size and is shown to people.
+  static let longestText = 500
+
+  /// Returns the beginning of a text. Unicode scalars are counted, because a character may have any number of them.
+  static func bounded(_ text: String, _ limit: Int = longestText) -> String {
+    let scalars = text.unicodeScalars
+    guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),
+      end < scalars.endIndex
+    else { return text }
+    return String(scalars[..<scalars.index(before: end)]) + "…"
+  }
+
   /// Replies may contain anything: `nan`, `inf` and negative numbers are not valid wait times.
-  private static func sound(_ seconds: Double?) -> Double? {
+  static func sound(_ seconds: Double?) -> Double? {
     guard let seconds, seconds.isFinite, seconds >= 0 else { return nil }
     return min(seconds, 315_576_000)
   }

@@ -1,7 +1,8 @@
 /// One element of `records[]`: a record, a deletion, or an error.
 package enum WireRecordResult: Hashable, Sendable {
   case record(WireRecord)
-  case deleted(recordName: String)
+  /// A deletion. The server sends the type of few deleted records.
+  case deleted(recordName: String, recordType: String? = nil)
   /// An error. The name is missing if the server never assigned one; then the element's index identifies the record.
   case failure(recordName: String?, WebServicesError)
 
@@ -9,7 +10,7 @@ package enum WireRecordResult: Hashable, Sendable {
   package var recordName: String? {
     switch self {
     case .record(let record): record.recordName
-    case .deleted(let name): name
+    case .deleted(let name, _): name
     case .failure(let name, _): name
     }
   }
@@ -18,13 +19,33 @@ package enum WireRecordResult: Hashable, Sendable {
 extension WireRecordResult: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset
-    if let record = try WireRecord.unlessFailure(&json) {
-      self = record.deleted ? .deleted(recordName: record.recordName) : .record(record)
-    } else {
+    guard let record = try WireRecord.unlessFailure(&json) else {
       json.offset = start
       let failure = try WireItemError(json: &json)
       self = .failure(recordName: failure.recordName, failure.error)
+      return
     }
+    if record.deleted {
+      self = .deleted(recordName: record.recordName, recordType: record.recordType)
+    } else if let misfit = record.misfit {
+      self = .failure(recordName: record.recordName, misfit)
+    } else {
+      self = .record(record)
+    }
+  }
+}
+
+extension WireRecord {
+  /// The error of a record with a value that does not fit its type. Such a record must not replace a known one.
+  fileprivate var misfit: WebServicesError? {
+    guard fields.values.contains(where: { $0.misfitType != nil }) else { return nil }
+    let names = fields.filter { $0.value.misfitType != nil }.keys.sorted()
+    let (name, type) = (names[0], fields[names[0]]?.misfitType ?? "")
+    return WebServicesError(
+      .unexpectedServerResponse,
+      "the value of field '\(WebServicesError.bounded(name, 100))' does not fit its type \(type)",
+      effect: .unknown
+    )
   }
 }
 

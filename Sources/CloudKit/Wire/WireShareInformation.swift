@@ -31,7 +31,6 @@ package enum WireShareResult: Hashable, Sendable {
 }
 
 // Elsewhere records are decoded from bytes. Share information decodes them with `Decodable`.
-extension WireRecord: Decodable {}
 extension WireRecordResult: Decodable {}
 
 extension WireShareResult: Decodable {
@@ -69,7 +68,13 @@ extension WireShareResult: Decodable {
       self = .verificationNeeded(shortGUID: shortGUID)
       return
     }
-    guard let share = try container.decodeIfPresent(WireRecord.self, forKey: .share) else {
+    let share: WireRecord
+    switch try container.decodeIfPresent(WireRecordResult.self, forKey: .share) {
+    case .record(let record)?: share = record
+    case .failure(_, let error)?:
+      self = .failure(shortGUID: shortGUID, error)
+      return
+    case .deleted?, nil:
       let error = WebServicesError(.unexpectedServerResponse, "the reply has no share", effect: .unknown)
       self = .failure(shortGUID: shortGUID, error)
       return

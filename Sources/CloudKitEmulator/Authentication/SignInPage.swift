@@ -4,17 +4,24 @@ import Foundation
 enum SignInPage {
   static let path = "/sign-in"
 
+  /// The query key of the origin of the page that asked for the sign-in.
+  static let originKey = "origin"
+
   /// Returns the page with the list of users and a form for other names. It shows nothing from the request.
   ///
-  /// - Parameter tokensEnd: Whether tokens expire, so that the page offers to stay signed in for two weeks.
-  static func list(_ names: [String], allowsOthers: Bool, tokensEnd: Bool) -> String {
+  /// - Parameters:
+  ///   - tokensEnd: Whether tokens expire, so that the page offers to stay signed in for two weeks.
+  ///   - opener: The origin that gets the token, passed on to the next page.
+  static func list(_ names: [String], allowsOthers: Bool, tokensEnd: Bool, opener: String?) -> String {
+    let origin = opener.map { "&amp;\(originKey)=\(encode($0))" } ?? ""
     let links = names.map { name in
-      let address = "\(path)?user=\(encode(name))"
+      let address = "\(path)?user=\(encode(name))\(origin)"
       let kept = tokensEnd ? " <a href=\"\(address)&amp;keep=1\">for two weeks</a>" : ""
       return "<li><a href=\"\(address)\">\(escape(name))</a>\(kept)</li>"
     }
+    let hidden = opener.map { "<input type=\"hidden\" name=\"\(originKey)\" value=\"\(escape($0))\">" } ?? ""
     let form = """
-      <form action="\(path)"><input name="user" autofocus required maxlength="100"> <button>Sign in</button></form>
+      <form action="\(path)"><input name="user" autofocus required maxlength="100">\(hidden) <button>Sign in</button></form>
       """
     return page(
       """
@@ -26,20 +33,25 @@ enum SignInPage {
     )
   }
 
-  /// Returns the page that passes the token to the window that opened it, and shows it. A percent-encoded token has no
-  /// special characters of HTML and JavaScript.
-  static func done(_ token: String) -> String {
-    page(
+  /// Returns the page that shows the token, and passes it to the window that opened it if that window's page is of the
+  /// origin that asked for the sign-in. Percent-encoded text has no special characters of HTML and JavaScript.
+  static func done(_ token: String, opener: String?) -> String {
+    let script = opener.map { origin in
       """
-      <h1>Signed in</h1>
-      <p>ckWebAuthToken: <code>\(escape(token))</code></p>
       <script>
       var token = decodeURIComponent("\(encode(token))");
       if (window.opener) {
-        window.opener.postMessage({ckWebAuthToken: token, ckSession: token}, "*");
+        window.opener.postMessage({ckWebAuthToken: token, ckSession: token}, decodeURIComponent("\(encode(origin))"));
         window.close();
       }
       </script>
+      """
+    }
+    return page(
+      """
+      <h1>Signed in</h1>
+      <p>ckWebAuthToken: <code>\(escape(token))</code></p>
+      \(script ?? "")
       """
     )
   }
@@ -79,10 +91,17 @@ extension EmulatorCore {
   func signIn(_ exchange: Exchange) -> EmulatorReply {
     if isOffline { return offline(exchange) }
     let query = QueryString.values(exchange.request.query)
+    // Anybody can write the address of this page, so the origin must be one that may read replies.
+    let opener = query[SignInPage.originKey].flatMap { WebAccess.admitted($0, configuration) }
     guard let name = query["user"] else {
       let names = configuration.strictAuth ? configuration.admitted : configuration.admitted.union(users.values)
       let tokensEnd = configuration.webAuthTokenLifetime != nil
-      let page = SignInPage.list(names.sorted(), allowsOthers: !configuration.strictAuth, tokensEnd: tokensEnd)
+      let page = SignInPage.list(
+        names.sorted(),
+        allowsOthers: !configuration.strictAuth,
+        tokensEnd: tokensEnd,
+        opener: opener
+      )
       return respond(exchange, page: page)
     }
     guard let token = WebAuthToken(name), token.name == name, configuration.admits(name) else {
@@ -90,7 +109,9 @@ extension EmulatorCore {
     }
     let issued = token.issued(at: exchange.time, configuration, isKept: query["keep"] == "1")
     let text = newToken(for: issued).text(configuration)
-    guard let callback = configuration.signInCallback else { return respond(exchange, page: SignInPage.done(text)) }
+    guard let callback = configuration.signInCallback else {
+      return respond(exchange, page: SignInPage.done(text, opener: opener))
+    }
     var reply = respond(exchange, status: 302, html: "Found")
     let key = configuration.signInCallbackKey
     reply.append(EmulatorHeader("Location", SignInPage.callback(callback, key: key, token: text)))

@@ -32,9 +32,16 @@ enum WebAccess {
 
   /// Whether pages of an origin may send requests and read replies.
   static func admits(_ origin: String, _ configuration: EmulatorConfiguration) -> Bool {
-    guard let name = normalized(origin), let host = URLComponents(string: name)?.host else { return false }
-    return isLoopback(host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host)
+    admitted(origin, configuration) != nil
+  }
+
+  /// Returns an origin as browsers send it, if its pages may send requests and read replies.
+  static func admitted(_ origin: String, _ configuration: EmulatorConfiguration) -> String? {
+    guard let name = normalized(origin), let host = URLComponents(string: name)?.host else { return nil }
+    let isAdmitted =
+      isLoopback(host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host)
       || configuration.allowedOrigins.contains { normalized($0) == name }
+    return isAdmitted ? name : nil
   }
 
   /// Returns the origin of a URL as browsers send it: in lower case and without the default port; `nil` for anything

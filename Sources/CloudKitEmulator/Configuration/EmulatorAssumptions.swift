@@ -58,6 +58,9 @@ public struct EmulatorAssumptions: Sendable, Hashable {
   /// without filters work at once. The exported schemas of apps show none. The default is `true`, because the emulator
   /// has no Console in which to add them.
   public var learntTypesIndexSystemFields = true
+  /// Question 15: whether an empty list adds a field to the schema. It does not show the type of its elements. Assumed:
+  /// no; the record is rejected with `BAD_REQUEST`.
+  public var emptyListsAddFields = false
 
   // MARK: Reading
 

@@ -29,6 +29,9 @@ public struct EmulatorConfiguration: Sendable {
   public var openPollLimit = 1000
   /// The maximum number of open connections of a server; more are rejected with 503.
   public var connectionLimit = 1000
+  /// The maximum size in bytes of all request bodies that a server holds in memory at one time, decompressed. A request
+  /// beyond it is rejected with 503 without JSON.
+  public var openBodiesLimit = 256 * 1024 * 1024
   /// The maximum silence of a connection in a request (then 408) or between requests (then it closes). A connection
   /// that does not read its response is closed after twice this time.
   public var idleTimeout: Duration = .seconds(60)
@@ -38,8 +41,7 @@ public struct EmulatorConfiguration: Sendable {
   public var indexDelay: Duration = .zero
   /// The behaviour where that of the real service is unknown.
   public var assumptions = EmulatorAssumptions()
-  /// Whether to reject requests with undocumented keys, to find misspelled ones. The real service ignores such keys.
-  /// [L3]
+  /// Whether to reject requests with unknown keys, to find misspelled ones. The real service ignores such keys. [L3]
   public var rejectsUnknownKeys = false
   /// Whether to accept only `apiTokens`, `users` and the users of `directory`. Otherwise any API token is accepted, and
   /// any name is a user.
@@ -50,7 +52,7 @@ public struct EmulatorConfiguration: Sendable {
   /// "Keep me signed in". [D] A plain name as a token, which no sign-in has issued, does not expire.
   public var webAuthTokenLifetime: Duration?
   /// The URL to which the sign-in page redirects with the token, as configured for an API token in CloudKit Console.
-  /// `nil` passes the token to the window that opened the page.
+  /// `nil` passes the token to the page that asked for the sign-in, if its origin may read replies.
   public var signInCallback: String?
   /// The query key of the token in the callback URL: `ckWebAuthToken`, or `ckSession`, which some clients have
   /// observed.

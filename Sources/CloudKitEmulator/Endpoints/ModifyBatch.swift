@@ -237,6 +237,10 @@ struct ModifyBatch {
           throw .badRequest("encrypted fields are not supported in the public database")
         }
         if known == nil, !allowsNewSchema { throw unknownField(name, of: content.type) }
+        // [E] (Question 15)
+        if known == nil, case .list(_, []) = value, !assumptions.emptyListsAddFields {
+          throw .badRequest("Cannot create field '\(name)' in record '\(content.type)' from an empty list")
+        }
         // [E] (Question 22)
         if case .list(_, let elements) = value, let limit = assumptions.listLimit, elements.count > limit {
           throw .badRequest("Field '\(name)' has more than \(limit) elements")

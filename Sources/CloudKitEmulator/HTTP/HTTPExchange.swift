@@ -10,6 +10,7 @@ struct HTTPExchange: Sendable {
   private let now: @Sendable () -> Date
   private let delay: Duration
   private let admin: AdminEndpoint?
+  private let memory: BodyMemory
   let log: (@Sendable (EmulatorServer.LogEntry) -> Void)?
 
   init(
@@ -20,23 +21,38 @@ struct HTTPExchange: Sendable {
     log: (@Sendable (EmulatorServer.LogEntry) -> Void)?
   ) {
     (self.emulator, self.now, self.delay, self.admin, self.log) = (emulator, now, delay, admin, log)
+    memory = BodyMemory(limit: emulator.configuration.openBodiesLimit)
   }
 
-  /// Returns an empty body for a request. Can be called on an event loop: an upload is written to a temporary file there,
-  /// without a sync to disk.
-  func body(of request: EmulatorRequest) -> RequestBody { RequestBody(request, emulator: emulator, at: now()) }
+  /// Whether a request is refused by who sends it, so that its body need not be read. Can be called on an event loop.
+  func refuses(_ request: EmulatorRequest) -> Bool {
+    if let admin, AdminEndpoint.has(path: request.path) { return admin.access.refusal(request) != nil }
+    return WebAccess.refusal(request, emulator.configuration) != nil
+  }
+
+  /// Returns an empty body for a request. Can be called on an event loop.
+  func body(of request: EmulatorRequest) -> RequestBody {
+    RequestBody(request, emulator: emulator, memory: memory, at: now())
+  }
+
+  /// Writes a part of a body to its spool.
+  func write(_ part: @Sendable () -> Spool?) -> Spool? {
+    assertIsOffEventLoops()
+    return part()
+  }
 
   /// Carries out a request.
   ///
-  /// - Parameter hasFailed: whether the body could not be kept.
-  func reply(to request: EmulatorRequest, hasFailed: Bool) -> EmulatorReply {
+  /// - Parameter loss: The reason why the body was not kept.
+  func reply(to request: EmulatorRequest, loss: RequestBody.Loss?) -> EmulatorReply {
     assertIsOffEventLoops()
+    if loss == .memory { return refuse(request, status: 503, "Service Unavailable") }
     if let admin, AdminEndpoint.has(path: request.path) { return admin.reply(to: request) }
     if let refusal = WebAccess.refusal(request, emulator.configuration) {
       return emulator.refuse(request, status: 403, "Forbidden", detail: refusal, at: now())
     }
     var reply =
-      hasFailed
+      loss == .disk
       ? emulator.refuse(request, status: 500, "Internal Server Error", at: now())
       : emulator.answer(request, at: now())
     reply.delay += delay

@@ -6,13 +6,20 @@ import NIOPosix
 
 /// Handles one connection: collects a request, passes it to the emulator, and writes the response after its delay. The
 /// pipelining handler before this one serializes the requests of a connection.
-final class HTTPHandler: ChannelInboundHandler {
+final class HTTPHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
   private let exchange: HTTPExchange
   private var head: HTTPRequestHead?
   private var body: RequestBody?
+  /// Whether a part of the body is being written to disk. Meanwhile nothing more is read.
+  private var isWriting = false
+  /// Whether reading waits for the end of writing.
+  private var isReadHeld = false
+  /// Whether the request is complete.
+  private var isComplete = false
   private var isAnswering = false
   /// Whether the connection is closed after the current response, because its request is broken.
   private var isGivingUp = false
@@ -33,15 +40,53 @@ final class HTTPHandler: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head):
-      self.head = head
       isHead = head.method == .HEAD
-      body = exchange.body(of: request(head, nil))
-    case .body(let buffer): body?.append(buffer)
+      isComplete = false
+      let request = request(head, nil)
+      // The body of a refused request is discarded as it comes.
+      if exchange.refuses(request) { return answer(head, context) }
+      self.head = head
+      body = exchange.body(of: request)
+    case .body(let buffer):
+      body?.append(buffer)
+      writeBody(context)
     case .end:
-      guard let head else { return }
-      self.head = nil
-      answer(head, context)
+      isComplete = true
+      if !isWriting { answerWhole(context) }
     }
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if isWriting {
+      isReadHeld = true
+    } else {
+      context.read()
+    }
+  }
+
+  /// Writes what was received of an upload to disk, on a thread of the pool.
+  private func writeBody(_ context: ChannelHandlerContext) {
+    guard !isWriting, let part = body?.takeWrite() else { return }
+    isWriting = true
+    ask(context) {
+      $0.write(part)
+    } then: { written in
+      self.isWriting = false
+      self.body?.note(written)
+      self.writeBody(context)
+      guard !self.isWriting else { return }
+      if self.isComplete { self.answerWhole(context) }
+      guard self.isReadHeld else { return }
+      self.isReadHeld = false
+      context.read()
+    }
+  }
+
+  /// Answers the request whose last byte has arrived and is kept.
+  private func answerWhole(_ context: ChannelHandlerContext) {
+    guard let head else { return }
+    self.head = nil
+    answer(head, context)
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -50,7 +95,7 @@ final class HTTPHandler: ChannelInboundHandler {
       if !isAnswering, head == nil { context.close(promise: nil) }
     } else if event is EndOfPolls {
       endPoll()
-    } else if case .read? = event as? IdleStateHandler.IdleStateEvent, !isAnswering {
+    } else if case .read? = event as? IdleStateHandler.IdleStateEvent, !isAnswering, !isWriting {
       giveUp(408, "Request Timeout", context)
     } else if case .write? = event as? IdleStateHandler.IdleStateEvent {
       // The first idle timeout may include the time before the response.
@@ -120,12 +165,12 @@ final class HTTPHandler: ChannelInboundHandler {
   private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
     isAnswering = true
     let request = request(head, body)
-    let hasFailed = body?.hasFailed == true
+    let (loss, share) = (body?.loss, body?.share)
     body = nil
     let started = ContinuousClock.now
     let keepsAlive = head.isKeepAlive
-    ask(context) {
-      $0.reply(to: request, hasFailed: hasFailed)
+    ask(context) { exchange in
+      withExtendedLifetime(share) { exchange.reply(to: request, loss: loss) }
     } then: { reply in
       guard reply.delay > .zero else { return self.proceed(reply, keepsAlive, started, context) }
       context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(reply.delay)) {

@@ -46,15 +46,19 @@ struct Notification {
     return ck
   }
 
-  /// The part for APNs, with only the requested keys. [D]
+  /// The part for APNs, with only the requested keys. [D] The keys of titles and subtitles are those of APNs. [FW]
   private var aps: JSONObject {
     let info = subscription.notificationInfo
     var alert = JSONObject()
+    alert.append("title", info["title"])
+    alert.append("title-loc-key", info["titleLocalizationKey"])
+    alert.append("title-loc-args", texts(info["titleLocalizationArgs"]))
+    alert.append("subtitle", info["subtitle"])
+    alert.append("subtitle-loc-key", info["subtitleLocalizationKey"])
+    alert.append("subtitle-loc-args", texts(info["subtitleLocalizationArgs"]))
     alert.append("body", info["alertBody"])
     alert.append("loc-key", info["alertLocalizationKey"])
-    if let names = info["alertLocalizationArgs"]?.array {
-      alert.append("loc-args", .array(names.map { .string(text(of: $0.string ?? "")) }))
-    }
+    alert.append("loc-args", texts(info["alertLocalizationArgs"]))
     alert.append("action-loc-key", info["alertActionLocalizationKey"])
     alert.append("launch-image", info["alertLaunchImage"])
     var aps = JSONObject()
@@ -63,7 +67,13 @@ struct Notification {
     aps.append("category", info["category"])
     if info["shouldBadge"]?.bool == true { aps.append("badge", .int(1)) }
     if info["shouldSendContentAvailable"]?.bool == true { aps.append("content-available", .int(1)) }
+    if info["shouldSendMutableContent"]?.bool == true { aps.append("mutable-content", .int(1)) }
     return aps
+  }
+
+  /// Returns the values of the fields that a text's arguments name.
+  private func texts(_ names: JSON?) -> JSON? {
+    (names?.array).map { .array($0.map { .string(text(of: $0.string ?? "")) }) }
   }
 
   private func text(of field: String) -> String {

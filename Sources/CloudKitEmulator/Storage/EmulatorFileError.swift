@@ -6,7 +6,7 @@ public struct EmulatorFileError: Error, CustomStringConvertible {
   public enum Reason: Sendable {
     /// Another emulator has the file open.
     case inUse
-    /// The file was not written by an emulator.
+    /// The file, or a log beside it, was not written by an emulator. Neither is changed.
     case foreign
     /// The file was written by a newer version.
     case newer
@@ -27,7 +27,7 @@ public struct EmulatorFileError: Error, CustomStringConvertible {
     switch error {
     case let error as DatabaseError: reason = Self.reason(error.resultCode)
     case FileSchema.Refusal.newer: reason = .newer
-    case FileSchema.Refusal.notOurs: reason = .foreign
+    case FileSchema.Refusal.notOurs, FileSchema.Refusal.foreignLog: reason = .foreign
     case is FileStore.UnsafeFileSystem: reason = .inaccessible
     case is DamagedBytes, is JSONParser.Failure, is ServerError:
       // Rows are parsed like requests; details of the failure would not help.

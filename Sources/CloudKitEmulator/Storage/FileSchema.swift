@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// The tables of a data file.
@@ -12,12 +13,15 @@ enum FileSchema {
     case newer
     case older
     case notOurs
+    case foreignLog
 
     var description: String {
       switch self {
       case .newer: "The data file was written by a newer version of this program."
       case .older: "The data file was written by an earlier version of this program, which this version cannot read."
       case .notOurs: "The file is an SQLite database, but was not written by this program."
+      case .foreignLog:
+        "A file with the data file's name and -wal or -journal is not of this program. Move it, or name another data file."
       }
     }
   }
@@ -36,7 +40,7 @@ enum FileSchema {
     let (found, owner) = (try number("user_version", db), try number("application_id", db))
     guard owner == 0 || owner == identity else { throw Refusal.notOurs }
     guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)") == true else {
-      guard found == 0, owner == 0 else { throw Refusal.notOurs }
+      guard found == 0 else { throw Refusal.notOurs }
       return .nothing
     }
     let hasTables = try ["database", "zone", "record", "asset"].allSatisfy { try db.tableExists($0) }
@@ -46,6 +50,62 @@ enum FileSchema {
     case version: return .thisVersion
     default: throw found > version ? Refusal.newer : .older
     }
+  }
+
+  /// Requires that a file was written by this program, or holds nothing, before anything opens it for writing.
+  ///
+  /// It is read as one that nobody changes: without a lock, and without its log. A connection that may write would finish
+  /// what another program began, move its log into the file, and delete a log beside a new or empty file.
+  static func requireOwn(_ path: String) throws {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.prepareDatabase { db in
+      // The header tells before the tables: a process that was killed leaves ours half written, with the rest in the log.
+      switch try number("application_id", db) {
+      case identity: throw Known()
+      case 0: break
+      default: throw Refusal.notOurs
+      }
+    }
+    do {
+      let file = try DatabaseQueue(path: unchanging(path), configuration: configuration)
+      guard try file.read(content) == .nothing else { return }
+    } catch is Known {
+      return
+    }
+    try requireOwnLog(beside: path)
+  }
+
+  /// The file's header has this program's identity.
+  private struct Known: Error {}
+
+  /// Returns the name under which SQLite reads a file without locks and without its log.
+  static func unchanging(_ path: String) -> String { URL(fileURLWithPath: path).absoluteString + "?immutable=1" }
+
+  /// Requires that SQLite will find no log of another program for a file that does not exist or holds nothing.
+  static func requireOwnLog(beside path: String) throws {
+    for log in [path + "-wal", path + "-journal"] where FileManager.default.fileExists(atPath: log) {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: log), options: .mappedIfSafe)
+      guard bytes.isEmpty || isOwn(log: bytes) else { throw Refusal.foreignLog }
+    }
+  }
+
+  /// Whether a write-ahead log has a first page with this program's identity.
+  static func isOwn(log: Data) -> Bool {
+    func number(_ offset: Int) -> Int {
+      log.dropFirst(offset).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    }
+    let (start, frame, page) = (32, 24, number(8))
+    guard (512...65_536).contains(page) else { return false }
+    return stride(from: start, through: log.count - frame - page, by: frame + page).contains {
+      number($0) == 1 && number($0 + frame + 68) == identity
+    }
+  }
+
+  /// Writes the identity into a new file. It is in the file itself before there is a log, so that the file is known by
+  /// its header whenever the process is killed.
+  static func claim(_ db: Database) throws {
+    try db.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA application_id = \(identity)")
   }
 
   private static func number(_ pragma: String, _ db: Database) throws -> Int {

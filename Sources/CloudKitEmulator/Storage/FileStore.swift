@@ -30,13 +30,12 @@ final class FileStore: EmulatorStore {
       try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -\(Self.cacheSize)")
       // A temporary file is useless after a crash.
       guard !isTemporary else { return try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF") }
-      // The journal mode is written to the file, so check first that the file is ours.
-      _ = try FileSchema.content(db)
+      if try FileSchema.content(db) == .nothing { try FileSchema.claim(db) }
       let journal = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
       try db.execute(sql: "PRAGMA synchronous = FULL")
       guard journal == "wal", try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else { throw UnsafeFileSystem() }
     }
-    try Self.makeFile(path)
+    try Self.prepareFile(path)
     queue = try DatabaseQueue(path: path, configuration: configuration)
     indexes = try queue.write { db in
       try FileSchema.prepare(db)
@@ -50,13 +49,18 @@ final class FileStore: EmulatorStore {
     try? FileManager.default.removeItem(at: URL(fileURLWithPath: temporaryPath).deletingLastPathComponent())
   }
 
-  /// Creates the file for this user alone, if there is none; a link that leads to no file is not followed.
-  private static func makeFile(_ path: String) throws {
+  /// Creates the file for this user alone, if there is none; a link that leads to no file is not followed. A file that
+  /// exists is not touched before it is known to be ours.
+  private static func prepareFile(_ path: String) throws {
+    guard access(path, F_OK) != 0 else {
+      try FileSchema.requireOwn(path)
+      // A file of an earlier version may be readable by others.
+      return _ = chmod(path, 0o600)
+    }
+    try FileSchema.requireOwnLog(beside: path)
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor < 0 else { return _ = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true) }
-    // A file of an earlier version may be readable by others.
-    guard errno != EEXIST || access(path, F_OK) != 0 else { return _ = chmod(path, 0o600) }
-    throw DatabaseError(resultCode: .SQLITE_CANTOPEN)
+    guard descriptor >= 0 else { throw DatabaseError(resultCode: .SQLITE_CANTOPEN) }
+    Foundation.close(descriptor)
   }
 
   /// Returns the origin that the file keeps, or generates one and keeps it.
@@ -107,11 +111,9 @@ final class FileStore: EmulatorStore {
   static func copy(of path: String) throws -> FileStore {
     var configuration = Configuration()
     configuration.readonly = true
-    // Without a log beside the file, no process is writing to it. Opening it as immutable also works in a read-only
-    // folder.
-    let name = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+    // Without a log beside the file, no process is writing to it. This also works in a read-only folder.
     let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
-    let lone = try? hasLog ? nil : DatabaseQueue(path: name, configuration: configuration)
+    let lone = try? hasLog ? nil : DatabaseQueue(path: FileSchema.unchanging(path), configuration: configuration)
     let source = try lone ?? DatabaseQueue(path: path, configuration: configuration)
     guard try source.read(FileSchema.content) != .nothing else { throw FileSchema.Refusal.notOurs }
     let copy = try temporary()

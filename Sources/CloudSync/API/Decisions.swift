@@ -64,7 +64,8 @@ public struct FailedChange: Hashable, Identifiable, Sendable {
   }
 }
 
-/// A change, or a part of one, that a policy, a person or the app dropped, and that can still be restored.
+/// A change, or a part of one, that a policy, a person or the app dropped, or values of the server that one of them
+/// overwrote, as long as they can be restored.
 public struct UndoableChange: Hashable, Identifiable, Sendable {
   /// The number of the operation to which it belonged.
   public let id: Int64
@@ -74,8 +75,8 @@ public struct UndoableChange: Hashable, Identifiable, Sendable {
   public let recordID: CKRecord.ID
   /// The record's type, if known.
   public let recordType: CKRecord.RecordType?
-  /// The names of the latest dropped fields, in order; empty for a deletion. Undoing restores fields of the operation
-  /// that were dropped earlier too.
+  /// The names of the latest dropped or overwritten fields, in order; empty for a deletion. Undoing restores fields of
+  /// the operation that were dropped earlier too.
   public let fields: [String]
   /// Whether a deletion was dropped.
   public let isDeletion: Bool
@@ -88,7 +89,7 @@ public struct UndoableChange: Hashable, Identifiable, Sendable {
     let dropped = row.change
     version = String(row.id)
     (id, recordID, recordType) = (dropped.operation, dropped.key.recordID, dropped.type)
-    fields = dropped.changes.names.sorted()
+    fields = dropped.changes.names.union(dropped.overwritten?.values?.names ?? []).sorted()
     (isDeletion, reason) = (dropped.kind == .delete, dropped.cause.text)
     droppedAt = Date(milliseconds: dropped.at)
   }
@@ -157,7 +158,9 @@ extension SyncStore {
   package func undo(_ change: UndoableChange, origin: CKDatabase?, actor: String) throws(StoreError) -> QueuedChange {
     let id: Int64? =
       if case .enqueued(let id) = try undo(change.id, ifVersion: change.version, actor: actor) { id } else { nil }
-    let isDeletion = change.isDeletion
+    // The server's deletion may be what is restored.
+    let kind = try id.flatMap { id throws(StoreError) in try read { try $0.operation(id)?.kind } }
+    let isDeletion = kind.map { $0 == .delete } ?? change.isDeletion
     return QueuedChange(recordID: change.recordID, isDeletion: isDeletion, id: id, store: self, origin: origin)
   }
 }

@@ -172,7 +172,9 @@ extension SyncStore {
     guard (ended.kind == .delete) == change.isDeletion else { return .superseded }
     switch ended.ending {
     case .acknowledged, .merged:
-      let dropped = try ledger.dropped(of: id).flatMap(\.changes.names).map(FieldChanges.shown)
+      // What was discarded as a whole has been restored, since it was sent.
+      let kept = try ledger.dropped(of: id).filter { !$0.isDiscard }
+      let dropped = kept.flatMap(\.changes.names).map(FieldChanges.shown)
       guard ended.ending == .merged || !dropped.isEmpty else { return .sent(ended.kind == .delete ? nil : record) }
       return .merged(record, dropped: Set(dropped).sorted())
     case .superseded: return .superseded

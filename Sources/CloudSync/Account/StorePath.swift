@@ -38,6 +38,15 @@ package enum StorePath {
     }
   }
 
+  /// Throws if this user may not read all files of which one may be the store of a credential's user.
+  package static func requireReadable(besides base: String) throws(StoreError) {
+    let folder = URL(fileURLWithPath: base).deletingLastPathComponent().path
+    if case .denied(let place, let owner) = StoreFile(atPath: folder) {
+      throw .denied(base, place: place, owner: owner, user: NSUserName())
+    }
+    for path in [base] + siblings(of: base) { _ = try SyncStore.exists(at: path) }
+  }
+
   /// Whether a store may belong to a sign-in as far as this machine knows, or has no user.
   package static func mayBelong(_ path: String, to signIn: String) -> Bool {
     guard let known = SQLiteStorage.values(["identity", "queuedBy", "signIn"], ofFileAt: path) else {

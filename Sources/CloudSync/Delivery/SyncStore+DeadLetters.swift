@@ -147,6 +147,9 @@ extension SyncStore {
       }
       let before = operation
       let edit = try Self.edit(assignments, of: operation, mirror, ledger)
+      if let problem = try Self.referenceProblem(of: edit, in: operation.key.zoneKey, names, ledger) {
+        throw StoreError(.invalid, problem)
+      }
       operation.apply(edit, to: operation.changes.applied(to: mirror?.fields ?? [:]), readAt: mirror?.changeTag, mirror)
       operation.assets = operation.assets.kept(by: operation.changes)
       operation.editedAt = now
@@ -204,7 +207,7 @@ extension QueuedOperation {
     // A reverted field need not be sent, unless the record is created with it or an unconfirmed request may write it.
     guard !isUnanswered else { return }
     let isCreate = baseTag == nil
-    for name in edit.names where changes[name] == base[name] && !(isCreate && base[name] != nil) {
+    for name in edit.names where changes[name].isSame(as: base[name]) && !(isCreate && !base[name].isAbsent) {
       changes.forget(name)
     }
   }

@@ -36,6 +36,8 @@ package struct Merge: Hashable, Sendable {
   package var conflicts: Set<String> = []
   /// Fields whose local value the policy dropped.
   package var dropped: Set<String> = []
+  /// Fields whose value on the server the policy overwrites with the local one.
+  package var overwritten: Set<String> = []
 
   /// Merges `changes`, made on `base`, with the server's current fields.
   ///
@@ -43,8 +45,8 @@ package struct Merge: Hashable, Sendable {
   /// field, its rule resolves it, or else the policy.
   ///
   /// - Parameters:
-  ///   - isBaseKnown: false if the changes were made without knowing the server's record: then clearing a field is
-  ///     meant, whatever the server holds.
+  ///   - isBaseKnown: false if the changes were made without knowing the server's record: then clearing a field, or
+  ///     setting it to an empty list, is meant, whatever the server holds.
   ///   - uncertain: fields for which it is unknown whether the server's value includes our change: a person decides.
   ///   - contested: fields that an unconfirmed request may still set otherwise: they are sent even if the server holds
   ///     the right value.
@@ -72,29 +74,31 @@ package struct Merge: Hashable, Sendable {
         continue
       }
       let rule = changes.rules[name] ?? rules[name] ?? .value
-      if contested.contains(name), theirs == base {
+      if contested.contains(name), theirs.isSame(as: base) {
         remaining.merge(name, local, changes.rules[name])
         continue
       }
       let joined = rule.joined(base: base, local: local, server: theirs)
       // Unchanged, or equal on both sides: nothing to send. Equal changes to a counter add up.
-      if local == base, isBaseKnown || local != nil || joined != nil { continue }
-      if theirs == local, rule != .counter || joined == nil { continue }
-      if theirs == base {
+      if local.isSame(as: base), isBaseKnown || !local.isAbsent || joined != nil { continue }
+      if theirs.isSame(as: local), rule != .counter || joined == nil { continue }
+      if theirs.isSame(as: base) {
         remaining.merge(name, local, changes.rules[name])
         continue
       }
       if let joined {
-        if joined != theirs { remaining.merge(name, joined, changes.rules[name]) }
+        if !joined.isSame(as: theirs) { remaining.merge(name, joined, changes.rules[name]) }
         continue
       }
       switch policy {
       case .server:
         dropped.insert(name)
       case .client:
+        overwritten.insert(name)
         remaining.merge(name, local, changes.rules[name])
       case .newest:
         if Self.localIsNewer(local, theirs, editedAt, serverModifiedAt) {
+          overwritten.insert(name)
           remaining.merge(name, local, changes.rules[name])
         } else {
           dropped.insert(name)

@@ -161,7 +161,7 @@ package enum Interpreter {
     var absent: Set<RecordKey> = []
     for result in results {
       switch result {
-      case .deleted(let name): absent.insert(RecordKey(zone, name))
+      case .deleted(let name, _): absent.insert(RecordKey(zone, name))
       case .failure(let name?, let error) where error.code == .notFound: absent.insert(RecordKey(zone, name))
       case .record, .failure: continue
       }
@@ -174,7 +174,10 @@ package enum Interpreter {
     record.recordChangeTag = operation.baseTag
     switch operation.kind {
     case .save:
-      var values = operation.changes.values
+      var values = operation.changes.values.filter { !$0.value.isEmptyList || operation.clears($0.key) }
+      for (field, value) in values where value == .list(.unknown, []) {
+        if case .list(let element, _)? = operation.base[field] { values[field] = .list(element, []) }
+      }
       for field in Set(operation.assets.map(\.field)) {
         values[field] = values[field].map { operation.assets.granting(field, $0) }
       }
@@ -187,5 +190,14 @@ package enum Interpreter {
     case .zoneSave, .zoneDelete:
       preconditionFailure("A zone operation is no operation of records/modify.")
     }
+  }
+}
+
+extension QueuedOperation {
+  /// Whether a field that this save empties has a value on the server, or may get one by an unconfirmed request. For
+  /// other fields an empty list is left out: the server refuses one for a field that it does not know.
+  fileprivate func clears(_ field: String) -> Bool {
+    guard baseTag != nil else { return false }
+    return !base[field].isAbsent || sentChanges.contains { $0.names.contains(field) }
   }
 }

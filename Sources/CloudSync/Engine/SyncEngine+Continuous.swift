@@ -87,6 +87,8 @@ extension SyncEngine {
   ) async throws {
     isAlwaysWithoutApp = isWithoutApp
     self.isWithoutApp = isWithoutApp
+    // Whoever keeps the engine, its trouble is that of no syncing process any more.
+    defer { lock?.report(nil) }
     var hasStarted = false
     var hasChecked = false
     let watcher = watch(wakeup)
@@ -97,7 +99,12 @@ extension SyncEngine {
     var listening: Task<Void, Never>?
     defer { listening?.cancel() }
     var lease: Lease?
-    defer { lease?.release(store) }
+    defer {
+      if let lease {
+        try? store.noteSyncing(.stopped, lease)
+        lease.release(store)
+      }
+    }
     var restingUntil: Int64??
     var isOurs = false
     var polls = PollClock(configuration)
@@ -117,6 +124,7 @@ extension SyncEngine {
           let taken = try await standBy()
           if let taken {
             try store.recoverInFlight(asksApp: asksApp, taken)
+            try store.noteSyncing(.started, taken)
             if !hasChecked { checkContents() }
             hasChecked = true
           }

@@ -141,7 +141,7 @@ extension SyncEngine {
         }
       } catch {
         // Restart only once; a server that rejects its latest tokens would be asked for ever.
-        guard error.refusesToken, token != nil, !hasRestarted else { throw error }
+        guard error.refusesChangeToken, token != nil, !hasRestarted else { throw error }
         try store.forgetDatabaseToken(lease)
         broadcast.send(.refetching(nil))
         token = nil
@@ -176,7 +176,7 @@ extension SyncEngine {
           return try await client.zoneChanges(zone.wire, since: token, in: database)
         }
       } catch {
-        guard error.refusesToken else { throw error }
+        guard error.refusesChangeToken else { throw error }
         answer = .failure(zone.wire, error)
       }
       summary.requests += 1
@@ -184,7 +184,7 @@ extension SyncEngine {
       case .failure(_, let error) where error.code == .zoneNotFound:
         summary.deleted += try store.zoneIsGone(zone, policy: merging, lease)
         return
-      case .failure(_, let error) where error.refusesToken && token != nil && !hasRestarted:
+      case .failure(_, let error) where error.refusesChangeToken && token != nil && !hasRestarted:
         try store.restartReading(zone, lease)
         broadcast.send(.refetching(zone.zoneID))
         token = nil
@@ -263,11 +263,4 @@ extension WebServicesError {
   }
 
   var asksToWait: Bool { retryAfter ?? 0 > 0 }
-
-  /// Whether the server no longer accepts a change token. The wire has no code for this, only reasons (reference 5.7).
-  var refusesToken: Bool {
-    guard case .badRequest = code else { return code.name == "CHANGE_TOKEN_EXPIRED" }
-    let reason = reason.lowercased()
-    return reason.contains("continuation") || reason.contains("token")
-  }
 }

@@ -27,7 +27,11 @@ extension SyncEngine {
       lease.shown.show(Progress(fetched: summary.fetched + summary.deleted))
       if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }
     }
-    guard !isKnown else { return }
+    guard !isKnown else {
+      // This sync may have sent the first record of the type since it asked before.
+      summary.unknownTypes.removeAll { $0 == pull.type }
+      return
+    }
     summary.requests += 1
     if !summary.unknownTypes.contains(pull.type) { summary.unknownTypes.append(pull.type) }
   }

@@ -219,7 +219,7 @@ extension SyncEngine {
         switch result {
         case .record(let wire):
           if let record = MirrorRecord(wire, in: zone) { found[record.key] = record }
-        case .deleted(let name): found[RecordKey(zone, name)] = .some(nil)
+        case .deleted(let name, _): found[RecordKey(zone, name)] = .some(nil)
         case .failure(let name?, let error) where error.code == .notFound: found[RecordKey(zone, name)] = .some(nil)
         case .failure(let name?, let error): failures[RecordKey(zone, name)] = error
         case .failure(nil, let error) where error.concernsEverything: throw error

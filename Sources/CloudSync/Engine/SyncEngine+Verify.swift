@@ -150,7 +150,7 @@ extension SyncEngine {
       switch result {
       case .record(let wire): records[wire.recordName] = MirrorRecord(wire, in: zone)
       // A full fetch also reports records that were deleted during the fetch.
-      case .deleted(let name): records[name] = nil
+      case .deleted(let name, _): records[name] = nil
       case .failure(_, let error) where error.code == .notFound: continue
       // An error does not mean that the record is missing.
       case .failure(_, let error): throw error
@@ -205,6 +205,6 @@ extension WireRecordResult {
 extension MirrorRecord {
   /// Whether both are the same version with the same content.
   fileprivate func isSame(as other: MirrorRecord) -> Bool {
-    type == other.type && changeTag == other.changeTag && fields == other.fields
+    type == other.type && changeTag == other.changeTag && fields.isSame(as: other.fields)
   }
 }

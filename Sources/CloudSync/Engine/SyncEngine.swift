@@ -256,6 +256,8 @@ public actor SyncEngine {
         try store.syncInterrupted(lease)
       } else {
         try store.record(error, random: configuration.random(), lease)
+        // Nobody is signed in with a credential that the server does not accept.
+        if error.code == .authenticationFailed || error.code == .authenticationRequired { try store.noteRefusal(false) }
         if !client.isSignedIn, identity == nil {
           try await signedOut(lease, hasLeft: client.hasSignedOut)
         }
@@ -300,7 +302,11 @@ public actor SyncEngine {
     guard !hasAuthenticated else { return }
     authenticatedSignIn = signIn
     if !configuration.takesOver { try store.check(Sender(user: identity, credential: credential)) }
-    guard identity == nil else { return }
+    guard identity == nil else {
+      // The credential is that of the store's user; whatever fails from here on has another cause.
+      try store.noteRefusal(false)
+      return
+    }
     lease.shown.start(.fetching)
     let client = client
     let caller = try await request(lease) { () async throws(WebServicesError) in try await client.caller() }

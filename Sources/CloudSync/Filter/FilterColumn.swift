@@ -70,6 +70,9 @@ struct FilterColumn: Hashable, Sendable {
   static let name = FilterColumn("name", .text, hasTrigrams: true)
   static let error = FilterColumn("error", .text, sql: "errorCode")
 
+  /// Whether an index of the table `operations` finds the rows with one value.
+  var hasIndex: Bool { [.state, .type, .zone, .operation, .name, .error].contains(self) }
+
   static let queue = [
     state, type, zone, name, operation, error, FilterColumn("attempts", .integer),
     FilterColumn("age", .age, sql: "enqueuedAt"),
@@ -153,11 +156,19 @@ indirect enum FilterExpression: Hashable, Sendable {
   /// Whether indexes on single values find the rows that match. Names are nearly unique.
   var isIndexed: Bool {
     switch self {
-    case .compare(let column, .equal, _), .among(let column, _):
-      [.state, .type, .zone, .operation, .name, .error].contains(column)
+    case .compare(let column, .equal, _), .among(let column, _): column.hasIndex
     case .all(let parts): parts.allSatisfy(\.isIndexed) || parts.contains { $0.columns == [.name] && $0.isIndexed }
     case .any(let parts): parts.allSatisfy(\.isIndexed)
     case .compare, .not, .like, .isNull: false
+    }
+  }
+
+  /// The conditions by each of which an index finds all rows that match, and perhaps others.
+  var finders: [FilterExpression] {
+    switch self {
+    case .compare(let column, .equal, _), .among(let column, _): column.hasIndex ? [self] : []
+    case .all(let parts): parts.flatMap(\.finders)
+    case .any, .compare, .not, .like, .isNull: []
     }
   }
 }

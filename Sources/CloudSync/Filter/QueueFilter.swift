@@ -7,6 +7,8 @@
 package struct QueueFilter: Sendable, Hashable {
   let expression: FilterExpression
 
+  private init(_ expression: FilterExpression) { self.expression = expression }
+
   /// Parses an expression; the error shows the position.
   ///
   /// - Parameter table: the list whose columns the expression names.
@@ -29,13 +31,21 @@ package struct QueueFilter: Sendable, Hashable {
   /// `now` is in milliseconds since 1970: ages become points in time, so that the index on `enqueuedAt` can be used.
   /// Patterns use the trigrams of `operationTexts` if possible.
   ///
-  /// - Parameter usesIndexes: whether the condition may find rows by itself, and not only be checked for rows at hand.
-  package func sql(now: Int64, usesIndexes: Bool = true) -> (sql: String, arguments: [Argument]) {
+  /// - Parameters:
+  ///   - usesIndexes: whether the condition may find rows by itself, and not only be checked for rows at hand.
+  ///   - finder: the one of `finders` whose index finds the rows; nil: SQLite chooses.
+  package func sql(now: Int64, usesIndexes: Bool = true, finder: QueueFilter? = nil) -> (
+    sql: String, arguments: [Argument]
+  ) {
     var arguments: [Argument] = []
     // Where a row is at hand, its own texts are cheaper than the trigrams of all.
-    let sql = Self.sql(expression, now: now, isNegated: !usesIndexes, &arguments)
+    let isAtHand = !usesIndexes || finder != nil
+    let sql = Self.sql(expression, now: now, isNegated: isAtHand, finder: finder?.expression, &arguments)
     return ("(\(sql))", arguments)
   }
+
+  /// The parts by each of which an index finds all rows that match.
+  var finders: [QueueFilter] { expression.finders.map { QueueFilter($0) } }
 
   /// Whether indexes find the rows that match, or the counts that triggers keep.
   var isIndexed: Bool { expression.isIndexed }
@@ -44,26 +54,31 @@ package struct QueueFilter: Sendable, Hashable {
   private static func sql(
     _ expression: FilterExpression,
     now: Int64,
-    isNegated: Bool = false,
+    isNegated: Bool,
+    finder: FilterExpression?,
     _ arguments: inout [Argument]
   ) -> String {
+    // With a unary plus, SQLite uses no index for a column.
+    func name(_ column: FilterColumn) -> String {
+      finder == nil || finder == expression ? column.sql : "+\(column.sql)"
+    }
     switch expression {
-    case .all(let parts): return joined(parts, " AND ", now: now, isNegated, &arguments)
-    case .any(let parts): return joined(parts, " OR ", now: now, isNegated, &arguments)
-    case .not(let inner): return "NOT (\(sql(inner, now: now, isNegated: true, &arguments)))"
-    case .isNull(let column): return "\(column.sql) IS NULL"
+    case .all(let parts): return joined(parts, " AND ", now: now, isNegated, finder, &arguments)
+    case .any(let parts): return joined(parts, " OR ", now: now, isNegated, finder, &arguments)
+    case .not(let inner): return "NOT (\(sql(inner, now: now, isNegated: true, finder: finder, &arguments)))"
+    case .isNull(let column): return "\(name(column)) IS NULL"
     case .like(let column, let pattern):
       arguments.append(.text(pattern))
-      let condition = "\(column.sql) LIKE ?"
+      let condition = "\(name(column)) LIKE ?"
       guard !isNegated, column.hasTrigrams, hasTrigram(pattern) else { return condition }
       return "id IN (SELECT rowid FROM operationTexts WHERE \(condition))"
     case .compare(let column, let comparison, let value):
       arguments.append(argument(column, value, now: now))
       let comparison = column.kind == .age ? comparison.mirrored : comparison
-      return "\(column.sql) \(comparison.rawValue) ?"
+      return "\(name(column)) \(comparison.rawValue) ?"
     case .among(let column, let values):
       for value in values { arguments.append(argument(column, value, now: now)) }
-      return "\(column.sql) IN (\(values.map { _ in "?" }.joined(separator: ", ")))"
+      return "\(name(column)) IN (\(values.map { _ in "?" }.joined(separator: ", ")))"
     }
   }
 
@@ -77,10 +92,13 @@ package struct QueueFilter: Sendable, Hashable {
     _ separator: String,
     now: Int64,
     _ isNegated: Bool,
+    _ finder: FilterExpression?,
     _ arguments: inout [Argument]
   ) -> String {
     var pieces: [String] = []
-    for part in parts { pieces.append("(\(sql(part, now: now, isNegated: isNegated, &arguments)))") }
+    for part in parts {
+      pieces.append("(\(sql(part, now: now, isNegated: isNegated, finder: finder, &arguments)))")
+    }
     return pieces.joined(separator: separator)
   }
 

@@ -1,3 +1,13 @@
+/// The meaning of empty cells of a CSV file.
+package enum EmptyCells: String, Hashable, Sendable, CaseIterable {
+  /// The field is left alone. An empty cell in quotes is an empty text in a column of texts.
+  case keep
+  /// The field is cleared.
+  case clear
+  /// An empty text in a column of texts; in others the field is left alone.
+  case text
+}
+
 /// One record of a CSV file.
 struct CSVRecord: Hashable {
   struct Cell: Hashable {
@@ -6,8 +16,8 @@ struct CSVRecord: Hashable {
 
     /// Quotes do not determine the type, because many programs quote every cell; they matter only for empty cells and
     /// `null`.
-    var value: SourceValue {
-      if text.isEmpty { return isQuoted ? .emptyCell : .null }
+    func value(_ empty: EmptyCells) -> SourceValue {
+      if text.isEmpty { return isQuoted || empty == .text ? .emptyCell : .null }
       return !isQuoted && text == "null" ? .null : .plain(text)
     }
   }

@@ -37,13 +37,7 @@ package struct FieldAssignment: Hashable, Sendable {
       type = nil
       return
     }
-    let written = String(target[target.utf8.index(after: colon)...])
-    let tag = WireTypeTag(written.uppercased())
-    guard let tag, tag == .scalar(.asset) || WireTypeTag.writable.contains(tag.description) else {
-      let known = (WireTypeTag.writable + [FieldType.asset.rawValue]).joined(separator: ", ")
-      throw FieldError(field: name, "\(name) cannot be given the type '\(written)'; write one of \(known)")
-    }
-    type = tag
+    type = try WireTypeTag.written(String(target[target.utf8.index(after: colon)...]), for: name, mayBeAsset: true)
   }
 
   /// The path of an asset's file; nil if the field has another type, or is cleared.
@@ -92,8 +86,8 @@ package struct FieldAssignment: Hashable, Sendable {
     }
     if let problem = source.structuralProblem { throw FieldError(field: name, "\(name) \(problem)") }
     var column = ColumnType()
-    _ = column.include(source)
-    guard let type = column.result else { return nil }
+    _ = column.include(source, line: 1)
+    guard let type = column.result.type else { return nil }
     if type == .scalar(.string) {
       guard case .text = source else { return .string(text) }
     }
@@ -156,5 +150,17 @@ extension NameRule {
   /// The message for an invalid field name.
   package static func fieldNameProblem(_ name: String) -> String {
     "'\(name)' is no field name; use a letter, then letters, digits and _"
+  }
+
+  /// The message for invalid field names.
+  static func fieldNameProblem(_ names: [String]) -> String {
+    if names.count == 1 { return fieldNameProblem(names[0]) }
+    let list = Words.list(names.map { "'\($0)'" })
+    return "\(list) are no field names; use a letter, then letters, digits and _"
+  }
+
+  /// The error of a field that refers to a record by a name that none has.
+  static func error(ofReference field: String, _ problem: String) -> FieldError {
+    FieldError(field: field, "\(field) refers to no record: \(problem)")
   }
 }

@@ -22,9 +22,9 @@ extension SourceValue {
       }
       return .list(element, elements)
     // A table cell can hold a list only as text.
-    case (.list, .text(let text)):
-      guard case .list(let values)? = try? JSONReader.value(Array(text.utf8)) else { fallthrough }
-      return try SourceValue.list(values).read(as: type, field: field)
+    case (.list, .text):
+      guard let list else { fallthrough }
+      return try list.read(as: type, field: field)
     case (.list, _): throw mismatch(type, field, "give a JSON list, such as [1, 2]")
     }
   }
@@ -36,7 +36,7 @@ extension SourceValue {
       guard let text else { throw mismatch(tag, field, "give a text") }
       return .string(text)
     case .int64:
-      guard let number = integer ?? double.flatMap(Int64.init(exactly:)) else {
+      guard let number = integer ?? wholeNumber else {
         throw mismatch(tag, field, "give a whole number below 2^63")
       }
       return .int64(number)
@@ -69,17 +69,36 @@ extension SourceValue {
   var double: Double? {
     switch self {
     case .bool(let value): return value ? 1 : 0
-    case .number(let digits):
-      guard let number = Double(digits), number.isFinite else { return nil }
-      return number
+    case .number(let digits): return Double(decimal: digits)
     default: return nil
     }
+  }
+
+  /// The integer that a number with a point or an exponent is, by its digits: as a floating-point number it might have
+  /// become another.
+  private var wholeNumber: Int64? {
+    guard case .number(let text) = self else { return nil }
+    let parts = text.lowercased().split(separator: "e")
+    let places = parts[0].split(separator: ".")
+    var digits = places.joined().drop { $0 == "-" || $0 == "0" }
+    var exponent = parts.count > 1 ? Int(parts[1]) : 0
+    if places.count > 1 { exponent = exponent.map { $0.subtractingReportingOverflow(places[1].count).partialValue } }
+    while digits.last == "0" {
+      digits.removeLast()
+      exponent = exponent.map { $0 &+ 1 }
+    }
+    if digits.isEmpty { return 0 }
+    guard let exponent, (0...18).contains(exponent) else { return nil }
+    return Int64((text.hasPrefix("-") ? "-" : "") + digits + String(repeating: "0", count: exponent))
   }
 
   /// A reference by record name, in the same zone unless an object names another.
   func reference(field: String) throws(FieldError) -> WireReference {
     var reference: WireReference
     switch self {
+    // A table cell can hold a list only as text.
+    case .text where list != nil:
+      throw FieldError(field: field, "\(field) is REFERENCE and this value is a list; give the name of a record")
     case .text(let name): reference = WireReference(recordName: name)
     // A table cannot distinguish a number from a name that looks like one.
     case .number(let digits): reference = WireReference(recordName: digits)
@@ -89,8 +108,8 @@ extension SourceValue {
       reference.action = reference.action ?? "NONE"
     default: throw mismatch(.scalar(.reference), field, "give the name of a record")
     }
-    if let problem = NameRule.referenceNameProblem(reference.recordName) {
-      throw FieldError(field: field, "\(field) refers to no record: \(problem)")
+    if let problem = NameRule.certain.recordNameProblem(reference.recordName, mayBeUser: true) {
+      throw NameRule.error(ofReference: field, problem)
     }
     return reference
   }
@@ -123,7 +142,8 @@ extension SourceValue {
     return FieldError(field: field, "\(field) is \(type) and \(what); \(remedy)")
   }
 
-  private var isFraction: Bool {
+  /// Whether it is a number with a point or an exponent.
+  var isFraction: Bool {
     guard case .number(let digits) = self else { return false }
     return digits.utf8.contains { !$0.isDigit && $0 != UInt8(ascii: "-") }
   }

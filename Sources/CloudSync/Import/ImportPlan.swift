@@ -9,6 +9,7 @@ package struct ImportedRecord: Hashable, Sendable {
   /// The zone of an exported record; nil for the zone of the import.
   package let zone: ZoneKey?
   package let fields: [String: FieldValue]
+  package let cleared: Set<String>
   /// The approximate bytes of the fields.
   let size: Int
 }
@@ -41,6 +42,8 @@ package struct ImportPlan {
   private let keepsZones: Bool
   private let known: KnownFieldTypes
   private var types: [String: WireTypeTag] = [:]
+  /// The columns of the file and their types, in their order; those of exported records are not among them.
+  package private(set) var columns: [ImportColumn] = []
 
   /// Reads the file for the types of its columns; throws if it cannot be read, or if the options contradict the known
   /// fields.
@@ -51,6 +54,7 @@ package struct ImportPlan {
   ///   - keepsZones: Whether exported records keep their zone.
   ///   - idField: The field with the record name; without one, a name is made.
   ///   - references: Fields that refer to a record, with the type of that record.
+  ///   - columns: The types of fields that the file does not determine.
   ///   - knownTypes: Returns the wire types of the fields that the mirror or the queue already has of a record type.
   package init(
     _ file: RecordFile,
@@ -58,29 +62,52 @@ package struct ImportPlan {
     keepsZones: Bool = true,
     idField: String?,
     references: [String: String],
+    columns given: [String: WireTypeTag] = [:],
     knownTypes: @escaping (_ type: String) throws -> [String: String]
   ) throws {
     self.file = file
     self.keepsZones = keepsZones
     known = KnownFieldTypes(knownTypes)
-    if let recordType { try Self.check(references, try knownTypes(recordType)) }
+    if let recordType { try Self.check(references, given, try knownTypes(recordType)) }
+    let stored = try recordType.map(known.types(of:)) ?? [:]
     reader = RowReader(
       recordType: recordType,
       idField: idField,
       references: Set(references.keys),
-      known: try recordType.map(known.types(of:)) ?? [:]
+      known: stored.merging(given.mapValues { .writable($0) }) { known, _ in known },
+      isTable: file.format == .csv
     )
     var errors: Set<FieldError> = []
     var hasRecord = false
-    types = try drafts(makeName: { "" }) { _, draft in
+    var fields: Set<String> = []
+    let found = try drafts(makeName: { "" }) { _, row, draft in
       switch draft {
-      case .success: hasRecord = true
+      case .success:
+        hasRecord = true
+        for field in row?.fields.keys ?? [:].keys where !fields.contains(field) { fields.insert(field) }
       case .failure(let error): if !hasRecord, errors.count < 10 { errors.insert(error) }
       }
-    }.compactMapValues(\.result)
+    }
+    for (field, column) in found {
+      types[field] = references[field] == nil ? column.result.type : column.referenceType
+    }
     if !hasRecord, !errors.isEmpty { try explain(errors) }
     // Objects may leave out a field; a table names its columns.
-    if file.format == .csv { for field in references.keys.sorted() { try requireColumn(field) } }
+    if file.format == .csv {
+      for field in Set(references.keys).union(given.keys).sorted() { try requireColumn(field) }
+    }
+    let names = file.format == .csv ? try file.columns().filter { !$0.isEmpty } : fields.sorted()
+    columns = names.map { field in
+      let reason: ImportColumn.Reason =
+        if references[field] != nil || given[field] != nil { .given } else if stored[field] != nil { .known } else {
+          found[field]?.result.reason ?? .empty
+        }
+      return ImportColumn(
+        field: field,
+        type: types[field]?.description ?? reader.known[field]?.description,
+        reason: reason
+      )
+    }
   }
 
   /// Throws if no line can be imported for one reason.
@@ -104,7 +131,7 @@ package struct ImportPlan {
   package func slices(makeName: () -> String, _ take: (ImportSlice) throws -> Void) throws {
     let names = try ImportedNames()
     var slice = ImportSlice()
-    _ = try drafts(makeName: makeName) { line, draft in
+    _ = try drafts(makeName: makeName) { line, _, draft in
       switch draft.flatMap({ draft in Result { () throws(FieldError) in try reader.record(draft, types) } }) {
       case .failure(let error): slice.refuse(line, error)
       case .success(let record):
@@ -124,33 +151,47 @@ package struct ImportPlan {
     if slice != ImportSlice() { try take(slice) }
   }
 
-  /// Visits the lines of the file. Rejected lines do not affect the types of the columns.
+  /// Visits the lines of the file, with the row of each that is not exported. Rejected lines do not affect the types of
+  /// the columns.
   ///
   /// - Returns: the columns.
   private func drafts(
     makeName: () -> String,
-    _ visit: (_ line: Int, Result<RowReader.Draft, FieldError>) throws -> Void
+    _ visit: (_ line: Int, _ row: ImportRow?, Result<RowReader.Draft, FieldError>) throws -> Void
   ) throws -> [String: ColumnType] {
     var columns: [String: ColumnType] = [:]
     try file.each { line, row in
       let exported = (try? row.get()).flatMap(ExportedRow.init)
       let known = try exported.map { try self.known.types(of: $0.recordType) } ?? [:]
+      let plain = exported == nil ? try? row.get() : nil
       let draft = Result { () throws(FieldError) -> RowReader.Draft in
         var draft =
           if let exported { try reader.draft(exported, line: line, known) } else {
             try reader.draft(try row.get(), makeName: makeName)
           }
         if !keepsZones { draft.zone = nil }
-        try reader.include(draft, in: &columns)
+        try reader.include(draft, plain, in: &columns)
         return draft
       }
-      try visit(line, draft)
+      try visit(line, plain, draft)
     }
     return columns
   }
 
-  /// Checks that fields can become references.
-  private static func check(_ references: [String: String], _ types: [String: String]) throws(FieldError) {
+  /// Checks that fields can become references, or have the types that are given.
+  private static func check(
+    _ references: [String: String],
+    _ given: [String: WireTypeTag],
+    _ types: [String: String]
+  ) throws(FieldError) {
+    for (field, type) in given.sorted(by: { $0.key < $1.key }) {
+      if references[field] != nil {
+        throw FieldError(field: field, "\(field) has both --column and --reference; leave out one of them")
+      }
+      if let known = types[field], known != type.description, !(known == "UNKNOWN_LIST" && type.isList) {
+        throw FieldError(field: field, "\(field) is \(known) already and cannot become \(type); leave out --column")
+      }
+    }
     for field in references.keys.sorted() {
       guard NameRule.isFieldName(field) else { throw FieldError(field: field, NameRule.fieldNameProblem(field)) }
       switch types[field] {
@@ -179,6 +220,22 @@ private final class KnownFieldTypes {
 }
 
 extension ImportPlan {
+  /// Parses `FIELD=TYPE` options for `columns`.
+  package static func columns(parsing options: [String]) throws(FieldError) -> [String: WireTypeTag] {
+    var columns: [String: WireTypeTag] = [:]
+    for option in options {
+      let parts = option.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 2, NameRule.isFieldName(parts[0]) else {
+        throw FieldError(field: nil, "'\(option)' names no column; write FIELD=TYPE, as in code=STRING")
+      }
+      let type = try WireTypeTag.written(parts[1], for: parts[0])
+      if let other = columns.updateValue(type, forKey: parts[0]), other != type {
+        throw FieldError(field: parts[0], "\(parts[0]) is \(other) and \(type); give --column once a field")
+      }
+    }
+    return columns
+  }
+
   /// Parses `FIELD=TYPE` options for `references`.
   package static func references(parsing options: [String]) throws(FieldError) -> [String: String] {
     var references: [String: String] = [:]

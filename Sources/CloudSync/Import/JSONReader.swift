@@ -55,6 +55,11 @@ struct JSONReader: PieceReader {
       try expect(UInt8(ascii: "]"), "expected , or ] in the array")
       return nil
     }
+    return try valueWithLine()
+  }
+
+  /// Returns the next value with the line on which it begins.
+  mutating func valueWithLine() throws(JSONSyntaxError) -> (value: SourceValue, line: Int) {
     skipSpace()
     let start = line
     return (try value(), start)

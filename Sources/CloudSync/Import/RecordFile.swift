@@ -2,6 +2,8 @@
 package struct ImportRow: Hashable, Sendable {
   package let line: Int
   package let fields: [String: SourceValue]
+  /// The fields whose empty cells clear them.
+  package var cleared: Set<String> = []
 }
 
 /// A line that is not imported, with the reason.
@@ -27,7 +29,7 @@ package struct RecordFileError: Error, Hashable, Sendable, CustomStringConvertib
 
 /// The records of a JSON, NDJSON or CSV file. Each reading goes through the file piece by piece.
 package struct RecordFile {
-  package enum Format: String, Hashable, Sendable {
+  package enum Format: String, Hashable, Sendable, CaseIterable {
     case json, ndjson, csv
   }
 
@@ -35,16 +37,21 @@ package struct RecordFile {
 
   package let format: Format
   let name: String
+  private let emptyCells: EmptyCells
   private let pieces: FilePieces
 
   /// Opens a file; its name is used for the format and in messages.
   ///
   /// - Parameters:
+  ///   - format: The format; nil: by the name, else by the content.
+  ///   - emptyCells: What an empty cell of a CSV file does.
   ///   - piece: The number of bytes to read at once.
   ///   - longest: The number of bytes of the longest record; the server takes 1 MB.
   ///   - read: Returns at most `count` bytes from a place of the file; none at its end.
   package init(
     name: String,
+    format: Format? = nil,
+    emptyCells: EmptyCells = .keep,
     piece: Int = 1 << 18,
     longest: Int = 16 << 20,
     _ read: @escaping (_ offset: Int, _ count: Int) throws -> [UInt8]
@@ -53,10 +60,12 @@ package struct RecordFile {
     if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) {
       throw RecordFileError(message: "\(name) is UTF-16; convert it to UTF-8, with iconv for example")
     }
+    if let kind = BinaryKind(start) { throw RecordFileError(message: "\(name) is \(kind.text)") }
     let offset = start.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
     self.name = name
+    self.emptyCells = emptyCells
     pieces = FilePieces(from: offset, size: piece, longest: longest, read)
-    format = Self.format(ofName: name) ?? Self.sniffed(Array(start[offset...]))
+    self.format = format ?? Self.format(ofName: name) ?? Self.sniffed(Array(start[offset...]))
   }
 
   /// Visits every record in order, and every line that is not one.
@@ -112,7 +121,15 @@ package struct RecordFile {
 
   private func eachOfJSON(_ visit: Visit) throws {
     var (pieces, reader) = (pieces, JSONReader([]))
-    let isInObject = try pieces.next(&reader) { try enterArray(&$0) }
+    let isInObject: Bool
+    switch try pieces.next(&reader, { try open(&$0) }) {
+    case .list(let isMember): isInObject = isMember
+    case .record(let record, let line):
+      let hasMore = try pieces.next(&reader) { $0.peek() != nil }
+      guard !hasMore else { throw noList }
+      return try visit(line, Self.row(record, line: line))
+    case .empty: return
+    }
     var isFirst = true
     while let element = try pieces.next(&reader, { try $0.element(isFirst: isFirst) }) {
       try visit(element.line, Self.row(element.value, line: element.line))
@@ -129,21 +146,49 @@ package struct RecordFile {
   }
 
   private static let advice =
-    "expected an array or an object whose one member is an array; name it .ndjson if it has an object a line"
+    "expected an array, an object whose one member is an array, or one record; "
+    + "name it .ndjson, or give --format ndjson, if it has an object a line"
 
-  /// - Returns: whether the array is the member of an object.
-  private func enterArray(_ reader: inout JSONReader) throws -> Bool {
-    let first = reader.peek()
-    switch first {
-    case UInt8(ascii: "["): break
-    case UInt8(ascii: "{"):
-      guard try reader.firstKey() != nil, reader.peek() == UInt8(ascii: "[") else {
-        throw RecordFileError(message: "\(name) has no list of records; \(Self.advice)")
-      }
+  private var noList: RecordFileError { RecordFileError(message: "\(name) has no list of records; \(Self.advice)") }
+
+  /// The beginning of a JSON file.
+  private enum Opening {
+    /// A list was entered, which may be the member of an object.
+    case list(isMember: Bool)
+    /// The only value is one object.
+    case record(SourceValue, line: Int)
+    /// An object whose only member is an empty list.
+    case empty
+  }
+
+  private func open(_ reader: inout JSONReader) throws -> Opening {
+    switch reader.peek() {
+    case UInt8(ascii: "["):
+      try reader.enterArray()
+      return .list(isMember: false)
+    case UInt8(ascii: "{"): break
     default: throw reader.unexpected()
     }
-    try reader.enterArray()
-    return first == UInt8(ascii: "{")
+    // A list of records may be longer than the memory; a single record is not.
+    var list = reader
+    if try list.firstKey() != nil, list.peek() == UInt8(ascii: "[") {
+      try list.enterArray()
+      if list.peek() == UInt8(ascii: "{") {
+        reader = list
+        return .list(isMember: true)
+      }
+    }
+    let (value, line) = try reader.valueWithLine()
+    guard case .object(let members, _) = value, !members.isEmpty else { throw noList }
+    let lists = members.values.filter { value in
+      if case .list(let elements) = value {
+        elements.contains { if case .object = $0 { true } else { false } }
+      } else {
+        false
+      }
+    }
+    guard lists.isEmpty else { throw noList }
+    return members.count == 1 && members.values.first == .list([]) ? .empty : .record(value, line: line)
   }
 
   private func eachOfNDJSON(_ visit: Visit) throws {
@@ -166,7 +211,7 @@ package struct RecordFile {
     var (pieces, reader) = (pieces, CSVReader())
     let names = try header(&pieces, &reader)
     while let record = try pieces.next(&reader, { try $0.next() }) {
-      try visit(record.line, Self.row(record, names))
+      try visit(record.line, try row(record, names))
     }
   }
 
@@ -186,21 +231,35 @@ package struct RecordFile {
         message: "\(name) line \(header.line): the columns are separated by \(what); separate them by commas"
       )
     }
+    let wrong = names.filter { !$0.isEmpty && !NameRule.isFieldName($0) }
+    guard wrong.isEmpty else {
+      throw RecordFileError(message: "\(name) line \(header.line): \(NameRule.fieldNameProblem(wrong))")
+    }
     return names
   }
 
-  private static func row(_ record: CSVRecord, _ names: [String]) -> Result<ImportRow, FieldError> {
+  private func row(_ record: CSVRecord, _ names: [String]) throws(RecordFileError) -> Result<ImportRow, FieldError> {
     if let problem = record.problem { return .failure(FieldError(field: nil, problem)) }
     guard record.cells.count == names.count else {
       let problem = "\(record.cells.count) cells where the first line names \(names.count)"
       return .failure(FieldError(field: nil, problem))
     }
-    var fields: [String: SourceValue] = [:]
-    for (name, cell) in zip(names, record.cells) {
-      let value = cell.value
-      if value != .null { fields[name] = value }
+    var (fields, cleared): ([String: SourceValue], Set<String>) = ([:], [])
+    for (column, (name, cell)) in zip(names, record.cells).enumerated() {
+      if name.isEmpty {
+        // Trailing commas make empty columns.
+        guard cell.text.isEmpty else {
+          let problem = "column \(column + 1) has a value and no name; name it in the first line, or remove it"
+          throw RecordFileError(message: "\(self.name) line \(record.line): \(problem)")
+        }
+      } else if cell.text.isEmpty, emptyCells == .clear {
+        cleared.insert(name)
+      } else {
+        let value = cell.value(emptyCells)
+        if value != .null { fields[name] = value }
+      }
     }
-    return .success(ImportRow(line: record.line, fields: fields))
+    return .success(ImportRow(line: record.line, fields: fields, cleared: cleared))
   }
 
   private static func row(_ value: SourceValue, line: Int) -> Result<ImportRow, FieldError> {

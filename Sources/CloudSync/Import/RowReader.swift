@@ -24,6 +24,7 @@ struct RowReader {
     /// The zone of an exported record; nil for the zone of the import.
     var zone: ZoneKey?
     var settled: [String: FieldValue] = [:]
+    var cleared: Set<String> = []
     var open: [String: SourceValue] = [:]
   }
 
@@ -37,7 +38,10 @@ struct RowReader {
   let recordType: String?
   let idField: String?
   let references: Set<String>
+  /// The types of fields that do not depend on the file.
   let known: [String: KnownType]
+  /// Whether values are cells of a table, where all is text.
+  let isTable: Bool
 
   /// Checks names and structure, and reads the fields of known type.
   func draft(_ row: ImportRow, makeName: () -> String) throws(FieldError) -> Draft {
@@ -45,7 +49,8 @@ struct RowReader {
     for name in row.fields.keys.sorted() where !NameRule.isFieldName(name) {
       throw FieldError(field: name, NameRule.fieldNameProblem(name))
     }
-    var draft = Draft(line: row.line, type: recordType, name: try name(of: row) ?? makeName())
+    var draft = Draft(line: row.line, type: recordType, name: try name(of: row, recordType) ?? makeName())
+    draft.cleared = row.cleared
     for (field, value) in row.fields.sorted(by: { $0.key < $1.key }) {
       switch known[field] {
       case .foreign(let type) where value != .null:
@@ -75,7 +80,12 @@ struct RowReader {
       let problem = "'\(row.recordType)' is not a valid record type; use a letter, then letters, digits and _"
       throw FieldError(field: nil, problem)
     }
-    var draft = Draft(line: line, type: row.recordType, name: try checked(row.name, by: "recordName"), zone: row.zone)
+    var draft = Draft(
+      line: line,
+      type: row.recordType,
+      name: try checked(row.name, of: row.recordType, by: "recordName"),
+      zone: row.zone
+    )
     for (field, content) in row.fields.sorted(by: { $0.key < $1.key }) {
       guard NameRule.isFieldName(field) || field == FieldChanges.parent else {
         throw FieldError(field: field, NameRule.fieldNameProblem(field))
@@ -99,11 +109,17 @@ struct RowReader {
   }
 
   /// Takes a row into account for the types of its columns.
-  func include(_ draft: Draft, in columns: inout [String: ColumnType]) throws(FieldError) {
+  func include(_ draft: Draft, _ row: ImportRow?, in columns: inout [String: ColumnType]) throws(FieldError) {
     var widened = columns
-    for (field, value) in draft.open.sorted(by: { $0.key < $1.key }) {
+    for field in references where known[field] == nil {
+      guard let value = row?.fields[field] else { continue }
       var column = widened[field] ?? ColumnType()
-      guard column.include(value) else {
+      column.includeReference(listed(value))
+      if widened[field] != column { widened[field] = column }
+    }
+    for (field, value) in draft.open.sorted(by: { $0.key < $1.key }) {
+      var column = widened[field] ?? ColumnType(isTable: isTable)
+      guard column.include(value, line: draft.line) else {
         throw FieldError(field: field, "\(field) is a list on some lines and one value on others; use one of the two")
       }
       // Most values change nothing, so that nothing is copied.
@@ -115,6 +131,13 @@ struct RowReader {
   /// Reads the open fields by the types of their columns.
   func record(_ draft: Draft, _ types: [String: WireTypeTag]) throws(FieldError) -> ImportedRecord {
     var fields = draft.settled
+    for field in references where types[field] == .scalar(.reference) {
+      guard case .list? = fields[field] else { continue }
+      throw FieldError(
+        field: field,
+        "\(field) is a list here and the name of a record on other lines; use one of the two"
+      )
+    }
     for (field, value) in draft.open {
       guard let type = types[field] else { continue }
       // No value, or an empty list, if all lists in the column are empty.
@@ -131,11 +154,12 @@ struct RowReader {
       name: draft.name,
       zone: draft.zone,
       fields: fields,
+      cleared: draft.cleared,
       size: size
     )
   }
 
-  private func name(of row: ImportRow) throws(FieldError) -> String? {
+  private func name(of row: ImportRow, _ recordType: String) throws(FieldError) -> String? {
     guard let idField else { return nil }
     let name: String
     switch row.fields[idField] {
@@ -146,18 +170,22 @@ struct RowReader {
     case .bool, .list, .object:
       throw FieldError(field: idField, "\(idField) names the record; give it a text or a number")
     }
-    return try checked(name, by: idField)
+    return try checked(name, of: recordType, by: idField)
   }
 
   /// Checks that a record can have this name.
-  private func checked(_ name: String, by field: String) throws(FieldError) -> String {
-    if let problem = NameRule.recordNameProblem(name) {
+  private func checked(_ name: String, of type: String, by field: String) throws(FieldError) -> String {
+    if let problem = NameRule.certain.recordNameProblem(name, mayBeUser: type == CKRecord.SystemType.userRecord) {
       throw FieldError(field: field, "\(field) names no record: \(problem)")
     }
     return name
   }
 
+  /// A value, or the list that a cell of a table holds.
+  private func listed(_ value: SourceValue) -> SourceValue { isTable ? value.list ?? value : value }
+
   private func reference(_ value: SourceValue, _ field: String) throws(FieldError) -> FieldValue? {
+    let value = listed(value)
     if case .object = value, let problem = value.structuralProblem {
       throw FieldError(field: field, "\(field) \(problem)")
     }

@@ -31,6 +31,14 @@ package indirect enum SourceValue: Hashable, Sendable {
     }
   }
 
+  /// The list that a text holds as JSON; nil for any other value.
+  var list: SourceValue? {
+    guard case .text(let text) = self, text.utf8.first == UInt8(ascii: "["),
+      let value = try? JSONReader.value(Array(text.utf8)), case .list = value
+    else { return nil }
+    return value
+  }
+
   /// The value as text, for a text field; nil for lists and objects.
   var text: String? {
     switch self {

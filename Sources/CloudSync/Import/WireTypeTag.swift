@@ -29,6 +29,20 @@ package enum WireTypeTag: Hashable, Sendable, CustomStringConvertible {
     return scalars + scalars.map { $0 + "_LIST" }
   }()
 
+  package var isList: Bool { if case .list = self { true } else { false } }
+
+  /// Returns the type that a person wrote for a field, in any letter case.
+  ///
+  /// - Throws: `FieldError` with the types that can be given.
+  static func written(_ name: String, for field: String, mayBeAsset: Bool = false) throws(FieldError) -> WireTypeTag {
+    let known = writable + (mayBeAsset ? [FieldType.asset.rawValue] : [])
+    guard let tag = WireTypeTag(name.uppercased()), known.contains(tag.description) else {
+      let list = known.joined(separator: ", ")
+      throw FieldError(field: field, "\(field) cannot be given the type '\(name)'; write one of \(list)")
+    }
+    return tag
+  }
+
   private static func scalar(_ name: String) -> FieldType? {
     if name == "ASSET" { return .asset }
     guard let type = FieldType(rawValue: name), type != .unknown else { return nil }

@@ -76,22 +76,24 @@ package struct Conflict: Hashable, Sendable {
     let different = names.sorted().compactMap { [changes, serverFields] name -> Field? in
       let field = Field(name: name, base: base[name], local: missed[name] ?? changes[name], server: serverFields[name])
       if counted[name] != nil { return field }
-      let isCleared = server == nil && field.local != field.base
-      return field.local == field.server && !isCleared ? nil : field
+      let isCleared = server == nil && !field.local.isSame(as: field.base)
+      return field.local.isSame(as: field.server) && !isCleared ? nil : field
     }
-    let contested = different.filter { $0.base != $0.server || counted[$0.name] != nil }
+    let contested = different.filter { !$0.base.isSame(as: $0.server) || counted[$0.name] != nil }
     isContested = !contested.isEmpty
     fields = contested.isEmpty || server == nil ? different : contested
   }
 
   /// The side that edited last, by the clocks of both.
-  private var newest: ConflictSide { editedAt >= serverModifiedAt ?? 0 ? .local : .server }
+  package var newest: ConflictSide { editedAt >= serverModifiedAt ?? 0 ? .local : .server }
 
   /// Resolves the conflict with one side for each field; `take` applies to fields not named.
   package func resolution(_ take: ConflictSide, _ choices: [String: ConflictSide] = [:]) -> Resolution {
     let take = take == .newest ? newest : take
     if kind == .delete {
-      if sides(take, choices) == [.local] { return Resolution(kind, FieldChanges()) }
+      if sides(take, choices) == [.local] {
+        return Resolution(kind, FieldChanges(), overwritten: .record(serverFields))
+      }
       var record = serverFields
       for field in fields where (choices[field.name] ?? take) == .base && field.base?.hasFiles != true {
         record[field.name] = field.base
@@ -141,7 +143,12 @@ package struct Conflict: Hashable, Sendable {
   package func resolution(merged record: [String: FieldValue], touched: Set<String> = []) -> Resolution {
     if kind == .delete {
       let edit = FieldChanges(from: serverFields, to: record)
-      return Resolution(.save, edit.isEmpty ? nil : edit, FieldChanges())
+      return Resolution(
+        .save,
+        edit.isEmpty ? nil : edit,
+        FieldChanges(),
+        overwritten: Overwritten(edit.names, of: serverFields, by: edit)
+      )
     }
     if isDeletedOnServer { return resolution(leaving: FieldChanges(values: record)) }
     var left = changes.only(changes.names.subtracting(fields.map(\.name)))
@@ -151,14 +158,27 @@ package struct Conflict: Hashable, Sendable {
     return resolution(leaving: left)
   }
 
+  /// What these changes overwrite of the server's side: not the values that only this side has changed.
+  private func overwritten(by left: FieldChanges) -> Overwritten? {
+    if isDeletedOnServer { return left.isEmpty ? nil : .deletion(by: left.values) }
+    // The app's record may also change fields that are not in conflict.
+    let own = changes.names.subtracting(fields.map(\.name))
+    return Overwritten(left.names.subtracting(own), of: serverFields, by: left)
+  }
+
   private func resolution(leaving changes: FieldChanges) -> Resolution {
     let left = changes.effective(on: serverFields)
     let result = left.applied(to: serverFields)
     let dropped = self.changes.names.filter { name in
-      guard let counted = counted[name] else { return self.changes[name] != result[name] }
+      guard let counted = counted[name] else { return !self.changes[name].isSame(as: result[name]) }
       return result[name] != counted && result[name] != missed[name]
     }
-    return Resolution(kind, left.isEmpty ? nil : left, dropped.isEmpty ? nil : self.changes.only(dropped))
+    return Resolution(
+      kind,
+      left.isEmpty ? nil : left,
+      dropped.isEmpty ? nil : self.changes.only(dropped),
+      overwritten: overwritten(by: left)
+    )
   }
 }
 
@@ -199,11 +219,11 @@ package struct Resolution: Hashable, Sendable {
   package var left: FieldChanges?
   /// The changes that are dropped, empty for a delete; nil if all are sent.
   package var dropped: FieldChanges?
+  /// The server's side as far as it is overwritten and can be restored.
+  package var overwritten: Overwritten?
 
-  init(_ kind: OperationKind, _ left: FieldChanges?, _ dropped: FieldChanges? = nil) {
-    self.kind = kind
-    self.left = left
-    self.dropped = dropped
+  init(_ kind: OperationKind, _ left: FieldChanges?, _ dropped: FieldChanges? = nil, overwritten: Overwritten? = nil) {
+    (self.kind, self.left, self.dropped, self.overwritten) = (kind, left, dropped, overwritten)
   }
 }
 
@@ -223,9 +243,4 @@ extension QueuedOperation {
       }
     }
   }
-}
-
-extension FieldValue {
-  /// Whether it refers to files, which cannot be restored after the server has dropped them.
-  fileprivate var hasFiles: Bool { assets?.isEmpty == false }
 }

@@ -23,12 +23,15 @@ package struct FieldChanges: Hashable, Sendable {
   /// Creates the changes that turn one set of fields into another.
   init(from fields: [String: FieldValue], to others: [String: FieldValue]) {
     self.init(
-      values: others.filter { fields[$0.key] != $0.value },
-      cleared: Set(fields.keys).subtracting(others.keys)
+      values: others.filter { !fields[$0.key].isSame(as: $0.value) },
+      cleared: Set(fields.keys.filter { !fields[$0].isAbsent }).subtracting(others.keys)
     )
   }
 
   package var isEmpty: Bool { values.isEmpty && cleared.isEmpty }
+
+  /// The fields cleared or set to an empty list.
+  var emptied: Set<String> { cleared.union(values.keys.filter { values[$0].isAbsent }) }
 
   /// All fields touched.
   package var names: Set<String> { cleared.union(values.keys) }
@@ -87,9 +90,9 @@ package struct FieldChanges: Hashable, Sendable {
 
   /// Returns this change without fields that already have the same value.
   package func effective(on fields: [String: FieldValue]) -> FieldChanges {
-    if fields.isEmpty, cleared.isEmpty { return self }
+    if fields.isEmpty, emptied.isEmpty { return self }
     var result = self
-    for name in names where self[name] == fields[name] { result.forget(name) }
+    for name in names where self[name].isSame(as: fields[name]) { result.forget(name) }
     return result
   }
 

@@ -23,3 +23,30 @@ extension FieldValue {
     }
   }
 }
+
+extension FieldValue {
+  /// Whether it is a list without elements. The server returns one without its element type, or not at all.
+  var isEmptyList: Bool {
+    switch self {
+    case .list(_, let elements): elements.isEmpty
+    case .other(_, .array(let elements)): elements.isEmpty
+    case .encrypted(let value): value.isEmptyList
+    case .string, .int64, .double, .bytes, .timestamp, .location, .reference, .asset, .other: false
+    }
+  }
+}
+
+extension FieldValue? {
+  /// Whether a field holds nothing: it is missing, or an empty list.
+  var isAbsent: Bool { self?.isEmptyList ?? true }
+
+  /// Whether two values of a field are the same. Empty lists of any element type and no value are.
+  func isSame(as other: FieldValue?) -> Bool { self == other || (isAbsent && other.isAbsent) }
+}
+
+extension [String: FieldValue] {
+  /// Whether the fields of two versions of a record are the same.
+  func isSame(as others: [String: FieldValue]) -> Bool {
+    self == others || Set(keys).union(others.keys).allSatisfy { self[$0].isSame(as: others[$0]) }
+  }
+}

@@ -44,6 +44,9 @@ package enum ListFilter: Hashable, Sendable {
     return table.column(words[0]) != nil
   }
 
+  /// The words; none if it is no filter by words.
+  var words: [String] { if case .words(let words) = self { words } else { [] } }
+
   /// Whether the rows have to be looked at one by one to find those that match.
   package var isSearch: Bool {
     switch self {
@@ -129,10 +132,19 @@ package struct RecordListing: Hashable, Sendable {
 package struct DroppedListing: Hashable, Sendable {
   /// Dropped changes are found by words only.
   package var filter = ListFilter.none
+  /// The last change that a person had seen when the list was opened: unseen ones after it are listed too, even if they
+  /// can no longer be undone. Nil: only what can be undone.
+  package var seenThrough: Int64?
 
   package init() {}
+}
 
-  var words: [String] { if case .words(let words) = filter { words } else { [] } }
+/// The zones that a list shows: those that need a look first, then by name.
+package struct ZoneListing: Hashable, Sendable {
+  /// Zones are found by words only.
+  package var filter = ListFilter.none
+
+  package init() {}
 }
 
 /// The events that a list shows, newest first.

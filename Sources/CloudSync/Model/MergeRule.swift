@@ -86,8 +86,8 @@ extension MergeRule {
 }
 
 extension FieldValue {
-  /// Bytes that sort the same way on every device.
-  var orderingBytes: Data { (try? json()) ?? Data() }
+  /// Bytes that sort the same way on every device. Those of an empty list are those of no value.
+  var orderingBytes: Data { isEmptyList ? Data() : (try? json()) ?? Data() }
 }
 
 /// The merge rules of record types, field by field.

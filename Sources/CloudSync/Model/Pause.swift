@@ -23,8 +23,11 @@ package enum PauseRule: Hashable, Sendable {
 }
 
 extension PauseRule {
+  /// The command that lifts the rule and no other. For the pause of everything it lifts all rules.
+  package var resumeCommand: String { asCause.resumeCommand }
+
   /// Whether the rule pauses an operation on a zone, or on a record of this type there.
-  func holds(_ zone: ZoneKey, type: String?) -> Bool {
+  package func holds(_ zone: ZoneKey, type: String?) -> Bool {
     switch self {
     case .everything: true
     case .zone(let paused): paused == zone
@@ -34,7 +37,8 @@ extension PauseRule {
 }
 
 /// A rule in effect, with its start and its actor.
-package struct Pause: Hashable, Sendable {
+package struct Pause: Hashable, Identifiable, Sendable {
+  package var id: PauseRule { rule }
   package var rule: PauseRule
   /// Milliseconds since 1970.
   package var at: Int64
@@ -46,6 +50,16 @@ package struct Pause: Hashable, Sendable {
 }
 
 extension [Pause] {
+  /// The rules in words, as many as a sentence names.
+  package var reasons: String { Words.list(map(\.reason)) }
+
+  /// The commands that lift these rules, as many as a sentence names. The first rule is that for everything, if it is in
+  /// effect.
+  package var resumeCommands: String {
+    if let first, first.rule == .everything { return first.rule.resumeCommand }
+    return Words.list(map(\.rule.resumeCommand))
+  }
+
   /// The first rule that pauses an operation on a zone, or on a record of this type there.
   package func first(holding zone: ZoneKey, type: String?) -> Pause? { first { $0.rule.holds(zone, type: type) } }
 }

@@ -95,7 +95,7 @@ extension String {
   }
 
   /// Whether it is like a pattern as in SQL, in any letter case: `%` stands for any text, `_` for one character.
-  fileprivate func isLike(_ pattern: String) -> Bool {
+  func isLike(_ pattern: String) -> Bool {
     let (text, pattern) = (Array(lowercased()), Array(pattern.lowercased()))
     var (place, next) = (0, 0)
     // The place of the last % in the pattern, and the end of the text that it stands for.
@@ -158,9 +158,13 @@ extension FieldValue {
   fileprivate func satisfies(_ comparison: FilterComparison, _ text: String) -> Bool {
     switch self {
     case .int64(let number):
-      Int64(text).map { comparison.holds(number, $0) } ?? comparison.holds(Double(number), Double(text))
-    case .double(let number): comparison.holds(number, Double(text))
-    case .timestamp(let time): RFC3339.times(ofShort: text).map { comparison.holds(time, $0) } ?? false
+      Int64(text).map { comparison.holds(number, $0) }
+        ?? Double(decimal: text).map { comparison.holds($0.order(of: number), 0) } ?? false
+    case .double(let number): comparison.holds(number, Double(decimal: text))
+    case .timestamp(let time):
+      (RFC3339.times(ofShort: text) ?? Int64(text).flatMap { $0 < .max ? $0..<$0 + 1 : nil }).map {
+        comparison.holds(time, $0)
+      } ?? false
     case .string(let own): comparison.holds(own.lowercased(), text.lowercased())
     case .reference(let reference):
       comparison == .equal && reference.recordName.lowercased() == text.lowercased()

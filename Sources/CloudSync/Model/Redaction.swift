@@ -54,6 +54,13 @@ package struct Redaction: Hashable, Sendable {
     return cause
   }
 
+  private func redact(_ failure: FailureSummary) -> FailureSummary {
+    var failure = failure
+    failure.cause = redact(failure.cause)
+    failure.message = failure.message.map(redact)
+    return failure
+  }
+
   /// An event without secrets.
   func redact(_ row: EventRow) -> EventRow {
     var row = row
@@ -107,6 +114,7 @@ package struct Redaction: Hashable, Sendable {
     status.quotaProblem = status.quotaProblem.map(redact)
     status.lastError = status.lastError.map(redact)
     status.deliveryProblem = status.deliveryProblem.map(redact)
+    status.topFailure = status.topFailure.map(redact)
     for index in status.throttles.indices { status.throttles[index].message = redact(status.throttles[index].message) }
     for index in status.unreadable.indices {
       status.unreadable[index].message = redact(status.unreadable[index].message)

@@ -9,6 +9,7 @@ extension StoreStatus {
   package var forApp: Int { savesForApp + conflictsForApp }
 
   /// Everything that holds, in the order of the verdicts: the first is the store's verdict, exit codes are those of all.
+  /// Rules that pause nothing come last, after a verdict that all is well.
   ///
   /// - Parameters:
   ///   - hasCredential: whether this process could sync.
@@ -18,7 +19,8 @@ extension StoreStatus {
     if let storageTrouble { all.append(.storeFull(storageTrouble)) }
     if isRefused { all.append(.wrongAccount(owner: identity)) }
     let isSignedOut = accountProblem.map { Self.isSignedOut($0.code) } ?? false
-    let lacksCredential = !isSyncing && isReady && !hasCredential
+    let isStalled = driver?.stalledSince != nil
+    let lacksCredential = !isSyncing && !isStalled && isReady && !hasCredential
     if isSignedOut || lacksCredential {
       all.append(.signedOut(unsent: queue.total, lacksCredential: lacksCredential && !isSignedOut))
     }
@@ -27,9 +29,9 @@ extension StoreStatus {
       all.append(.decisionNeeded(deletions: heldDeletions.reduce(0) { $0 + $1.records }, zones: zones))
     }
     if let block { all.append(.blocked(block)) }
-    let isStarting = startsSyncing && !isSyncing && driver?.stalledSince == nil
+    let isStarting = startsSyncing && !isSyncing && !isStalled
     if !isStarting, !lacksCredential, let notSyncing { all.append(notSyncing) }
-    if queue.failed > 0 { all.append(.failed(queue.failed)) }
+    if queue.failed > 0 { all.append(.failed(queue.failed, top: topFailure.map(Verdict.Failure.init))) }
     let conflicts = queue.conflicts - conflictsForApp
     if conflicts > 0 { all.append(.conflicts(conflicts)) }
     all += waiting
@@ -37,9 +39,10 @@ extension StoreStatus {
     // What is out of date by its age is so whatever else holds.
     if all.isEmpty || end.kind == .outOfDate && isTooOld { all.append(end) }
     // A rule is shown while nothing waits, too.
-    if !pauses.isEmpty, !all.contains(where: { [.paused, .partlyPaused].contains($0.kind) }) {
-      all.append(.partlyPaused(0, rules: pauses.map(\.rule.asCause)))
+    let namesRules = all.contains { verdict in
+      if case .partlyPaused(_, _, let rules) = verdict { !rules.isEmpty } else { verdict.kind == .paused }
     }
+    if !pauses.isEmpty, !namesRules { all.append(.partlyPaused(0, rules: pauses.map(\.rule.asCause))) }
     return Verdicts(all, dropped: dropped.unseen)
   }
 
@@ -93,8 +96,11 @@ extension StoreStatus {
     }
     if forApp > 0 { all.append(.waitingForApp(forApp)) }
     let underRules = OperationState.allCases.filter { $0 != .paused }.reduce(0) { $0 + count($1) - unpaused($1) }
-    let rules = pauses.map(\.rule).filter { $0 != .everything }.map(\.asCause)
-    if !isPaused, queue.paused + underRules > 0 { all.append(.partlyPaused(queue.paused + underRules, rules: rules)) }
+    // Rows that were paused one by one are resumed otherwise, so a rule that holds none of them is not named.
+    let rules = underRules > 0 ? pauses.map(\.rule).filter { $0 != .everything }.map(\.asCause) : []
+    if !isPaused, queue.paused + underRules > 0 {
+      all.append(.partlyPaused(queue.paused + underRules, single: queue.paused, rules: rules))
+    }
     return all
   }
 
@@ -146,6 +152,15 @@ extension StoreStatus {
   }
 
   private func wait(_ scope: WaitScope) -> Throttle? { throttles.first { $0.scope == scope.name } }
+}
+
+extension Verdict.Failure {
+  init(_ summary: FailureSummary) {
+    let known = summary.message.flatMap { message in summary.code.map { Words.joined(message, $0) } }
+    // Beyond those that were read there may be other causes.
+    let others = summary.isWhole ? summary.more : max(1, summary.more)
+    self.init(summary.cause, message: known, others: others, isFieldRejected: summary.isFieldRejected)
+  }
 }
 
 extension ServerErrorCode {

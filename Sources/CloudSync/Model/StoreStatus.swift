@@ -18,6 +18,8 @@ package struct StoreStatus: Hashable, Sendable {
     package var conflicts = 0
     package var bytes = 0
     package var oldestPendingAt: Int64?
+    /// The time at which the oldest operation was accepted that waits for no person.
+    package var oldestGoingAt: Int64?
     /// The time at which the oldest operation in any state was accepted.
     package var oldestAt: Int64?
     /// Operations that wait for another one, counted up to 100, so that the cost does not grow with the queue.
@@ -50,14 +52,6 @@ package struct StoreStatus: Hashable, Sendable {
     package init(oldestAt: Int64, since: Int64) { (self.oldestAt, self.since) = (oldestAt, since) }
   }
 
-  /// Parts of local changes that a policy, a rule or the app dropped.
-  package struct Dropped: Hashable, Sendable {
-    /// Those that no person has seen yet.
-    package var unseen = 0
-    /// Those that can be undone, and what persons dropped.
-    package var total = 0
-  }
-
   /// An error with its time.
   package struct Failure: Hashable, Sendable {
     package var code: String
@@ -78,6 +72,17 @@ package struct StoreStatus: Hashable, Sendable {
     package var since: Int64?
   }
 
+  /// Changes that were dropped, counted by operations.
+  package struct Dropped: Hashable, Sendable {
+    /// Local changes that a policy, a merge rule or the app's resolver dropped, never a person, and that no person has
+    /// seen yet. They count also once the record was edited and they can no longer be undone.
+    package var unseen = 0
+    /// Operations of which something was dropped, here or on the server, that can still be undone.
+    package var total = 0
+    /// The number of the last dropped change that a person has seen.
+    package var seenThrough: Int64 = 0
+  }
+
   package var generatedAt: Int64
   package var state = State.idle
   package var reason = ""
@@ -92,6 +97,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var driver: Driver?
   package var progress: Progress?
   package var queue = Queue()
+  /// What was dropped of changes, and what of it no person has seen.
+  package var dropped = Dropped()
   package var recordsByType: [String: Int] = [:]
   package var recordsByZone: [String: Int] = [:]
   package var identity: String?
@@ -105,6 +112,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var networkDownSince: Int64?
   /// The reason why saves are rejected for lack of storage; nil if they are not.
   package var quotaProblem: Failure?
+  /// The most frequent cause of failed operations; nil if none failed.
+  package var topFailure: FailureSummary?
   /// Whether the last sync was rejected because its credential belongs to another user.
   package var isRefused = false
   package var throttles: [Throttle] = []
@@ -141,8 +150,6 @@ package struct StoreStatus: Hashable, Sendable {
   /// Whether no sync has succeeded since the last error.
   package var errorStands = false
 
-  /// Local changes that were dropped.
-  package var dropped = Dropped()
   /// Why nothing can be written to the store; nil if it can, as far as is known.
   package var storageTrouble: StorageTrouble?
   /// Since when the server owes the syncing process a reply, if that is longer than usual.
@@ -258,6 +265,8 @@ package struct QueueRow: Hashable, Sendable, Identifiable {
   package var enqueuedAt: Int64
   /// The operation's atomic group.
   package var group: String?
+  /// Whether a retry creates its zone again, which the server has deleted.
+  package var recreatesZone = false
 }
 
 /// Failed or retrying operations that share a cause.
@@ -265,7 +274,7 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
   package var id: String { filter }
   package var state: OperationState
   package var code: String?
-  /// The server's message, with `…` for the name of the record.
+  /// The server's message, with `…` for the names that it quotes.
   package var message: String?
   /// The cause of one of them.
   package var cause: Cause
@@ -273,11 +282,13 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
   /// The oldest of them.
   package var first: Int64
   package var oldestAt: Int64
-  /// The earliest next attempt; nil where they failed.
+  /// The earliest next attempt; nil where they failed, or where their back-offs are over.
   package var nextAttemptAt: Int64?
 
   /// An expression that selects these operations.
   package var filter: String
+  /// The zones that a retry of them creates again, because the server has deleted them.
+  package var recreated: [String] = []
 
   init(
     state: OperationState,
@@ -296,6 +307,23 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
     let text = message.map { "message like \(quoted($0.replacing("…", with: "%")))" } ?? "message is null"
     filter = state == .failed ? "state = 'failed' and \(error) and \(text)" : "state = 'retrying' and \(error)"
   }
+}
+
+/// The most frequent cause of failed operations.
+package struct FailureSummary: Hashable, Sendable {
+  /// The cause of one of them.
+  package var cause: Cause
+  package var code: String?
+  /// The server's message, with `…` for the names that it quotes.
+  package var message: String?
+  /// The operations with this cause.
+  package var count: Int
+  /// The failed operations with other causes.
+  package var more: Int
+  /// Whether both numbers count all failed operations, not only the newest 250.
+  package var isWhole: Bool
+  /// Whether the server rejects a field of a save, which an edit of that field cures.
+  package var isFieldRejected: Bool
 }
 
 /// A failed attempt to send an operation.
@@ -333,6 +361,8 @@ package struct OperationDetail: Hashable, Sendable {
   package var history: HistoryEntry?
   /// The changes of it that were dropped, oldest first.
   package var dropped: [DroppedChange] = []
+  /// Whether a retry creates its zone again, which the server has deleted.
+  package var recreatesZone = false
 }
 
 /// A record of the mirror with pending edits applied.
@@ -351,12 +381,16 @@ package struct ZoneRow: Hashable, Identifiable, Sendable {
   package var key: ZoneKey
   package var state: String
   package var records: Int
+  /// The queued changes by state.
+  package var queued: [OperationState: Int] = [:]
   package var tokenAt: Int64?
   package var lastFetchAt: Int64?
   /// The deletions on hold; nil if there are none.
   package var held: HeldDeletions?
   /// Whether a rule pauses sending to the zone.
   package var isPaused = false
+  /// Whether the server denies access to the zone.
+  package var isDenied = false
   /// The fetch in progress or still to come; nil if the local copy has all changes that the server reported.
   package var fetch: Fetch?
 
@@ -394,4 +428,6 @@ package struct EventRow: Hashable, Identifiable, Sendable {
   package var kind: String { event.kind }
   /// The event in words.
   package var message: String { event.text }
+  /// The event in words, as screens begin them.
+  package var sentence: String { event.sentence }
 }

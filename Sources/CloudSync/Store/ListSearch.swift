@@ -13,6 +13,8 @@ package protocol ListSearch<Listing, Row>: Sendable {
   var count: Int { get }
   /// How many of them failed or are retrying; nil if they are no operations.
   var retryable: Int? { get }
+  /// The zones of the operations found that failed or are retrying; empty if they are no operations.
+  var zonesToRetry: Set<ZoneKey> { get }
   /// Whether all rows have been looked at.
   var isOver: Bool { get }
   /// Whether `count` is the number of all rows that match.
@@ -27,6 +29,12 @@ package protocol ListSearch<Listing, Row>: Sendable {
 
 extension ListSearch {
   package var isCounted: Bool { isOver }
+  package var zonesToRetry: Set<ZoneKey> { [] }
+
+  /// The zones that a retry of what has been found creates again.
+  package func recreated(in view: StoreView) throws -> [String] {
+    zonesToRetry.isEmpty ? [] : try view.ledger.goneZones().filter(zonesToRetry.contains).map(\.zone)
+  }
 
   /// A window of what has been found so far.
   package func window(offset: Int, limit: Int, in view: StoreView) throws -> Window<Row> {
@@ -46,6 +54,7 @@ package struct QueueSearch: ListSearch {
   package let listing: QueueListing
   private var ids: [Int64] = []
   private var found = 0
+  package private(set) var zonesToRetry: Set<ZoneKey> = []
   private var parts: ArraySlice<[OperationState]>
   private var last: Int64?
   /// The time of the first step, from which ages are counted.
@@ -69,7 +78,9 @@ package struct QueueSearch: ListSearch {
       let rows = try view.ledger.slice(states, query, after: last, isDescending: listing.isDescending, limit: left)
       for row in rows where row.isMatch {
         ids.append(row.id)
-        if row.state == .failed || row.state == .waiting { found += 1 }
+        guard let state = row.state, QueueVerb.retry.states.contains(state) else { continue }
+        found += 1
+        zonesToRetry.insert(row.zone)
       }
       last = rows.last?.id
       if rows.count < left { (parts, last) = (parts.dropFirst(), nil) }

@@ -339,9 +339,7 @@ struct OutcomeWriter {
 
   /// Applies the facts about the request as a whole: throttled scopes, cleared scopes, and the size limit.
   private func finish() throws {
-    for (scope, error) in waits {
-      try Throttles.set(scope, error, now: now, random: random, ledger)
-    }
+    try Throttles.set(waits, now: now, random: random, ledger)
     let succeeded = sent.filter { outcomes[$0.id]?.isDone ?? false }
     let succeededIn = Set(succeeded.map(\.key.zoneKey))
     let saved = succeeded.contains { if case .saved = outcomes[$0.id] { true } else { false } }
@@ -351,9 +349,9 @@ struct OutcomeWriter {
       }
       if saved, waits[.quota] == nil { try Throttles.clear(.quota, ledger) }
     }
-    // Halve the limit when the server rejects the size; raise it a little with each success.
+    // Halve what was sent when the server rejects the size; raise the limit a little with each success.
     let limit = try ledger.value("operationLimit").flatMap { Int($0) } ?? 200
-    let next = tooLarge ? max(1, limit / 2) : !succeededIn.isEmpty ? min(200, limit + 5) : limit
+    let next = tooLarge ? max(1, min(limit, sent.count) / 2) : !succeededIn.isEmpty ? min(200, limit + 5) : limit
     if next != limit { try ledger.setValue("operationLimit", String(next)) }
   }
 }

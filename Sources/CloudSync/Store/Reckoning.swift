@@ -40,7 +40,7 @@ extension QueuedOperation {
       {
         // Other clients may have added or removed elements since.
         result[name] = taken[name]
-      } else if sent.contains(where: { $0[name] == theirs }), isUnanswered || rule == .value {
+      } else if sent.contains(where: { $0[name].isSame(as: theirs) }), isUnanswered || rule == .value {
         result[name] = theirs
       }
     }
@@ -83,10 +83,10 @@ extension QueuedOperation {
   /// Nil if it cannot be determined: others change counters too, and the server describes files differently.
   private func trace(of name: String, in sent: FieldChanges, _ rule: MergeRule, on server: MirrorRecord) -> Trace? {
     let (before, wanted, there) = (base(of: name, beside: server), sent[name], server.fields[name])
-    guard wanted != before, wanted?.assets == nil else { return nil }
+    guard !wanted.isSame(as: before), wanted?.assets == nil else { return nil }
     switch rule {
     case .counter: return nil
-    case .value: return wanted == there ? .taken : there == before ? .untouched : .overwritten
+    case .value: return wanted.isSame(as: there) ? .taken : there.isSame(as: before) ? .untouched : .overwritten
     case .elements:
       guard let before = before.elements, let wanted = wanted.elements, let there = there.elements else {
         return trace(of: name, in: sent, .value, on: server)
@@ -105,7 +105,9 @@ extension QueuedOperation {
     if isRecreation { return changes.names }
     var names: Set<String> = []
     for sent in sentChanges {
-      for name in sent.names.intersection(changes.names) where sent[name] != changes[name] { names.insert(name) }
+      for name in sent.names.intersection(changes.names) where !sent[name].isSame(as: changes[name]) {
+        names.insert(name)
+      }
     }
     return names
   }
@@ -127,9 +129,8 @@ extension FieldChanges {
   /// Whether these changes turn `base` into `fields`. Asset fields are assumed to match.
   func make(_ fields: [String: FieldValue], of base: [String: FieldValue]) -> Bool {
     let made = applied(to: base)
-    return made.count == fields.count
-      && made.allSatisfy { name, value in
-        value == fields[name] || (value.assets != nil && fields[name]?.assets != nil)
-      }
+    return Set(made.keys).union(fields.keys).allSatisfy { name in
+      made[name].isSame(as: fields[name]) || (made[name]?.assets != nil && fields[name]?.assets != nil)
+    }
   }
 }

@@ -146,14 +146,21 @@ struct Reconciliation {
       let ending: Ending = merge.dropped.isEmpty ? .acknowledged : .merged
       return try ledger.end(operation, ending, merge.dropped.isEmpty ? .onServer() : .serverKept(), now: now)
     }
-    operation.base = Dictionary(
-      uniqueKeysWithValues: merge.remaining.names.compactMap { name in
-        // A conflicting field keeps the common base, which is shown with the conflict.
-        let value = merge.conflicts.contains(name) ? base[name] : server.fields[name]
-        return value.map { (name, $0) }
-      }
-    )
+    // A conflicting field keeps the common base, which is shown with the conflict.
+    func bases(keeping contested: Set<String>) -> [String: FieldValue] {
+      merge.remaining.names.reduce(into: [:]) { $0[$1] = contested.contains($1) ? base[$1] : server.fields[$1] }
+    }
     operation.changes = merge.remaining
+    let fields = merge.overwritten.sorted()
+    try overwrite(
+      Overwritten(merge.overwritten, of: server.fields, by: merge.remaining),
+      of: server,
+      by: operation,
+      base: bases(keeping: merge.conflicts.union(fields)),
+      .fields(fields),
+      .localKept(fields: fields)
+    )
+    operation.base = bases(keeping: merge.conflicts)
     operation.baseTag = server.changeTag
     let counters = uncertain.intersection(merge.conflicts).sorted()
     if merge.conflicts.isEmpty, !operation.conflictsEndlessly {
@@ -180,6 +187,14 @@ struct Reconciliation {
     if policy == .manual {
       operation.enterConflict(.recreatedHere, now: now)
     } else {
+      try overwrite(
+        Overwritten(operation.changes.names, of: server.fields, by: operation.changes),
+        of: server,
+        by: operation,
+        base: operation.base,
+        .recreatedHere,
+        .localSideKept(.recreatedHere)
+      )
       operation.base = server.fields
       operation.becomePending(.readyAgain(.merged), now: now)
     }
@@ -215,21 +230,31 @@ struct Reconciliation {
       }
       return try ledger.update(operation)
     }
+    // Without a local copy, the fields that it changed are all that is known.
+    let fields = known?.fields ?? operation.base
     if operation.isHeldByPerson {
-      operation.outlive(known?.fields ?? [:], now: now)
+      operation.outlive(fields, now: now)
       return try ledger.update(operation)
     }
-    let whole = FieldChanges(values: operation.changes.applied(to: known?.fields ?? [:]))
+    let whole = FieldChanges(values: operation.changes.applied(to: fields))
     switch operation.conflictsEndlessly ? .manual : policy.policy {
     case .server:
       try drop(whole, of: operation, .serverSideKept(.deletedOnServer))
       try ledger.end(operation, .merged, .serverSideKept(.deletedOnServer), now: now)
     case .client, .newest:
       // The time of the server's deletion is unknown, so `newest` keeps the edit.
-      operation.outlive(known?.fields ?? [:], now: now)
+      operation.outlive(fields, now: now)
+      try overwrite(
+        .deletion(by: operation.changes.values),
+        of: nil,
+        by: operation,
+        base: fields,
+        .deletedOnServer,
+        .localSideKept(.deletedOnServer)
+      )
       try ledger.update(operation)
     case .manual:
-      operation.stayInConflict(withoutServer: known?.fields ?? [:], now: now)
+      operation.stayInConflict(withoutServer: fields, now: now)
       try ledger.update(operation)
     }
   }
@@ -246,7 +271,7 @@ struct Reconciliation {
     // A new tag may also come from our own save whose reply was lost.
     let isUnchanged =
       (operation.baseTag == nil && operation.sentChanges.isEmpty) || operation.baseTag == server.changeTag
-      || operation.base == server.fields
+      || operation.base.isSame(as: server.fields)
       || operation.sentChanges.contains { $0.make(server.fields, of: operation.base) }
     if server.changeTag != operation.baseTag { operation.forgetSent() }
     let deleteWins: Bool
@@ -258,6 +283,14 @@ struct Reconciliation {
     case .manual: deleteWins = isUnchanged && !operation.conflictsEndlessly
     }
     if deleteWins {
+      try overwrite(
+        isUnchanged ? nil : .record(server.fields),
+        of: server,
+        by: operation,
+        base: operation.base,
+        .deletedHere,
+        .localSideKept(.deletedHere)
+      )
       operation.base = server.fields
       operation.baseTag = server.changeTag
       operation.becomePending(.ready, now: now)
@@ -278,13 +311,29 @@ struct Reconciliation {
     try EventLog.add(.dropped(record: operation.key.name, cause), of: operation, now: now, ledger)
     try ledger.add(DroppedChange(changes, of: operation, cause, at: now))
   }
+
+  /// Keeps the server's side that the policy overwrites, so that it can be restored. Undone before the operation is sent,
+  /// it is a conflict for a person.
+  private func overwrite(
+    _ overwritten: Overwritten?,
+    of server: MirrorRecord?,
+    by operation: QueuedOperation,
+    base: [String: FieldValue],
+    _ conflict: ConflictCause,
+    _ cause: Cause
+  ) throws {
+    guard let overwritten else { return }
+    var dropped = DroppedChange(nil, of: operation, cause, overwriting: overwritten, of: server, at: now)
+    (dropped.conflict, dropped.base) = (.conflict(conflict), base)
+    try ledger.add(dropped)
+  }
 }
 
 extension QueuedOperation {
   /// Whether it replaces a record that others have edited since it was deleted locally.
   fileprivate func replaces(_ server: MirrorRecord) -> Bool {
-    isRecreation && baseTag != nil && baseTag != server.changeTag && base != server.fields
-      && changes.values != server.fields && !mayShow(in: server)
+    isRecreation && baseTag != nil && baseTag != server.changeTag && !base.isSame(as: server.fields)
+      && !changes.values.isSame(as: server.fields) && !mayShow(in: server)
   }
 }
 

@@ -68,6 +68,19 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     return StoreError(.cannotOpen, "the file system of the store \(path) is no longer mounted; \(remedy)", passes: true)
   }
 
+  /// The error of a file that is gone while its log is still there.
+  static func deleted(_ path: String) -> StoreError {
+    let remedy =
+      "stop the process that uses it, then put the store back beside its log, or remove the log to start over"
+    return StoreError(.replaced, "the store \(path) was deleted, but its log \(path)-wal is still there; \(remedy)")
+  }
+
+  /// The error of a file without content that had some.
+  static func emptied(_ path: String) -> StoreError {
+    let remedy = "put a copy back, or remove \(StoreLock.path(path)) to start over"
+    return StoreError(.damaged, "the store \(path) is empty, and it was not: \(remedy)")
+  }
+
   static var tooManyOpenFiles: StoreError {
     let remedy = "close some or raise the limit with ulimit -n, and try again"
     return StoreError(.cannotOpen, "too many files are open, nothing was accepted; \(remedy)", passes: true)

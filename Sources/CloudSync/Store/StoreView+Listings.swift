@@ -14,6 +14,11 @@ extension StoreView {
     return (window, (counts[.failed] ?? 0) + (counts[.waiting] ?? 0))
   }
 
+  /// The zones that a retry of all that a listing shows creates again, because the server has deleted them.
+  package func recreatedZones(byRetrying listing: QueueListing) throws -> [String] {
+    try ledger.recreatedZones(byRetrying: listing, now: now).map(\.zone)
+  }
+
   /// The operations of these numbers that are in the queue, as lists show them.
   func queueRows(_ ids: [Int64]) throws -> [QueueRow] {
     guard !ids.isEmpty else { return [] }
@@ -34,24 +39,33 @@ extension StoreView {
     }
   }
 
-  /// Visits all records of a list in its order, some thousands at a time.
-  package func eachRecords(of listing: RecordListing, _ visit: ([RecordRow]) throws -> Void) throws {
+  /// Visits all records of a list in its order, some thousands at a time, with the number of all.
+  ///
+  /// - Parameter searching: called again and again while the records of the list are looked for.
+  package func eachRecords(
+    of listing: RecordListing,
+    searching: () -> Void = {},
+    _ visit: ([RecordRow], _ total: Int) throws -> Void
+  ) throws {
     let page = 5000
-    let search = listing.isSearch ? try finished(RecordSearch(listing, limit: .max)) : nil
+    let search = listing.isSearch ? try finished(RecordSearch(listing, limit: .max), stepped: searching) : nil
     var offset = 0
     while true {
       let window =
         try search?.window(offset: offset, limit: page, in: self)
         ?? records(listing, offset: offset, limit: page)
-      try visit(window.rows)
+      try visit(window.rows, window.total)
       offset += page
       guard offset < window.total else { return }
     }
   }
 
-  private func finished<Search: ListSearch>(_ search: Search) throws -> Search {
+  private func finished<Search: ListSearch>(_ search: Search, stepped: () -> Void = {}) throws -> Search {
     var search = search
-    while !search.isOver { try search.step(in: self) }
+    while !search.isOver {
+      try search.step(in: self)
+      stepped()
+    }
     return search
   }
 

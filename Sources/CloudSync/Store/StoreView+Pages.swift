@@ -35,9 +35,16 @@ extension StoreView {
 
   /// Visits the next dropped changes that can be undone, newest first, until `visit` returns false.
   ///
-  /// - Parameter id: the number of a dropped change, which is not that of its operation.
-  package func dropped(before id: Int64, limit: Int, _ visit: (_ id: Int64, DroppedChange) throws -> Bool) throws {
-    try ledger.openDropped(before: id, limit: limit) { id, change in
+  /// - Parameters:
+  ///   - id: the number of a dropped change, which is not that of its operation.
+  ///   - unseenToo: whether to visit also those that can no longer be undone and that no person has seen.
+  package func dropped(
+    before id: Int64,
+    limit: Int,
+    unseenToo: Bool,
+    _ visit: (_ id: Int64, DroppedChange) throws -> Bool
+  ) throws {
+    try ledger.dropped(before: id, limit: limit, unseenToo: unseenToo) { id, change in
       var change = redaction.redact(change)
       change.cause = change.cause.listed
       return try visit(id, change)

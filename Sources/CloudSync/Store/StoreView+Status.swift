@@ -5,6 +5,7 @@ extension StoreView {
   package func status() throws -> StoreStatus {
     var status = StoreStatus(generatedAt: now)
     try Self.readQueue(into: &status, ledger)
+    status.dropped = try ledger.droppedTotals()
     try Self.readRecords(into: &status, ledger)
     try Self.readWaits(into: &status, now: now, ledger)
     try Self.readActivity(into: &status, hasEngine: hasEngine, ledger)
@@ -15,6 +16,9 @@ extension StoreView {
       try status.canSendNow || SyncStore.sendable(savesWaitForApp: waitsForApp, now: .max, ledger) != nil
     if hasEngine { try readSigns(into: &status) }
     status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
+    status.nextActionAt = try ledger.nextRetry(now: now, savesAreHeld: waitsForApp)
+    if status.nextActionAt != nil { status.nextAction = "retry" }
+    status.topFailure = try ledger.topFailure(of: status.queue.failed)
     status.changeThrottledUntil = try ledger.longestServersWait(after: now)
     status.derive()
     return redaction.redact(status)
@@ -47,6 +51,9 @@ extension StoreView {
       status.queue.total += totals.count
       status.queue.bytes += totals.bytes
       status.queue.oldestAt = [status.queue.oldestAt, totals.oldest].compactMap(\.self).min()
+      if [.pending, .inFlight, .waiting].contains(state) {
+        status.queue.oldestGoingAt = [status.queue.oldestGoingAt, totals.oldest].compactMap(\.self).min()
+      }
       switch state {
       case .pending:
         status.queue.pending = totals.count
@@ -60,8 +67,6 @@ extension StoreView {
     }
     status.queue.blocked = try ledger.blockedCount(limit: 100)
     status.queue.parts = try ledger.queueParts()
-    status.nextActionAt = try ledger.nextBackOffEnd(after: .min)
-    if status.nextActionAt != nil { status.nextAction = "retry" }
   }
 
   private static func readRecords(into status: inout StoreStatus, _ ledger: Ledger) throws {

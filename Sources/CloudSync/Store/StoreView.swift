@@ -38,7 +38,7 @@ package struct StoreView {
       return try detail(of: operation, &holdUp)
     }
     // Dropped changes are kept longer than the history of their operation.
-    let (ended, dropped) = (try ledger.history(of: id), try ledger.dropped(of: id).filter { !$0.isDecision })
+    let (ended, dropped) = (try ledger.history(of: id), try shownDropped(of: id))
     guard ended != nil || !dropped.isEmpty else { return nil }
     let attempts = try ledger.attempts(of: id)
     return redaction.redact(
@@ -51,15 +51,22 @@ package struct StoreView {
     operation.blockedBy = try ledger.blockers(of: operation.id)
     let explained = try holdUp.explained(QueueRow(operation, serverTag: nil))
     (operation.cause, operation.blockedBy) = (explained.cause, explained.blockedBy)
+    operation.nextAttemptAt = explained.nextAttemptAt
     return redaction.redact(
       OperationDetail(
         operation: operation,
         server: try ledger.record(operation.key),
         attempts: try ledger.attempts(of: operation.id),
         history: nil,
-        dropped: try ledger.dropped(of: operation.id).filter { !$0.isDecision }
+        dropped: try shownDropped(of: operation.id),
+        recreatesZone: explained.recreatesZone
       )
     )
+  }
+
+  /// What was dropped of an operation or overwritten for it; not a decision of which nothing is kept.
+  private func shownDropped(of id: Int64) throws -> [DroppedChange] {
+    try ledger.dropped(of: id).filter { $0.dropsChange || $0.overwritten != nil }
   }
 
   // MARK: - Conflicts
@@ -75,16 +82,16 @@ package struct StoreView {
   /// Dropped changes that can still be undone, newest first.
   package func dropped(limit: Int = 1000) throws -> [DroppedChange] {
     var changes: [DroppedChange] = []
-    try dropped(before: .max, limit: limit) { _, change in
+    try dropped(before: .max, limit: limit, unseenToo: false) { _, change in
       changes.append(change)
       return true
     }
     return changes
   }
 
-  /// A window of the dropped changes that can be undone, newest first.
+  /// A window of the dropped changes that a list shows, newest first.
   package func dropped(_ listing: DroppedListing, offset: Int, limit: Int) throws -> Window<DroppedRow> {
-    var window = try ledger.openDropped(listing, offset: offset, limit: limit)
+    var window = try ledger.dropped(listing, offset: offset, limit: limit)
     for index in window.rows.indices { window.rows[index].change = redaction.redact(window.rows[index].change) }
     return window
   }
@@ -103,20 +110,33 @@ package struct StoreView {
   }
 
   package func zones() throws -> [ZoneRow] {
-    let held = try SyncStore.heldDeletions(ledger)
+    let held = Dictionary(uniqueKeysWithValues: try SyncStore.heldDeletions(ledger).map { ($0.zone, $0) })
     let paused = Set(try ledger.pausedZones())
+    let denied = Set(try ledger.unreadable().filter { $0.type == nil }.map(\.zone))
+    let records = try ledger.recordCounts()
+    let queued = try ledger.queueParts().reduce(into: [ZoneKey: [OperationState: Int]]()) { queued, part in
+      queued[part.zone, default: [:]][part.state, default: 0] += part.count
+    }
     return try ledger.zones().map { zone in
       ZoneRow(
         key: zone.key,
         state: zone.state.rawValue,
-        records: try ledger.recordCount(of: zone.key),
+        records: records[zone.key] ?? 0,
+        queued: queued[zone.key] ?? [:],
         tokenAt: zone.tokenAt,
         lastFetchAt: zone.lastFetchAt,
-        held: held.first { $0.zone == zone.key },
+        held: held[zone.key],
         isPaused: paused.contains(zone.key),
+        isDenied: denied.contains(zone.key),
         fetch: zone.needsFetch ? .init(isOfAll: zone.readingAll, fetched: zone.fetched) : nil
       )
     }
+  }
+
+  /// The first zones of a list, and how many it has.
+  package func zones(_ listing: ZoneListing, limit: Int) throws -> Window<ZoneRow> {
+    let rows = try zones().filter { $0.matches(listing.filter.words) }.sorted { $0.precedes($1) }
+    return Window(total: rows.count, offset: 0, rows: Array(rows.prefix(limit)))
   }
 
   // MARK: - Events

@@ -33,7 +33,8 @@ final class ShownActivity: Sendable {
   /// Notes a request that has been without a reply for longer than usual.
   func noteSilence(at time: Int64) {
     guard let began = request.withLock(\.self), time - began >= Self.usualReply else { return }
-    state.withLock { $0.value.silentSince = began }
+    // Files take longer, and their transport has a time limit of its own.
+    state.withLock { if $0.value.progress?.phase != .upload { $0.value.silentSince = began } }
   }
 
   func start(_ activity: SyncStore.Activity) {

@@ -65,8 +65,16 @@ package struct CommandResult: Hashable, Sendable {
   package var rules: [PauseRule] = []
   /// Skipped operations that changed since the version that was decided on, in their current version.
   package var moved: [QueueRow] = []
-  /// The number of conflicts that an undo opened again.
+  /// The number of changes that an undo brought back as conflicts.
   package var reopened = 0
+  /// The number of those that it brought back as failed, as they were.
+  package var failedAgain = 0
+  /// The number of those that it brought back as paused, as they were.
+  package var pausedAgain = 0
+  /// The number of those that an undo took back before they were sent, which leaves nothing to send.
+  package var withdrawn = 0
+  /// The zones that a retry creates again, because the server has deleted them.
+  package var recreated: Set<String> = []
   /// The number of selected operations that were not reached, because the command was stopped.
   package var notReached = 0
 
@@ -79,6 +87,10 @@ package struct CommandResult: Hashable, Sendable {
     unanswered += other.unanswered
     moved += other.moved
     reopened += other.reopened
+    failedAgain += other.failedAgain
+    pausedAgain += other.pausedAgain
+    withdrawn += other.withdrawn
+    recreated.formUnion(other.recreated)
   }
 }
 
@@ -122,6 +134,7 @@ extension SyncStore {
       let ready = try Self.matching(ids, selection, verb, now: start, ledger).compactMap { id in
         try Self.selected(id, selection, versions[id], into: &result, ledger)
       }.filter { Self.isReady($0, for: verb, into: &result) }
+      result.recreated = try Self.recreated(by: verb, Set(ready.map(\.key.zoneKey)), ledger)
       try Self.apply(verb, to: ready, isFinal: isFinal, actor, now: now, ledger)
       return result
     }
@@ -134,16 +147,23 @@ extension SyncStore {
     let hasEngine = storage.hasEngine
     return try read { ledger in
       var result = CommandResult()
+      var zones: Set<ZoneKey> = []
       for id in try Self.ids(selection, verb, now: now, ledger) {
         guard var operation = try Self.selected(id, selection, versions[id], into: &result, ledger) else { continue }
         if !hasEngine, operation.state == .inFlight {
           // A command recovers what a dead engine left in flight first.
           (operation.state, operation.isUnanswered) = (.pending, !operation.key.name.isEmpty)
         }
-        _ = Self.isReady(operation, for: verb, into: &result)
+        if Self.isReady(operation, for: verb, into: &result) { zones.insert(operation.key.zoneKey) }
       }
+      result.recreated = try Self.recreated(by: verb, zones, ledger)
       return result
     }
+  }
+
+  /// The zones that a verb creates again on the server.
+  private static func recreated(by verb: QueueVerb, _ zones: Set<ZoneKey>, _ ledger: Ledger) throws -> Set<String> {
+    verb == .retry ? Set(try ledger.goneZones().filter(zones.contains).map(\.zone)) : []
   }
 
   /// Pauses everything, or lifts every pause rule.
@@ -240,7 +260,7 @@ extension SyncStore {
         operation.clearOfSuspicion()
         operation.forgetGrants()
         // Retrying an operation that failed because its zone was deleted recreates the zone.
-        if let zone = try ledger.zone(operation.key.zoneKey), zone.state == .deleted, zone.heldSince == nil {
+        if let zone = try ledger.zone(operation.key.zoneKey), zone.isGone {
           try ledger.setState(zone.key, .unconfirmed)
         }
         try ledger.update(operation)

@@ -171,10 +171,11 @@ extension SyncStore {
     _ ledger: Ledger
   ) throws {
     let server = try ledger.record(operation.key)
-    if let dropped = resolution.dropped {
-      try ledger.add(DroppedChange(dropped, of: operation, .resolved(by: decider), at: now))
-    } else if operation.kind == .save, resolution.left != nil {
-      try ledger.add(DroppedChange(FieldChanges(), of: operation, .resolved(by: decider), at: now))
+    if resolution.dropped != nil || resolution.left != nil {
+      let (dropped, overwritten) = (resolution.dropped, resolution.overwritten)
+      try ledger.add(
+        DroppedChange(dropped, of: operation, .resolved(by: decider), overwriting: overwritten, of: server, at: now)
+      )
     }
     guard let left = resolution.left else {
       return try ledger.end(operation, .merged, .resolved(by: decider), now: now)

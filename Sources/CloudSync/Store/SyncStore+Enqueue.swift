@@ -48,7 +48,7 @@ extension SyncStore {
         new = []
       }
       for (place, change) in changes.enumerated() {
-        if let refusal = refusal(of: change.key) {
+        if let refusal = try refusal(of: change, ledger) {
           accepted.append(.refused(refusal))
           continue
         }
@@ -199,7 +199,7 @@ extension SyncStore {
   }
 
   /// Checks the group's size again, because a record of another group brings that group along.
-  private static func checkSize(of group: String, _ ledger: Ledger) throws {
+  static func checkSize(of group: String, _ ledger: Ledger) throws {
     let members = try ledger.operations(inGroup: group)
     if members.count > Planner.requestLimit {
       throw StoreError(.invalid, "a group has \(members.count) changes; a request takes \(Planner.requestLimit)")
@@ -220,12 +220,49 @@ extension SyncStore {
     return "its atomic group would have \(bytes) bytes; a request takes \(Planner.byteLimit)"
   }
 
-  private func refusal(of key: RecordKey) -> String? {
-    if let problem = NameRule.referenceNameProblem(key.name) ?? NameRule.zoneNameProblem(key.zone) { return problem }
+  private func refusal(of change: Change, _ ledger: Ledger) throws -> String? {
+    let (key, names) = (change.key, names)
+    let mayBeUser: Bool
+    if case .save(let type, let fields) = change.kind {
+      if let problem = try Self.referenceProblem(of: fields, in: key.zoneKey, names, ledger) { return problem }
+      mayBeUser = type == CKRecord.SystemType.userRecord
+    } else {
+      mayBeUser = true
+    }
+    if let problem = try Self.nameProblem(of: key, names, mayBeUser: mayBeUser, ledger) { return problem }
     if scope.database == .public, !key.zoneKey.isDefaultZone {
       return "the public database has no zone but \(WireZoneID.defaultZoneName)"
     }
     return nil
+  }
+
+  /// The problem of a field that refers to a record by a name that none has; nil if there is no such field.
+  static func referenceProblem(of fields: FieldChanges, in zone: ZoneKey, _ names: NameRule, _ ledger: Ledger) throws
+    -> String?
+  {
+    guard fields.values.hasReferences else { return nil }
+    for (field, target) in fields.targets(in: zone) {
+      if let problem = try nameProblem(of: target, names, mayBeUser: true, ledger) {
+        return NameRule.error(ofReference: FieldChanges.shown(field), problem).message
+      }
+    }
+    return nil
+  }
+
+  /// The reason why no server takes a record of this name; nil if one may, or the store knows the record.
+  private static func nameProblem(of key: RecordKey, _ names: NameRule, mayBeUser: Bool, _ ledger: Ledger) throws
+    -> String?
+  {
+    if let problem = try nameProblem(of: key.zoneKey, names, ledger) { return problem }
+    guard let problem = names.recordNameProblem(key.name, mayBeUser: mayBeUser) else { return nil }
+    let isKnown = try ledger.changeTag(key) != nil || ledger.operation(for: key) != nil
+    return isKnown ? nil : problem
+  }
+
+  /// The reason why no server takes a zone of this name; nil if one may, or is known to have it.
+  static func nameProblem(of zone: ZoneKey, _ names: NameRule, _ ledger: Ledger) throws -> String? {
+    guard let problem = names.zoneNameProblem(zone.zone) else { return nil }
+    return try ledger.zone(zone)?.state == .ready ? nil : problem
   }
 
   // MARK: - Save
@@ -262,9 +299,9 @@ extension SyncStore {
     let current = isRecreation ? [:] : queued?.changes.applied(to: remains) ?? remains
     let fields = queued.map { saving.fields.counted(from: change, onto: $0, current) } ?? saving.fields
     var changes = fields.effective(on: current)
-    // A field missing in the mirror may exist on the server, so send the clear.
-    if mirror == nil || saving.hasZoneDelete, !isRecreation, !fields.cleared.isEmpty {
-      changes.apply(fields.only(fields.cleared.subtracting(queued?.changes.cleared ?? [])))
+    // A field missing in the mirror may exist on the server, so keep the clear.
+    if mirror == nil || saving.hasZoneDelete, !isRecreation {
+      changes.apply(fields.only(fields.emptied.subtracting(queued?.changes.emptied ?? [])))
     }
     if queued == nil, mirror != nil, changes.isEmpty, !saving.hasZoneDelete { return .unchanged }
     let joins = group != nil && queued?.group != group
@@ -428,7 +465,7 @@ extension FieldChanges {
     var result = self
     for name in names.intersection(queued.changes.names) {
       let rule = rules[name] ?? queued.changes.rules[name] ?? .value
-      guard let read = read[name], read != current[name],
+      guard let read = read[name], !read.isSame(as: current[name]),
         let joined = rule.joined(base: read, local: self[name], server: current[name])
       else { continue }
       result.merge(name, joined, rules[name])
@@ -444,7 +481,7 @@ extension QueuedOperation {
     _ base: [String: FieldValue],
     _ mirror: MirrorRecord?
   ) {
-    guard let mirror, names.contains(where: { base[$0] != mirror.fields[$0] }) else { return }
+    guard let mirror, names.contains(where: { !base[$0].isSame(as: mirror.fields[$0]) }) else { return }
     needsReadBack = true
     if state == .pending { cause = .basedOnOldVersion }
   }

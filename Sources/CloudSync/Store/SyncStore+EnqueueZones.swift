@@ -19,10 +19,16 @@ extension SyncStore {
     try read { try $0.changeCount(of: zone) }
   }
 
+  /// The reason why no server takes a zone of this name; nil if one may, or is known to have it.
+  package func nameProblem(of zone: ZoneKey) throws(StoreError) -> String? {
+    let names = names
+    return try read { try Self.nameProblem(of: zone, names, $0) }
+  }
+
   private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind) throws(StoreError) -> Accepted {
     guard scope.database == .private else { return .refused("only the private database has zones of one's own") }
     guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
-    if let problem = NameRule.zoneNameProblem(zone.zone) { return .refused(problem) }
+    if let problem = try nameProblem(of: zone) { return .refused(problem) }
     let start = now()
     var (accepted, hasMore) = try write { ledger in
       try enqueueZoneOperation(zone, kind, now: start, ledger)

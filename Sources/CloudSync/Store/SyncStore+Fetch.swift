@@ -434,7 +434,7 @@ extension SyncStore {
         return
       }
       if try reconciliation.take(record, epoch: epoch, isWhole: isWhole) { effect.changed += 1 }
-    case .deleted(let name):
+    case .deleted(let name, _):
       let key = RecordKey(zone, name)
       try DeletionHold(reconciliation: reconciliation).note(key)
       if try !reconciliation.ledger.isGone(key) { effect.deleted += 1 }

@@ -27,6 +27,11 @@ extension SyncStore {
 }
 
 extension SyncStore {
+  /// Whether there is a store at a path.
+  ///
+  /// - Throws: `StoreError` if this user may not see that, or if the file was deleted while its log is still there.
+  package static func exists(at path: String) throws(StoreError) -> Bool { try SQLiteStorage.isThere(path) }
+
   /// The error of a store whose file was deleted or replaced while it was open.
   package var replaced: StoreError { .replaced("the store \(path)", isGone: FileIdentity(atPath: path) == nil) }
 

@@ -1,3 +1,5 @@
+import Facts
+
 /// Rules that pause sending. Setting or lifting one writes a single row, whatever the length of the queue.
 extension SyncStore {
   /// The rules in effect.
@@ -9,12 +11,14 @@ extension SyncStore {
   /// - Returns: whether the rule is new.
   @discardableResult
   package func pause(_ rule: PauseRule, actor: String) throws(StoreError) -> Bool {
-    let now = now()
-    return try write { ledger in
-      guard try ledger.pause(rule, at: now, actor: actor) else { return false }
-      try audit("pause", rule.text, 1, actor, now: now, ledger)
-      return true
-    }
+    try !pause([rule], actor: actor).isEmpty
+  }
+
+  /// Sets several rules.
+  ///
+  /// - Returns: those that are new.
+  package func pause(_ rules: [PauseRule], actor: String) throws(StoreError) -> [PauseRule] {
+    try change(rules, "pause", actor) { rule, now, ledger in try ledger.pause(rule, at: now, actor: actor) }
   }
 
   /// Lifts a rule. Operations that were paused one by one stay paused.
@@ -22,12 +26,34 @@ extension SyncStore {
   /// - Returns: whether the rule was in effect.
   @discardableResult
   package func resume(_ rule: PauseRule, actor: String) throws(StoreError) -> Bool {
+    try !resume([rule], actor: actor).isEmpty
+  }
+
+  /// Lifts several rules.
+  ///
+  /// - Returns: those that were in effect.
+  package func resume(_ rules: [PauseRule], actor: String) throws(StoreError) -> [PauseRule] {
+    try change(rules, "resume", actor) { rule, _, ledger in try ledger.resume(rule) }
+  }
+
+  /// Sets or lifts rules, in slices. Returns those that were changed.
+  private func change(
+    _ rules: [PauseRule],
+    _ verb: String,
+    _ actor: String,
+    _ body: (PauseRule, _ now: Int64, Ledger) throws -> Bool
+  ) throws(StoreError) -> [PauseRule] {
     let now = now()
-    return try write { ledger in
-      guard try ledger.resume(rule) else { return false }
-      try audit("resume", rule.text, 1, actor, now: now, ledger)
-      return true
+    var changed: [PauseRule] = []
+    for start in stride(from: 0, to: rules.count, by: Self.slice) {
+      let slice = rules[start..<min(start + Self.slice, rules.count)]
+      changed += try write { ledger in
+        let changed = try slice.filter { try body($0, now, ledger) }
+        if !changed.isEmpty { try audit(verb, Words.list(changed.map(\.text)), changed.count, actor, now: now, ledger) }
+        return changed
+      }
     }
+    return changed
   }
 
   /// Lifts every rule. Operations that were paused one by one stay paused.

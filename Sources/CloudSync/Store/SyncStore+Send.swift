@@ -186,10 +186,12 @@ extension SyncStore {
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var result = OutcomeCounts()
+      // One reply is one reason to wait, however many of its elements say so.
+      var waits: [WaitScope: WebServicesError] = [:]
       for id in ids {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
         if let error = failures[operation.key] {
-          try failReadBack(&operation, error, seconds, now: now, random: random, ledger)
+          try failReadBack(&operation, error, seconds, now: now, random: random, &waits, ledger)
           if operation.state == .failed { result.failed += 1 }
           result.error = error
           continue
@@ -203,6 +205,7 @@ extension SyncStore {
         default: break
         }
       }
+      try Throttles.set(waits, now: now, random: random, ledger)
       try ledger.count(sent: result.acknowledged, failed: result.failed, now: now)
       return result
     }
@@ -245,6 +248,7 @@ extension SyncStore {
   ) throws(StoreError) -> OutcomeCounts {
     return try write(lease) { ledger, now in
       var result = OutcomeCounts()
+      var waits: [WaitScope: WebServicesError] = [:]
       result.error = error
       // The server may be failing in general: no operation is at fault unless other requests succeed or this lasts.
       let isPassing = try ledger.wait(.database).map { $0.seconds < Throttles.longWait } ?? false
@@ -261,24 +265,28 @@ extension SyncStore {
         let wasSuspect = operation.suspicion != nil
         operation.suspicion = ids.min().map { -$0 }
         if operations.count == 1, (wasSuspect && !isPassing) || error.code == .badRequest {
-          try failReadBack(&operation, error, seconds, now: now, random: random, ledger)
+          try failReadBack(&operation, error, seconds, now: now, random: random, &waits, ledger)
           if operation.state == .failed { result.failed += 1 }
         } else {
           operation.cause = .checkRefused(code: error.code.name)
           try ledger.update(operation)
         }
       }
+      try Throttles.set(waits, now: now, random: random, ledger)
       return result
     }
   }
 
   /// Applies the failed re-fetch of a single record, which does not hold up the others.
+  ///
+  /// - Parameter waits: the scopes that wait because of the reply, each with its longest wait.
   private func failReadBack(
     _ operation: inout QueuedOperation,
     _ error: WebServicesError,
     _ seconds: Double,
     now: Int64,
     random: Double,
+    _ waits: inout [WaitScope: WebServicesError],
     _ ledger: Ledger
   ) throws {
     operation.errorCode = error.code.name
@@ -286,7 +294,7 @@ extension SyncStore {
     let startedAt = now - Int64(seconds * 1000)
     try Retention.addAttempt(of: operation, error, to: "read it back", startedAt: startedAt, seconds: seconds, ledger)
     if let scope = error.scopeOfLookUp(operation.key.zoneKey) {
-      try Throttles.set(scope, error, now: now, random: random, ledger)
+      if waits[scope].map({ $0.retryAfter ?? 0 < error.retryAfter ?? 0 }) ?? true { waits[scope] = error }
       operation.cause = .checkWaits(scope.asCause, code: error.code.name)
     } else {
       operation.attempts += 1

@@ -1,11 +1,13 @@
 import CloudKit
 import Facts
 
-/// Undoing what a conflict or a discard dropped.
+/// Undoing what a conflict, a policy, a discard or an undo dropped or overwrote.
 extension SyncStore {
-  /// Accepts the dropped changes of an operation again, as made now. Those of a resolved conflict are a conflict again,
-  /// for a person, and so are discarded ones if the server's record has changed since. Possible until the record is
-  /// edited again.
+  /// Undoes what was dropped of an operation. Possible until the record is edited again.
+  ///
+  /// A discarded operation is queued again as it was. Dropped changes are accepted again with the time of their edit, and
+  /// the server's values that were overwritten are queued to be restored. What was decided in a conflict is a conflict
+  /// again, for a person, and so is whatever the server has changed since.
   ///
   /// - Throws: `StoreError` if nothing was dropped, the record has been edited since, or it is being sent.
   package func undo(_ id: Int64, ifVersion version: String? = nil, actor: String) throws(StoreError) -> Accepted {
@@ -14,7 +16,7 @@ extension SyncStore {
       if let version, let latest = try ledger.latestOpenDropped(of: id), version != String(latest) {
         throw StoreError(.invalid, "more of \(id) was dropped since it was read; read it again")
       }
-      let (accepted, zone) = try restoreDropped(of: id, now: now, ledger)
+      let (accepted, zone) = try restoreDropped(of: id, actor: actor, now: now, ledger)
       try audit("undo", "\(id)", 1, actor, operation: id, zone: zone, now: now, ledger)
       return accepted
     }
@@ -38,13 +40,19 @@ extension SyncStore {
       for id in ids {
         do {
           var accepted = Accepted.unchanged
-          try ledger.allOrNothing { accepted = try restoreDropped(of: id, now: now, ledger).0 }
+          try ledger.allOrNothing { accepted = try restoreDropped(of: id, actor: actor, now: now, ledger).0 }
           guard case .enqueued(let queued) = accepted else {
             result.skipped[id] = .inWords("the server's record has these values already")
             continue
           }
           result.changed.append(id)
-          if try ledger.operation(queued)?.state == .conflict { result.reopened += 1 }
+          switch try ledger.operation(queued)?.state {
+          case .conflict: result.reopened += 1
+          case .failed: result.failedAgain += 1
+          case .paused: result.pausedAgain += 1
+          case nil: result.withdrawn += 1
+          case .pending, .waiting, .inFlight: break
+          }
         } catch let error as StoreError where error.kind == .invalid {
           result.skipped[id] = .inWords(error.message)
         }
@@ -60,101 +68,102 @@ extension SyncStore {
     try read { try $0.openDroppedOperations(listing, except: others) }
   }
 
-  /// Accepts what was dropped of an operation again.
-  private func restoreDropped(of id: Int64, now: Int64, _ ledger: Ledger) throws -> (Accepted, zone: String) {
+  /// Notes that a person has seen what was dropped, up to the last change that was shown: what is dropped meanwhile
+  /// stays unseen.
+  ///
+  /// - Returns: how many operations had dropped changes that no person had seen before. If none, nothing is written.
+  @discardableResult
+  package func markDroppedSeen(through id: Int64, actor: String) throws(StoreError) -> Int {
+    let known = try read { try $0.droppedTotals() }
+    guard known.unseen > 0, id > known.seenThrough else { return 0 }
+    let now = now()
+    return try write { ledger in
+      let seen = try ledger.markDroppedSeen(through: id)
+      if seen > 0 { try audit("see dropped", "", seen, actor, now: now, ledger) }
+      return seen
+    }
+  }
+
+  /// Restores what was dropped of an operation.
+  private func restoreDropped(of id: Int64, actor: String, now: Int64, _ ledger: Ledger) throws
+    -> (Accepted, zone: String)
+  {
     try claimQueue(ledger, restores: true)
-    let dropped = try ledger.dropped(of: id)
-    guard !dropped.isEmpty else {
+    let all = try ledger.dropped(of: id)
+    guard !all.isEmpty else {
       throw StoreError(
         .invalid,
         "operation \(id) dropped nothing in the last 90 days; `cktop conflicts dropped` lists what can be undone"
       )
     }
-    let open = dropped.filter(\.isOpen)
-    guard let last = open.last else {
+    let dropped = all.filter(\.isOpen)
+    guard let last = dropped.last else {
       throw StoreError(
         .invalid,
         "\(id) can no longer be undone: it was undone, or the record was edited since; edit the record to change it"
       )
     }
-    if open.allSatisfy(\.isDecision) {
-      guard let queued = try ledger.operation(for: last.key), queued.id == id else {
-        throw StoreError(
-          .invalid,
-          "the resolution of \(id) can no longer be undone: it has been sent; edit the record to change it"
-        )
-      }
-      try Self.reopenConflict(open, as: id, now: now, ledger)
-      try ledger.closeDropped(of: last.key)
+    try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)
+    if try last.isDiscard && requeue(id, now: now, ledger) { return (.enqueued(id), last.key.zone) }
+    let queued = try ledger.operation(for: last.key)
+    if let queued, queued.id == id, dropped.contains(where: \.isOfWholeRecord) {
+      try withdraw(queued, actor: actor, now: now, ledger)
       return (.enqueued(id), last.key.zone)
     }
-    var changes = FieldChanges()
-    var assets: [QueuedAsset] = []
-    let known = try Self.record(last.key, ledger)?.fields ?? [:]
-    for dropped in open {
-      changes.apply(dropped.joined(with: changes.applied(to: known)))
-      assets.removeAll { dropped.changes.names.contains($0.field) }
-      assets += dropped.assets
-    }
-    // Upload receipts expire.
-    for index in assets.indices { assets[index].granted = nil }
-    let kind: Change.Kind = last.kind == .delete ? .delete : .save(type: last.type ?? "", changes)
-    try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)
-    let hasZoneDelete = try ledger.hasZoneDelete(last.key.zoneKey)
-    var change = Change(last.key, kind)
-    // A discarded insert must still be new.
-    if last.kind == .save, open.contains(where: \.changes.isInsert) { change.presence = .absent }
-    let accepted = try accept(
-      change,
-      assets,
-      group: nil,
-      hasZoneDelete: hasZoneDelete,
-      now: now,
-      ledger
+    let server = try ledger.record(last.key)
+    let restoration = Restoration(
+      dropped,
+      of: queued?.id == id ? queued : nil,
+      over: try Self.record(last.key, ledger)?.fields ?? [:]
     )
-    if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
-    let decided = open.filter(\.hasBase)
-    if case .enqueued(let operation) = accepted, !decided.isEmpty {
-      try Self.reopenConflict(decided, as: operation, now: now, ledger)
+    let accepted = try restoration.isEmpty ? .enqueued(id) : accept(restoration, last, now: now, ledger)
+    if case .enqueued(let operation) = accepted {
+      try Self.reopenConflict(operation, restoration, now: now, ledger)
     }
     try ledger.closeDropped(of: last.key)
+    if case .enqueued(let operation) = accepted, !restoration.isEmpty, !dropped.allSatisfy(\.isWithdrawn) {
+      try Self.keepReplaced(by: restoration, as: operation, queued, server, actor, now: now, ledger)
+    }
     try ledger.changeActivity { $0.lastEnqueueAt = now }
     return (accepted, last.key.zone)
   }
 
-  /// Makes an accepted operation a conflict, unless the server's values are those of the base. The app is not asked: it
-  /// may have made the decision that was undone.
-  ///
-  /// - Parameter dropped: the changes that were discarded, or dropped in conflicts, oldest first.
-  private static func reopenConflict(_ dropped: [DroppedChange], as id: Int64, now: Int64, _ ledger: Ledger) throws {
+  /// Accepts restored changes, with the time of their edit.
+  private func accept(_ restoration: Restoration, _ last: DroppedChange, now: Int64, _ ledger: Ledger) throws
+    -> Accepted
+  {
+    var assets = restoration.assets
+    // Upload receipts expire.
+    for index in assets.indices { assets[index].granted = nil }
+    let isNew = try ledger.operation(for: last.key) == nil
+    let kind = restoration.changes.map { Change.Kind.save(type: last.type ?? "", $0) } ?? .delete
+    var change = Change(last.key, kind)
+    // A discarded insert must still be new.
+    if restoration.isInsert, restoration.changes != nil { change.presence = .absent }
+    change.editedAt = restoration.editedAt
+    let accepted = try accept(
+      change,
+      assets,
+      group: nil,
+      hasZoneDelete: ledger.hasZoneDelete(last.key.zoneKey),
+      now: now,
+      ledger
+    )
+    switch accepted {
+    case .refused(let reason): throw StoreError(.invalid, reason)
+    // The edit is as old as it was; in the queue the change is new.
+    case .enqueued(let id) where isNew: try ledger.setEnqueued(id, at: now)
+    case .enqueued, .unchanged: break
+    }
+    return accepted
+  }
+
+  /// Makes an accepted operation a conflict, if it is one. The app is not asked: it may have made the decision that was
+  /// undone.
+  private static func reopenConflict(_ id: Int64, _ restoration: Restoration, now: Int64, _ ledger: Ledger) throws {
     guard var operation = try ledger.operation(id) else { return }
-    let server = try ledger.record(operation.key)
-    if operation.kind == .delete {
-      // Nothing is left to ask about where the record is gone.
-      guard server != nil else { return }
-      let base = dropped.last?.base ?? [:]
-      guard !base.isEmpty else { return }
-      operation.base = base
-    } else {
-      var hasConflict = false
-      for change in dropped {
-        // With a conflict, the fields that were decided for this side are open again, too. Fields with a merge rule,
-        // such as counters, are merged again instead.
-        let known = change.conflict == nil ? [] : operation.changes.names
-        let names = change.changes.names.union(known).subtracting(operation.changes.rules.keys)
-        for name in names { operation.base[name] = change.base[name] }
-        hasConflict = hasConflict || !names.isEmpty
-      }
-      guard hasConflict else { return }
-    }
-    let state = operation.state
-    let cause = dropped.last { $0.conflict != nil }?.conflict
-    operation.reopenConflict(cause ?? .conflict(operation.kind == .delete ? .deletedHere : .fields([])), now: now)
-    let conflict = Conflict(operation, server: server)
-    guard operation.kind == .delete ? operation.base != server?.fields : conflict.isContested else { return }
-    if cause == nil, operation.kind == .save {
-      operation.cause = .conflict(server == nil ? .deletedOnServer : .fields(conflict.fields.map(\.name)))
-    }
+    let (state, server) = (operation.state, try ledger.record(operation.key))
+    guard restoration.reopen(&operation, beside: server, now: now) else { return }
     switch state {
     case .inFlight:
       throw StoreError(.invalid, "the rest of change \(id) is being sent; undo this when it has been sent")
@@ -163,5 +172,96 @@ extension SyncStore {
     }
     operation.askedAbout = operation.version(serverTag: server?.changeTag)
     try ledger.update(operation)
+  }
+
+  /// Keeps what an undo replaces, here and on the server, so that it can be undone in turn. What is a conflict now
+  /// replaces nothing before a person resolves it.
+  private static func keepReplaced(
+    by restoration: Restoration,
+    as id: Int64,
+    _ queued: QueuedOperation?,
+    _ server: MirrorRecord?,
+    _ actor: String,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws {
+    let operation = try ledger.operation(id)
+    let conflict = operation.flatMap { $0.state == .conflict ? Conflict($0, server: server) : nil }
+    let lost: FieldChanges
+    var overwritten: Overwritten?
+    if let changes = restoration.changes {
+      let names = changes.names.subtracting(conflict?.fields.map(\.name) ?? [])
+      let own = queued?.kind == .save ? queued?.changes ?? FieldChanges() : FieldChanges()
+      lost = own.only(names.filter { own.names.contains($0) && !own[$0].isSame(as: changes[$0]) })
+      if let server {
+        overwritten = Overwritten(names.subtracting(own.names), of: server.fields, by: changes)
+      } else if conflict == nil, own.isEmpty {
+        overwritten = .deletion(by: changes.values)
+      }
+    } else {
+      guard conflict == nil else { return }
+      lost = queued?.changes ?? FieldChanges()
+      overwritten = server.map { .record($0.fields) }
+    }
+    guard let source = lost.isEmpty ? operation : queued, overwritten != nil || !lost.isEmpty else { return }
+    var replaced = DroppedChange(
+      lost.isEmpty ? nil : lost,
+      of: source,
+      .undone(by: actor),
+      overwriting: overwritten,
+      of: server,
+      at: now
+    )
+    (replaced.operation, replaced.conflict) = (id, nil)
+    try ledger.add(replaced)
+  }
+
+  // MARK: - Whole operations
+
+  /// Queues a discarded operation again as it was: with its number, its state and its attempts. What the server has
+  /// changed since is merged with it; where both sides changed a field, it is a conflict for a person.
+  ///
+  /// - Returns: whether it is queued; not if the record has another operation, or its zone is to be deleted.
+  private func requeue(_ id: Int64, now: Int64, _ ledger: Ledger) throws -> Bool {
+    guard let number = try ledger.latestOpenDropped(of: id), var operation = try ledger.discardedOperation(number),
+      try ledger.operation(for: operation.key) == nil, try !ledger.hasZoneDelete(operation.key.zoneKey)
+    else { return false }
+    operation.forgetGrants()
+    // Its own back-off is over; a wait that the server asked for goes on.
+    if operation.state == .waiting, !operation.isServersWait || operation.nextAttemptAt ?? 0 <= now {
+      operation.becomePending(.ready, now: now)
+    }
+    _ = try ledger.insert(operation)
+    try ledger.removeEnding(of: id)
+    if let group = operation.group { try Self.checkSize(of: group, ledger) }
+    let server = try ledger.record(operation.key)
+    if server?.changeTag != operation.baseTag, !operation.isUnanswered, try !ledger.isGone(operation.key) {
+      let policy = MergePolicy(.manual, rules: try ledger.settings().merging().rules)
+      try Reconciliation(policy: policy, now: now, ledger: ledger)
+        .rebase(operation, onto: server, epoch: ledger.epoch(operation.key.zoneKey))
+      if var rebased = try ledger.operation(id), rebased.state == .conflict {
+        rebased.askedAbout = rebased.version(serverTag: server?.changeTag)
+        try ledger.update(rebased)
+      }
+    }
+    try ledger.closeDropped(number)
+    try ledger.changeActivity { $0.lastEnqueueAt = now }
+    return true
+  }
+
+  /// Takes a restored change back before it is sent.
+  private func withdraw(_ operation: QueuedOperation, actor: String, now: Int64, _ ledger: Ledger) throws {
+    guard operation.state != .inFlight else {
+      throw StoreError(.invalid, "change \(operation.id) is being sent; undo it when it has been sent")
+    }
+    try Self.apply(.discard, to: [operation], isFinal: false, actor, now: now, ledger)
+  }
+}
+
+extension DroppedChange {
+  /// Whether an undo made or deleted the whole record. Undone before that is sent, the operation is discarded.
+  fileprivate var isOfWholeRecord: Bool {
+    guard case .undone = cause, let overwritten else { return false }
+    return overwritten.values == nil || overwritten.replacements == nil
   }
 }

@@ -37,6 +37,15 @@ public final class SyncStore: Sendable {
     get { knownOrigin.withLock { $0 } }
     set { knownOrigin.withLock { $0 = newValue } }
   }
+  /// The rule for the names of new records and zones in this process.
+  private let nameRule = Mutex(NameRule())
+  /// Whether new records and zones may have names beyond ASCII. False unless set: Apple states that the framework wants
+  /// ASCII, and it is assumed that the server does. Records that the server has stay editable whatever their name.
+  public var acceptsUnicodeNames: Bool {
+    get { !nameRule.withLock { $0.isASCIIOnly } }
+    set { nameRule.withLock { $0.isASCIIOnly = !newValue } }
+  }
+  var names: NameRule { nameRule.withLock { $0 } }
   /// The number of attempts after which a change that this process enqueues becomes a dead letter.
   let attemptLimit = Mutex(QueuedOperation.defaultAttemptLimit)
   /// The tasks of this process that wait for outcomes.

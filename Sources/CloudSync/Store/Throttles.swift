@@ -6,6 +6,16 @@ enum Throttles {
   /// The key of the page on which the user can sign in, as the server named it with its last refusal.
   static let signInKey = "signInURL"
 
+  /// Sets the waits that one reply asks for. A reply ends other trouble, so what it says of the account and the network
+  /// is set last.
+  static func set(_ waits: [WaitScope: WebServicesError], now: Int64, random: Double, _ ledger: Ledger) throws {
+    let isOfAll = { (scope: WaitScope) in scope == .account || scope == .network }
+    let ordered = waits.sorted { one, other in
+      isOfAll(one.key) == isOfAll(other.key) ? one.key.name < other.key.name : isOfAll(other.key)
+    }
+    for (scope, error) in ordered { try set(scope, error, now: now, random: random, ledger) }
+  }
+
   static func set(
     _ scope: WaitScope,
     _ error: WebServicesError,
@@ -14,7 +24,8 @@ enum Throttles {
     as event: Event? = nil,
     _ ledger: Ledger
   ) throws {
-    try endTrouble(answeredWith: error.code, ledger)
+    // A gateway that answers for a server that does not is no reply that ends the trouble it means.
+    try endTrouble(answeredWith: error.code, except: scope, ledger)
     // A row outlives its wait until a request succeeds, so that a scope that fails again waits longer.
     let previous = try ledger.wait(scope)
     // The same trouble is logged once, however often it is met.
@@ -54,14 +65,16 @@ enum Throttles {
 
   /// Clears the problems that a reply disproves: any reply shows that the network works, and most show that the
   /// credential is accepted.
-  private static func endTrouble(answeredWith code: ServerErrorCode, _ ledger: Ledger) throws {
-    switch code {
-    case .networkError: return
-    case .authenticationFailed, .authenticationRequired, .unexpectedServerResponse: try clear(.network, ledger)
-    default:
-      try clear(.network, ledger)
-      try clear(.account, ledger)
-    }
+  ///
+  /// - Parameter scope: the scope that waits because of the reply.
+  private static func endTrouble(answeredWith code: ServerErrorCode, except scope: WaitScope, _ ledger: Ledger) throws {
+    let disproved: [WaitScope] =
+      switch code {
+      case .networkError: []
+      case .authenticationFailed, .authenticationRequired, .unexpectedServerResponse: [.network]
+      default: [.network, .account]
+      }
+    for other in disproved where other != scope { try clear(other, ledger) }
   }
 
   /// Whether the network or the account fails, as far as is known. The next reply ends that.

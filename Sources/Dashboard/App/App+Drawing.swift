@@ -135,7 +135,8 @@ extension App {
     let scopes = scopes(world)
     // The way out stands at the right.
     var left: Set<CommandID> = [
-      .quit, .back, .view1, .view2, .view3, .view4, .view5, .view6, .view7, .view8, .theme, .reload, .freeze, .redraw,
+      .quit, .back, .view1, .view2, .view3, .view4, .view5, .view6, .view7, .view8, .view9, .theme, .reload, .freeze,
+      .redraw,
       .suspend, .quitAtOnce, .previousPane, .previousTab, .previousField,
     ]
     if !scopes.contains(.panes) { left.insert(.palette) }

@@ -17,7 +17,7 @@ struct App: Sendable {
   /// Whether the next key names a fault of the demo.
   private(set) var awaitsFault = false
   private(set) var hasEnded = false
-  /// Whether the keys that are handled now arrived all at once, as pasted text does.
+  /// Whether the keys that are handled now arrived all at once, as pasted text does, or right after such keys.
   var isBurst = false
   /// The tour through the demo.
   private(set) var tour = Tour()
@@ -42,6 +42,7 @@ struct App: Sendable {
   func nextWake(_ world: World) -> Int64? {
     var moments = [world.now + world.format.untilMidnight(world.now)]
     if let notice { moments.append(notice.until) }
+    if let base = stack.last(where: { !$0.isOverlay }), let wake = base.wake(world) { moments.append(wake) }
     return moments.filter { $0 > world.now }.min()
   }
 
@@ -100,6 +101,7 @@ struct App: Sendable {
         if top is Question { break }
       }
     }
+    if world.isUsable, frozen == nil { effects += stack[stack.count - 1].shown(world) }
     return effects
   }
 
@@ -167,7 +169,7 @@ struct App: Sendable {
     if let steps = stack[stack.count - 1].type(key, world) { return carryOut(steps, world) }
     // On the overview the key of the verdict's line wins.
     if stack.count == 1, let help = world.help.first(where: { $0.key == key }) {
-      return follow(help, world)
+      return decides(help.command, key, world) ? follow(help, world) : []
     }
     guard let command = world.keys.command(named: key, in: scopes(world)) else {
       if case .character(let typed) = key {
@@ -179,11 +181,19 @@ struct App: Sendable {
       held.append(key)
       return []
     }
-    if command.id == .yes, isBurst {
-      say("Keys that come all at once confirm nothing; press \(key.name) again", isError: false, world)
-      return []
-    }
-    return run(command.id, world)
+    return decides(command.id, key, world) ? run(command.id, world) : []
+  }
+
+  /// The commands that answer a question, or carry out a decision that was prepared.
+  private static let decisions: Set<CommandID> = [
+    .yes, .resolve, .liftPause, .restore, .saveEdit,
+  ]
+
+  /// Whether a key may give a command: keys that come all at once may be pasted text, which decides nothing.
+  private mutating func decides(_ id: CommandID, _ key: Key, _ world: World) -> Bool {
+    guard isBurst, Self.decisions.contains(id) else { return true }
+    say("Keys that come all at once decide nothing; press \(key.name) again", isError: false, world)
+    return false
   }
 
   /// The rows by which the wheel moves the cursor.
@@ -223,7 +233,7 @@ struct App: Sendable {
 
   /// The scopes of commands that act on rows, or move among them.
   private static let rowScopes: KeyScope = [
-    .queue, .records, .list, .undoing, .editing, .opening, .copying, .moving, .conflicts,
+    .queue, .records, .list, .zones, .undoing, .editing, .opening, .copying, .moving, .conflicts,
   ]
 
   /// The scopes of the top screen.
@@ -238,7 +248,13 @@ struct App: Sendable {
       return world.signInURL.map { [.copy($0)] } ?? []
     // The pane alone does not show what helps.
     case .view2: return carryOut([.push(overview.full(.account))], world)
-    case .problems, .retryAll:
+    case .edit where overview.queue.selected(world)?.state != .failed:
+      // The sentence is about the failed changes, not about the selected one: they are shown first.
+      var overview = overview
+      let steps = overview.performOnQueue(.problems, world)
+      stack[0] = overview
+      return carryOut(steps, world)
+    case .problems, .retryAll, .edit:
       if case .no(let reason) = overview.queue.availability(of: help.command, world) {
         say(reason, isError: false, world)
         return []
@@ -264,7 +280,9 @@ struct App: Sendable {
     }
     switch id {
     case .quitAtOnce: return quit(.signal(SIGINT))
-    case .quit: return stack.count == 1 ? quit(.quit) : carryOut([.pop], world)
+    case .quit:
+      guard stack.count == 1 else { return carryOut([.pop], world) }
+      return world.unsentAfterQuitting > 0 ? carryOut([.push(Question(.quit))], world) : quit(.quit)
     case .suspend: return [.suspend(wholeGroup: true)]
     case .redraw: return [.redraw]
     case .theme: return [.nextTheme]
@@ -291,16 +309,20 @@ struct App: Sendable {
     case .view6: return open(EventsScreen(), world)
     case .view7: return open(ZonesScreen(), world)
     case .view8: return open(UndoScreen(), world)
+    case .view9: return open(PausesScreen(), world)
     case .syncOnce: return [.give(.sync)]
     case .keepSyncing:
       guard world.syncing == .always else {
-        say("Syncing here until \(world.keys.name(of: .keepSyncing)) again", isError: false, world)
+        say(Self.keepsSyncing(world), isError: false, world)
         return [.give(.keepSyncing)]
       }
       say("Stopped syncing here", isError: false, world)
       return [.stopSyncing]
     case .flush: return [.give(.flush)]
-    case .pauseAll: return [.give(.togglePause)]
+    case .pauseAll:
+      // What was shown decides which of the two it is, not what holds when the command runs.
+      guard world.status?.isPaused == true else { return carryOut([.push(Question(.pauseEverything))], world) }
+      return [.give(.resume([.everything]))]
     case .undo:
       return undoable.popLast().map { [.give(.undo($0))] } ?? []
     case .nextCard:
@@ -312,6 +334,15 @@ struct App: Sendable {
       return []
     default: return carryOut(stack[stack.count - 1].perform(id, world), world)
     }
+  }
+
+  /// The answer to the command to keep syncing: while another process syncs, this one waits for its end.
+  private static func keepsSyncing(_ world: World) -> String {
+    let key = world.keys.name(of: .keepSyncing)
+    guard let driver = world.status?.driver, driver.isLive, driver.pid != world.pid else {
+      return "Syncing here until \(key) again"
+    }
+    return "PID \(driver.pid) is syncing; this dashboard takes over when it ends, until \(key) again"
   }
 
   private mutating func view(_ pane: Pane, _ world: World) -> [Effect] {
@@ -343,6 +374,7 @@ struct App: Sendable {
       case .effect(let effect): effects.append(effect)
       case .push(let screen): stack.append(screen)
       case .pop: leave()
+      case .quit: effects += quit(.quit)
       case .show(let screen):
         while stack.count > 1 { leave() }
         stack.append(screen)

@@ -25,6 +25,8 @@ package final class Dashboard {
     var url: String
     var storePath: String
     package var preferences: Preferences
+    /// What to say at the start; nil for nothing.
+    var notice: String?
     var isMonochrome: Bool
     var hasCredential: Bool
     /// Whether the dashboard syncs from the start.
@@ -39,7 +41,10 @@ package final class Dashboard {
     /// Returns the theme after the one of a name, read again, and the names of those that cannot be read.
     var nextTheme: @Sendable (_ name: String) -> (theme: Theme?, unreadable: [String])
     /// Writes rows to a file, and returns what to say about it.
-    var export: @Sendable (Export) throws -> String
+    var export: @Sendable (Export, @escaping ExportProgress) throws -> String
+
+    /// Takes the number of rows written so far, and of all where it is known.
+    package typealias ExportProgress = @Sendable (_ done: Int, _ total: Int?) -> Void
 
     package init(
       scope: SyncStore.Scope,
@@ -47,6 +52,7 @@ package final class Dashboard {
       url: String,
       storePath: String,
       preferences: Preferences,
+      notice: String? = nil,
       isMonochrome: Bool,
       hasCredential: Bool = true,
       syncs: Bool = false,
@@ -54,13 +60,14 @@ package final class Dashboard {
       report: @escaping @Sendable (String) -> Void,
       reload: @escaping @Sendable () throws -> Preferences,
       nextTheme: @escaping @Sendable (_ name: String) -> (theme: Theme?, unreadable: [String]),
-      export: @escaping @Sendable (Export) throws -> String
+      export: @escaping @Sendable (Export, @escaping ExportProgress) throws -> String
     ) {
       self.scope = scope
       self.credential = credential
       self.url = url
       self.storePath = storePath
       self.preferences = preferences
+      self.notice = notice
       self.reload = reload
       self.nextTheme = nextTheme
       self.isMonochrome = isMonochrome

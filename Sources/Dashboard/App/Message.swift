@@ -27,6 +27,8 @@ enum Effect: Hashable, Sendable {
   case give(ServiceCommand)
   case stopSyncing
   case copy(String)
+  /// Copies an operation as a block for a ticket.
+  case copyTicket(Int64)
   /// Writes rows to a file.
   case export(Export)
   case nextTheme
@@ -43,6 +45,8 @@ enum Step: Sendable {
   case effect(Effect)
   case push(any Screen)
   case pop
+  /// Ends the dashboard.
+  case quit
   /// Shows a screen in place of all above the overview.
   case show(any Screen)
   /// Injects a fault of the demo.

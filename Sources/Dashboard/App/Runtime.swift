@@ -3,6 +3,7 @@ import CloudSync
 import Dispatch
 import Facts
 import Foundation
+import Synchronization
 import Terminal
 import TerminalUI
 
@@ -24,6 +25,8 @@ final class Runtime {
   /// The moment at which the store is read although nothing reports a write.
   private var readsAt: Int64?
   private var isSuspending = false
+  /// The end of the time in which keys may belong to text that is being pasted, in milliseconds since 1970.
+  private var burstEnds: Int64 = 0
   private var hasRehearsed = false
   private var exports: [Task<Void, Never>] = []
   private let now: @MainActor () -> Int64
@@ -66,6 +69,7 @@ final class Runtime {
     app.open(setting.preferences.startView, world)
     if setting.preferences.hasMouse { display.reportMouse(true) }
     send(.changed)
+    if let notice = setting.notice { say(notice, isError: true) }
     if setting.syncs { service.give(.keepSyncing) }
   }
 
@@ -79,7 +83,11 @@ final class Runtime {
   /// Passes a message to the app, runs what it wants, and shows what it draws.
   func send(_ message: Message) {
     // Each key sees the effects of the one before.
-    if case .keys(let keys) = message { app.isBurst = keys.isBurst }
+    if case .keys(let keys) = message {
+      // The end of a paste may come in a read of its own.
+      if keys.isBurst { burstEnds = now() + 300 }
+      app.isBurst = now() < burstEnds
+    }
     let messages: [Message] = if case .keys(let keys) = message { keys.map { .keys([$0]) } } else { [message] }
     for message in messages {
       updateWorld()
@@ -125,6 +133,8 @@ final class Runtime {
 
   private func take(_ receipt: Receipt) {
     send(.receipt(receipt))
+    // The person did not give this one.
+    if case .markDroppedSeen = receipt.command, receipt.failure == nil { return }
     say(receipt.text(setting.message), isError: receipt.isError)
   }
 
@@ -170,6 +180,7 @@ final class Runtime {
     case .give(let command): service.give(command)
     case .stopSyncing: service.stopSyncing()
     case .copy(let text): copy(text)
+    case .copyTicket(let id): copyTicket(id)
     case .export(let export): write(export)
     case .nextTheme: nextTheme()
     case .reload: reload()
@@ -192,7 +203,7 @@ final class Runtime {
 
   private func copy(_ text: String) {
     let isCopied = display.copy(text)
-    let lines = text.count { $0 == "\n" } + 1
+    let lines = text.lineCount
     later { runtime in
       runtime.say(
         isCopied
@@ -203,11 +214,41 @@ final class Runtime {
     }
   }
 
+  private func copyTicket(_ id: Int64) {
+    let (scope, message) = (setting.scope, setting.message)
+    Task { [weak self] in
+      do {
+        let detail = try await self?.service.detail(of: id)
+        // The host's name may have to be looked up.
+        let host = await Task.detached { ProcessInfo.processInfo.hostName }.value
+        guard let self else { return }
+        let ticket = detail.flatMap { Ticket(detail: $0, scope: scope, host: host, now: self.now()).text }
+        guard let ticket else { return say("Operation \(id) is no longer known", isError: true) }
+        copy(service.redact(ticket))
+      } catch {
+        self?.say(message(error).sentence, isError: true)
+      }
+    }
+  }
+
   private func write(_ export: Export) {
     let (write, message) = (setting.export, setting.message)
+    let pace = Mutex(Pace(every: .milliseconds(250)))
+    let progress: Dashboard.Setting.ExportProgress = { [weak self] done, total in
+      guard pace.withLock({ $0.isDue(at: .now) }) else { return }
+      let whole = total.map { " of \(Format.number($0))" } ?? ""
+      let text = done == 0 ? "Exporting…" : "Exporting \(Format.number(done))\(whole)…"
+      DispatchQueue.main.async {
+        MainActor.assumeIsolated {
+          // Neither an error nor the shell's terminal is written over.
+          guard let self, !self.app.hasEnded, self.app.notice?.isError != true else { return }
+          self.say(text, isError: false)
+        }
+      }
+    }
     exports.append(
       Task { [weak self] in
-        let result = await Task.detached { Result { try write(export) } }.value
+        let result = await Task.detached { Result { try write(export, progress) } }.value
         switch result {
         case .success(let said): self?.say(said, isError: false)
         case .failure(let error): self?.say(message(error).sentence, isError: true)
@@ -257,4 +298,9 @@ final class Runtime {
     guard !exports.isEmpty else { return true }
     return await CloudKitService.ends(exports, within: limit)
   }
+}
+
+extension String {
+  /// The number of lines. CR LF, which is one character, ends one line.
+  var lineCount: Int { utf8.count { $0 == UInt8(ascii: "\n") } + 1 }
 }

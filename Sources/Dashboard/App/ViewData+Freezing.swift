@@ -10,9 +10,9 @@ extension ViewData {
     shown.records = Self.kept(records, now.records)
     shown.events = Self.kept(events, now.events)
     shown.dropped = Self.kept(dropped, now.dropped)
+    shown.zones = Self.kept(zones, now.zones)
     shown.causes = now.causes == nil ? nil : causes ?? now.causes
     shown.conflicts = now.conflicts == nil ? nil : conflicts ?? now.conflicts
-    shown.zones = now.zones == nil ? nil : zones ?? now.zones
     shown.throughput = now.throughput == nil ? nil : throughput ?? now.throughput
     if let operation, operation.id == now.operation?.id { shown.operation = operation }
     if let record, record.id == now.record?.id { shown.record = record }

@@ -16,6 +16,14 @@ extension Command {
     Command(.allServer, typed("S"), "all server", "Take the server's value of every field", .conflicts, isChange: true),
     Command(.allBase, typed("B"), "all base", "Take the values from before both changes", .conflicts, isChange: true),
     Command(
+      .allNewest,
+      typed("M"),
+      "most recent",
+      "Take the side that was edited last, for every field",
+      .conflicts,
+      isChange: true
+    ),
+    Command(
       .resolve,
       [.enter],
       "resolve",
@@ -38,7 +46,7 @@ extension Command {
     // Zones
     Command(
       .acceptDeletions,
-      typed("a"),
+      typed("X"),
       "accept",
       "Accept the deletions on hold: delete local copies (asks)",
       .zones,
@@ -46,13 +54,29 @@ extension Command {
     ),
     Command(
       .restoreDeletions,
-      typed("r"),
+      typed("U"),
       "restore",
       "Restore what the server deleted in the zone (asks)",
       .zones,
       isChange: true
     ),
-    Command(.pauseZone, typed("p"), "pause zone", "Pause or resume sending to the zone", .zones, isChange: true),
+    Command(
+      .pauseZone,
+      typed("p"),
+      "pause zone",
+      "Pause or resume sending to the marked zones, else the selected one",
+      .zones,
+      isChange: true
+    ),
+    // Pauses
+    Command(
+      .liftPause,
+      typed("p"),
+      "resume",
+      "Resume what the selected rule pauses",
+      .pauses,
+      isChange: true
+    ),
     // Editing a change
     Command(.editField, [.enter], "edit", "Edit the selected field", .editing, isChange: true),
     Command(.newField, typed("a"), "add field", "Set a field that is not listed", .editing, isChange: true),
@@ -137,7 +161,7 @@ extension Command {
     Command(.order, typed("o"), "order", "Change the order of the list", [.queue, .records]),
     Command(.nextTab, [.right], "tabs", "Show the next state only", .queue),
     Command(.previousTab, [.left], "previous tab", "Show the previous state only", .queue),
-    Command(.copy, typed("y"), "copy", "Copy the marked rows, else the selected one", .copying),
+    Command(.copy, typed("y"), "copy", "Copy the marked rows; of one change all that a ticket needs", .copying),
     Command(
       .export,
       typed("x"),
@@ -154,7 +178,7 @@ extension Command {
       isChange: true
     ),
     Command(.zoom, typed("z"), "zoom", "Open the pane in full", .panes),
-    Command(.wholeValue, typed("w"), "whole value", "Show the field's values in full", .fields),
+    Command(.wholeValue, typed("w"), "whole value", "Show the field's values in full, or those of all fields", .fields),
     // Syncing
     Command(
       .syncOnce,
@@ -173,7 +197,7 @@ extension Command {
       isChange: true
     ),
     Command(.flush, typed("f"), "retry now", "Retry now everything that waits to retry", .syncing, isChange: true),
-    Command(.pauseAll, typed("p"), "pause", "Pause or resume everything", .syncing, isChange: true),
+    Command(.pauseAll, typed("p"), "pause", "Pause everything (asks), or resume it", .syncing, isChange: true),
     Command(.conflicts, typed("c"), "conflicts", "Show the conflicts", .syncing),
     // Moving
     Command(.down, [.down] + typed("j"), "", "Move down", [.moving, .conflicts]),
@@ -195,6 +219,7 @@ extension Command {
     Command(.view6, typed("6"), "Events", "Open the log of events", .everywhere),
     Command(.view7, typed("7"), "Zones", "Open the zones", .everywhere),
     Command(.view8, typed("8"), "Undo view", "Open the list of what can be undone", .everywhere),
+    Command(.view9, typed("9"), "Pauses", "Open the list of what is paused, by whom and since when", .everywhere),
     Command(.palette, typed(":"), "commands", "Find a command by name and run it", .everywhere),
     Command(.back, [.escape], "back", "Go back; on the overview clear the filter and the marks", .closing),
     Command(.theme, typed("t"), "next theme", "Switch to the next theme", .everywhere),

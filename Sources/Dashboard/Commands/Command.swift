@@ -4,7 +4,7 @@ import TerminalUI
 enum CommandID: String, Hashable, Sendable, CaseIterable {
   // Everywhere
   case reload, freeze
-  case view1, view2, view3, view4, view5, view6, view7, view8
+  case view1, view2, view3, view4, view5, view6, view7, view8, view9
   case nextPane, previousPane, back, quit, quitAtOnce
   case palette, help, theme, redraw, suspend
   // Syncing
@@ -20,7 +20,8 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   case retry, retryAll, pauseThese, discard, edit, causes
   // Conflicts
   case nextField, previousField, nextConflict, previousConflict
-  case fieldLocal, fieldServer, fieldBase, allLocal, allServer, allBase, allAlike, resolve
+  case fieldLocal, fieldServer, fieldBase, allLocal, allServer, allBase, allNewest, allAlike,
+    resolve
   // Columns of records
   case columns, toggleColumn, clearColumns
   // Editing a change
@@ -29,6 +30,8 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   case restore
   // Zones
   case pauseZone, acceptDeletions, restoreDeletions
+  // Pauses
+  case liftPause
   // Fields
   case wholeValue
   // The demo's
@@ -38,7 +41,7 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
 extension CommandID {
   /// Whether the command opens another view in place of the present one.
   var opensView: Bool {
-    [.view1, .view2, .view3, .view4, .view5, .view6, .view7, .view8, .conflicts].contains(self)
+    [.view1, .view2, .view3, .view4, .view5, .view6, .view7, .view8, .view9, .conflicts].contains(self)
   }
 }
 

@@ -94,7 +94,7 @@ extension KeyScope {
     let key = RecordKey(ZoneKey(zone: ""), "")
     let screens: [any Screen] = [
       QueueScreen(), RecordsScreen(), OperationScreen(0), RecordScreen(key), ConflictsScreen(), ZonesScreen(),
-      CausesScreen(), SyncScreen(), AccountScreen(), EventsScreen(), UndoScreen(), EditScreen(0),
+      PausesScreen(), CausesScreen(), SyncScreen(), AccountScreen(), EventsScreen(), UndoScreen(), EditScreen(0),
       HelpScreen(for: App()),
       ValueScreen("", []), ColumnsScreen(chosen: [], names: []),
     ]

@@ -35,6 +35,8 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let editing = KeyScope(rawValue: 1 << 19)
   /// The choice of columns.
   static let choosing = KeyScope(rawValue: 1 << 20)
+  /// The list of pause rules.
+  static let pauses = KeyScope(rawValue: 1 << 21)
   /// The demo.
   static let demo = KeyScope(rawValue: 1 << 14)
 }

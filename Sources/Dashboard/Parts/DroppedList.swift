@@ -9,7 +9,11 @@ enum DroppedKind: ListKind {
   static var filter: any WritableKeyPath<DroppedListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { nil }
   static var filterHint: String { "words" }
-  static func unfiltered(_ listing: DroppedListing) -> DroppedListing { DroppedListing() }
+  static func unfiltered(_ listing: DroppedListing) -> DroppedListing {
+    var all = DroppedListing()
+    all.seenThrough = listing.seenThrough
+    return all
+  }
   static func page(_ data: ViewData) -> ListPage<DroppedListing, DroppedRow>? { data.dropped }
   static func version(of row: DroppedRow) -> String { "" }
 }
@@ -29,15 +33,19 @@ extension RowList where Kind == DroppedKind {
         return [.failure("Too many marked rows; mark all that match the filter instead")]
       }
       var operations: [Int64] = []
-      for row in rows where !operations.contains(row.change.operation) { operations.append(row.change.operation) }
-      return operations.isEmpty ? [] : [.effect(.give(.undo(operations)))]
+      for row in rows where row.change.isOpen && !operations.contains(row.change.operation) {
+        operations.append(row.change.operation)
+      }
+      return operations.isEmpty
+        ? [.failure("The marked records were edited since; they can no longer be undone")]
+        : [.effect(.give(.undo(operations)))]
     }
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let isWide = area.width >= 100
     let columns = [
-      Table.Column("DROPPED", .fixed(isWide ? 15 : 8), priority: 5),
+      Table.Column("DROPPED", .fixed(isWide ? 12 : 8), priority: 5),
       Table.Column("OP", .fixed(6), priority: 4),
       Table.Column("RECORD", .flex(3), minimum: 12, priority: 9),
       Table.Column("ZONE", .flex(1), minimum: 8, priority: 1),
@@ -48,24 +56,35 @@ extension RowList where Kind == DroppedKind {
       listing.filter == .none ? "Nothing was dropped that could be undone" : "No change matches; Esc shows all"
     table(columns, world, isFocused: true, empty: empty, visible: Table.visibleRows(in: area)) { row in
       let change = row.change
-      return Table.Row([
-        StyledText(isWide ? world.time(change.at) : world.short(change.at), .dim),
-        StyledText(change.kind.verb, .dim),
-        StyledText(change.title), StyledText(change.key.zone, .dim),
-        StyledText(change.cause.brief(world.format, now: world.now)), StyledText(change.shownFields, .dim),
-      ])
+      return Table.Row(
+        [
+          StyledText(isWide ? world.moment(change.at) : world.short(change.at), .dim),
+          StyledText(change.kind.verb, .dim),
+          StyledText(change.title), StyledText(change.key.zone, .dim),
+          StyledText(change.cause.brief(world.format, now: world.now)), StyledText(change.shownFields, .dim),
+        ],
+        mark: change.isSeen ? "" : StyledText("▲", .warning)
+      )
     }.draw(on: &frame, in: area)
   }
 }
 
 extension DroppedChange {
-  /// The dropped values, and the fields that it cleared.
+  /// The dropped values, the fields that it cleared, and the values of the server that were overwritten.
   var shownFields: String {
-    if isDecision { return Words.resolvedForThisSide }
-    let cleared = changes.cleared.sorted().map { "\(FieldChanges.shown($0)) cleared" }
-    return ([changes.values.shownText] + cleared).filter { !$0.isEmpty }.joined(separator: "  ")
+    guard let overwritten else { return dropsChange ? changes.shownText : Words.resolvedForThisSide }
+    let server = "server's \(overwritten.values?.shownText ?? "deletion")"
+    return [changes.shownText, server].filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
   /// The type and the name of its record.
   var title: String { type.map { "\($0)/\(key.name)" } ?? key.name }
+}
+
+extension FieldChanges {
+  /// The values, and the fields that are cleared.
+  fileprivate var shownText: String {
+    let cleared = cleared.sorted().map { "\(FieldChanges.shown($0)) cleared" }
+    return ([values.shownText] + cleared).filter { !$0.isEmpty }.joined(separator: "  ")
+  }
 }

@@ -156,7 +156,8 @@ struct OperationInspector: Inspector {
     if operation.editedAt != operation.enqueuedAt {
       items.append(.text(StyledText("Edited \(world.time(operation.editedAt)).", .dim)))
     }
-    if !operation.blockedBy.isEmpty {
+    let isExplained = if case .waitsFor = operation.cause { true } else { false }
+    if !operation.blockedBy.isEmpty, !isExplained {
       let ids = operation.blockedBy.prefix(Words.named).map { "operation \($0)" }.joined(separator: ", ")
       items.append(.text(StyledText("Waits for \(ids).", .dim)))
     }
@@ -166,7 +167,9 @@ struct OperationInspector: Inspector {
   /// The operation as a row of the queue, while it is queued.
   var row: QueueRow? {
     guard case .some(.some(let detail)) = detail, let operation = detail.operation else { return nil }
-    return QueueRow(operation, serverTag: detail.server?.changeTag)
+    var row = QueueRow(operation, serverTag: detail.server?.changeTag)
+    row.recreatesZone = detail.recreatesZone
+    return row
   }
 }
 

@@ -22,13 +22,16 @@ enum QueueKind: ListKind {
 typealias QueueList = RowList<QueueKind>
 
 extension QueueRow {
+  /// Whether `P` pauses or resumes the operation.
+  var pauseVerb: QueueVerb { state == .paused ? .resume : .pause }
+
   /// Whether a command applies to the operation.
   func availability(of id: CommandID) -> Availability {
     let verb: (QueueVerb, name: String)? =
       switch id {
       case .retry: (.retry, "Not retried")
       case .discard: (.discard, "Not discarded")
-      case .pauseThese: (state == .paused ? .resume : .pause, "Not paused")
+      case .pauseThese: (pauseVerb, "Not paused")
       default: nil
       }
     if id == .edit {
@@ -72,6 +75,7 @@ extension RowList where Kind == QueueKind {
     case .causes: return [.push(CausesScreen())]
     case .open: return selected(world).map { [.push(OperationScreen($0.id))] } ?? []
     case .copy:
+      if let rows = chosen(world), rows.count == 1 { return [.effect(.copyTicket(rows[0].id))] }
       return copy(world) { row in
         [
           String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), row.cause.text,
@@ -110,14 +114,27 @@ extension RowList where Kind == QueueKind {
 
   private mutating func retry(_ world: World, visible: Int) -> [Step] {
     if let selection {
+      // Of marked rows that are not loaded, the list says what a retry of all does.
+      let recreated = chosen(world).map { Self.recreated($0) } ?? page(world)?.recreated ?? []
+      guard recreated.isEmpty else {
+        let count = state.marks.count(of: page(world)?.total ?? 0)
+        return [.push(Question(.retry(selection, count: count, recreated: recreated)))]
+      }
       state.marks = .some([:])
       return [.effect(.give(.perform(.retry, selection)))]
     }
     guard let row = selected(world) else { return [] }
+    guard !row.recreatesZone else {
+      return [.push(Question(.retry(.ids([row.id]), count: 1, recreated: Self.recreated([row]))))]
+    }
     guard acted[row.id] != row.version else { return [] }
     acted[row.id] = row.version
     state.move(to: state.cursor + 1, rows(world), visible: visible)
     return [.effect(.give(.perform(.retry, .ids([row.id]))))]
+  }
+
+  private static func recreated(_ rows: [QueueRow]) -> [String] {
+    Set(rows.filter(\.recreatesZone).map(\.key.zone)).sorted()
   }
 
   private mutating func discard(_ world: World) -> [Step] {
@@ -133,7 +150,7 @@ extension RowList where Kind == QueueKind {
   private mutating func pause(_ world: World) -> [Step] {
     guard let selection else {
       guard let row = selected(world) else { return [] }
-      return [.effect(.give(.togglePauseOf(row.id)))]
+      return [.effect(.give(.perform(row.pauseVerb, .ids([row.id]))))]
     }
     let shown = page(world)?.rows.filter { state.marks.contains($0.id) } ?? []
     let verb: QueueVerb = !shown.isEmpty && shown.allSatisfy { $0.state == .paused } ? .resume : .pause
@@ -146,6 +163,10 @@ extension RowList where Kind == QueueKind {
     take(receipt) { receipt in
       guard case .perform(.retry, .ids(let ids), _) = receipt.command else { return [] }
       return receipt.failure != nil ? ids : Array(receipt.skipped.keys)
+    }
+    // Marks that a question was about.
+    if receipt.failure == nil, case .perform(_, let selection, _) = receipt.command, selection == self.selection {
+      state.marks = .some([:])
     }
   }
 
@@ -199,7 +220,12 @@ extension RowList where Kind == QueueKind {
       Table.Column("ZONE", .flex(1), minimum: isWide ? 8 : 400),
       Table.Column("WHY", .flex(6), minimum: 16, priority: 8),
       Table.Column("SINCE", .fixed(isWide ? 12 : 6), priority: 2),
-      Table.Column("NEXT", .fixed(9), minimum: area.width >= 90 ? 9 : 400, priority: 1),
+      Table.Column(
+        "NEXT",
+        .fixed(isWide ? 12 : 8),
+        minimum: isWide ? 12 : area.width >= 90 || hasNext(world) ? 8 : 400,
+        priority: 1
+      ),
     ]
     table(columns, world, isFocused: isFocused, empty: emptyText(world), visible: Table.visibleRows(in: area)) { row in
       let role = row.state.role
@@ -208,16 +234,23 @@ extension RowList where Kind == QueueKind {
           StyledText(Words.state(row.state.rawValue), role), StyledText(row.kind.verb), StyledText(row.title),
           StyledText(row.key.zone, .dim), StyledText(row.cause.brief(world.format, now: world.now), .dim),
           StyledText(isWide ? world.clock(row.enqueuedAt) : world.shortest(row.enqueuedAt), .dim),
-          StyledText(next(row, world), .dim),
+          StyledText(next(row, world, isWide: isWide), .dim),
         ],
         mark: StyledText(row.state.mark, role)
       )
     }.draw(on: &frame, in: area, pane: pane)
   }
 
-  private func next(_ row: QueueRow, _ world: World) -> String {
-    if let at = row.nextAttemptAt { return world.time(at) }
-    return row.state == .pending && row.cause == .ready && world.status?.driver?.isLive == true ? "now" : ""
+  /// When a row goes next; empty if something without an end holds it.
+  private func next(_ row: QueueRow, _ world: World, isWide: Bool) -> String {
+    if let at = row.nextAttemptAt, at > world.now { return isWide ? world.moment(at) : world.short(at) }
+    let isDue = row.nextAttemptAt != nil || (row.state == .pending && row.cause == .ready)
+    return isDue && world.status?.isSyncing == true ? "now" : ""
+  }
+
+  /// Whether a row of the page waits for a time, which the reason has no room for in a narrow list.
+  private func hasNext(_ world: World) -> Bool {
+    page(world)?.rows.contains { $0.nextAttemptAt ?? 0 > world.now } ?? false
   }
 
   private func emptyText(_ world: World) -> String {

@@ -144,6 +144,12 @@ extension World {
     return clock.count > 5 ? String(clock.prefix(6)) : format.time(milliseconds, now: now)
   }
 
+  /// A time in at most twelve cells: `14:03:21`, of another day `Nov 21 14:03`.
+  func moment(_ milliseconds: Int64) -> String {
+    let clock = format.clock(milliseconds, now: now)
+    return clock.count > 5 ? clock : format.time(milliseconds, now: now)
+  }
+
   /// A time in at most six cells: `14:03`, of another day `Nov 21`.
   func shortest(_ milliseconds: Int64) -> String {
     let clock = format.clock(milliseconds, now: now)

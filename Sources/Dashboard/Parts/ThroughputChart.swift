@@ -3,8 +3,8 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// The changes sent or fetched over time, from the stored minutes. The chart ends at the last minute in which something happened, so
-/// that it moves only with the data.
+/// The changes sent or fetched over time, from the stored minutes. A chart of a fixed time ends now; one that shows as much
+/// as there is room for ends at the last minute in which something happened, so that it moves only with the data.
 struct ThroughputChart {
   private let world: World
   private let name: String
@@ -16,8 +16,12 @@ struct ThroughputChart {
     (self.world, self.name, self.value, self.minutes) = (world, name, value, minutes)
   }
 
-  /// The last minute in which something happened, in minutes since 1970.
-  private var end: Int64 { world.data.throughput?.last.map { $0.at / 60_000 } ?? world.now / 60_000 }
+  /// The last minute that it shows, in minutes since 1970.
+  private var end: Int64 {
+    let now = world.now / 60_000
+    guard let last = world.data.throughput?.last.map({ $0.at / 60_000 }) else { return now }
+    return minutes == nil ? last : max(now, last)
+  }
 
   func draw(on grid: inout Grid, in row: Rect) {
     let places = row.columns([.fixed(7), .flexible, .fixed(row.width >= 40 ? 16 : 0)], gap: 1)

@@ -32,13 +32,17 @@ extension Verdict {
     case .wrongAccount, .blocked, .signedOut(_, true): [help("account", .view2)]
     case .signedOut: [help("copy URL", .copy)]
     case .decisionNeeded: [help("decide", .view7)]
-    case .failed: [help("show them", .problems)] + (isReadOnly ? [] : [help("retry all", .retryAll)])
+    case .failed(_, let top):
+      // What the server rejects for a field it rejects again.
+      [help("show them", .problems)]
+        + (isReadOnly ? [] : [top?.isFieldRejected == true ? help("edit", .edit) : help("retry all", .retryAll)])
     case .conflicts: [help("resolve", .conflicts)]
     case .paused: isReadOnly ? [] : [help("resume", .pauseAll)]
     case .notSyncing: isReadOnly ? [] : [help("sync once", .syncOnce), help("keep syncing", .keepSyncing)]
+    case .offline(_, _, nil, _): []
     case .offline, .retrying: isReadOnly ? [] : [help("try now", .flush)]
     case .neverSynced, .outOfDate: isReadOnly ? [] : [help("sync once", .syncOnce)]
-    case .partlyPaused(_, let rules): rules.isEmpty ? [help("queue", .view3)] : [help("zones", .view7)]
+    case .partlyPaused(_, _, let rules): rules.isEmpty ? [help("queue", .view3)] : [help("pauses", .view9)]
     case .inSync(_, let dropped): dropped > 0 ? [help("show them", .view8)] : []
     case .storeFull, .sending, .throttled, .waitingForApp, .fetching: []
     }

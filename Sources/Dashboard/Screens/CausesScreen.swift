@@ -33,7 +33,10 @@ struct CausesScreen: Screen {
     switch id {
     case .open: return [.push(QueueScreen(queue))]
     case .retry:
-      return [.push(Question(.retryAll(queue.listing, filter: queue.filter.text, count: cause.count)))]
+      let filter = queue.filter.text
+      return [
+        .push(Question(.retryAll(queue.listing, filter: filter, count: cause.count, recreated: cause.recreated)))
+      ]
     case .discard:
       return [
         .push(

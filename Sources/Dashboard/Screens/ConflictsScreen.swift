@@ -126,12 +126,13 @@ struct ConflictsScreen: Screen {
     case .allLocal: choose(.local, conflict.fields, of: conflict)
     case .allServer: choose(.server, conflict.fields, of: conflict)
     case .allBase: choose(.base, conflict.fields, of: conflict)
+    case .allNewest: choose(.newest, conflict.fields, of: conflict)
     case .resolve: return resolve(conflict, all)
     case .allAlike: return resolveAlike(conflict, all)
     case .wholeValue:
       guard conflict.fields.indices.contains(field) else { return [] }
       return [.push(Self.row(conflict.fields[field], nil, conflict).whole)]
-    case .copy: return [.effect(.copy(text(conflict)))]
+    case .copy: return [.effect(.copyTicket(conflict.id))]
     default: break
     }
     return []
@@ -151,7 +152,7 @@ struct ConflictsScreen: Screen {
   private static func undecided(_ keys: KeyMap) -> String {
     func names(_ ids: CommandID...) -> String { ids.map(keys.name).joined(separator: ", ") }
     return "Choose a side first for every field (\(names(.fieldLocal, .fieldServer, .fieldBase))), "
-      + "or for all at once (\(names(.allLocal, .allServer, .allBase)))"
+      + "or for all at once (\(names(.allLocal, .allServer, .allBase, .allNewest)))"
   }
 
   private func isDecided(_ conflict: Conflict) -> Bool { sides(conflict).count == conflict.fields.count }
@@ -276,7 +277,7 @@ struct ConflictsScreen: Screen {
       local: isDeletedHere ? .deleted : FieldTable.Value(field.local, isChanged: field.local != field.base),
       server: conflict.isDeletedOnServer
         ? .deleted : FieldTable.Value(field.server, isChanged: field.server != field.base),
-      chosen: side.flatMap(FieldTable.Side.init)
+      chosen: side.flatMap { FieldTable.Side($0 == .newest ? conflict.newest : $0) }
     )
   }
 
@@ -285,7 +286,12 @@ struct ConflictsScreen: Screen {
     let server =
       conflict.isDeletedOnServer ? "deleted on the server" : "server \(world.clock(conflict.serverModifiedAt))\(by)"
     let local = "\(conflict.kind == .delete ? "deleted here" : "local") \(world.clock(conflict.editedAt))"
-    return [.init(local, .local), .init("   "), .init(server, .server)]
+    func newer(_ side: ConflictSide) -> String { conflict.newest == side ? ", newer" : "" }
+    // When the server deleted the record is not known.
+    guard !conflict.isDeletedOnServer else { return [.init(local, .local), .init("   "), .init(server, .server)] }
+    return [
+      .init(local + newer(.local), .local), .init("   "), .init(server + newer(.server), .server),
+    ]
   }
 
   /// The fields that the choices made so far would save.
@@ -300,12 +306,6 @@ struct ConflictsScreen: Screen {
     if resolution.kind == .delete { return StyledText("the deletion") }
     let fields = left.names.sorted().map { "\($0) = \(left[$0]?.text ?? "cleared")" }
     return StyledText(fields.joined(separator: ",  "))
-  }
-
-  private func text(_ conflict: Conflict) -> String {
-    let lines = conflict.fields.map { Self.row($0, nil, conflict).line }
-    let title = "\(conflict.type)/\(conflict.key.name)\t\(conflict.key.zone)"
-    return ([title, FieldTable.Row.header] + lines).joined(separator: "\n")
   }
 }
 

@@ -92,15 +92,15 @@ struct EventsScreen: Screen {
     let inside = Box.inside(layout.list)
     let isWide = inside.width >= 100
     let columns = [
-      Table.Column("TIME", .fixed(isWide ? 15 : 8)), Table.Column("KIND", .fixed(9)), Table.Column("EVENT", .flexible),
+      Table.Column("TIME", .fixed(isWide ? 12 : 8)), Table.Column("KIND", .fixed(9)), Table.Column("EVENT", .flexible),
       Table.Column("BY", .fixed(14), minimum: isWide ? 14 : 400),
     ]
     let empty = list.listing.filter == .none ? "Nothing has happened yet" : "No event matches; Esc shows all"
     list.table(columns, world, isFocused: true, empty: empty, visible: Table.visibleRows(in: inside)) { event in
       let role = EventLine.role(event)
       return Table.Row([
-        StyledText(isWide ? world.time(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
-        StyledText(event.message.sentence, role), StyledText(event.actor ?? "", .dim),
+        StyledText(isWide ? world.moment(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
+        StyledText(event.sentence, role), StyledText(event.actor ?? "", .dim),
       ])
     }.draw(on: &frame, in: inside)
     guard let area = layout.inspector else { return }
@@ -123,7 +123,7 @@ struct EventInspector: Inspector {
     let zone = event.zone.map { " in zone \($0)" } ?? ""
     let by = event.actor.map { " by \($0)" } ?? ""
     let about: [InspectorItem] = [
-      .text(StyledText(event.message.sentence, EventLine.role(event))),
+      .text(StyledText(event.sentence, EventLine.role(event))),
       .text(StyledText("\(event.kind.sentence)\(zone)\(by), \(world.time(event.at)) (\(world.ago(event.at)))", .dim)),
     ]
     guard let operation = event.operation else { return about }
@@ -136,7 +136,7 @@ struct EventInspector: Inspector {
 enum EventLine {
   static func text(_ event: EventRow, _ world: World) -> StyledText {
     let by = event.actor.map { " (\($0))" } ?? ""
-    let text = event.kind == "sync" ? "Synced: \(event.message)" : event.message.sentence
+    let text = event.kind == "sync" ? "Synced: \(event.message)" : event.sentence
     return [.init(world.time(event.at), .dim), .init("  \(text)", role(event)), .init(by, .dim)]
   }
 

@@ -51,12 +51,19 @@ struct HelpScreen: Screen {
     return lines
   }
 
+  mutating func follow(_ world: World) { move(to: cursor, world) }
+
+  private mutating func move(to row: Int, _ world: World) {
+    let (height, total) = (Box.inside(world.body).height, lines(world).count)
+    cursor = max(0, min(row, total - 1))
+    offset = Table.offset(showing: cursor, from: offset, visible: height, total: total)
+  }
+
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     let lines = lines(world)
     let height = Box.inside(world.body).height
     if let target = ListState<Int>.target(of: id, from: cursor, visible: height, total: lines.count) {
-      cursor = max(0, min(target, lines.count - 1))
-      offset = Table.offset(showing: cursor, from: offset, visible: height, total: lines.count)
+      move(to: target, world)
       return []
     }
     switch id {

@@ -73,13 +73,15 @@ struct OperationScreen: Screen {
     if state.move(command, inspector, Box.text(world.body), world.glyphs) { return [] }
     switch command {
     case .back: return [.pop]
-    case .retry: return [.effect(.give(.perform(.retry, .ids([id]))))]
-    case .pauseThese: return [.effect(.give(.togglePauseOf(id)))]
+    case .retry:
+      guard let row = inspector.row, row.recreatesZone else { return [.effect(.give(.perform(.retry, .ids([id]))))] }
+      return [.push(Question(.retry(.ids([id]), count: 1, recreated: [row.key.zone])))]
+    case .pauseThese: return inspector.row.map { [.effect(.give(.perform($0.pauseVerb, .ids([id]))))] } ?? []
     case .discard: return inspector.row.map { [.push(Question(.discardOne($0)))] } ?? []
     case .edit: return [.push(EditScreen(id))]
     case .open: return inspector.row.map { [.push(RecordScreen($0.key))] } ?? []
     case .wholeValue: return inspector.whole(state.cursor).map { [.push($0)] } ?? []
-    case .copy: return inspector.items.map { [.effect(.copy($0.plain))] } ?? []
+    case .copy: return [.effect(.copyTicket(id))]
     default: return []
     }
   }
@@ -91,7 +93,7 @@ struct OperationScreen: Screen {
       guard let row else { return .no("This operation is no longer in the queue") }
       guard command == .open else { return row.availability(of: command) }
       return row.key.name.isEmpty ? .no("This operation is about a zone") : .now
-    case .wholeValue: return inspector(world).whole(state.cursor) == nil ? .no("No field is selected") : .now
+    case .wholeValue: return inspector(world).whole(state.cursor) == nil ? .no("There are no fields") : .now
     default: return .now
     }
   }
@@ -154,7 +156,7 @@ struct RecordScreen: Screen {
   func availability(of command: CommandID, _ world: World) -> Availability {
     switch command {
     case .open: target(world) == nil ? .no("No reference is selected, and no change of this record is queued") : .now
-    case .wholeValue: inspector(world).whole(state.cursor) == nil ? .no("No field is selected") : .now
+    case .wholeValue: inspector(world).whole(state.cursor) == nil ? .no("There are no fields") : .now
     default: .now
     }
   }
@@ -167,13 +169,28 @@ struct RecordScreen: Screen {
 }
 
 extension Inspector {
-  /// The screen with the whole values of a field; nil where the item is no field.
+  /// The screen with the whole values of a field or, where the item is no field, of all fields; nil if there are none.
   func whole(_ index: Int) -> ValueScreen? {
-    guard let items, items.indices.contains(index) else { return nil }
-    switch items[index] {
-    case .sides(let row): return row.whole
-    case .field(let field): return ValueScreen(field.name, [(field.type, field.value?.text ?? "cleared", .text)])
-    case .text, .heading, .sidesHeader: return nil
+    guard let items else { return nil }
+    if items.indices.contains(index), let field = items[index].whole { return field }
+    let fields = items.compactMap(\.whole)
+    guard !fields.isEmpty else { return nil }
+    return ValueScreen(
+      "All fields",
+      fields.flatMap { field in
+        field.parts.map { ($0.heading.isEmpty ? field.field : "\(field.field), \($0.heading)", $0.text, $0.role) }
+      }
+    )
+  }
+}
+
+extension InspectorItem {
+  /// The screen with the whole values of the field; nil if the item is no field.
+  fileprivate var whole: ValueScreen? {
+    switch self {
+    case .sides(let row): row.whole
+    case .field(let field): ValueScreen(field.name, [(field.type, field.value?.text ?? "cleared", .text)])
+    case .text, .heading, .sidesHeader: nil
     }
   }
 }

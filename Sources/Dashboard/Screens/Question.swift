@@ -10,12 +10,17 @@ struct Question: Screen {
   enum Kind: Hashable, Sendable {
     case discardOne(QueueRow)
     case discard(Selection, versions: [Int64: String], count: Int, isMarked: Bool)
-    /// `filter`: as it was typed. `count`: how many, where it is known; else the list says it.
-    case retryAll(QueueListing, filter: String, count: Int? = nil)
+    /// `recreated`: the zones that it creates again.
+    case retry(Selection, count: Int, recreated: [String])
+    /// `filter`: as it was typed. `count` and `recreated`: where they are known; else the list says them.
+    case retryAll(QueueListing, filter: String, count: Int? = nil, recreated: [String] = [])
     case resolveAlike([Int64: String], fields: [String: ConflictSide], type: String)
     case acceptDeletions(HeldDeletions)
     case restoreDeletions(HeldDeletions)
     case undoAll(DroppedListing, except: Set<Int64>, count: Int)
+    case pauseEverything
+    /// Quitting ends the only process that syncs.
+    case quit
   }
 
   let kind: Kind
@@ -27,7 +32,7 @@ struct Question: Screen {
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     switch id {
-    case .yes: [.pop, .effect(.give(command))]
+    case .yes: [.pop, command.map { .effect(.give($0)) } ?? .quit]
     case .no: [.pop]
     default: []
     }
@@ -36,31 +41,38 @@ struct Question: Screen {
   /// Whether it is about all rows that a list selects.
   var isAboutAll: Bool {
     switch kind {
-    case .retryAll, .undoAll, .discard(.listing, _, _, _): true
+    case .retryAll, .undoAll, .discard(.listing, _, _, _), .retry(.listing, _, _): true
     default: false
     }
   }
 
-  private var command: ServiceCommand {
+  /// What is done on `y`; nil: the dashboard ends.
+  private var command: ServiceCommand? {
     switch kind {
     case .discardOne(let row): .perform(.discard, .ids([row.id]), versions: [row.id: row.version])
     case .discard(let selection, let versions, _, _): .perform(.discard, selection, versions: versions)
-    case .retryAll(let listing, _, _): .perform(.retry, .listing(listing, except: []))
+    case .retry(let selection, _, _): .perform(.retry, selection)
+    case .retryAll(let listing, _, _, _): .perform(.retry, .listing(listing, except: []))
     case .resolveAlike(let versions, let fields, _): .resolveAll(versions, take: .server, fields: fields)
     case .acceptDeletions(let held): .acceptDeletions(held.zone, version: held.version)
     case .restoreDeletions(let held): .restoreDeletions(held.zone, version: held.version)
     case .undoAll(let listing, let others, _): .undoAll(listing, except: others)
+    case .pauseEverything: .pause([.everything])
+    case .quit: nil
     }
   }
 
   private var title: String {
     switch kind {
     case .discardOne, .discard: "Discard"
+    case .retry: "Retry"
     case .retryAll: "Retry all"
     case .resolveAlike: "Same for all alike"
     case .acceptDeletions: "Accept deletions"
     case .restoreDeletions: "Restore"
     case .undoAll: "Undo"
+    case .pauseEverything: "Pause"
+    case .quit: "Quit"
     }
   }
 
@@ -75,21 +87,26 @@ struct Question: Screen {
       let what = count == 1 ? "the \(which)change" : "the \(Format.number(count)) \(which)changes"
       return "Discard \(what)? The server may already have applied those whose reply was lost. "
         + "You can undo this until the records are edited again."
-    case .retryAll(let listing, let filter, let count):
+    case .retry(_, let count, let recreated):
+      return "Retry \(count == 1 ? "this change" : Words.count(count, "change"))?\(Self.warning(recreated))"
+    case .retryAll(let listing, let filter, let count, let recreated):
       let page = world.data.queue.flatMap { $0.listing == listing ? $0 : nil }
       let what =
         (count ?? page?.retryable).map { Words.count($0, "failed or retrying change") }
         ?? "all failed or retrying changes"
       let among =
         filter.isEmpty ? listing.states.isEmpty ? "" : " of those shown" : " that the filter \"\(filter)\" matches"
-      return "Retry \(what)\(among)?"
+      return "Retry \(what)\(among)?\(Self.warning(page?.recreated ?? recreated))"
     case .resolveAlike(let versions, let fields, let type):
       let sides = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }.joined(separator: ", ")
       let what = versions.count == 1 ? "this conflict" : "all \(Format.number(versions.count)) conflicts"
-      let effect = fields.values.contains(.local) ? " The server's values are overwritten." : ""
-      let limit = Words.undoLimit(dropsNothing: fields.values.allSatisfy { $0 == .local })
+      let effect =
+        fields.values.contains(.local)
+        ? " The server's values are overwritten."
+        : fields.values.contains(.newest) ? " The values of the side that was edited earlier are overwritten." : ""
       return
-        "Resolve \(what) of type \(type) with these fields in the same way (\(sides))?\(effect) You can undo this \(limit)."
+        "Resolve \(what) of type \(type) with these fields in the same way (\(sides))?\(effect) "
+        + "You can undo this \(Words.undoLimit)."
     case .acceptDeletions(let held):
       return
         "The server deleted \(Words.count(held.records, "record"))\(held.isWholeZone ? " and the zone" : "") \(held.zone.zone). "
@@ -101,8 +118,22 @@ struct Question: Screen {
         "Recreate \(Words.count(held.records, "record")) of zone \(held.zone.zone) on the server, from the local copies? "
         + "The files of their assets cannot be restored."
     case .undoAll(_, _, let count):
-      return "Undo \(Words.count(count, "dropped change"))? They are sent as changes made now; conflicts open again."
+      return
+        "Undo what can still be undone of \(Words.count(count, "dropped change"))? They are queued again with the time of "
+        + "their edit; conflicts open again."
+    case .pauseEverything:
+      let held = world.unsent(under: .everything)
+      return "Pause everything? No process sends or fetches until it is resumed"
+        + (held == 0 ? "." : "; \(Words.changes(held, "wait")).")
+    case .quit:
+      let unsent = world.unsentAfterQuitting
+      return "Stop syncing and quit? \(Words.count(unsent, "change")) \(unsent == 1 ? "is" : "are") unsent "
+        + "and no other process syncs."
     }
+  }
+
+  private static func warning(_ recreated: [String]) -> String {
+    recreated.isEmpty ? "" : " \(Words.recreates(recreated).sentence)."
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {

@@ -15,6 +15,8 @@ protocol Screen: Sendable {
   func wants(_ world: World) -> ViewScope
   /// Follows other data or another size.
   mutating func follow(_ world: World)
+  /// The effects of having been shown, as the screen on top.
+  mutating func shown(_ world: World) -> [Effect]
   mutating func perform(_ id: CommandID, _ world: World) -> [Step]
   func availability(of id: CommandID, _ world: World) -> Availability
   /// The label of a command where it differs from the registry's.
@@ -29,6 +31,8 @@ protocol Screen: Sendable {
   func conflict(_ world: World) -> Int64?
   /// Whether keys that act on a row have to wait, because its rows are still being read.
   func isWaiting(_ world: World) -> Bool
+  /// The next moment at which what it shows changes by itself, in milliseconds since 1970; nil if nothing does.
+  func wake(_ world: World) -> Int64?
   /// Whether leaving it would lose what was typed.
   var hasUnsavedEdits: Bool { get }
   /// Selects a row, as a click on it does. Returns false if it is selected already.
@@ -45,6 +49,7 @@ extension Screen {
   var isOverlay: Bool { false }
   func wants(_ world: World) -> ViewScope { ViewScope() }
   mutating func follow(_ world: World) {}
+  mutating func shown(_ world: World) -> [Effect] { [] }
   func availability(of id: CommandID, _ world: World) -> Availability { .now }
   func label(of id: CommandID, _ world: World) -> String? { nil }
   mutating func type(_ key: Key, _ world: World) -> [Step]? { nil }
@@ -52,6 +57,7 @@ extension Screen {
   mutating func take(_ receipt: Receipt) {}
   func conflict(_ world: World) -> Int64? { nil }
   func isWaiting(_ world: World) -> Bool { false }
+  func wake(_ world: World) -> Int64? { nil }
 }
 
 /// A drawn screen.

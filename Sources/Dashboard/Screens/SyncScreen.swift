@@ -15,8 +15,14 @@ struct SyncScreen: Screen {
     var scope = ViewScope()
     scope.events = ListPart(Self.syncs, limit: 50)
     scope.throughput = true
-    scope.zones = true
+    scope.zones = ListPart(ZoneListing(), limit: 100)
     return scope
+  }
+
+  /// The next minute, while a chart has something to move.
+  func wake(_ world: World) -> Int64? {
+    guard let last = world.data.throughput?.last, world.now - last.at < 86_400_000 else { return nil }
+    return (world.now / 60_000 + 1) * 60_000
   }
 
   /// The events of the last syncs.
@@ -101,18 +107,21 @@ struct SyncScreen: Screen {
     }
     lines += ["", StyledText("ZONES", .header)]
     let zones = world.data.zones
-    if zones?.isEmpty != false { lines.append(StyledText(zones == nil ? "loading…" : "No zones yet", .dim)) }
-    for zone in zones ?? [] {
-      let unsent = world.unsent(in: zone.key)
+    if zones?.rows.isEmpty != false { lines.append(StyledText(zones == nil ? "loading…" : "No zones yet", .dim)) }
+    for zone in zones?.rows ?? [] {
       let progress = world.progress(of: zone).map { ", \($0.plain)" } ?? ""
       let fetched = zone.lastFetchAt.map { "fetched \(world.time($0))" } ?? "never fetched"
-      let waits = unsent > 0 ? ", \(Format.number(unsent)) unsent" : ""
+      let waits = zone.unsent > 0 ? ", \(Format.number(zone.unsent)) unsent" : ""
       lines.append(
         line(
           zone.key.zone,
           "\(Words.count(zone.records, "record")), \(fetched)\(progress)\(waits)\(zone.isPaused ? ", paused" : "")"
         )
       )
+    }
+    if let zones, zones.total > zones.rows.count {
+      let more = Words.count(zones.total - zones.rows.count, "more zone")
+      lines.append(StyledText("\(more); \(world.keys.name(of: .view7)) shows all", .dim))
     }
     lines += ["", StyledText("LAST SYNCS", .header)]
     let syncs = world.data.events.flatMap { $0.listing == Self.syncs ? $0.rows : nil }
@@ -141,10 +150,5 @@ extension World {
     let isSyncing = status?.driver?.isLive == true || syncing != .off
     return isSyncing
       ? StyledText("fetching \(what)\(soFar)", .active) : StyledText("\(what) to fetch\(soFar)", .warning)
-  }
-
-  /// The number of unsent changes in a zone.
-  func unsent(in zone: ZoneKey) -> Int {
-    (status?.queue.parts ?? []).reduce(0) { $1.zone == zone ? $0 + $1.count : $0 }
   }
 }

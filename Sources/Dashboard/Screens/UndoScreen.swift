@@ -4,9 +4,13 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// Everything that can be undone, newest first: discarded changes, and what conflicts and policies dropped.
+/// Everything that can be undone, newest first: discarded changes, and what conflicts, policies and undos dropped or
+/// overwrote. What no person has seen yet is marked while the view is open, and counts as seen once it was shown.
 struct UndoScreen: Screen {
   private var dropped = DroppedList()
+  /// The last dropped change that this view has marked as seen, and those that were on the screen.
+  private var marked: Int64 = 0
+  private var onScreen: Set<Int64> = []
 
   var title: String? { "Undo" }
   var scopes: KeyScope { [.everywhere, .moving, .list, .undoing, .syncing, .copying, .closing] }
@@ -20,7 +24,29 @@ struct UndoScreen: Screen {
     return scope
   }
 
-  mutating func follow(_ world: World) { dropped.follow(world, visible: visible(world)) }
+  mutating func follow(_ world: World) {
+    if dropped.listing.seenThrough == nil, let status = world.status {
+      var listing = dropped.listing
+      listing.seenThrough = status.dropped.seenThrough
+      dropped.list(listing)
+    }
+    dropped.follow(world, visible: visible(world))
+  }
+
+  mutating func shown(_ world: World) -> [Effect] {
+    guard !world.isReadOnly, !dropped.isFiltered, world.status?.dropped.unseen ?? 0 > 0, let page = dropped.page(world)
+    else { return [] }
+    let first = dropped.state.offset
+    onScreen.formUnion((first..<first + visible(world)).compactMap { page[$0]?.id })
+    // The store counts all older ones as seen, too, so they must have been on the screen: rows from the oldest on, or from
+    // the last one marked.
+    let reachesMarked = page.window.offset + page.rows.count >= page.total || page.rows.last?.id ?? .max <= marked
+    let unseen = page.rows.reversed().filter { !$0.change.isSeen }.map(\.id)
+    guard reachesMarked, let last = unseen.prefix(while: onScreen.contains).last, last > marked else { return [] }
+    marked = last
+    return [.give(.markDroppedSeen(through: last))]
+  }
+
   func isWaiting(_ world: World) -> Bool { dropped.isWaiting(world) }
   mutating func type(_ key: Key, _ world: World) -> [Step]? { dropped.type(key) }
   func prompt(_ world: World) -> Prompt? { dropped.prompt(world) }
@@ -44,7 +70,13 @@ struct UndoScreen: Screen {
 
   func availability(of id: CommandID, _ world: World) -> Availability {
     switch id {
-    case .restore, .copy, .mark: dropped.selected(world) == nil ? .no("Nothing is selected") : .now
+    case .restore, .copy, .mark:
+      switch dropped.selected(world) {
+      case nil: .no("Nothing is selected")
+      case let row? where id == .restore && !row.change.isOpen && dropped.state.marks.isEmpty:
+        .no("The record was edited since; this can no longer be undone")
+      default: .now
+      }
     default: .now
     }
   }
@@ -85,16 +117,25 @@ struct DroppedInspector: Inspector {
       .text(StyledText("Dropped \(world.time(change.at)) (\(world.ago(change.at))): \(change.cause.text)", .dim)),
       .text(StyledText(effect(record))),
     ]
-    let names = change.changes.names.sorted()
-    if !names.isEmpty { items += [.text(""), .heading("DROPPED VALUES, AND THE VALUES NOW")] }
-    for name in names {
-      let (dropped, value) = (change.changes[name], now[name])
+    items += values(change.changes, now, "DROPPED VALUES, AND THE VALUES NOW")
+    if let overwritten = change.overwritten {
+      items += values(overwritten.values ?? FieldChanges(), now, "VALUES OF THE SERVER, AND THE VALUES NOW")
+      if overwritten.values == nil { items.append(.text("The server had deleted the record.")) }
+    }
+    return items
+  }
+
+  private func values(_ changes: FieldChanges, _ now: [String: FieldValue], _ heading: String) -> [InspectorItem] {
+    guard !changes.isEmpty else { return [] }
+    var items: [InspectorItem] = [.text(""), .heading(heading)]
+    for name in changes.names.sorted() {
+      let (former, value) = (changes[name], now[name])
       items.append(
         .field(
-          InspectorField(name: FieldChanges.shown(name), value: dropped, type: dropped?.wireType ?? "", isUnsent: false)
+          InspectorField(name: FieldChanges.shown(name), value: former, type: former?.wireType ?? "", isUnsent: false)
         )
       )
-      guard dropped != value else { continue }
+      guard former != value else { continue }
       items.append(.text([.init("    now  ", .dim), .init(value?.text ?? "–", .server)]))
     }
     return items
@@ -102,9 +143,16 @@ struct DroppedInspector: Inspector {
 
   private func effect(_ record: RecordDetail?) -> String {
     let key = world.keys.name(of: .restore)
-    if change.isDecision { return "\(key) opens the conflict again, until the resolution is sent." }
-    if change.conflict != nil { return "\(key) opens the conflict again, unless the server has its old values back." }
-    return change.kind == .delete
-      ? "\(key) deletes the record on the server." : "\(key) sends these values as a change made now."
+    guard change.isOpen else { return "The record was edited since: this can no longer be undone." }
+    if change.isDiscard { return "\(key) queues the change again as it was." }
+    switch (change.conflict != nil, change.overwritten) {
+    case (true, nil) where !change.dropsChange: return "\(key) opens the conflict again, until the resolution is sent."
+    case (true, nil): return "\(key) opens the conflict again, unless the server has its old values back."
+    case (true, .some): return "\(key) opens the conflict again; once it is sent, \(key) restores the server's side."
+    case (false, .some): return "\(key) takes the undo back."
+    case (false, nil):
+      return change.kind == .delete
+        ? "\(key) deletes the record on the server." : "\(key) sends these values; the edit keeps its time."
+    }
   }
 }

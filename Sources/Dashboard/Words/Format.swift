@@ -4,7 +4,7 @@ import Facts
 extension Format {
   /// An amount in the unit of a phase: bytes for uploads, otherwise operations.
   fileprivate static func amount(_ count: Int, _ phase: CloudSync.Progress.Phase) -> String {
-    phase == .upload ? bytes(count) : "\(count)"
+    phase == .upload ? bytes(count) : number(count)
   }
 }
 

@@ -13,11 +13,14 @@ extension Receipt {
   func text(_ message: (any Error) -> String) -> String {
     if let failure { return text(of: failure, message) }
     switch command {
-    case .perform, .togglePause, .togglePauseOf: return queueText
+    case .perform: return queueText
+    case .pause(let rules): return text(of: rules, isPause: true)
+    case .resume(let rules): return text(of: rules, isPause: false)
     case .flush:
       return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
     case .resolveAll: return resolvedText
     case .undo, .undoAll: return undoneText
+    case .markDroppedSeen: return "Marked what was dropped as seen"
     case .edit(let id, _, _):
       return isToBeSent
         ? "Edited operation \(id); it will be sent again"
@@ -26,7 +29,6 @@ extension Receipt {
       return "Deleted \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
     case .restoreDeletions(let zone, _):
       return "Restored \(Words.count(changed, "record")) in zone \(zone.zone); they will be sent"
-    case .togglePauseOfZone(let zone): return verb == .pause ? "Paused zone \(zone.zone)" : "Resumed zone \(zone.zone)"
     case .resolve: return isToBeSent ? "Resolved; the result will be sent" : "Resolved; the server's record is kept"
     case .askForSync: return "Asked the syncing process to sync"
     case .sync: return syncText(message)
@@ -44,11 +46,16 @@ extension Receipt {
   private var undoneText: String {
     let rest = leftAlone.map { "; \($0)" } ?? ""
     guard changed > 0 else { return "Nothing was restored\(rest)" }
-    let sent = changed - reopened
-    let sending = reopened > 0 ? Format.number(sent) : sent == 1 ? "it" : "they"
+    let sent = changed - reopened - failedAgain - pausedAgain - withdrawn
+    let sending = sent < changed ? Format.number(sent) : sent == 1 ? "it" : "they"
+    func again(_ count: Int, _ state: String) -> String? {
+      count > 0 ? "\(Format.number(count)) \(count == 1 ? "is" : "are") \(state) again, as before" : nil
+    }
     let effects = [
       sent > 0 ? "\(sending) will be sent" : nil,
       reopened > 0 ? "\(Words.count(reopened, "conflict")) \(reopened == 1 ? "is" : "are") open again" : nil,
+      again(failedAgain, "failed"), again(pausedAgain, "paused"),
+      withdrawn > 0 ? "\(Format.number(withdrawn)) \(withdrawn == 1 ? "is" : "are") no longer sent" : nil,
     ]
     return "Restored \(Words.count(changed, "change")); \(effects.compactMap(\.self).joined(separator: ", "))\(rest)"
   }
@@ -56,9 +63,6 @@ extension Receipt {
   // MARK: - The queue
 
   private var queueText: String {
-    if command == .togglePause || command == .perform(.pause, .all) || command == .perform(.resume, .all) {
-      return verb == .pause ? "Paused everything" : "Resumed everything"
-    }
     if changed == 0, let leftAlone { return leftAlone.sentence }
     var text = "\(did) \(Words.count(changed, "operation"))"
     if unanswered > 0 {
@@ -66,7 +70,20 @@ extension Receipt {
       text += "; the reply to \(which) was lost, so the server may have \(changed == 1 ? "it" : "them")"
     }
     if let leftAlone { text += "; \(leftAlone)" }
+    if !recreated.isEmpty { text += "; \(Words.recreates(recreated))" }
     return text
+  }
+
+  /// What was done to pause rules, or that they were in that state already.
+  private func text(of rules: [PauseRule], isPause: Bool) -> String {
+    let already = isPause ? "paused already" : "not paused"
+    let left = rules.count - changed
+    guard rules.count > 1 else {
+      let name = rules.first?.text ?? "nothing"
+      return left == 0 ? "\(isPause ? "Paused" : "Resumed") \(name)" : "\(name.sentence) was \(already)"
+    }
+    return "\(isPause ? "Paused" : "Resumed") \(Words.count(changed, "zone"))"
+      + (left == 0 ? "" : "; \(Format.number(left)) \(left == 1 ? "was" : "were") \(already)")
   }
 
   private var did: String {
@@ -94,8 +111,8 @@ extension Receipt {
   private func syncText(_ message: (any Error) -> String) -> String {
     guard let summary else { return "Synced" }
     if let error = summary.error { return message(error).sentence }
-    var did = "\(summary.sent) sent, \(summary.fetched) fetched"
-    if summary.failed > 0 { did += ", \(summary.failed) failed" }
+    var did = "\(Format.number(summary.sent)) sent, \(Format.number(summary.fetched)) fetched"
+    if summary.failed > 0 { did += ", \(Format.number(summary.failed)) failed" }
     if let status, !summary.reachedEnd || !status.isInSync {
       return "Not everything is synced (\(did)): \(Self.hold(of: status))"
     }

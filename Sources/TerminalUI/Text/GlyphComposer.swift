@@ -60,7 +60,7 @@ struct GlyphComposer {
     base = nil
     let character = Character(String(scalars))
     switch set {
-    case .unicode:
+    case .unicode, .console:
       glyphs.append(Glyph(character, columns: baseColumns))
     case .ascii:
       let likeness = GlyphSet.ascii(character)
@@ -75,7 +75,7 @@ struct GlyphComposer {
     case .unicode:
       let symbol = Unicode.Scalar(0x2400 + UInt32(value == 0x7F ? 0x21 : value))
       return [Glyph(symbol.map { Character($0) } ?? set.placeholder, isEscape: true)]
-    case .ascii:
+    case .console, .ascii:
       return [Glyph("^", isEscape: true), Glyph(Character(Unicode.Scalar(value ^ 0x40)), isEscape: true)]
     }
   }

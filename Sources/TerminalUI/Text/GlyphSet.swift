@@ -2,8 +2,36 @@
 public enum GlyphSet: Sendable, Hashable {
   /// Everything that UTF-8 can say.
   case unicode
+  /// What the fonts of the Linux console have: no braille, no round corners and no eighths of blocks. Of our own symbols,
+  /// those that such fonts lack get a likeness.
+  case console
   /// Nothing beyond ASCII. Our own symbols get a likeness, every other character becomes `?`.
   case ascii
+
+  /// Chooses the glyphs of a terminal.
+  ///
+  /// - Parameter term: Its name, as the variable `TERM` has it.
+  public init(isASCII: Bool, term: String) {
+    self = isASCII ? .ascii : term == "linux" || term.hasPrefix("linux-") ? .console : .unicode
+  }
+
+  /// The character that is sent for one of the grid.
+  public func shown(_ character: Character) -> Character {
+    switch self {
+    case .unicode: character
+    case .console: Self.consoleLikenesses[character] ?? character
+    case .ascii: Self.ascii(character)
+    }
+  }
+
+  private static let consoleLikenesses: [Character: Character] = {
+    let groups: [(symbols: String, likeness: Character)] = [
+      ("╭", "┌"), ("╮", "┐"), ("╰", "└"), ("╯", "┘"), ("●◉", "•"), ("▸❯", "►"), ("◂❮", "◄"), ("›", ">"), ("‹", "<"),
+      ("▴", "▲"), ("▾", "▼"), ("⇅", "↕"), ("✓✔", "√"), ("✗✘✕", "x"), ("⚠", "!"), ("◌", "○"), ("…", "~"),
+      ("–—‐‑", "-"), ("‘’", "'"), ("“”", "\""), ("▏▎▍", "▌"), ("▋▊▉", "█"),
+    ]
+    return groups.reduce(into: [:]) { table, group in for symbol in group.symbols { table[symbol] = group.likeness } }
+  }()
 
   /// What stands at the end of a text that was cut.
   public var ellipsis: Character { self == .unicode ? "…" : "~" }

@@ -127,7 +127,9 @@ public enum TOMLPlace {
   public static func line(of path: [String], in text: String) -> Int? {
     var found: Int?
     var words = path[...]
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    // By bytes: to Swift, CR LF is one character, and another than LF.
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Substring.init)
+    for (index, line) in lines.enumerated() {
       let code = line.prefix { $0 != "#" || line.contains("\"#") }
       let named = code.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
       while let word = words.first, named.contains(where: { $0 == word }) {

@@ -163,7 +163,7 @@ struct SelectedLine {
     guard isSelected else { return }
     grid.fill(line, Style(role))
     guard isFocused, !line.isEmpty else { return }
-    let mark = grid.glyphs == .unicode ? "▌" : ">"
+    let mark = grid.glyphs == .ascii ? ">" : "▌"
     grid.put(mark, at: Position(x: line.x, y: line.y), Style(.borderFocused, on: role), in: line)
   }
 

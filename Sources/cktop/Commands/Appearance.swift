@@ -8,6 +8,10 @@ import TerminalUI
 struct Appearance: Sendable {
   let preferences: Preferences
   let isMonochrome: Bool
+  /// Why the theme is not the configured one; nil if it is.
+  private(set) var notice: String?
+
+  private static let standardTheme = "midnight"
 
   /// Loads the theme by name, from the user's folder first.
   ///
@@ -20,17 +24,48 @@ struct Appearance: Sendable {
     _ file: ConfigurationFile?,
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
-    let table = try file?.dashboard()
     do {
-      preferences = Preferences(
-        theme: try Theme.load(named: name ?? "midnight", directories: Self.directories(environment)),
-        hasMouse: table?.hasMouse ?? false,
-        startView: table?.view ?? .overview,
-        keys: table?.keys ?? .standard
-      )
-    } catch {
+      let theme = try Theme.load(named: name ?? Self.standardTheme, directories: Self.directories(environment))
+      try self.init(theme, file, environment)
+    } catch let error as ThemeError {
       throw CommandFailure.usage("\(error)")
     }
+  }
+
+  /// Loads the theme of a dashboard that starts. A mistake in a theme does not stop it: the default theme takes its place.
+  ///
+  /// - Parameters:
+  ///   - option: the name on the command line. If there is no such theme, it is a usage failure.
+  ///   - configured: the name from environment or configuration file.
+  init(
+    startingWith option: String?,
+    or configured: String?,
+    _ file: ConfigurationFile?,
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws {
+    let directories = Self.directories(environment)
+    if let option, !Theme.names(directories: directories).contains(option) {
+      // The failure names the themes that exist.
+      try self.init(theme: option, file, environment: environment)
+      return
+    }
+    do {
+      let theme = try Theme.load(named: option ?? configured ?? Self.standardTheme, directories: directories)
+      try self.init(theme, file, environment)
+    } catch let error as ThemeError {
+      try self.init(Theme.load(named: Self.standardTheme, directories: []), file, environment)
+      notice = "Theme \(Self.standardTheme) instead: \(error)"
+    }
+  }
+
+  private init(_ theme: Theme, _ file: ConfigurationFile?, _ environment: [String: String]) throws {
+    let table = try file?.dashboard()
+    preferences = Preferences(
+      theme: theme,
+      hasMouse: table?.hasMouse ?? false,
+      startView: table?.view ?? .overview,
+      keys: table?.keys ?? .standard
+    )
     isMonochrome = !(environment["NO_COLOR"] ?? "").isEmpty
   }
 
@@ -80,6 +115,7 @@ extension Dashboard.Setting {
       url: url,
       storePath: storePath,
       preferences: appearance.preferences,
+      notice: appearance.notice,
       isMonochrome: appearance.isMonochrome,
       hasCredential: hasCredential,
       syncs: syncs,
@@ -87,7 +123,7 @@ extension Dashboard.Setting {
       report: { OutputStream.error.line("cktop: \($0)".visible) },
       reload: { try reload().preferences },
       nextTheme: { Appearance.nextTheme(after: $0) },
-      export: { try ExportFile.write($0, try reader()) }
+      export: { try ExportFile.write($0, try reader(), $1) }
     )
   }
 }

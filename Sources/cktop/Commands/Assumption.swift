@@ -20,6 +20,7 @@ struct Assumption {
       flag("cascadesLeaveTombstones", \.cascadesLeaveTombstones), choice("unknownRecordType", \.unknownRecordType),
       choice("unknownField", \.unknownField), flag("developmentLearnsSchema", \.developmentLearnsSchema),
       flag("learntTypesIndexSystemFields", \.learntTypesIndexSystemFields),
+      flag("emptyListsAddFields", \.emptyListsAddFields),
       choice("unsortedOrder", \.unsortedOrder), choice("changesOrder", \.changesOrder),
       metres("nearDistance", \.nearDistance), flag("comparesTextIgnoringCase", \.comparesTextIgnoringCase),
       flag("negationsMatchNull", \.negationsMatchNull), choice("emptySyncToken", \.emptySyncToken),

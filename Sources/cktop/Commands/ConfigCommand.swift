@@ -1,4 +1,6 @@
 import ArgumentParser
+import CloudKit
+import Foundation
 
 /// `cktop config`.
 struct ConfigCommand: AsyncParsableCommand {
@@ -22,6 +24,7 @@ struct ConfigCheck: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
+    let route = ProxySettings(environment: ProcessInfo.processInfo.environment).route(to: session.settings.url.value)
     if json {
       OutputStream.standard.lines(
         session.settings.report.map { line in
@@ -31,14 +34,28 @@ struct ConfigCheck: Verb {
           return object.line
         }
       )
+      let proxy: JSONObject = [
+        "setting": .text("proxy"), "value": .text(Self.text(route)), "source": .text("environment"),
+      ]
+      OutputStream.standard.line(proxy.line)
     } else {
       var table = TextTable([.init(title: "SETTING"), .init(title: "VALUE"), .init(title: "FROM")])
       for line in session.settings.report { table.append([line.key.rawValue, line.value ?? "", line.source]) }
+      table.append(["proxy", Self.text(route), route == .direct ? "default" : "HTTPS_PROXY"])
       OutputStream.standard.lines(table.lines())
     }
+    if case .unusable(let reason) = route { throw CommandFailure.usage("\(reason); correct the variable or unset it") }
     _ = try session.settings.policy()
     _ = try Appearance(theme: session.settings.theme?.value, session.configurationFile)
     // A key file is checked only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
+  }
+
+  private static func text(_ route: ProxySettings.Route) -> String {
+    switch route {
+    case .direct: "none"
+    case .proxy(let proxy): "\(proxy)"
+    case .unusable(let reason): reason
+    }
   }
 }

@@ -45,7 +45,7 @@ struct DemoCommand: AsyncParsableCommand {
   func run() async throws {
     try DescriptorLimit.require()
     if let headless { return try await runHeadless(headless) }
-    let appearance = try Session.appearance(theme)
+    let appearance = try Session.appearance(theme, starts: true)
     try Appearance.requireTerminal()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     TerminalScreen.startGuard()

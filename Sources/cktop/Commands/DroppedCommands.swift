@@ -8,27 +8,37 @@ import Facts
 struct ConflictsDropped: Verb {
   static let configuration = CommandConfiguration(
     commandName: "dropped",
-    abstract: "List the changes that conflicts or discards dropped and that can be undone, newest first."
+    abstract: "List what conflicts, discards and undos dropped or overwrote and can be undone, newest first.",
+    discussion: """
+      Local changes that a policy or an app dropped are listed until a person has seen them, even if the record was edited \
+      since. 'cktop status' counts them. --seen marks those that it lists as seen; a change that is dropped meanwhile \
+      stays unseen.
+      """
   )
 
+  @Flag(help: "Mark what is listed as seen.") var seen = false
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let reader = try session.reader()
+    let store = try seen ? session.storeToCommand() : nil
+    let reader = try store.map { StoreReader($0, session.redaction) } ?? session.reader()
     var listing = Listing(json ? nil : Self.table)
+    var last: Int64?
     try listing.print { (page: inout ListPage<Int64>) in
       try reader.view { view in
-        try view.dropped(before: page.last ?? .max, limit: page.limit) { id, change in
-          page.add(json ? [change.json.line] : change.cells, at: id)
+        try view.dropped(before: page.last ?? .max, limit: page.limit, unseenToo: true) { id, change in
+          last = max(last ?? id, id)
+          return page.add(json ? [change.json.line] : change.cells, at: id)
         }
       }
     }
+    if let store, let last { try store.markDroppedSeen(through: last, actor: Operator.name) }
   }
 
   private static var table: TextTable {
     TextTable([
-      .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),
+      .init(title: "ID", alignment: .right), .init(title: "SEEN"), .init(title: "TYPE", mayShrink: true),
       .init(title: "NAME", mayShrink: true), .init(title: "ZONE", mayShrink: true),
       .init(title: "DROPPED", mayShrink: true), .init(title: "REASON", mayShrink: true),
     ])
@@ -38,9 +48,16 @@ struct ConflictsDropped: Verb {
 extension DroppedChange {
   /// The change as a row of the table.
   fileprivate var cells: [String] {
-    let fields = isDecision ? Words.resolvedForThisSide : changes.names.sorted().joined(separator: ", ")
-    let what = kind == .delete ? "(deletion)" : fields
-    return [String(operation), type ?? "", key.name, key.zone, what, cause.text]
+    let reason = isOpen ? cause.text : "\(cause.text); the record was edited since"
+    return [String(operation), isSeen ? "yes" : "no", type ?? "", key.name, key.zone, parts, reason]
+  }
+
+  /// The dropped fields, and those of the server that were overwritten.
+  var parts: String {
+    let dropped = kind == .delete ? "(deletion)" : changes.names.sorted().joined(separator: ", ")
+    guard let overwritten else { return dropsChange ? dropped : Words.resolvedForThisSide }
+    let names = overwritten.values?.names.sorted().joined(separator: ", ") ?? "(deletion)"
+    return [dropped, "server's \(names)"].filter { !$0.isEmpty }.joined(separator: "; ")
   }
 }
 
@@ -48,14 +65,16 @@ extension DroppedChange {
 struct ConflictsUndo: Verb {
   static let configuration = CommandConfiguration(
     commandName: "undo",
-    abstract: "Enqueue again what was dropped of an operation.",
+    abstract: "Undo what was dropped of an operation, or overwritten for it.",
     discussion: """
-      A dropped change is kept for 90 days and can be undone \(Words.undoLimit(dropsNothing: false)). A resolution for \
-      this side drops nothing and can be undone \(Words.undoLimit(dropsNothing: true)). Nothing is sent before the next \
-      sync.
+      What was dropped or overwritten is kept for 90 days and can be undone \(Words.undoLimit). Nothing is sent before \
+      the next sync. An undo keeps the time of the edit that it brings back, and can itself be undone. Files of the server \
+      that were overwritten cannot be restored.
 
-      What was dropped in a conflict, by resolving or discarding it, is a conflict again, and so is a discarded change of \
-      a record that the server has changed since.
+      A discarded change is queued again under its number and as it was: failed with its cause, paused, in conflict or \
+      pending. What was dropped in a conflict is a conflict again. A resolution for this side is a conflict again until it \
+      is sent; after that, the server's former values are queued. Where the server has changed a field since, it is a \
+      conflict.
       """
   )
 
@@ -78,16 +97,28 @@ struct ConflictsUndo: Verb {
     }
     let operation: Int64? = if case .enqueued(let id) = accepted { id } else { nil }
     let detail = try operation.flatMap { try store.detail(of: $0) }
-    let isConflict = detail?.operation?.state == .conflict
+    let state = detail?.operation?.state
     if json {
       let object: JSONObject = [
-        "id": .integer(id), "operation": operation.map(OutputJSON.integer) ?? .null, "isConflict": .bool(isConflict),
+        "id": .integer(id), "operation": operation.map(OutputJSON.integer) ?? .null,
+        "isConflict": .bool(state == .conflict), "state": state.map { .text($0.rawValue) } ?? .null,
       ]
       return OutputStream.standard.line(object.line)
     }
-    let text = operation.map { isConflict ? "conflict \($0) is open again" : "enqueued as operation \($0)" }
-    OutputStream.standard.line("undid \(id): \(text ?? "the record already has these values")")
+    OutputStream.standard.line("undid \(id): \(operation.map { Self.text($0, state) } ?? Self.unchanged)")
     OutputStream.standard.lines((detail.map(replacements) ?? []).map(\.visible))
+  }
+
+  private static let unchanged = "the record already has these values"
+
+  /// What became of the operation.
+  private static func text(_ id: Int64, _ state: OperationState?) -> String {
+    switch state {
+    case .conflict: "conflict \(id) is open again"
+    case .failed, .paused: "operation \(id) is \(state == .failed ? "failed" : "paused") again, as before"
+    case nil: "the change is no longer sent"
+    case .pending, .waiting, .inFlight: "enqueued as operation \(id)"
+    }
   }
 
   /// The values to be sent, beside the server's current ones, which others may have changed since.

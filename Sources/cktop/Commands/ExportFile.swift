@@ -16,12 +16,16 @@ struct ExportFile {
   private let reader: StoreReader
   private let descriptor: Int32
   private let path: String
+  private let progress: Dashboard.Setting.ExportProgress
   private var lines = 0
 
   /// Writes what is exported, in slices of 500 rows, and returns what to say about it.
-  static func write(_ export: Export, _ reader: StoreReader) throws -> String {
-    var file = try ExportFile(export, reader)
+  static func write(_ export: Export, _ reader: StoreReader, _ progress: @escaping Dashboard.Setting.ExportProgress)
+    throws -> String
+  {
+    var file = try ExportFile(export, reader, progress)
     defer { close(file.descriptor) }
+    progress(0, nil)
     switch export {
     case .operations(let ids): try file.write(ids)
     case .allOperations(let listing, let except):
@@ -36,7 +40,7 @@ struct ExportFile {
     return "Wrote \(Words.count(file.lines, "line")) to \(file.path)"
   }
 
-  private init(_ export: Export, _ reader: StoreReader) throws {
+  private init(_ export: Export, _ reader: StoreReader, _ progress: @escaping Dashboard.Setting.ExportProgress) throws {
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")
     formatter.dateFormat = "yyyyMMdd-HHmmss"
@@ -53,7 +57,7 @@ struct ExportFile {
     guard descriptor >= 0 else {
       throw CommandFailure("\(path) cannot be written: \(String(cString: strerror(errno)))", .itemsFailed)
     }
-    self.reader = reader
+    (self.reader, self.progress) = (reader, progress)
   }
 
   private static let slice = 500
@@ -62,6 +66,7 @@ struct ExportFile {
     for start in stride(from: 0, to: ids.count, by: Self.slice) {
       let slice = ids[start..<min(start + Self.slice, ids.count)]
       try add(reader.view { view in try slice.compactMap { try view.detail(of: $0)?.json } })
+      progress(slice.endIndex, ids.count)
     }
   }
 
@@ -69,13 +74,22 @@ struct ExportFile {
     for start in stride(from: 0, to: keys.count, by: Self.slice) {
       let slice = keys[start..<min(start + Self.slice, keys.count)]
       try add(reader.view { view in try slice.compactMap { try view.detail(of: $0)?.row?.json } })
+      progress(slice.endIndex, keys.count)
     }
   }
 
   /// In one transaction, so that records added or removed meanwhile do not shift the others.
   private mutating func write(_ listing: CloudSync.RecordListing, _ except: Set<RecordKey>) throws {
     try reader.view { view in
-      try view.eachRecords(of: listing) { rows in try add(rows.filter { !except.contains($0.record.key) }.map(\.json)) }
+      var done = 0
+      try view.eachRecords(of: listing, searching: { progress(0, nil) }) { rows, total in
+        for start in stride(from: 0, to: rows.count, by: Self.slice) {
+          let slice = rows[start..<min(start + Self.slice, rows.count)]
+          try add(slice.filter { !except.contains($0.record.key) }.map(\.json))
+          done += slice.count
+          progress(done, total)
+        }
+      }
     }
   }
 

@@ -83,8 +83,8 @@ struct Journal {
     let other = driver.pid == process ? nil : driver.pid
     guard other != otherDriver else { return [] }
     otherDriver = other
-    let text = other.map { "process \($0) on \(driver.host)" } ?? "process \(process), this one"
-    return [Self.line(status.generatedAt, "syncing", text)]
+    // That this process syncs is an event of the store.
+    return other.map { [Self.line(status.generatedAt, "syncing", "process \($0) on \(driver.host)")] } ?? []
   }
 
   private static func what(_ row: QueueRow) -> String {

@@ -37,7 +37,11 @@ struct OpenDashboard: AsyncParsableCommand {
     let credential = try session.credentialName()
     // Throws a failure that says what to configure.
     if sync, credential == nil { _ = try session.client(scope) }
-    let appearance = try Appearance(theme: theme ?? session.settings.theme?.value, session.configurationFile)
+    let appearance = try Appearance(
+      startingWith: theme,
+      or: session.settings.theme?.value,
+      session.configurationFile
+    )
     try Appearance.requireTerminal()
     try DescriptorLimit.require()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.

@@ -42,7 +42,7 @@ final class ProgressBar: Sendable {
       )
     }
     guard progress.phase != .fetch, progress.total > 0 else {
-      return "fetched \(progress.done)".cut(toColumns: width - 1)
+      return "fetched \(Format.number(progress.done))".cut(toColumns: width - 1)
     }
     let rate = progress.perSecond.map { ", \(Format.number(Int(clamping: $0)))/s" } ?? ""
     let rest = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s left" } ?? ""
@@ -82,7 +82,7 @@ final class CommandProgress: Sendable {
       if signals == nil { signals = StopSignals { [weak self] in self?.isStopped.store(true, ordering: .relaxed) } }
     }
     if let width = OutputStream.error.width {
-      let text = "\(done) of \(Words.count(total, "operation"))"
+      let text = "\(Format.number(done)) of \(Words.count(total, "operation"))"
       OutputStream.error.write("\r" + ProgressBar.line(text, done: done, of: total, width: width) + "\u{1B}[K")
     }
     return !isStopped.load(ordering: .relaxed)

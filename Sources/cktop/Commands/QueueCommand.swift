@@ -11,7 +11,7 @@ struct QueueCommand: AsyncParsableCommand {
     subcommands: [
       QueueList.self, QueueCauses.self, QueueShow.self, QueueRetry.self, QueueEdit.self, QueueDiscard.self,
       QueuePause.self,
-      QueueResume.self,
+      QueueResume.self, QueuePauses.self,
       QueueFlush.self, QueueExport.self,
     ],
     defaultSubcommand: QueueList.self
@@ -133,6 +133,32 @@ extension QueueCause {
       "count": .integer(Int64(count)), "first": .integer(first), "oldestAt": .time(oldestAt),
       "nextAttemptAt": .time(nextAttemptAt), "where": .text(filter),
     ]
+  }
+}
+
+/// `cktop queue pauses`.
+struct QueuePauses: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "pauses",
+    abstract: "List the pause rules: for everything, zones and record types.",
+    discussion: """
+      'queue resume --all' lifts every rule, 'queue resume --type' and 'zones resume' lift one. Operations that were paused \
+      one by one are those of "queue list --where \"state = 'paused'\"".
+      """
+  )
+
+  @Flag(help: "Print one JSON object per line.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let pauses = try session.reader().store.pauses()
+    if json { return OutputStream.standard.lines(pauses.map(\.json.line)) }
+    var table = TextTable([
+      .init(title: "PAUSED", mayShrink: true), .init(title: "SINCE"), .init(title: "BY", mayShrink: true),
+    ])
+    let (format, now) = (Format(), SyncStore.currentTime)
+    for pause in pauses { table.append([pause.rule.text, format.time(pause.at, now: now), pause.actor ?? "unknown"]) }
+    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
   }
 }
 

@@ -39,12 +39,12 @@ struct QueueShow: Verb {
       lines.append("  ended      \(entry.ending.words) at \(time(entry.endedAt)): \(entry.cause.text)")
     }
     for dropped in detail.dropped {
-      let what = dropped.kind == .delete ? "the deletion" : dropped.changes.names.sorted().joined(separator: ", ")
-      lines.append("  dropped    \(what) at \(time(dropped.at)): \(dropped.cause.text)")
+      lines.append("  dropped    \(dropped.parts) at \(time(dropped.at)): \(dropped.cause.text)")
     }
     for attempt in detail.attempts.reversed() {
       let error = attempt.code.map { "\($0): \(attempt.message ?? "")" } ?? "ok"
-      lines.append("  attempt \(attempt.number) at \(time(attempt.at)): \(error)")
+      let request = attempt.requestID.map { ", request \($0)" } ?? ""
+      lines.append("  attempt \(attempt.number) at \(time(attempt.at)): \(error)\(request)")
     }
     return lines
   }

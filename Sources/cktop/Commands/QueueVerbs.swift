@@ -97,6 +97,7 @@ struct QueueSelection: ParsableArguments {
         "unknown": .array(result.unknown.map(OutputJSON.integer)),
         "unanswered": .array(result.unanswered.map(OutputJSON.integer)),
         "rules": .array(result.rules.map { .text($0.text) }),
+        "recreatedZones": .array(result.recreated.sorted().map(OutputJSON.text)),
         "moved": .array(result.moved.map { .object($0.json) }), "notReached": .integer(Int64(result.notReached)),
       ]
       OutputStream.standard.line(object.line)
@@ -106,7 +107,8 @@ struct QueueSelection: ParsableArguments {
       let reasons = Set(skipped.map(\.value.text)).sorted().joined(separator: "; ")
       let left = skipped.isEmpty ? "" : "; left \(skipped.count) alone (\(reasons))"
       let count = Words.count(result.changed.count, "operation")
-      OutputStream.standard.line("\(dryRun ? "would \(verb.rawValue)" : verb.past) \(count)\(left)")
+      let zones = result.recreated.isEmpty ? "" : "; \(Words.recreates(result.recreated))"
+      OutputStream.standard.line("\(dryRun ? "would \(verb.rawValue)" : verb.past) \(count)\(left)\(zones)".visible)
       if dryRun { OutputStream.standard.lines(result.changed.map(String.init)) }
       if verb == .discard, !result.unanswered.isEmpty {
         let numbers = result.unanswered.map(String.init).joined(separator: ", ")

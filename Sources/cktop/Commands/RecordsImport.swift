@@ -8,13 +8,20 @@ struct RecordsImport: Verb {
     commandName: "import",
     abstract: "Enqueue the records of a JSON, NDJSON or CSV file.",
     discussion: """
-      A field has the type known from the local copy or the queue, otherwise the type that fits the whole column. \
+      A field has the type known from the local copy or the queue, otherwise the type that fits the whole column; the \
+      result names the types and the reasons, and --column sets another type. In CSV, a column with a value that looks \
+      like a number and would not stay as written, such as 12E12, 0049 or 1.10 beside 1.9, is a column of texts. \
       Lines that cannot be imported are listed with their numbers; the rest is enqueued. Importing again enqueues only \
       what differs. The output of 'cktop records export' names its types and needs no --type. It is imported with its \
       names and, without --zone, its zones.
 
-        cktop records import cities.csv --type City --id code --reference country=Country
+      JSON is an array, an object whose one member is an array, or one record; NDJSON has an object a line. An empty \
+      cell of CSV leaves its field alone; in quotes, in a column of texts, it is an empty text. With --empty clear it \
+      clears the field, with --empty text it is an empty text without quotes, too.
+
+        cktop records import cities.csv --type City --id code --reference country=Country --column zip=STRING
         cktop records import export.ndjson
+        echo '{"id": "oslo", "people": 700000}' | cktop records import - --type City --id id
       """
   )
 
@@ -30,6 +37,17 @@ struct RecordsImport: Verb {
     )
   )
   var references: [String] = []
+  @Option(
+    name: .customLong("column"),
+    help: ArgumentHelp(
+      "Give a field a wire type, such as STRING or INT64_LIST. May be repeated.",
+      valueName: "field=type"
+    )
+  )
+  var columns: [String] = []
+  @Option(help: "What an empty CSV cell does to its field: keep, clear or text.") var empty = EmptyCells.keep
+  @Option(help: "The format: json, ndjson or csv; default: by the file's name, else by its content.")
+  var format: RecordFile.Format?
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
@@ -37,12 +55,16 @@ struct RecordsImport: Verb {
     if let type, !NameRule.isFieldName(type) {
       throw CommandFailure.usage("'\(type)' is not a valid record type; use a letter, then letters, digits and _")
     }
-    if type == nil, idField != nil || !references.isEmpty {
-      throw CommandFailure.usage("--id and --reference need --type; the records of an export name their types and ids")
+    if type == nil, idField != nil || !references.isEmpty || !columns.isEmpty {
+      throw CommandFailure.usage(
+        "--id, --reference and --column need --type; the records of an export name their types and ids"
+      )
     }
     let references = try ImportPlan.references(parsing: references)
+    let columns = try ImportPlan.columns(parsing: columns)
     let source = try ImportSource(file)
-    let records = try RecordFile(name: source.name, source.read)
+    let records = try RecordFile(name: source.name, format: format, emptyCells: empty, source.read)
+    try session.refuseNames(zone: zone)
     let store = try await session.storeToChange()
     let plan = try ImportPlan(
       records,
@@ -50,15 +72,16 @@ struct RecordsImport: Verb {
       keepsZones: zone == nil,
       idField: idField,
       references: references,
+      columns: columns,
       knownTypes: { try store.knownFieldTypes(of: $0) }
     )
     let named = try zone.map(store.zoneKey(named:))
     let zone = named ?? store.scope.zoneForChangesWithoutOne
     let isNewZone = try store.isNew(named)
-    var result = ImportResult()
+    var result = ImportResult(columns: plan.columns)
     if json { OutputStream.standard.write(#"{"refused":["#) }
     let failure = try enqueue(plan, zone, store, &result)
-    OutputStream.standard.line(json ? "],\(result.json.line.dropFirst())" : result.line)
+    OutputStream.standard.lines(json ? ["],\(result.json.line.dropFirst())"] : result.lines.map(\.visible))
     if result.enqueued > 0 {
       if isNewZone { ZoneNote.reportCreated(zone) }
       session.tellGuess(of: store)
@@ -82,7 +105,7 @@ struct RecordsImport: Verb {
         let changes = slice.records.map { record in
           Change(
             RecordKey(record.zone ?? zone, record.name),
-            .save(type: record.type, FieldChanges(values: record.fields))
+            .save(type: record.type, FieldChanges(values: record.fields, cleared: record.cleared))
           )
         }
         var refusals = slice.refusals
@@ -122,6 +145,8 @@ struct RecordsImport: Verb {
 
 /// The result of an import.
 struct ImportResult {
+  /// The columns of the file, with their types.
+  let columns: [ImportColumn]
   var enqueued = 0
   var unchanged = 0
   /// Lines that were not imported, rejected by the import plan or by the store.
@@ -140,12 +165,21 @@ struct ImportResult {
   }
 
   /// The result for people.
-  var line: String { "read \(read), enqueued \(enqueued), unchanged \(unchanged), refused \(refused)" }
+  var lines: [String] {
+    ["read \(read), enqueued \(enqueued), unchanged \(unchanged), refused \(refused)"]
+      + columns.map { "  \($0.field) \($0.type ?? "no type"): \($0.text)" }
+  }
 
   /// The counts for scripts.
   var json: JSONObject {
     [
       "read": .integer(Int64(read)), "enqueued": .integer(Int64(enqueued)), "unchanged": .integer(Int64(unchanged)),
+      "columns": .array(
+        columns.map { .object(["field": .text($0.field), "type": .optional($0.type), "reason": .text($0.text)]) }
+      ),
     ]
   }
 }
+
+extension EmptyCells: ExpressibleByArgument {}
+extension RecordFile.Format: ExpressibleByArgument {}

@@ -31,12 +31,10 @@ struct RecordsPut: Verb {
     if let twice = FieldAssignment.nameGivenTwice(parsed) {
       throw CommandFailure.usage("\(twice) is set twice; give each field once")
     }
-    if let name, let problem = NameRule.recordNameProblem(name) {
-      throw CommandFailure.usage("\(problem); choose another --name")
-    }
     if let type, !NameRule.isFieldName(type) {
       throw CommandFailure.usage("'\(type)' is not a valid record type; use a letter, then letters, digits and _")
     }
+    try session.refuseNames(record: name, zone: zone)
     let store = try await session.storeToChange()
     let zone = try zone.map(store.zoneKey(named:))
     let known = try name.flatMap { try store.record(named: $0, zone: zone) }

@@ -15,7 +15,12 @@ struct RecordsQuery: Verb {
 
         cktop records query "City where people > 100000 and name beginswith 'L' sort by people desc, name"
 
-      The local copy supports the whole grammar; --remote only what the server supports: conditions joined with AND.
+      Values are compared as the field's type in the local copy: a TIMESTAMP with '2026-01-02', '2026-01-02T15:04:05Z' \
+      or milliseconds since 1970, numbers with numbers; a value that does not fit is an error. creationDate and \
+      modificationDate are compared as TIMESTAMP. The local copy supports the whole grammar; --remote only what the \
+      server supports: conditions joined with AND.
+
+        cktop records query "Task where due < '2026-02-01' and modificationDate > '2026-01-31T12:00:00Z'"
       """
   )
 
@@ -32,8 +37,9 @@ struct RecordsQuery: Verb {
   }
 
   func run(_ session: Session) async throws {
-    let query = try CKQuery(parsing: query)
+    let parsed = try CKQuery(parsing: query)
     let store = try source.store(session)
+    let query = try typed(parsed, store)
     let found =
       source.remote ? try await remoteRecords(query, session, store) : try await records(query, session)
     let rows = query.sorted(found).prefix(limit ?? .max)
@@ -41,6 +47,18 @@ struct RecordsQuery: Verb {
     var table = RecordRow.table
     for row in rows { table.append(row.cells) }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+  }
+
+  /// The query with its values in the types that the fields have in the local copy or the queue.
+  private func typed(_ query: CKQuery, _ store: SyncStore) throws -> CKQuery {
+    let types = try store.knownFieldTypes(of: query.recordType)
+    do throws(CKError) {
+      return try query.typed(by: types) { text in
+        RFC3339.milliseconds(text).map { $0..<$0 + 1 } ?? RFC3339.times(ofShort: text)
+      }
+    } catch {
+      throw CommandFailure.usage("\(error.localizedDescription.withoutFullStop); correct the query")
+    }
   }
 
   private func records(_ query: CKQuery, _ session: Session) async throws -> [RecordRow] {
@@ -60,6 +78,9 @@ struct RecordsQuery: Verb {
       for zone in zones { found += try await engine.recordsOfServer(in: zone, matching: query) }
     } catch let error as CKError {
       throw CommandFailure.usage("\(error.localizedDescription.withoutFullStop); omit --remote to query the local copy")
+    } catch let error as WebServicesError where error.code == .badRequest {
+      let cause = Words.joined(error.reason.withoutFullStop, error.code.name)
+      throw CommandFailure.usage("the server rejected the query: \(cause); correct it, or omit --remote")
     }
     return found.sorted { $0.key < $1.key }.map(RecordRow.init(onServer:))
   }

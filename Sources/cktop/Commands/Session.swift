@@ -81,6 +81,8 @@ struct Session: Sendable {
   private func join(_ waiting: String, to path: String, _ scope: SyncStore.Scope, _ signIn: String) throws {
     let store = try SyncStore(path: path, scope: scope)
     let other = try SyncStore(path: waiting, scope: scope)
+    // Their names were accepted when they were enqueued.
+    store.acceptsUnicodeNames = true
     store.enqueue(as: Sender(user: nil, credential: signIn))
     do {
       try store.join(other)
@@ -98,6 +100,8 @@ struct Session: Sendable {
     if settings.container == nil, let known {
       container = known.container
     } else {
+      // A store that may not be read could name it.
+      if settings.container == nil { do { _ = try isMade() } catch { throw CommandFailure(error) } }
       container = try settings.requiredContainer()
     }
     let environment = settings.environment
@@ -124,8 +128,14 @@ struct Session: Sendable {
   func storeIfMade() throws -> SyncStore? {
     // Check the settings even without a store.
     _ = try scope()
-    guard let storePath, FileManager.default.fileExists(atPath: storePath) else { return nil }
-    return try storeToRead()
+    return try isMade() ? storeToRead() : nil
+  }
+
+  /// Whether there is a store. Throws if this user may not see that.
+  private func isMade() throws(StoreError) -> Bool {
+    if let storePath { return try SyncStore.exists(at: storePath) }
+    if let base = settings.store?.value { try StorePath.requireReadable(besides: base) }
+    return false
   }
 
   /// Opens the store for a verb that changes queued operations. Refused in read-only mode.
@@ -152,9 +162,12 @@ struct Session: Sendable {
     let scope = try scope()
     guard settings.store != nil else { throw Self.noStoreNamed }
     guard let storePath else {
+      _ = try isMade()
       throw CommandFailure("this sign-in has no store on this machine yet; run cktop sync once", .storeUnusable)
     }
-    return try SyncStore(path: storePath, scope: scope, access: access)
+    let store = try SyncStore(path: storePath, scope: scope, access: access)
+    store.acceptsUnicodeNames = settings.acceptsUnicodeNames.value
+    return store
   }
 
   private static let noStoreNamed = CommandFailure.usage("no store is named; give --store or --container")
@@ -181,6 +194,7 @@ struct Session: Sendable {
     // Checked before the store is created, so that an invalid policy creates none.
     let policy = FileManager.default.fileExists(atPath: path) ? nil : try settings.policy()?.value
     let store = try SyncStore(path: path, scope: scope)
+    store.acceptsUnicodeNames = settings.acceptsUnicodeNames.value
     if let policy { try store.setPolicy(policy, isFirst: true, actor: Operator.name) }
     return store
   }
@@ -216,6 +230,16 @@ struct Session: Sendable {
     OutputStream.error.line(
       "cktop: no database is given, so the public one is used; give --database private to use the private one"
     )
+  }
+
+  /// Refuses a name that no server takes before a store is made for it. A store that exists is asked: it may know a
+  /// record or zone of that name.
+  func refuseNames(record: String? = nil, zone: String? = nil) throws(CommandFailure) {
+    if let storePath, FileManager.default.fileExists(atPath: storePath) { return }
+    let rule = NameRule(isASCIIOnly: !settings.acceptsUnicodeNames.value)
+    if let problem = record.flatMap({ rule.recordNameProblem($0) }) ?? zone.flatMap(rule.zoneNameProblem) {
+      throw .usage("\(problem); choose another")
+    }
   }
 
   /// Throws in read-only mode.

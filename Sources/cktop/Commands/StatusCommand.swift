@@ -74,10 +74,15 @@ extension StoreStatus {
   ///   - failedForPerson: the number of failed operations that only a person can help.
   ///   - maxAge: milliseconds for which a change may wait while no process syncs; nil: none may.
   func code(hasCredential: Bool, failedForPerson: Int, maxAge: Int64? = nil) -> CommandStatus {
-    let age = sendable.map { generatedAt - $0.oldestAt } ?? 0
+    // What a rule pauses may be old.
+    let oldest = pauses.isEmpty ? queue.oldestGoingAt : sendable?.oldestAt ?? queue.oldestGoingAt
+    let age = oldest.map { generatedAt - $0 } ?? 0
     let mayWait = maxAge.map { age < $0 && driver?.stalledSince == nil } ?? false
-    var codes = verdicts(hasCredential: hasCredential).all.filter { !(mayWait && $0.kind == .notSyncing) }.map(\.status)
-    if failedForPerson > 0 || forApp > 0 { codes.append(.personNeeded) }
+    let isForNow = { (verdict: Verdict) in
+      if case .signedOut(_, lacksCredential: true) = verdict { true } else { verdict.kind == .notSyncing }
+    }
+    var codes = verdicts(hasCredential: hasCredential).all.filter { !(mayWait && isForNow($0)) }.map(\.status)
+    if failedForPerson > 0 { codes.append(.personNeeded) }
     if state == .error { codes.append(.itemsFailed) }
     return .combined(codes)
   }

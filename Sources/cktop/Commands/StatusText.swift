@@ -78,7 +78,9 @@ struct StatusText {
     }
     if status.dropped.unseen > 0 {
       let count = Words.count(status.dropped.unseen, "local change")
-      lines.append(fact("Dropped", "\(count) not seen by a person; cktop conflicts dropped --seen lists them"))
+      lines.append(
+        fact("Dropped", "\(count) not seen by a person; cktop conflicts dropped lists them, --seen marks them as seen")
+      )
     }
     for pause in status.pauses {
       let since = pause.at > 0 ? " since \(time(pause.at))" : ""

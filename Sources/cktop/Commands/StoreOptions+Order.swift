@@ -1,5 +1,5 @@
 extension StoreOptions {
-  private static let flags: Set<String> = ["--read-only", "--allow-http"]
+  private static let flags: Set<String> = ["--read-only", "--allow-http", "--unicode-names"]
   private static let named: Set<String> = [
     "--store", "--profile", "--container", "--environment", "--database", "--url", "--policy",
   ]

@@ -129,7 +129,7 @@ struct SyncCommand: Verb {
         "cktop: the policy was not replaced, because the server did not confirm the store's user; try again"
       )
     }
-    let dropped = try store.dropped().count { $0.at >= startedAt }
+    let dropped = try store.dropped().count { $0.at >= startedAt && $0.isAutomatic }
     if dropped > 0 {
       let remedy = "run cktop conflicts dropped to see why and what can be undone"
       OutputStream.error.line("cktop: dropped \(Words.count(dropped, "change")); \(remedy)")

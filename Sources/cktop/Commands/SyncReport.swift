@@ -58,7 +58,7 @@ struct SyncReport {
     if let count = summary.waitForApp { line += ", \(count) waiting for the app" }
     if state.isInSync { return line + "; in sync" }
     guard !state.pauses.isEmpty else { return line + "; not in sync" }
-    return line + "; \(state.pauses.map(\.reason).joined(separator: ", ")); run cktop queue resume --all to resume"
+    return line + "; \(state.pauses.reasons); run \(state.pauses.resumeCommands) to resume"
   }
 
   /// The summary for scripts.

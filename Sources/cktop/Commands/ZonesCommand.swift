@@ -20,7 +20,7 @@ struct ZonesCommand: AsyncParsableCommand {
 struct ZonesList: Verb {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the known zones with token age, last fetch and record count."
+    abstract: "List the known zones with token age, last fetch, and counts of records and unsent changes."
   )
 
   @Flag(help: "Print one JSON object per line.") var json = false
@@ -31,13 +31,13 @@ struct ZonesList: Verb {
     if json { return OutputStream.standard.lines(zones.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ZONE", mayShrink: true), .init(title: "OWNER", mayShrink: true), .init(title: "STATE"),
-      .init(title: "RECORDS", alignment: .right), .init(title: "TOKEN SAVED"), .init(title: "LAST FETCH"),
-      .init(title: "VERSION"),
+      .init(title: "RECORDS", alignment: .right), .init(title: "UNSENT", alignment: .right),
+      .init(title: "TOKEN SAVED"), .init(title: "LAST FETCH"), .init(title: "VERSION"),
     ])
     for zone in zones {
       table.append([
-        zone.key.zone, zone.key.owner, zone.stateText, String(zone.records), time(zone.tokenAt), time(zone.lastFetchAt),
-        zone.held?.version ?? "",
+        zone.key.zone, zone.key.owner, zone.stateText, String(zone.records), String(zone.unsent), time(zone.tokenAt),
+        time(zone.lastFetchAt), zone.held?.version ?? "",
       ])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
@@ -68,9 +68,9 @@ struct ZonesPause: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try ZoneName.check(name)
     let store = try session.storeToCommand()
     let zone = try store.zoneKey(named: name)
+    if let problem = try store.nameProblem(of: zone) { throw CommandFailure.usage("\(problem); choose another") }
     try ZonePause.report("paused", name, try store.pause(.zone(zone), actor: Operator.name), json: json)
     if try !store.knows(zone) { ZoneNote.report(name, "the pause holds for it once there is one") }
   }
@@ -88,7 +88,6 @@ struct ZonesResume: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try ZoneName.check(name)
     let store = try session.storeToCommand()
     try ZonePause.report(
       "resumed",
@@ -118,7 +117,7 @@ struct ZonesCreate: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try ZoneName.check(name)
+    try session.refuseNames(zone: name)
     let zone = ZoneKey(zone: name)
     try ZoneName.report(zone, try await session.storeToChange().enqueueZone(zone), json: json)
   }
@@ -142,7 +141,6 @@ struct ZonesDelete: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try ZoneName.check(name)
     let zone = ZoneKey(zone: name)
     try session.refuseIfReadOnly()
     try Question.needAnswer(yes, "zones delete deletes a zone and all its records")
@@ -185,13 +183,6 @@ extension SyncStore {
 
 /// Shared by creating and deleting a zone.
 private enum ZoneName {
-  static func check(_ name: String) throws(CommandFailure) {
-    let isName = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-    guard isName, !name.isEmpty, name.unicodeScalars.count <= 255 else {
-      throw .usage("a zone name must have 1 to 255 characters and no control characters; choose another")
-    }
-  }
-
   static func report(_ zone: ZoneKey, _ accepted: Accepted, deed: String = "enqueued", json: Bool)
     throws(CommandFailure)
   {

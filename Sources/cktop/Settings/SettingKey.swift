@@ -3,6 +3,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   case profile, container, environment, database, url, store, policy
   case readOnly = "read-only"
   case allowHTTP = "allow-http"
+  case unicodeNames = "unicode-names"
   case theme
   case staleAfter = "stale-after"
   case keyID = "key-id"
@@ -13,7 +14,8 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   /// The option for the setting, if it has one. Credentials have none, because other users can read a command line.
   var option: String? {
     switch self {
-    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .allowHTTP, .theme:
+    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .allowHTTP, .unicodeNames,
+      .theme:
       "--" + rawValue
     case .staleAfter, .keyID, .keyFile, .apiToken, .webAuthToken: nil
     }
@@ -30,6 +32,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
     case .policy: "CKTOP_POLICY"
     case .readOnly: "CKTOP_READ_ONLY"
     case .allowHTTP: "CKTOP_ALLOW_HTTP"
+    case .unicodeNames: "CKTOP_UNICODE_NAMES"
     case .theme: "CKTOP_THEME"
     case .staleAfter: "CKTOP_STALE_AFTER"
     case .keyID: "CLOUDKIT_KEY_ID"
@@ -43,7 +46,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   var isSecret: Bool { self == .apiToken || self == .webAuthToken }
 
   /// Whether it is on or off.
-  var isFlag: Bool { self == .readOnly || self == .allowHTTP }
+  var isFlag: Bool { self == .readOnly || self == .allowHTTP || self == .unicodeNames }
 
   var isPath: Bool { self == .store || self == .keyFile }
 }

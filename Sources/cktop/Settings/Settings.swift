@@ -27,6 +27,8 @@ struct Settings: Equatable, Sendable {
   let isReadOnly: Sourced<Bool>
   /// Whether credentials may go to another machine over `http`.
   let allowsHTTP: Sourced<Bool>
+  /// Whether new records and zones may have names beyond ASCII.
+  let acceptsUnicodeNames: Sourced<Bool>
   /// Nil: the default theme.
   let theme: Sourced<String>?
   /// Milliseconds after which a full sync no longer counts while no process syncs.
@@ -57,6 +59,7 @@ struct Settings: Equatable, Sendable {
     policyName = try resolver.text(.policy)
     isReadOnly = try resolver.flag(.readOnly) ?? Sourced(false, .standard)
     allowsHTTP = try resolver.flag(.allowHTTP) ?? Sourced(false, .standard)
+    acceptsUnicodeNames = try resolver.flag(.unicodeNames) ?? Sourced(false, .standard)
     theme = try resolver.text(.theme)
     staleAfter = try resolver.age(.staleAfter) ?? Sourced(StoreStatus.standardFreshness, .standard)
     keyID = try resolver.text(.keyID)

@@ -23,6 +23,10 @@ extension Settings {
       line(.policy, policyName),
       line(.readOnly, Sourced(isReadOnly.value ? "true" : "false", isReadOnly.source)),
       line(.allowHTTP, Sourced(allowsHTTP.value ? "true" : "false", allowsHTTP.source)),
+      line(
+        .unicodeNames,
+        Sourced(acceptsUnicodeNames.value ? "true" : "false", acceptsUnicodeNames.source)
+      ),
       line(.theme, theme),
       line(.staleAfter, Sourced("\(staleAfter.value / 1000)s", staleAfter.source)),
       line(.keyID, keyID),

@@ -44,6 +44,9 @@ struct StoreOptions: ParsableArguments {
   )
   var allowHTTP = false
 
+  @Flag(help: "Accept record and zone names beyond ASCII, for a server that takes them.")
+  var unicodeNames = false
+
   /// The values given, for `Settings`.
   var settings: SettingOptions {
     var values: [SettingKey: String] = [:]
@@ -56,6 +59,7 @@ struct StoreOptions: ParsableArguments {
     values[.policy] = policy
     if readOnly { values[.readOnly] = "true" }
     if allowHTTP { values[.allowHTTP] = "true" }
+    if unicodeNames { values[.unicodeNames] = "true" }
     return SettingOptions(values: values)
   }
 }

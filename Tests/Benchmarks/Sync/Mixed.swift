@@ -25,6 +25,7 @@ struct Mixed {
     let store = try Bench.store(storage)
     try screens(store)
     try lists(store)
+    try pairs(store)
     try await planning(store)
     try await bulk(store)
     report("resident at the end", residentMegabytes(), "MB")
@@ -57,11 +58,16 @@ struct Mixed {
       }
     }
     report("filling \(count) changes with references", seconds / .seconds(1), "s")
+    for start in stride(from: 0, to: 1000, by: 100) {
+      _ = try store.enqueue((start..<start + 100).flatMap(Self.rareChanges))
+    }
     try storage.writer.write { database in
       try database.execute(
         sql: """
           UPDATE operations SET state = 'failed', errorCode = 'BAD_REQUEST', errorMessage = 'the field is unknown'
             WHERE id <= \(count / 10);
+          UPDATE operations SET state = 'paused' WHERE name LIKE 'paused-%';
+          UPDATE operations SET state = 'failed', errorCode = 'QUOTA_EXCEEDED' WHERE name LIKE 'quota-%';
           WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < \(count))
           INSERT INTO records(zone, owner, name, type, changeTag, fields, createdAt, modifiedAt)
             SELECT '\(Bench.zone.zone)', '', 'r' || n, 'Task', '1', '{"title":{"type":"STRING","value":"a title of words"}}', 1, 1
@@ -69,6 +75,17 @@ struct Mixed {
           """
       )
     }
+  }
+
+  /// Changes that differ from all others in one column, of which there are a thousand each.
+  private static func rareChanges(_ number: Int) -> [Change] {
+    func change(_ zone: ZoneKey, _ name: String, _ type: String = "Task") -> Change {
+      Change(RecordKey(zone, "\(name)-\(number)"), .save(type: type, FieldChanges(values: Bench.fields(number))))
+    }
+    return [
+      change(ZoneKey(zone: "Few"), "zone"), change(Bench.zone, "type", "Rare"), change(Bench.zone, "paused"),
+      change(Bench.zone, "quota"), Change(RecordKey(Bench.zone, "delete-\(number)"), .delete),
+    ]
   }
 
   // MARK: - Measures
@@ -109,6 +126,31 @@ struct Mixed {
         atMost: 50
       )
     }
+  }
+
+  /// Every pair of equalities, of which a thousand rows at most meet the first.
+  private func pairs(_ store: SyncStore) throws {
+    let rare = [
+      "name": "m\(count / 2)", "zone": "Few", "operation": "delete", "type": "Rare", "state": "paused",
+      "error": "QUOTA_EXCEEDED",
+    ]
+    let usual = [
+      "name": "m\(count / 2)", "zone": Bench.zone.zone, "operation": "save", "type": "Task", "state": "pending",
+      "error": "BAD_REQUEST",
+    ]
+    for (column, value) in rare.sorted(by: { $0.key < $1.key }) {
+      for (other, usual) in usual.sorted(by: { $0.key < $1.key }) where other != column {
+        let text = "\(other) = '\(usual)' and \(column) = '\(value)'"
+        let filter = try QueueFilter(parsing: text)
+        report(
+          "first 200 of \(text)",
+          try median { _ = try store.operations(matching: filter, limit: 200) },
+          "ms",
+          atMost: 50
+        )
+      }
+    }
+    report("a record by its name", try median { _ = try store.records(named: "r\(count / 2)") }, "ms", atMost: 5)
   }
 
   /// What one plan costs, and what the engine spends between two requests that write records.

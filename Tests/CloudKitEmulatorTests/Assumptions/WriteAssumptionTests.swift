@@ -50,6 +50,22 @@ import Testing
     #expect(try alone.lookup("a").value("n") == nil)
   }
 
+  @Test(arguments: [#"{"value":[]}"#, #"{"value":[],"type":"STRING_LIST"}"#, #"{"value":[],"type":"UNKNOWN_LIST"}"#])
+  func `15, an empty list of a field that does not exist`(empty: String) throws {
+    let outcomes = { (fixture: Fixture) in
+      try [#""tags":\#(empty)"#, #""tags":{"value":["x"]}"#, #""tags":\#(empty)"#].map { fields in
+        try fixture.modify(Fixture.save("a", fields)).outcomes[0]
+      }
+    }
+
+    #expect(try outcomes(.assuming()) == ["BAD_REQUEST", "saved", "saved"])
+    #expect(try outcomes(.assuming { $0.emptyListsAddFields = true }) == ["saved", "saved", "saved"])
+    let fixture = try Fixture.assuming()
+    _ = try outcomes(fixture)
+    let schema = fixture.emulator.exportSchema(container: "iCloud.test")
+    #expect(schema.split(separator: "\n").contains { $0.contains("tags ") && $0.contains("LIST<STRING>") })
+  }
+
   @Test func `8, too much at once`() throws {
     let large = Fixture.save("a", #""t":{"value":"\#(String(repeating: "x", count: 1_000_001))"}"#)
     let many = (0...200).map { Fixture.save("n\($0)") }.joined(separator: ",")

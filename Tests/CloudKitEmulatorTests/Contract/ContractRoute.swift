@@ -60,7 +60,7 @@ enum ContractRoute: Hashable, Sendable, CustomStringConvertible {
   private static let flags: [(String, any WritableKeyPath<EmulatorAssumptions, Bool> & Sendable)] = [
     ("listsTakePost", \.listsTakePost), ("sendsRetryAfterHeader", \.sendsRetryAfterHeader),
     ("cascadesLeaveTombstones", \.cascadesLeaveTombstones),
-    ("learntTypesIndexSystemFields", \.learntTypesIndexSystemFields),
+    ("learntTypesIndexSystemFields", \.learntTypesIndexSystemFields), ("emptyListsAddFields", \.emptyListsAddFields),
     ("comparesTextIgnoringCase", \.comparesTextIgnoringCase), ("negationsMatchNull", \.negationsMatchNull),
     ("acceptsDatabaseSubscriptions", \.acceptsDatabaseSubscriptions),
     ("acceptsSharedSubscriptions", \.acceptsSharedSubscriptions),
@@ -122,6 +122,6 @@ enum ContractRoute: Hashable, Sendable, CustomStringConvertible {
   private static func transport(_ port: Int) throws -> CKHTTPTransport {
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw CocoaError(.fileReadUnknown) }
     // Of a thousand at once the last may wait long for its turn on a busy machine.
-    return CKHTTPTransport(baseURL: url, timeout: .seconds(900), connectTimeout: .seconds(600), largestAnswer: 64 << 20)
+    return CKHTTPTransport(baseURL: url, timeout: .seconds(900), connectTimeout: .seconds(600), proxies: .none)
   }
 }

@@ -150,7 +150,7 @@ import Testing
 
   @Test func `a download on demand is not bound by the operation that read the record`() async throws {
     host["https://host.example/a"] = Data("milk".utf8)
-    let read = try JSONDecoder().decode(WireRecord.self, from: Data(record(url: "a").utf8))
+    let read = try WireRecord(json: Data(record(url: "a").utf8))
     let record = CKRecord(wire: read, zoneID: id.zoneID)
     var settings = OperationSettings()
     settings.deadline = .now - .seconds(1)

@@ -124,6 +124,69 @@ import Testing
     }
   }
 
+  @Test func `of two fields with the same bytes, the receipt of each goes to its own`() async throws {
+    let answer =
+      #"{"assets":[{"recordName":"b","fieldName":"photo","fileChecksum":"same","size":3,"receipt":"of b"},"#
+      + #"{"recordName":"a","fieldName":"photo","fileChecksum":"same","size":3,"receipt":"of a"}]}"#
+    let server = ScriptedServer(.json(answer), saved("x", "y"))
+    let records = [
+      record("x", fetched("a", checksum: "same")["photo"] as? CKAsset),
+      record("y", fetched("b", checksum: "same")["photo"] as? CKAsset),
+    ]
+
+    _ = try await server.container(assets: host, in: scratch).privateCloudDatabase
+      .modifyRecords(saving: records, deleting: [])
+
+    let sent = try server.bodies()[1]["operations"]?.elements.map {
+      $0["record"]?["fields"]?["photo"]?["value"]?["receipt"]
+    }
+    #expect(sent == [.string("of a"), .string("of b")])
+  }
+
+  @Test(
+    arguments: [
+      .json(#"{"serverErrorCode":"THROTTLED","reason":"slow down","retryAfter":9}"#, status: 429),
+      .json("<html>", status: 429),
+    ] as [ScriptedServer.Answer]
+  )
+  func `nothing is uploaded or sent after the server asked for a pause`(answer: ScriptedServer.Answer) async throws {
+    let server = ScriptedServer(answer)
+    let record = record("n", fetched("old")["photo"] as? CKAsset)
+
+    let code = await errorCode {
+      try await server.container(assets: host, in: scratch).privateCloudDatabase.save(record)
+    }
+
+    #expect(code == .requestRateLimited && server.operations == ["development/private/assets/rereference"])
+    #expect(host.uploads == [])
+  }
+
+  @Test func `a transport that carries no files sends none over the network`() async throws {
+    try await LoopbackServer.run(.echo) { host in
+      let field =
+        #"{"type":"ASSETID","value":{"fileChecksum":"c","size":4,"downloadURL":"http://127.0.0.1:\#(host.port)/a"}}"#
+      let found =
+        #"{"records":[{"recordName":"n","recordType":"Note","recordChangeTag":"1","fields":{"photo":\#(field)}}]}"#
+      let address = #"{"tokens":[{"url":"http://127.0.0.1:\#(host.port)/u"}]}"#
+      let server = ScriptedServer(.json(found), .json(address))
+      let database = server.container().privateCloudDatabase
+      let record = record("m", CKAsset(fileURL: try scratch.file("a", "a")))
+
+      #expect(await errorCode { try await database.record(for: CKRecord.ID(recordName: "n")) } == .networkUnavailable)
+      #expect(await errorCode { try await database.save(record) } == .networkUnavailable)
+      let client = WebServicesClient(
+        WebServicesClient.Configuration(container: "iCloud.test", environment: "development", credential: nil),
+        transport: ScriptedServer(.json(found))
+      )
+      let shared = CKContainer(sharing: client).privateCloudDatabase
+      #expect(await errorCode { try await shared.record(for: CKRecord.ID(recordName: "n")) } == .networkUnavailable)
+      #expect(host.connections == 0)
+    }
+    #expect(CKHTTPTransport().assetTransport is CKHTTPAssetTransport)
+    let recorder = try CKRecordingTransport(CKHTTPTransport(), to: scratch.url.appending(path: "recording"))
+    #expect(recorder.assetTransport is CKHTTPAssetTransport)
+  }
+
   @Test(arguments: [
     #"{"assets":[{"recordName":"old","fieldName":"photo","fileChecksum":"other","size":3,"receipt":"wrong"}]}"#,
     #"{"assets":[{"recordName":"old","fieldName":"photo","serverErrorCode":"NOT_FOUND"}]}"#,

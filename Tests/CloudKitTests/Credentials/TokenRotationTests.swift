@@ -173,7 +173,12 @@ import Testing
 
   @Test func `a proxy's refusal and a misdirected connection sign nobody out`() async throws {
     for status in [401, 421] {
-      let server = ScriptedServer(.json("<html>", status: status), .json(#"{"userRecordName":"_a"}"#))
+      // A misdirected request is sent once more.
+      let refusals = Array(
+        repeating: ScriptedServer.Answer.json("<html>", status: status),
+        count: status == 421 ? 2 : 1
+      )
+      let server = ScriptedServer(refusals + [.json(#"{"userRecordName":"_a"}"#)])
       let container = container(server)
 
       _ = await errorCode { try await container.userRecordID() }

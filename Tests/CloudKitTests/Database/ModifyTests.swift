@@ -116,6 +116,87 @@ import Testing
     #expect(error?.code == .unknownItem)
   }
 
+  @Test func `nothing is sent after a refusal to take more requests`() async throws {
+    let throttled = ScriptedServer.Answer.json(#"{"serverErrorCode":"THROTTLED","reason":"slow"}"#, status: 429)
+    let conflict = #"{"recordName":"n","reason":"oplock","serverErrorCode":"CONFLICT"}"#
+    let edited = fetched("n")
+    edited["title"] = "mine"
+    // A deletion waits for the saves.
+    let gone = CKRecord.ID(recordName: "gone", zoneID: CKRecordZone.ID(zoneName: "other"))
+    let server = ScriptedServer(.json(#"{"records":[\#(conflict)]}"#), throttled)
+
+    let (saves, deletes) = try await server.container().privateCloudDatabase
+      .modifyRecords(saving: [edited], deleting: [gone], atomically: false)
+
+    #expect(server.operations.count == 2)
+    #expect(code(deletes[gone]) == .requestRateLimited)
+    guard case .failure(let error as CKError)? = saves[edited.recordID] else { return #expect(Bool(false)) }
+    // The server's record is not fetched now; what is known here is told.
+    #expect(error.code == .serverRecordChanged && error.serverRecord == nil)
+    #expect(error.clientRecord === edited && error.ancestorRecord?["title"] as? String == "old")
+  }
+
+  @Test func `a single throttled record ends the call too`() async throws {
+    let record = fetched("n")
+    record["title"] = "mine"
+    let gone = CKRecord.ID(recordName: "gone", zoneID: CKRecordZone.ID(zoneName: "other"))
+    let server = ScriptedServer(.json(#"{"records":[{"recordName":"n","reason":"","serverErrorCode":"THROTTLED"}]}"#))
+
+    let (saves, deletes) = try await server.container().privateCloudDatabase
+      .modifyRecords(saving: [record], deleting: [gone], atomically: false)
+
+    #expect(server.operations.count == 1)
+    #expect(code(saves[record.recordID]) == .requestRateLimited && code(deletes[gone]) == .requestRateLimited)
+  }
+
+  @Test func `an internal error leaves a write in doubt`() async throws {
+    let refusal = #"{"serverErrorCode":"INTERNAL_ERROR","reason":"oops"}"#
+    let item = #"{"records":[{"recordName":"n","serverErrorCode":"INTERNAL_ERROR","reason":"oops"}]}"#
+    for answer in [ScriptedServer.Answer.json(refusal, status: 500), .json(item)] {
+      let record = fetched("n")
+      record["title"] = "mine"
+      let database = ScriptedServer(answer).container().privateCloudDatabase
+
+      #expect(await errorCode { try await database.save(record) } == .serverResponseLost)
+      #expect(record.changedKeys() == ["title"])
+    }
+  }
+
+  @Test func `an empty list is left out of a new record, and clears a field that the server has`() async throws {
+    func sent(_ record: CKRecord, _ policy: CKModifyRecordsOperation.RecordSavePolicy) async throws -> JSONValue? {
+      let server = ScriptedServer(
+        .json(#"{"records":[{"recordName":"n","recordType":"Note","recordChangeTag":"9","fields":{}}]}"#)
+      )
+      _ = try await server.container().privateCloudDatabase
+        .modifyRecords(saving: [record], deleting: [], savePolicy: policy).saveResults[record.recordID]?.get()
+      #expect(record["tags"] == nil && record.changedKeys().isEmpty)
+      return try server.bodies()[0]["operations"]?.elements.first?["record"]?["fields"]
+    }
+    func new() -> CKRecord {
+      let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n", zoneID: zone))
+      record["tags"] = [String]()
+      record["n"] = 1
+      return record
+    }
+    func known(_ fields: [String: FieldValue]) -> CKRecord {
+      let wire = WireRecord(recordName: "n", recordType: "Note", recordChangeTag: "1", fields: fields)
+      let record = CKRecord(wire: wire, zoneID: zone)
+      record["tags"] = [String]()
+      return record
+    }
+    let one = JSONValue.object(["type": .string("INT64"), "value": .int(1)])
+    let cleared = JSONValue.object(["value": .null])
+
+    #expect(try await sent(new(), .ifServerRecordUnchanged) == .object(["n": one]))
+    // A record that is not known to be new may be on the server, with a list.
+    #expect(try await sent(new(), .changedKeys) == .object(["n": one, "tags": cleared]))
+    for policy in [CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys] {
+      let full = known(["tags": .list(.string, [.string("a")])])
+      #expect(try await sent(full, policy) == .object(["tags": .object(["value": .array([])])]))
+      #expect(try await sent(known([:]), policy) == .object(["tags": cleared]))
+    }
+  }
+
   @Test func `items fail one by one and the others take effect`() async throws {
     let server = ScriptedServer(
       .json(

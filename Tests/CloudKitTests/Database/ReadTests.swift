@@ -104,6 +104,43 @@ import Testing
     )
   }
 
+  @Test func `zones are listed page by page, and a list that does not end is an error`() async throws {
+    func page(_ zone: String, _ token: String?) -> ScriptedServer.Answer {
+      let more = token.map { #","syncToken":"\#($0)","moreComing":true"# } ?? #","syncToken":"end","moreComing":false"#
+      return .json(#"{"zones":[{"zoneID":{"zoneName":"\#(zone)"}}]\#(more)}"#)
+    }
+    let server = ScriptedServer(page("a", "1"), page("b", "2"), page("c", nil))
+
+    let zones = try await server.container().privateCloudDatabase.allRecordZones()
+
+    #expect(zones.map(\.zoneID.zoneName) == ["a", "b", "c"])
+    #expect(server.texts == ["{}", #"{"syncToken":"1"}"#, #"{"syncToken":"2"}"#])
+    let endless = [
+      ScriptedServer(page("a", "1"), page("b", "2"), page("c", "1"), page("d", nil)),
+      ScriptedServer(.json(#"{"zones":[],"moreComing":true}"#), page("d", nil)),
+    ]
+    for server in endless {
+      let database = server.container().privateCloudDatabase
+      #expect(await errorCode { try await database.allRecordZones() } == .internalError)
+    }
+  }
+
+  @Test func `a deletion has the record type that the server sends`() async throws {
+    let server = ScriptedServer(
+      .json(
+        #"""
+        {"zones":[{"zoneID":{"zoneName":"notes"},"syncToken":"t","records":[
+        {"recordName":"a","deleted":true,"recordType":"Note"},{"recordName":"b","deleted":true}]}]}
+        """#
+      )
+    )
+
+    let page = try await server.container().privateCloudDatabase
+      .recordZoneChanges(inZoneWith: CKRecordZone.ID(zoneName: "notes"), since: nil)
+
+    #expect(page.deletions.map(\.recordType) == ["Note", ""])
+  }
+
   @Test func `the changes of a zone are records, deletions and a token`() async throws {
     let zone = CKRecordZone.ID(zoneName: "notes")
     let server = ScriptedServer(

@@ -17,7 +17,9 @@ final class ScriptedServer: CKTransport {
 
   private let state: Mutex<State>
 
-  init(_ answers: Answer...) { state = Mutex(State(answers: answers)) }
+  convenience init(_ answers: Answer...) { self.init(answers) }
+
+  init(_ answers: [Answer]) { state = Mutex(State(answers: answers)) }
 
   /// A server that always gives the same answer.
   init(repeating answer: Answer) { state = Mutex(State(answers: [answer], repeats: true)) }

@@ -32,8 +32,39 @@ import Testing
     #expect(code(.networkError, .write, effect: .unknown) == .serverResponseLost)
     #expect(code(.unexpectedServerResponse, .write) == .serverResponseLost)
     #expect(code(.internalError, .write, effect: .unknown) == .serverResponseLost)
-    #expect(code(.internalError, .write) == .internalError)
+    #expect(code(.internalError, .write) == .serverResponseLost)
+    #expect(code(.internalError, .writtenItem) == .serverResponseLost)
+    #expect(code(.internalError, .read) == .internalError && code(.internalError, .item) == .internalError)
+    #expect(code(.tryAgainLater, .writtenItem) == .zoneBusy)
     #expect(code(.tryAgainLater, .item) == .zoneBusy)
+  }
+
+  @Test(arguments: [
+    (ServerErrorCode.internalError, WebServicesError.Effect.refused, true), (.unexpectedServerResponse, .refused, true),
+    (.networkError, .unknown, true), (.networkError, .notSent, false), (.tryAgainLater, .unknown, true),
+    (.tryAgainLater, .refused, false), (.conflict, .refused, false), (.throttled, .refused, false),
+  ])
+  func `a write is in doubt unless the server refused it`(
+    code: ServerErrorCode,
+    effect: WebServicesError.Effect,
+    isInDoubt: Bool
+  ) {
+    #expect(WebServicesError(code, "", effect: effect).leavesWriteInDoubt == isInDoubt)
+  }
+
+  @Test(arguments: [
+    "Unexpected token '}' in JSON", "invalid web auth token", "token of the asset is unknown", "no such field: token",
+  ])
+  func `a token of another kind does not end a change token`(reason: String) {
+    #expect(CKError(WebServicesError(.badRequest, reason), in: .changes).code == .invalidArguments)
+  }
+
+  @Test func `the code for an expired change token is understood wherever it comes`() {
+    for context in [FailureContext.changes, .item] {
+      #expect(
+        CKError(WebServicesError(ServerErrorCode("CHANGE_TOKEN_EXPIRED"), ""), in: context).code == .changeTokenExpired
+      )
+    }
   }
 
   @Test(arguments: ["Unknown sync continuation type", "Invalid continuation format", "bad sync token"])

@@ -56,17 +56,15 @@ import Testing
     #expect(world.sleeps.withLock { $0 } == [])
   }
 
-  @Test func `a poll that fails waits longer each time and makes a new token`() async throws {
+  @Test func `a poll that fails waits longer each time, and only a refusal makes a new token`() async throws {
     let server = ScriptedServer(
       .json(Self.box),
       .failure(.unknown),
       .failure(.notSent),
-      .json(Self.box),
-      .json("no", status: 500),
+      .json("no", status: 410),
       .json(Self.box),
       Self.push("1"),
       .failure(.unknown),
-      .json(Self.box),
       Self.push("2")
     )
     let world = World()
@@ -77,6 +75,35 @@ import Testing
 
     #expect([first, second].map { $0?.notificationID?.description } == ["1", "2"])
     #expect(world.sleeps.withLock { $0 } == [.seconds(1), .seconds(2), .seconds(4), .seconds(1)])
+    #expect(server.urls.filter { $0.contains("tokens/create") }.count == 2)
+  }
+
+  @Test func `a courier that cannot be reached is asked once a minute, with the same token`() async throws {
+    let failures = Array(repeating: ScriptedServer.Answer.failure(.notSent), count: 9)
+    let server = ScriptedServer([.json(Self.box)] + failures + [Self.push("1")])
+    let world = World(step: .zero)
+    var iterator = world.notifications(of: server).makeAsyncIterator()
+
+    _ = try await iterator.next()
+
+    #expect(world.sleeps.withLock { $0 } == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
+    #expect(server.urls.filter { $0.contains("tokens/create") }.count == 1)
+  }
+
+  @Test func `a courier's address of version 6 keeps its brackets`() async throws {
+    for (address, origin) in [
+      ("http://[::1]:8080/aps?tok=t", "http://[::1]:8080"),
+      ("https://courier.test:443/aps", "https://courier.test:443"),
+      ("HTTPS://courier.test/aps", "https://courier.test"), ("ftp://courier.test", nil), ("https:///aps", nil),
+    ] {
+      #expect(URL(string: address)?.origin?.absoluteString == origin)
+    }
+    let status = try await LoopbackServer.run(.echo, on: "::1") { server in
+      let origin = try #require(URL(string: "http://[::1]:\(server.port)/aps")?.origin)
+      let transport = CKHTTPTransport().transport(to: origin, timeout: .seconds(60))
+      return try await transport.send(CKTransportRequest(method: "GET", path: "/aps")).status
+    }
+    #expect(status == 202)
   }
 
   @Test func `a token is replaced when its time is over`() async throws {

@@ -86,6 +86,41 @@ import Testing
     #expect(server.operations.count == 2)
   }
 
+  @Test func `nothing is asked after a refusal to take more requests`() async throws {
+    let conflict = #"{"recordName":"n","reason":"oplock","serverErrorCode":"CONFLICT"}"#
+    let server = ScriptedServer(
+      ShareFixtures.records(ShareFixtures.root(tag: "3c"), conflict),
+      ShareFixtures.records(ShareFixtures.share()),
+      .json(#"{"serverErrorCode":"THROTTLED","reason":"slow"}"#, status: 429)
+    )
+    let root = ShareFixtures.newRoot()
+    let share = ShareFixtures.newShare(of: root)
+    let other = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n", zoneID: zone))
+
+    let results = try await server.container().privateCloudDatabase
+      .modifyRecords(saving: [root, other, share], deleting: [], atomically: false).saveResults
+
+    // The look at the root is refused; the server's version of the other record is not asked for any more.
+    #expect(server.operations.map { $0.split(separator: "/").last } == ["modify", "modify", "lookup"])
+    #expect(code(results[other.recordID]) == .serverRecordChanged)
+    #expect(try results[share.recordID]?.get() === share)
+    #expect(root.share?.recordID == share.recordID)
+  }
+
+  @Test func `a throttled look at one root is the last request`() async throws {
+    let server = ScriptedServer(.json(#"{"serverErrorCode":"THROTTLED","reason":"slow"}"#, status: 429))
+    let shares = ["a", "b"].map { name in
+      let root = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+      return CKShare(rootRecord: root, shareID: CKRecord.ID(recordName: "share-\(name)", zoneID: zone))
+    }
+
+    let results = try await server.container().privateCloudDatabase.modifyRecords(saving: shares, deleting: [])
+      .saveResults
+
+    #expect(server.operations.count == 1)
+    #expect(results.values.map { code($0) } == [.requestRateLimited, .requestRateLimited])
+  }
+
   @Test func `a share of a root that was saved before asks for the root's present tag`() async throws {
     let server = ScriptedServer(
       ShareFixtures.records(ShareFixtures.root(tag: "7")),
@@ -153,10 +188,7 @@ import Testing
   }
 
   @Test func `who was let in and what was changed while a save was under way is not forgotten`() throws {
-    let wire = try JSONDecoder().decode(
-      WireRecord.self,
-      from: Data(ShareFixtures.share(others: [ShareFixtures.guest]).utf8)
-    )
+    let wire = try WireRecord(json: Data(ShareFixtures.share(others: [ShareFixtures.guest]).utf8))
     let share = CKShare(received: wire, zoneID: zone)
     share.publicPermission = .readOnly
     let sent = share.snapshot
@@ -188,10 +220,7 @@ import Testing
       ),
       ShareFixtures.records(ShareFixtures.root(tag: "5", title: "Food"))
     )
-    let wire = try JSONDecoder().decode(
-      WireRecord.self,
-      from: Data(ShareFixtures.root(tag: "3", share: "share-1").utf8)
-    )
+    let wire = try WireRecord(json: Data(ShareFixtures.root(tag: "3", share: "share-1").utf8))
     let root = CKRecord(wire: wire, zoneID: zone)
     let shareID = try #require(root.share?.recordID)
     root["title"] = "Food"

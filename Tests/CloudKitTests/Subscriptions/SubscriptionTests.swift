@@ -6,10 +6,49 @@ import Testing
   private let zone = CKRecordZone.ID(zoneName: "notes")
 
   private func saved(_ subscription: CKSubscription) async throws -> JSONValue {
-    let server = ScriptedServer(.json(#"{"subscriptions":[]}"#))
+    let server = ScriptedServer(.json(#"{"subscriptions":[]}"#), .json(#"{"subscriptions":[]}"#))
     _ = try? await server.container().privateCloudDatabase.save(subscription)
-    #expect(server.operations == ["development/private/subscriptions/modify"])
-    return try #require(try server.bodies()[0]["operations"]?.elements.first)
+    #expect(server.operations == ["lookup", "modify"].map { "development/private/subscriptions/\($0)" })
+    return try #require(try server.bodies()[1]["operations"]?.elements.first)
+  }
+
+  @Test func `a subscription that exists is updated, and any other is created`() async throws {
+    let server = ScriptedServer(
+      .json(
+        #"""
+        {"subscriptions":[{"subscriptionID":"new","serverErrorCode":"NOT_FOUND","reason":"no"},
+        {"subscriptionID":"known","subscriptionType":"database"}]}
+        """#
+      ),
+      .json(
+        #"""
+        {"subscriptions":[{"subscriptionID":"new","subscriptionType":"database"},
+        {"subscriptionID":"known","subscriptionType":"database"},{"subscriptionID":"old","deleted":true}]}
+        """#
+      )
+    )
+    let changed = CKDatabaseSubscription(subscriptionID: "known")
+    changed.notificationInfo = CKSubscription.NotificationInfo()
+
+    let results = try await server.container().privateCloudDatabase.modifySubscriptions(
+      saving: [CKDatabaseSubscription(subscriptionID: "new"), changed],
+      deleting: ["old"]
+    )
+
+    #expect(results.saveResults.values.allSatisfy { (try? $0.get()) != nil })
+    #expect(server.texts[0] == #"{"subscriptions":[{"subscriptionID":"new"},{"subscriptionID":"known"}]}"#)
+    let operations = try server.bodies()[1]["operations"]?.elements ?? []
+    #expect(operations.map { $0["operationType"] } == [.string("create"), .string("update"), .string("delete")])
+  }
+
+  @Test func `nothing is sent after the server asked for a pause`() async {
+    let throttled = ScriptedServer.Answer.json(#"{"serverErrorCode":"THROTTLED","reason":"slow"}"#, status: 429)
+    let server = ScriptedServer(throttled)
+    let database = server.container().privateCloudDatabase
+
+    let code = await errorCode { try await database.save(CKDatabaseSubscription(subscriptionID: "a")) }
+
+    #expect(code == .requestRateLimited && server.operations.count == 1)
   }
 
   @Test func `a zone subscription is sent with its zone and what the push does`() async throws {
@@ -49,7 +88,10 @@ import Testing
   }
 
   @Test func `a query that the server cannot run fails alone and is not sent`() async throws {
-    let server = ScriptedServer(.json(#"{"subscriptions":[{"subscriptionID":"good","subscriptionType":"database"}]}"#))
+    let server = ScriptedServer(
+      .json(#"{"subscriptions":[]}"#),
+      .json(#"{"subscriptions":[{"subscriptionID":"good","subscriptionType":"database"}]}"#)
+    )
     let bad = CKQuerySubscription(
       recordType: "Note",
       predicate: NSPredicate(format: "a == b"),
@@ -62,7 +104,7 @@ import Testing
 
     #expect(await errorCode { try results.saveResults["bad"]?.get() } == .invalidArguments)
     #expect(try results.saveResults["good"]?.get() is CKDatabaseSubscription)
-    #expect(try server.bodies()[0]["operations"]?.elements.count == 1)
+    #expect(try server.bodies()[1]["operations"]?.elements.count == 1)
   }
 
   @Test func `subscriptions come back as their kinds, and can be saved again as they were`() async throws {
@@ -79,6 +121,7 @@ import Testing
           {"subscriptionID":"x","subscriptionType":"of a later year"}]}
         """#
       ),
+      .json(#"{"subscriptions":[]}"#),
       .json(#"{"subscriptions":[]}"#)
     )
     let database = server.container().privateCloudDatabase
@@ -92,7 +135,7 @@ import Testing
     #expect((all[1] as? CKRecordZoneSubscription)?.zoneID == zone)
     #expect(query.recordType == "Note")
     #expect(query.querySubscriptionOptions == .firesOnRecordUpdate)
-    let again = try server.bodies()[1]["operations"]?.elements.first?["subscription"]
+    let again = try server.bodies()[2]["operations"]?.elements.first?["subscription"]
     #expect(
       again?["query"]?["filterBy"]?.elements.map { $0["comparator"] } == [.string("EQUALS"), .string("SOUNDS_LIKE")]
     )
@@ -100,6 +143,7 @@ import Testing
 
   @Test func `a missing subscription is an unknown item, a refusal is told by item`() async throws {
     let server = ScriptedServer(
+      .json(#"{"subscriptions":[{"subscriptionID":"a","serverErrorCode":"NOT_FOUND","reason":"no"}]}"#),
       .json(#"{"subscriptions":[{"subscriptionID":"a","serverErrorCode":"NOT_FOUND","reason":"no"}]}"#),
       .json(
         #"{"subscriptions":[{"serverErrorCode":"INTERNAL_ERROR","reason":"could not find it"},{"subscriptionID":"b","deleted":true}]}"#
@@ -149,6 +193,7 @@ import Testing
 
   @Test func `completion handlers are called with what the calls give`() async throws {
     let server = ScriptedServer(
+      .json(#"{"subscriptions":[]}"#),
       .json(#"{"subscriptions":[{"subscriptionID":"d","subscriptionType":"database"}]}"#),
       .json(#"{"subscriptions":[{"subscriptionID":"d","serverErrorCode":"NOT_FOUND","reason":"no"}]}"#)
     )

@@ -21,7 +21,8 @@ import Testing
       baseURL: URL(string: "http://127.0.0.1:\(port)")!,
       timeout: timeout,
       connectTimeout: .seconds(120),
-      largestAnswer: largestAnswer
+      largestAnswer: largestAnswer,
+      proxies: .none
     )
   }
 
@@ -143,6 +144,40 @@ import Testing
       let message = try #require(error?.message)
       #expect(!message.contains("CRET") && !message.contains("PASSWORD"))
     }
+  }
+
+  @Test func `a request that was misdirected is sent again over a new connection, once`() async throws {
+    let body = #"{"zones":[{"zoneID":{"zoneName":"notes"}}]}"#
+    let misdirected = "HTTP/1.1 421 Misdirected Request\r\nContent-Length: 6\r\n\r\n<html>"
+    let whole = "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    for (answers, connections, isFound) in [
+      ([misdirected, whole], 2, true), ([misdirected, misdirected, whole], 2, false),
+    ] {
+      try await RawServer.run(answering: { number in [Array(answers[number - 1].utf8)] }) { server in
+        let container = CKContainer(
+          identifier: "iCloud.test",
+          credential: .apiToken("t"),
+          transport: transport(server.port)
+        )
+        let zones = try? await container.publicCloudDatabase.allRecordZones()
+
+        #expect((zones?.map(\.zoneID.zoneName) == ["notes"]) == isFound)
+        #expect(server.connections == connections)
+      }
+    }
+  }
+
+  @Test func `a request that asks for a new connection does not use an old one`() async throws {
+    var lone = request
+    lone.needsNewConnection = true
+    let connections = try await LoopbackServer.run(.echo) { server in
+      let transport = transport(server.port)
+      for _ in 0..<2 { _ = try await transport.send(request) }
+      _ = try await transport.send(lone)
+      return server.connections
+    }
+
+    #expect(connections == 2)
   }
 
   @Test func `a transport that is shut down sends nothing, and may be shut down twice`() async throws {

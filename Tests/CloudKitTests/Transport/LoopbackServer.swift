@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Synchronization
 
 /// A server on a free port of this machine that behaves in one way, for as long as a test runs.
 struct LoopbackServer: Sendable {
@@ -20,20 +21,32 @@ struct LoopbackServer: Sendable {
   }
 
   let port: Int
+  private let count: Count
 
-  static func run<Result>(_ behaviour: Behaviour, _ body: (LoopbackServer) async throws -> Result) async throws
-    -> Result
-  {
+  /// The number of connections so far.
+  var connections: Int { count.value.withLock { $0 } }
+
+  private final class Count: Sendable {
+    let value = Mutex(0)
+  }
+
+  static func run<Result>(
+    _ behaviour: Behaviour,
+    on host: String = "127.0.0.1",
+    _ body: (LoopbackServer) async throws -> Result
+  ) async throws -> Result {
+    let count = Count()
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
+        count.value.withLock { $0 += 1 }
+        return channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.configureHTTPServerPipeline()
           try channel.pipeline.syncOperations.addHandler(Handler(behaviour))
         }
       }
-      .bind(host: "127.0.0.1", port: 0).get()
-    let server = LoopbackServer(port: channel.localAddress?.port ?? 0)
+      .bind(host: host, port: 0).get()
+    let server = LoopbackServer(port: channel.localAddress?.port ?? 0, count: count)
     do {
       let result = try await body(server)
       try await channel.close()

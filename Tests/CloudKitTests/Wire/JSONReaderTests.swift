@@ -84,7 +84,7 @@ import Testing
     let digits = String(repeating: "0", count: 1_000_000)
     let document = """
       {"records":[{"recordName":"\(long)","fields":{\(many),"\(long)":{"value":"\(long)"},
-      "i":{"value":1\(digits)e-1000000,"type":"INT64"},"d":{"value":0.\(digits)1,"type":"DOUBLE"}}}]}
+      "i":{"value":1\(digits)e-1000000,"type":"INT64"}}}]}
       """
 
     let answer = try WireRecords(json: Data(document.utf8))
@@ -94,9 +94,10 @@ import Testing
       return
     }
     #expect(record.recordName.count == 1_500_000)
-    #expect(record.fields.count == 100_003)
+    #expect(record.fields.count == 100_002)
     #expect(record.fields["i"] == .int64(1))
-    #expect(record.fields["d"] == .other(type: "DOUBLE", .digits("0.\(digits)1")))
+    let tiny = try FieldValue(json: Data(#"{"value":0.\#(digits)1,"type":"DOUBLE"}"#.utf8))
+    #expect(tiny == .other(type: "DOUBLE", .digits("0.\(digits)1")))
   }
 
   @Test(arguments: 0..<200 as Range<UInt64>)

@@ -71,6 +71,7 @@ import Testing
       json: Data(
         #"""
         {"records":[{"recordName":"a","deleted":true,"recordType":null},
+        {"recordName":"c","deleted":true,"recordType":"Note","recordChangeTag":"2"},
         {"recordName":"b","reason":"slow down","serverErrorCode":"THROTTLED","retryAfter":"2.5","uuid":"u"},
         {"serverErrorCode":"FUTURE_CODE","fields":{}}]}
         """#.utf8
@@ -81,7 +82,8 @@ import Testing
     throttled.uuid = "u"
     #expect(
       answer.records == [
-        .deleted(recordName: "a"), .failure(recordName: "b", throttled),
+        .deleted(recordName: "a"), .deleted(recordName: "c", recordType: "Note"),
+        .failure(recordName: "b", throttled),
         .failure(recordName: nil, WebServicesError(.unknown("FUTURE_CODE"), "")),
       ]
     )
@@ -126,18 +128,39 @@ import Testing
     #expect(code == .internalError)
   }
 
-  @Test func `a field that is not of its type costs neither its record nor the page`() async throws {
-    let server = ScriptedServer(
-      .json(
-        #"{"records":[{"recordName":"a","recordType":"T","fields":{"n":{"value":"x","type":"INT64"},"t":{"value":"y"}}}]}"#
-      )
+  @Test(arguments: [
+    (#"{"value":{"a":[1]},"type":"INT64"}"#, "INT64"), (#"{"value":"x","type":"INT64"}"#, "INT64"),
+    (#"{"value":1.5,"type":"TIMESTAMP"}"#, "TIMESTAMP"), (#"{"value":[1,null],"type":"INT64_LIST"}"#, "INT64_LIST"),
+    (#"{"value":5,"type":"STRING","isEncrypted":true}"#, "STRING"), (#"{"value":5,"type":"ENCRYPTED_BYTES"}"#, "BYTES"),
+    (#"{"value":{},"type":"LOCATION"}"#, "LOCATION"), (#"{"value":7,"type":"ASSET"}"#, "ASSET"),
+  ])
+  func `a value that does not fit its type fails its record, and neither the others nor the page`(
+    field: String,
+    type: String
+  ) throws {
+    let sound = #"{"recordName":"b","recordType":"T","fields":{"n":{"value":"x","type":"FUTURE"}}}"#
+    let answer = try WireRecords(
+      json: Data(#"{"records":[{"recordName":"a","recordType":"T","fields":{"n":\#(field)}},\#(sound)]}"#.utf8)
     )
 
-    let record = try await server.container().publicCloudDatabase.record(for: CKRecord.ID(recordName: "a"))
+    guard case .failure("a", let error) = answer.records[0], case .record(let record) = answer.records[1] else {
+      Issue.record("\(answer.records)")
+      return
+    }
+    #expect(error.code == .unexpectedServerResponse && error.effect == .unknown && error.reason.hasSuffix(type))
+    #expect(record.fields["n"] == .other(type: "FUTURE", .string("x")))
+  }
 
-    #expect(record["t"] as? String == "y")
-    #expect(record["n"] as? Int == nil)
-    #expect(try record.wireFields()["n"] == .other(type: "INT64", .string("x")))
+  @Test func `a value that does not fit its type in the reply to a save is not taken over`() async throws {
+    let reply =
+      #"{"records":[{"recordName":"a","recordType":"T","recordChangeTag":"2","fields":{"n":{"value":{"a":[1]},"type":"INT64"}}}]}"#
+    let database = ScriptedServer(.json(reply), .json(reply)).container().publicCloudDatabase
+    let record = CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: "a"))
+    record["n"] = 1
+
+    #expect(await errorCode { try await database.save(record) } == .serverResponseLost)
+    #expect(record["n"] as? Int == 1 && record.recordChangeTag == nil && record.changedKeys() == ["n"])
+    #expect(await errorCode { try await database.record(for: record.recordID) } == .internalError)
   }
 
   @Test func `requests are written with their keys in order, as JSONEncoder would`() throws {

@@ -86,6 +86,25 @@ import Testing
     #expect(!picked.isEmpty, "\(expression)")
   }
 
+  @Test(arguments: meanings.indices) func `the index that is chosen changes nothing about the rows`(index: Int) throws {
+    let (expression, meaning) = Self.meanings[index]
+    let both = try QueueFilter(parsing: "(\(expression)) and state = 'failed'")
+    let expected = Self.rows.indices.filter { meaning(Self.rows[$0]) && Self.rows[$0].state == "failed" }
+
+    #expect(both.finders.count >= 1)
+    for finder in both.finders { #expect(try Self.select(both, Self.database(), finder) == expected, "\(expression)") }
+  }
+
+  @Test func `an index finds rows only by what all of them meet`() throws {
+    func finders(_ text: String) throws -> Int { try QueueFilter(parsing: text).finders.count }
+
+    #expect(try finders("name = 'a'") == 1 && finders("zone in ('a', 'b')") == 1)
+    #expect(try finders("name = 'a' and (zone = 'b' and type = 'c') and age > 1h") == 3)
+    #expect(try finders("name = 'a' or zone = 'b'") == 0 && finders("not name = 'a'") == 0)
+    #expect(try finders("name != 'a' and attempts = 1 and message = 'x' and type is null") == 0)
+    #expect(try finders("state = 'failed' and (name = 'a' or zone = 'b') and error = 'X' and operation = 'save'") == 3)
+  }
+
   @Test func `the largest expressions are within SQLite's bounds`() throws {
     let database = try Self.database()
     let chain = Array(repeating: "name is null", count: 390).joined(separator: " or ")
@@ -126,8 +145,10 @@ import Testing
     return queue
   }
 
-  private static func select(_ filter: QueueFilter, _ queue: DatabaseQueue) throws -> [Int] {
-    let (sql, arguments) = filter.sql(now: now)
+  private static func select(_ filter: QueueFilter, _ queue: DatabaseQueue, _ finder: QueueFilter? = nil) throws
+    -> [Int]
+  {
+    let (sql, arguments) = filter.sql(now: now, finder: finder)
     let values = arguments.map { argument -> DatabaseValue in
       switch argument {
       case .text(let text): text.databaseValue

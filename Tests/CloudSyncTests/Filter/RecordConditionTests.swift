@@ -11,7 +11,8 @@ struct RecordConditionTests {
     type: "Note",
     changeTag: "t",
     fields: [
-      "count": .int64(5), "ratio": .double(0.5), "title": .string("Buy Milk"), "name": .string("other"),
+      "count": .int64(5), "wide": .int64(.max), "ratio": .double(0.5), "title": .string("Buy Milk"),
+      "name": .string("other"),
       "list": .reference(WireReference(recordName: "L1", action: "NONE")), "data": .bytes(Data([1, 2])),
       "tags": .list(.string, [.string("a"), .string("Bee")]), "secret": .encrypted(.string("x")),
       // 2026-01-01T10:30:00Z
@@ -32,7 +33,9 @@ struct RecordConditionTests {
     "due = '2026-01-01T11:30:00+01:00'", "due != 2026-01-01T10:31", "due >= 2026-01-01", "due <= 2026-01-01",
     "due > 2025", "due < 2026-01-01T10:31", "changed = 2026-01-01", "changed < 2026-01-02", "photo like '%12 bytes'",
     "none is null", "none != 1", "count is not null", "not none = 1", "count = 1 or count = 5",
-    "(count = 1 or count = 5) and title like buy%",
+    "(count = 1 or count = 5) and title like buy%", "due = 1767263400000", "due > 1767263399999", "count < 5.5",
+    "wide < 9223372036854775806.0", "wide < 9223372036854775808",
+    "wide != 9223372036854775808",
   ])
   func `a comparison holds by the type of the value`(text: String) throws { #expect(try isTrue(text)) }
 
@@ -70,7 +73,8 @@ struct RecordConditionTests {
     "none > 1", "name = n2", "list = L", "tags = c", "due = 2027", "due = 2", "due = soon",
     "due > 2026-01-01", "due < 2026", "due != 2026-01-01T10:30:00Z", "due > 2026-01-01T10:30", "data > 1",
     "created is not null", "count is null",
-    "count = 5 and title = x", "not count = 5",
+    "count = 5 and title = x", "not count = 5", "wide = 9223372036854775808", "wide >= 9223372036854775808.0",
+    "due = 1767263400001", "ratio > 1e-400",
   ])
   func `a comparison does not hold otherwise`(text: String) throws { #expect(try !isTrue(text)) }
 }

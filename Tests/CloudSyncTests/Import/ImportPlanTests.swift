@@ -48,6 +48,123 @@ import Testing
     #expect(plan.records.map { $0.fields["f"] } == fields)
   }
 
+  /// The cells of one column of a table, its type, and the reason.
+  private static let cells: [([String], String?, ImportColumn.Reason)] = [
+    (["713752e1", "5"], "STRING", .code("713752e1", line: 2)), (["12E12"], "STRING", .code("12E12", line: 2)),
+    (["1.9", "1.10"], "STRING", .code("1.10", line: 3)), (["1", "1.0", "1.10"], "STRING", .code("1.10", line: 4)),
+    (["1.10", "1.9"], "STRING", .code("1.10", line: 2)), (["5", "9.90"], "STRING", .code("9.90", line: 3)),
+    (["9.90", "10.50"], "DOUBLE", .fractions), (["-0.50", "12.25", ""], "DOUBLE", .fractions),
+    (["1.9", "2.25", "3"], "DOUBLE", .fractions), (["1.0", "2.25"], "DOUBLE", .fractions),
+    (["0.30000000000000004", "1.5"], "DOUBLE", .fractions),
+    (["0.1234567890123456789"], "STRING", .code("0.1234567890123456789", line: 2)),
+    (["007", "12"], "STRING", .text("007", line: 2)), (["-0", "1"], "STRING", .code("-0", line: 2)),
+    (["+49", "1"], "STRING", .text("+49", line: 2)), (["1", "2"], "INT64", .integers),
+    (["true", "0"], "INT64", .integers), (["9007199254740993", "1"], "INT64", .integers),
+    (["1.5", "9007199254740993"], "STRING", .code("9007199254740993", line: 3)),
+    (["9223372036854775808"], "STRING", .text("9223372036854775808", line: 2)),
+    (["1", "n/a"], "STRING", .text("n/a", line: 3)), (["\"\"", ""], "STRING", .emptyTexts), (["", ""], nil, .empty),
+  ]
+
+  @Test(arguments: cells)
+  func `a column of a table whose values would not stay as written is text, and says why`(
+    _ values: [String],
+    _ type: String?,
+    _ reason: ImportColumn.Reason
+  ) throws {
+    let text = "f,z\n" + values.map { "\($0),z\n" }.joined()
+    let file = try RecordFile(Data(text.utf8), name: "x.csv")
+    let plan = try ImportPlan(file, recordType: "Note", idField: nil, references: [:], knownTypes: { _ in [:] })
+
+    #expect(plan.columns.first == ImportColumn(field: "f", type: type, reason: reason))
+    if type == "STRING" {
+      let texts = values.map { $0 == "" ? nil : FieldValue.string($0 == "\"\"" ? "" : $0) }
+      #expect(try plan.all().records.map { $0.fields["f"] } == texts)
+    }
+  }
+
+  @Test func `a column has the type that is given, else the one that is known`() throws {
+    let text = "code,at,n,tags,c\n12E12,2026-01-02T00:00:00Z,1,\"[\"\"a\"\"]\",\nx,0,2,[],x\n"
+    let file = try RecordFile(Data(text.utf8), name: "x.csv")
+    let given = try ImportPlan.columns(parsing: ["at=timestamp", "tags=STRING_LIST", "code=STRING", "n=INT64"])
+    let plan = try ImportPlan(
+      file,
+      recordType: "Note",
+      idField: nil,
+      references: ["c": "Country"],
+      columns: given,
+      knownTypes: { _ in ["n": "INT64", "code": "STRING"] }
+    )
+
+    #expect(
+      plan.columns == [
+        ImportColumn(field: "code", type: "STRING", reason: .given),
+        ImportColumn(field: "at", type: "TIMESTAMP", reason: .given),
+        ImportColumn(field: "n", type: "INT64", reason: .given),
+        ImportColumn(field: "tags", type: "STRING_LIST", reason: .given),
+        ImportColumn(field: "c", type: "REFERENCE", reason: .given),
+      ]
+    )
+    #expect(
+      try plan.all().records.map { $0.fields["at"] } == [.timestamp(1_767_312_000_000), .timestamp(0)]
+    )
+    #expect(try plan.all().records.map { $0.fields["tags"] } == [.list(.string, [.string("a")]), .list(.string, [])])
+    let known = try ImportPlan(file, recordType: "Note", idField: nil, references: [:]) { _ in ["code": "STRING"] }
+    #expect(known.columns.first == ImportColumn(field: "code", type: "STRING", reason: .known))
+  }
+
+  @Test func `a type that contradicts another, or names no column, is a wrong command`() throws {
+    func plan(_ given: [String], _ references: [String: String] = [:], _ text: String = "a,b\n1,2\n") throws {
+      let file = try RecordFile(Data(text.utf8), name: "x.csv")
+      let columns = try ImportPlan.columns(parsing: given)
+      _ = try ImportPlan(file, recordType: "N", idField: nil, references: references, columns: columns) { _ in
+        ["a": "INT64", "l": "UNKNOWN_LIST"]
+      }
+    }
+    for wrong in [
+      ["a"], ["=STRING"], ["a="], ["a=b=c"], ["a=NUMBER"], ["a=ASSETID"], ["b=STRING", "b=INT64"], ["a=STRING"],
+    ] {
+      #expect(throws: FieldError.self, "\(wrong)") { try plan(wrong) }
+    }
+    #expect(throws: FieldError.self) { try plan(["b=STRING"], ["b": "City"]) }
+    #expect(throws: FieldError.self) { try plan(["l=STRING"]) }
+    #expect(throws: RecordFileError.self) { try plan(["nope=STRING"]) }
+    #expect(throws: Never.self) { try plan(["a=INT64", "b=STRING"]) }
+    #expect(throws: Never.self) { try plan(["l=STRING_LIST"], [:], "l\n[]\n") }
+  }
+
+  @Test func `in a column of references a list among names is refused, and a column of lists is one`() throws {
+    func plan(_ text: String, _ known: [String: String] = [:]) throws -> ImportSlice {
+      let file = try RecordFile(Data(text.utf8), name: "x.csv")
+      return try ImportPlan(file, recordType: "N", idField: nil, references: ["c": "C"]) { _ in known }.all()
+    }
+    func link(_ name: String) -> FieldValue { .reference(WireReference(recordName: name)) }
+    let list = "\"[\"\"1\"\",\"\"3\"\"]\""
+
+    for known in [[:], ["c": "REFERENCE"]] {
+      let mixed = try plan("c,n\n\(list),1\nDE,2\n\(list),3\n7,4\n,5\n", known)
+      #expect(mixed.records.map { $0.fields["c"] } == [link("DE"), link("7"), nil])
+      #expect(mixed.refusals.map(\.line) == [2, 4])
+      #expect(mixed.refusals.map(\.field) == ["c", "c"])
+    }
+    let lists = try plan("c\n\(list)\n\"[\"\"2\"\"]\"\n")
+    #expect(
+      lists.records.map { $0.fields["c"] } == [
+        .list(.reference, [link("1"), link("3")]), .list(.reference, [link("2")]),
+      ]
+    )
+    // Names that look like no list stay names.
+    #expect(try plan("c\n[1\n(2)\n").records.map { $0.fields["c"] } == [link("[1"), link("(2)")])
+  }
+
+  @Test func `an empty cell clears its field where that is wanted`() throws {
+    let bytes = Array("id,n,s\n1,,x\n2,5,\n".utf8)
+    let file = try RecordFile(name: "x.csv", emptyCells: .clear) { Array(bytes.dropFirst($0).prefix($1)) }
+    let plan = try ImportPlan(file, recordType: "N", idField: "id", references: [:]) { _ in ["n": "ASSETID"] }.all()
+
+    #expect(plan.records.map(\.cleared) == [["n"]])
+    #expect(plan.refusals.map(\.line) == [3])
+  }
+
   private static let lineRefusals: [(String, String?, String)] = [
     (
       "{\"id\": \"1\", \"f\": {\"a\": 1}}", "f",
@@ -72,7 +189,7 @@ import Testing
     ("{\"id\": true}", "id", "id names the record; give it a text or a number"),
     ("{\"id\": [1]}", "id", "id names the record; give it a text or a number"),
     ("{\"id\": \"_x\"}", "id", "id names no record: a record name must not begin with _"),
-    ("{\"id\": \"a\\u0000b\"}", "id", "id names no record: a record name must not hold a NUL character"),
+    ("{\"id\": \"a\\u0000b\"}", "id", "id names no record: a record name must not hold control characters"),
     (
       "{\"id\": \"\(String(repeating: "x", count: 256))\"}", "id",
       "id names no record: a record name has at most 255 characters"
@@ -277,7 +394,7 @@ import Testing
     #expect(
       plan.refusals.map(\.message) == [
         "the record is a City; leave out --type to import records of any type",
-        "recordName names no record: " + (NameRule.recordNameProblem("") ?? ""),
+        "recordName names no record: " + (NameRule().recordNameProblem("") ?? ""),
         "x is ASSETID, which cannot be given as text; leave it out",
         "x is of type NEW, which this version cannot write; leave it out",
         "known is STRING already, and INT64 here; leave it out",
@@ -379,9 +496,15 @@ import Testing
 
 extension ImportPlan {
   /// All slices in one.
-  fileprivate func all(makeName: () -> String = { "made" }) throws -> ImportSlice {
+  /// - Parameter makeName: makes the names of records without one; by default "made", "made2", …
+  fileprivate func all(makeName: (() -> String)? = nil) throws -> ImportSlice {
     var all = ImportSlice()
-    try slices(makeName: makeName) { slice in
+    var made = 0
+    let next = {
+      made += 1
+      return made == 1 ? "made" : "made\(made)"
+    }
+    try slices(makeName: makeName ?? next) { slice in
       all.records += slice.records
       all.refusals += slice.refusals
     }

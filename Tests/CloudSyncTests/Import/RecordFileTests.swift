@@ -112,14 +112,28 @@ import Testing
     ("x.json", "<html>", "x.json line 1, column 1: this is not a JSON list of records;"),
     (
       "x.json", "{\"a\": 1}\n{\"a\": 2}",
-      "x.json has no list of records; expected an array or an object whose one member"
+      "x.json has no list of records; expected an array, an object whose one member is an array, or one record; "
+        + "name it .ndjson, or give --format ndjson,"
     ),
+    ("x.json", "{\"n\": 1, \"a\": [{}]}", "x.json has no list of records;"),
     ("x.json", "{}", "x.json has no list of records;"),
     ("x.json", "{\"a\": [{}], \"b\": 1}", "x.json has more than one member;"),
     ("x.csv", "", "x.csv is empty; expected a line with the names of the fields"),
     ("x.csv", "id;n\n1;2", "x.csv line 1: the columns are separated by ';'; separate them by commas"),
     ("x.csv", "id\tn\n", "x.csv line 1: the columns are separated by tabs; separate them by commas"),
     ("x.csv", "a,b,a\n", "x.csv line 1: the column 'a' comes twice; name each once"),
+    (
+      "x.csv", "a,my field,b\n1,2,3\n4,5,6\n",
+      "x.csv line 1: 'my field' is no field name; use a letter, then letters, digits and _"
+    ),
+    (
+      "x.csv", "\na, b,2nd\n1,2,3\n",
+      "x.csv line 2: ' b', '2nd' are no field names; use a letter, then letters, digits and _"
+    ),
+    (
+      "x.csv", "a,,b\n1,,2\n3,x,4\n",
+      "x.csv line 3: column 2 has a value and no name; name it in the first line, or remove it"
+    ),
     ("x.csv", "a\n1\n\"x\ny", "x.csv line 3: a quote is never closed; correct the file, nothing was imported"),
   ]
 
@@ -128,6 +142,71 @@ import Testing
     let error = #expect(throws: RecordFileError.self) { try RecordFile(Data(text.utf8), name: name).contents() }
 
     #expect(error?.message.hasPrefix(message) == true, "\(error?.message ?? "")")
+  }
+
+  @Test func `an unnamed column whose cells are empty is skipped`() throws {
+    #expect(
+      try rows("a,,b,\n1,,2,\n3,\"\",4,\n", "x.csv") == [
+        ImportRow(line: 2, fields: ["a": .number("1"), "b": .number("2")]),
+        ImportRow(line: 3, fields: ["a": .number("3"), "b": .number("4")]),
+      ]
+    )
+  }
+
+  @Test(arguments: ["{\"a\": 1, \"l\": [1]}", "\n{\n  \"l\": [1],\n  \"a\": 1\n}\n", "{ \"a\": 1,\n\"l\": [1] }"])
+  func `one object, also over several lines, is one record`(_ text: String) throws {
+    let line = text.hasPrefix("\n") ? 2 : 1
+    for name in ["x.json", "standard input"] {
+      #expect(try rows(text, name) == [ImportRow(line: line, fields: ["a": .number("1"), "l": .list([.number("1")])])])
+    }
+    #expect(try rows("{\"l\": []}", "x.json").isEmpty)
+  }
+
+  @Test func `a given format counts more than the name and the content`() throws {
+    let lines = "{\"a\": 1}\n{\"a\": 2}\n"
+    func format(_ text: String, _ name: String, _ format: RecordFile.Format) throws -> [ImportRow] {
+      let bytes = Array(text.utf8)
+      let file = try RecordFile(name: name, format: format) { Array(bytes.dropFirst($0).prefix($1)) }
+      return try file.contents().rows
+    }
+
+    #expect(try format(lines, "x.json", .ndjson).map(\.line) == [1, 2])
+    #expect(try format("{\"a\": 1}", "x.ndjson", .json).map(\.line) == [1])
+    #expect(try format("a\n1\n", "x.json", .csv).map(\.fields) == [["a": .number("1")]])
+  }
+
+  @Test func `an empty cell is left alone, clears its field, or is an empty text`() throws {
+    func rows(_ empty: EmptyCells) throws -> [ImportRow] {
+      let bytes = Array("a,b,c\n1,,\"\"\n2,null,\"null\"\n".utf8)
+      return try RecordFile(name: "x.csv", emptyCells: empty) { Array(bytes.dropFirst($0).prefix($1)) }.contents().rows
+    }
+    let second = ImportRow(line: 3, fields: ["a": .number("2"), "c": .text("null")])
+
+    #expect(try rows(.keep) == [ImportRow(line: 2, fields: ["a": .number("1"), "c": .emptyCell]), second])
+    #expect(try rows(.clear) == [ImportRow(line: 2, fields: ["a": .number("1")], cleared: ["b", "c"]), second])
+    #expect(
+      try rows(.text) == [ImportRow(line: 2, fields: ["a": .number("1"), "b": .emptyCell, "c": .emptyCell]), second]
+    )
+  }
+
+  private static let binaries: [([UInt8], String)] = [
+    ([0x1F, 0x8B, 8, 0], "compressed by gzip"), ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0, 0], "compressed by xz"),
+    ([0x28, 0xB5, 0x2F, 0xFD], "compressed by zstd"), (Array("BZh91AY&SY".utf8), "compressed by bzip2"),
+    (Array("PK\u{3}\u{4}….[Content_Types].xml…PK\u{3}\u{4}xl/workbook.xml".utf8), "a spreadsheet"),
+    (Array("PK\u{3}\u{4}…mimetypeapplication/vnd.oasis.opendocument.spreadsheet".utf8), "a spreadsheet"),
+    (Array("PK\u{3}\u{4}…notes.txt".utf8), "a ZIP archive"),
+    ([0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1], "a spreadsheet or other document"),
+    (Array("SQLite format 3\0".utf8), "an SQLite database"),
+  ]
+
+  @Test(arguments: binaries) func `a file that is no text is named as what it is`(_ start: [UInt8], _ kind: String) {
+    let error = #expect(throws: RecordFileError.self) { try RecordFile(Data(start), name: "x.csv") }
+
+    #expect(error?.message.hasPrefix("x.csv is \(kind)") == true, "\(error?.message ?? "")")
+  }
+
+  @Test func `a text that begins like an archive is a text`() throws {
+    #expect(try rows("BZh,PK\n1,2\n", "x.csv").count == 1)
   }
 
   @Test func `UTF-16 is named as what it is`() {

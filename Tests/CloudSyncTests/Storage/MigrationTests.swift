@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import GRDB
 import Testing
 
@@ -76,6 +77,58 @@ import Testing
 
     let done = try DatabaseQueue(path: path).read { try Schema.migrator.completedMigrations($0) }
     #expect(done.last == version)
+  }
+
+  @Test func `what an earlier version dropped is unseen if no person dropped it, and keeps a time before its edit`()
+    throws
+  {
+    let folder = TestFolder()
+    let path = folder.path("old.sqlite")
+    let pool = try DatabasePool(path: path)
+    try Schema.migrator.migrate(pool, upTo: "28 offering deletions")
+    let (nothing, change) = (FieldChanges(), FieldChanges(values: ["x": .int64(1)]))
+    let rows: [(cause: Cause, kind: String, changes: FieldChanges, conflict: Cause?, isOpen: Bool)] = [
+      (.serverKept(fields: ["x"]), "save", change, nil, true),
+      (.serverSideKept(.deletedHere), "delete", nothing, nil, false),
+      (.resolved(by: .app), "save", change, .conflict(.fields([])), true),
+      (.resolved(by: .app), "save", nothing, .conflict(.fields([])), true),
+      (.resolved(by: .person), "save", nothing, .conflict(.fields([])), true),
+      (.discarded(by: "ana"), "save", change, nil, true), (.legacy("dropped"), "save", change, nil, true),
+    ]
+    try pool.write { database in
+      for (index, row) in rows.enumerated() {
+        try database.execute(
+          sql: """
+            INSERT INTO dropped(operationId, operation, zone, owner, name, type, changes, reason, conflict, at, isOpen)
+            VALUES (?, ?, 'z', '', ?, 'Note', ?, ?, ?, 1000, ?)
+            """,
+          arguments: [
+            index + 1, row.kind, "r\(index + 1)", JSONColumn.text(row.changes), row.cause.stored, row.conflict?.stored,
+            row.isOpen,
+          ]
+        )
+      }
+      try database.execute(
+        sql: """
+          INSERT INTO history(operationId, operation, zone, owner, ending, detail, enqueuedAt, endedAt)
+          VALUES (1, 'save', 'z', '', 'merged', '', 400, 1000);
+          INSERT INTO operations(id, operation, zone, name, type, changes, base, state, reason, enqueuedAt, editedAt, bytes)
+          VALUES (5, 'save', 'z', 'r5', 'Note', '{}', '{}', 'pending', '', 500, 600, 10);
+          """
+      )
+    }
+    try pool.close()
+
+    let storage = try SQLiteStorage(path: path)
+
+    try storage.read { ledger in
+      let dropped = try (Int64(1)...7).map { try #require(try ledger.dropped(of: $0).first) }
+      #expect(dropped.map(\.editedAt) == [400, 1000, 1000, 1000, 600, 1000, 1000])
+      #expect(dropped.map(\.isSeen) == [false, false, false, true, true, true, true])
+      // The fourth resolution was sent, the fifth was not.
+      #expect(dropped.map(\.isOpen) == [true, false, true, false, true, true, true])
+      #expect(try ledger.droppedTotals() == StoreStatus.Dropped(unseen: 3, total: 5))
+    }
   }
 
   @Test func `a store that an earlier version is syncing is not migrated`() throws {

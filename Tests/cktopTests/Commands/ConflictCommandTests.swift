@@ -95,16 +95,19 @@ import Testing
     let record = try await second.succeed("records", "get", "t1", "--json").object()
     let values = try #require(record["fields"] as? [String: [String: Any]]).mapValues { $0["value"] as? String }
     #expect(values == ["title": "mine", "note": "mine"])
-    #expect(try await second.succeed("conflicts", "dropped", "--json").output == "")
+    let overwritten = try await second.succeed("conflicts", "dropped", "--json").object()
+    #expect(overwritten["id"] as? Int == again)
     #expect(try await second.fail(1, "conflicts", "undo", "\(id)").contains("it was undone, or the record was edited"))
     withExtendedLifetime(cloud) {}
   }
 
-  @Test func `a resolution for this side is listed and can be undone until it is sent`() async throws {
+  @Test func `a resolution for this side is listed, and once it is sent the server's former values are restored`()
+    async throws
+  {
     let (cloud, _, second, id) = try await conflict()
     try await second.succeed("conflicts", "resolve", "\(id)", "--take", "local")
 
-    #expect(try await second.succeed("conflicts", "dropped").output.contains("(resolved for this side)"))
+    #expect(try await second.succeed("conflicts", "dropped").output.contains("server's note, title"))
     let undone = try await second.succeed("conflicts", "undo", "\(id)").output
     #expect(undone.hasPrefix("undid \(id): conflict \(id) is open again"))
     #expect(try await second.succeed("conflicts", "list", "--json").lines.count == 1)
@@ -112,7 +115,17 @@ import Testing
 
     try await second.succeed("conflicts", "resolve", "\(id)", "--take", "local")
     try await second.succeed("sync")
-    #expect(try await second.fail(1, "conflicts", "undo", "\(id)").contains("has been sent"))
+    let dropped = try await second.succeed("conflicts", "dropped", "--json").object()
+    let overwritten = try #require((dropped["overwritten"] as? [String: Any])?["fields"] as? [String: [String: Any]])
+    #expect(overwritten.mapValues { $0["value"] as? String } == ["title": "theirs", "note": "theirs"])
+    #expect(dropped["seen"] as? Bool == true && (dropped["fields"] as? [String: Any])?.isEmpty == true)
+    #expect(try await second.succeed("queue", "show", "\(id)").output.contains("dropped    server's note, title at"))
+    let restored = try await second.succeed("conflicts", "undo", "\(id)", "--json").object()
+    #expect(restored["isConflict"] as? Bool == false && restored["state"] as? String == "pending")
+    try await second.succeed("sync")
+    let record = try await second.succeed("records", "get", "t1", "--json").object()
+    let values = try #require(record["fields"] as? [String: [String: Any]]).mapValues { $0["value"] as? String }
+    #expect(values == ["title": "theirs", "note": "theirs"])
     #expect(try await second.fail(1, "conflicts", "undo", "999").contains("dropped nothing"))
     withExtendedLifetime(cloud) {}
   }
@@ -136,6 +149,35 @@ import Testing
       sync.error == "cktop: dropped 1 change; run cktop conflicts dropped to see why and what can be undone\n"
     )
     #expect(next.error == "")
+
+    // It is listed until a person has seen it, even after the record was edited.
+    try await second.succeed("records", "put", "--name", "t1", "title=again")
+    let listed = try await second.succeed("conflicts", "dropped", "--json").object()
+    #expect(listed["seen"] as? Bool == false && listed["canBeUndone"] as? Bool == false)
+    try await second.fail(2, "conflicts", "dropped", "--seen", "--read-only")
+    let table = try await second.succeed("conflicts", "dropped", "--seen").lines
+    #expect(table.count == 2 && table[1].contains(" no ") && table[1].hasSuffix("the record was edited since"))
+    #expect(try await second.succeed("conflicts", "dropped", "--seen", "--json").output == "")
+    let seen = try await second.succeed("events", "--where", "text like '%seen%'", "--json").objects()
+    #expect(seen.map { $0["text"] as? String } == ["marked 1 dropped change as seen"])
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a failed change that was discarded is failed again when the discard is undone`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "done=1")
+    try await machine.succeed("sync")
+    try await machine.succeed("records", "put", "--name", "t1", "done:STRING=yes")
+    #expect(try await machine.run("sync").status == 1)
+    let before = try await machine.succeed("queue", "list").output
+    let id = try #require(try await machine.succeed("queue", "list", "--json").object()["id"] as? Int)
+    try await machine.succeed("queue", "discard", "\(id)", "--yes")
+
+    let undone = try await machine.succeed("conflicts", "undo", "\(id)").output
+
+    #expect(undone.hasPrefix("undid \(id): operation \(id) is failed again, as before\n"))
+    #expect(try await machine.succeed("queue", "list").output == before)
     withExtendedLifetime(cloud) {}
   }
 

@@ -68,4 +68,19 @@ import Testing
     #expect(try await mine.run("zones", "restore", "none").status == 2)
     withExtendedLifetime(cloud) {}
   }
+
+  @Test func `a retry that creates a deleted zone again says so, before and after`() async throws {
+    let (cloud, mine) = try await lost()
+    _ = try await mine.run("sync")
+    try await mine.succeed("records", "put", "--type", "Note", "--name", "a", "--zone", "notes", "x=9")
+    try await mine.succeed("zones", "accept", "notes", "--yes")
+    _ = try await mine.run("sync")
+    let preview = try await mine.succeed("queue", "retry", "--all", "--dry-run")
+    #expect(preview.output.contains("would retry 1 operation; this creates zone notes again on the server"))
+    let done = try await mine.succeed("queue", "retry", "--all", "--json").object()
+    #expect(done["recreatedZones"] as? [String] == ["notes"])
+    let again = try await mine.succeed("queue", "retry", "--all", "--json").object()
+    #expect(again["recreatedZones"] as? [String] == [])
+    withExtendedLifetime(cloud) {}
+  }
 }

@@ -66,6 +66,30 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `every pause is listed with who set it, as in the status`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud, ["CLOUDKIT_DATABASE": "private"])
+    try await machine.succeed("zones", "create", "notes")
+    try await machine.succeed("records", "put", "--type", "Task", "--zone", "notes", "a=1")
+    #expect(try await machine.succeed("queue", "pauses", "--json").output == "")
+    try await machine.succeed("queue", "pause", "--all")
+    try await machine.succeed("queue", "pause", "--type", "Task")
+    try await machine.succeed("zones", "pause", "notes")
+
+    let pauses = try await machine.succeed("queue", "pauses", "--json").objects()
+    #expect(pauses.map { $0["zone"] as? String } == [nil, nil, "notes"])
+    #expect(pauses.map { $0["type"] as? String } == [nil, "Task", nil])
+    #expect(pauses.allSatisfy { $0["by"] as? String == NSUserName() && $0["at"] is String })
+    let status = try await machine.run("status", "--json").object()
+    #expect(status["pauses"] as? [NSDictionary] == pauses.map { $0 as NSDictionary })
+    let table = try await machine.succeed("queue", "pauses").lines
+    #expect(table.count == 4 && table[1].hasPrefix("everything") && table[2].hasPrefix("type Task"))
+    let zone = try await machine.succeed("zones", "list", "--json").object()
+    #expect(zone["unsent"] as? Int == 2)
+    #expect(try await machine.succeed("zones", "list").lines.first?.contains("UNSENT") == true)
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `causes count what failed alike and name the filter that lists it`() async throws {
     let cloud = try await Cloud(faults: Self.faults)
     let machine = try Machine(cloud)
@@ -181,7 +205,8 @@ import Testing
     // Each with its exit code; the verbs of one line build on those before.
     let runs: [(String, Int32)] = [
       ("status", 0), ("config check", 0), ("account", 0), ("records put --type Task --name t1 title=a", 0),
-      ("queue list", 0), ("queue show 1", 0), ("queue export", 0), ("queue causes", 0), ("queue pause 1", 0),
+      ("queue list", 0), ("queue show 1", 0), ("queue export", 0), ("queue causes", 0), ("queue pauses", 0),
+      ("queue pause 1", 0),
       ("queue resume 1", 0), ("queue edit 1 title=b", 2), ("queue retry --all", 0), ("queue flush", 0),
       ("queue discard 1 --yes", 0),
       ("conflicts dropped", 0), ("conflicts undo 1", 0), ("sync", 0), ("records list", 0), ("records get t1", 0),

@@ -140,8 +140,116 @@ import Testing
     #expect(object["enqueued"] as? Int == 2)
     #expect((object["refused"] as? [[String: Any]])?.map { $0["line"] as? Int } == [2, 3])
     #expect(people.status == 1)
-    #expect(people.lines == ["read 4, enqueued 0, unchanged 2, refused 2"])
+    #expect(
+      people.lines == [
+        "read 4, enqueued 0, unchanged 2, refused 2", "  id STRING: the type it has already",
+        "  n INT64: the type it has already",
+      ]
+    )
     #expect(people.error.contains("cktop: line 2: "))
+  }
+
+  @Test func `the result names each column's type and why, and a type can be given`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let other = try Machine(cloud)
+    let file = try machine.folder.write(
+      "id,price,version,code\na,9.90,1.9,713752\nb,10.50,1.10,12E12\n",
+      to: "rows.csv"
+    )
+    func columns(on machine: Machine, _ more: String...) async throws -> [String] {
+      let end = try await machine.succeeding(
+        ["records", "import", file, "--type", "Row", "--id", "id", "--json"] + more
+      )
+      return try #require(try end.object()["columns"] as? [[String: Any]]).map {
+        "\($0["field"] ?? "") \($0["type"] ?? ""): \($0["reason"] ?? "")"
+      }
+    }
+
+    #expect(
+      try await columns(on: machine) == [
+        "id STRING: line 2 has the text 'a'", "price DOUBLE: numbers with decimal places",
+        "version STRING: as a number, '1.10' of line 3 would not stay as written",
+        "code STRING: as a number, '12E12' of line 3 would not stay as written",
+      ]
+    )
+    #expect(
+      try await columns(on: other, "--column", "price=STRING", "--column", "code=double")[1...].map(\.self) == [
+        "price STRING: as given", "version STRING: as a number, '1.10' of line 3 would not stay as written",
+        "code DOUBLE: as given",
+      ]
+    )
+    let wrong = ["records", "import", file, "--type", "Row", "--column", "price=INT64"]
+    #expect(try await machine.failing(2, wrong).contains("price is DOUBLE already"))
+    let header = try machine.folder.write("id,my field\n1,2\n3,4\n", to: "header.csv")
+    #expect(try await machine.fail(2, "records", "import", header, "--type", "Row").contains("'my field'"))
+  }
+
+  @Test func `an empty cell clears a field where that is wanted, and importing again changes nothing`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let full = try machine.folder.write("id,n,s\na,1,x\nb,2,y\n", to: "full.csv")
+    let part = try machine.folder.write("id,n,s\na,,\nb,2,\n", to: "part.csv")
+    func enqueued(_ file: String, _ more: String...) async throws -> Int? {
+      let arguments = ["records", "import", file, "--type", "Row", "--id", "id", "--json"] + more
+      return try await machine.succeeding(arguments).object()["enqueued"] as? Int
+    }
+    func fields(_ name: String) async throws -> [String] {
+      let record = try await machine.succeed("records", "get", name, "--json").object()
+      return try #require(record["fields"] as? [String: Any]).keys.sorted()
+    }
+
+    #expect(try await enqueued(full) == 2)
+    try await machine.succeed("sync")
+    #expect(try await enqueued(part) == 0)
+    #expect(try await enqueued(part, "--empty", "clear") == 2)
+    #expect(try await enqueued(part, "--empty", "clear") == 0)
+    try await machine.succeed("sync")
+    #expect(try await enqueued(part, "--empty", "clear") == 0)
+    #expect(try await fields("a") == ["id"])
+    #expect(try await fields("b") == ["id", "n"])
+    #expect(try await enqueued(part, "--empty", "text") == 2)
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `an empty list imported again is no change`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let file = try machine.folder.write(
+      "{\"id\": \"g1\", \"tags\": [\"x\"]}\n{\"id\": \"g2\", \"tags\": []}\n",
+      to: "groups.ndjson"
+    )
+    let arguments = ["records", "import", file, "--type", "Group", "--id", "id", "--json"]
+
+    #expect(try await machine.succeeding(arguments).object()["enqueued"] as? Int == 2)
+    try await machine.succeed("sync")
+    #expect(try await machine.succeeding(arguments).object()["unchanged"] as? Int == 2)
+    try await machine.succeed("sync")
+    #expect(try await machine.succeed("verify", "--json").objects().allSatisfy { $0["different"] as? Int == 0 })
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `one object on standard input is one record, and a format can be given`() async throws {
+    let machine = try Machine(try await Cloud())
+    let file = try machine.folder.write("{\n  \"id\": \"oslo\",\n  \"people\": 700000\n}\n", to: "one")
+    let lines = try machine.folder.write("{\"id\": \"a\"}\n{\"id\": \"b\"}\n", to: "lines.json")
+    let error = machine.folder.path("error")
+    let process = try Child(
+      "/bin/sh",
+      ["-c", #"cat "$1" | exec "$0" records import - --type City --id id"#, Binary.cktop().path, file],
+      environment: machine.environment,
+      in: machine.folder.url.path,
+      output: machine.folder.path("output"),
+      error: error
+    )
+
+    let end = await process.end()
+    let complaint = try String(contentsOfFile: error, encoding: .utf8)
+    #expect(end == .exited(0), "\(complaint)")
+    #expect(try await machine.succeed("records", "get", "oslo", "--json").object()["recordType"] as? String == "City")
+    #expect(try await machine.fail(2, "records", "import", lines, "--type", "City").contains("--format ndjson"))
+    try await machine.succeed("records", "import", lines, "--type", "City", "--id", "id", "--format", "ndjson")
+    #expect(try await machine.fail(2, "records", "import", lines, "--type", "City", "--format", "xml").contains("xml"))
   }
 
   @Test func `a record over 1 MB is refused with its line`() async throws {

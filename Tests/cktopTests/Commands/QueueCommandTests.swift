@@ -34,7 +34,7 @@ import Testing
     #expect((listed["error"] as? [String: Any])?["code"] as? String == "BAD_REQUEST")
     let attempts = try #require(shown["attemptLog"] as? [[String: Any]])
     #expect(attempts.count == 1)
-    #expect(attempts[0].keys.sorted() == ["at", "error", "number", "response", "seconds"])
+    #expect(attempts[0].keys.sorted() == ["at", "error", "number", "response", "seconds", "uuid"])
     #expect((shown["difference"] as? [[String: Any]])?.first?["name"] as? String == "a")
     #expect(dry["changed"] as? [Int] == [1] && dry["dryRun"] as? Bool == true)
     #expect(retried["changed"] as? [Int] == [1])
@@ -87,12 +87,16 @@ import Testing
     try await machine.succeed("queue", "pause", "1")
     let one = try await machine.succeed("sync")
     try await machine.succeed("queue", "resume", "1")
+    try await machine.succeed("zones", "pause", "cktop")
+    let zone = try await machine.succeed("sync")
+    try await machine.succeed("zones", "resume", "cktop")
     try await machine.succeed("queue", "pause", "--all")
     let none = try await machine.succeed("sync")
     try await machine.succeed("queue", "resume", "--all")
     let all = try await machine.succeed("sync")
 
     #expect(one.lines == ["sent 1, fetched 0, deleted 0, 1 paused; not in sync"])
+    #expect(zone.lines.first?.hasSuffix("; run cktop zones resume cktop to resume") == true)
     #expect(none.lines.first?.contains("cktop queue resume --all") == true)
     #expect(all.lines == ["sent 1, fetched 0, deleted 0; in sync"])
   }
@@ -167,7 +171,8 @@ import Testing
 
     #expect(line.contains("refused the connection"))
     #expect(try await machine.succeed("queue", "list", "--json").lines.count == 1)
-    #expect(try await machine.run("status").status == 0)
+    // A change waits, and no process is syncing.
+    #expect(try await machine.run("status").status == 3)
   }
 
   @Test func `verify tells what only one side has`() async throws {

@@ -16,7 +16,8 @@ import Testing
   static let commanding = [
     ["queue", "retry", "--all"], ["queue", "discard", "--all", "--yes"], ["queue", "pause", "--all"],
     ["queue", "resume", "--all"], ["queue", "flush"], ["conflicts", "resolve", "1", "--take", "local"],
-    ["queue", "edit", "1", "a=2"], ["conflicts", "undo", "1"], ["zones", "accept", "cktop", "--yes"],
+    ["queue", "edit", "1", "a=2"], ["conflicts", "undo", "1"], ["conflicts", "dropped", "--seen"],
+    ["zones", "accept", "cktop", "--yes"],
     ["zones", "restore", "cktop", "--yes"],
     ["zones", "delete", "cktop", "--yes"],
   ]
@@ -54,6 +55,27 @@ import Testing
       }
     }
     withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a store about which the system says nothing is unusable for every verb, not missing`() async throws {
+    let machine = try Machine([
+      "CLOUDKIT_URL": "http://127.0.0.1:1", "CLOUDKIT_API_TOKEN": "any", "CLOUDKIT_WEB_AUTH_TOKEN": "ana",
+    ])
+    let loop = machine.folder.path("loop")
+    try FileManager.default.createSymbolicLink(atPath: loop, withDestinationPath: loop)
+    let path = "\(loop)/store.sqlite"
+    let store = ["CKTOP_STORE": path]
+    let named = store.merging(["CLOUDKIT_CONTAINER": Machine.container]) { $1 }
+    let status = ["", "--json", "--oneline", "--prometheus"].map { $0.isEmpty ? ["status"] : ["status", $0] }
+    let making = [["sync"], ["records", "put", "--type", "Task", "a=1"]]
+
+    for verb in Self.reading + Self.commanding + status + making {
+      #expect(try await machine.failing(4, verb, settings: named).contains(path), "\(verb)")
+    }
+    // The container, too, is in the store alone.
+    for verb in status + making {
+      #expect(try await machine.failing(4, verb, settings: store).contains(path), "\(verb)")
+    }
   }
 
   @Test func `a store of an earlier version is migrated by sync alone`() async throws {

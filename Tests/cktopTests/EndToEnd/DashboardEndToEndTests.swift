@@ -99,25 +99,21 @@ import Testing
     for round in 1...4 {
       if round > 1 { try await desktop.open() }
       try await desktop.terminal.screen { $0.contains("t1") && $0.contains("3 Queue") }
-      try await desktop.terminal.type("pq")
+      // Pausing everything asks, and resuming it does not.
+      try await desktop.terminal.type(round % 2 == 1 ? "pyq" : "pq")
       try await desktop.end(with: 0)
 
       #expect(try await desktop.sync()["state"] as? String == (round % 2 == 1 ? "paused" : "idle"))
     }
-    // Twice before the screen follows pauses and resumes.
-    try await desktop.open()
-    try await desktop.terminal.screen { $0.contains("t1") && $0.contains("3 Queue") }
-    try await desktop.terminal.type("ppq")
-    try await desktop.end(with: 0)
     let store = try SyncStore(
       path: Self.store(of: machine),
       scope: SyncStore.Scope(container: Machine.container, environment: "development", database: .private)
     )
-    let commands = try store.events(matching: QueueFilter(parsing: "kind = 'command'", of: .events), limit: 2).map {
+    let commands = try store.events(matching: QueueFilter(parsing: "kind = 'command'", of: .events), limit: 9).map {
       event in
       if case .command(let verb, _, _) = event.event { verb } else { "" }
     }
-    #expect(Array(commands.prefix(2)) == ["resume", "pause"])
+    #expect(commands == ["resume", "pause", "resume", "pause"])
   }
 
   @Test(.timeLimit(.minutes(15)))
@@ -246,6 +242,8 @@ import Testing
     try await desktop.terminal.type("s")
     try await desktop.wait(Self.isLive)
     try await desktop.terminal.type("q")
+    try await desktop.terminal.screen { $0.contains("Stop syncing and quit?") }
+    try await desktop.terminal.type("y")
 
     #expect(try await desktop.end(with: 0).contains("cktop: the sync was stopped before it finished"))
     #expect(try await !Self.isLive(desktop.sync()))

@@ -43,4 +43,38 @@ import Testing
     let driver = (status["sync"] as? [String: Any])?["driver"] as? [String: Any]
     #expect(driver?["live"] as? Bool != true)
   }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a store that was deleted under another process is not made again beside its log`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud, [:])
+    let store = machine.folder.path("store.sqlite")
+    let settings = ["CKTOP_STORE": store]
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1", settings: settings)
+    let watching = try Child(
+      Binary.cktop().path,
+      ["sync", "--watch"],
+      environment: machine.environment.merging(settings) { $1 }
+    )
+    while true {
+      let status = try await machine.run("status", "--json", settings: settings).object()
+      if (status["sync"] as? [String: Any])?["inSync"] as? Bool == true { break }
+    }
+    watching.send(SIGSTOP)
+    // Until it is stopped, it can notice the deletion.
+    while try !String(contentsOfFile: "/proc/\(watching.pid)/stat", encoding: .utf8).contains(") T ") {}
+    try FileManager.default.removeItem(atPath: store)
+
+    for verb in [["sync"], ["status"], ["queue", "list"], ["sync"]] {
+      let line = try await machine.failing(4, verb, settings: settings)
+      #expect(line.contains("was deleted") && line.contains("\(store)-wal"), "\(verb)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: store))
+    let log = try FileManager.default.attributesOfItem(atPath: store + "-wal")[.size] as? Int
+    #expect(log ?? 0 > 0)
+    watching.send(SIGCONT)
+    #expect(await watching.end() == .exited(4))
+    try await machine.succeed("sync", settings: settings)
+    withExtendedLifetime(cloud) {}
+  }
 }

@@ -73,7 +73,7 @@ import Testing
     #expect(again.count == 2)
   }
 
-  @Test func `who drives in our place is told, and that we drive once that has ended`() {
+  @Test func `the process that syncs instead of this one is logged once`() {
     var journal = Journal(after: 0, process: 1, format: Format(timeZone: .gmt))
     var other = status(.sending)
     other.driver = StoreStatus.Driver(pid: 9, host: "db1", isLive: true)
@@ -85,7 +85,7 @@ import Testing
     #expect(
       [ours, other, other, dead, ours].flatMap { journal.lines($0, []) }
         .map { $0.split(separator: " ", maxSplits: 1)[1] }
-        == ["syncing process 9 on db1", "syncing process 1, this one"]
+        == ["syncing process 9 on db1"]
     )
   }
 

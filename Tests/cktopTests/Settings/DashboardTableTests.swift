@@ -38,12 +38,18 @@ struct DashboardTableTests {
     ("[dashboard.keys]\nretreat = \"r\"", "line 2: dashboard.keys.retreat"),
   ])
   func `a mistake names file, line and key, and stops no other command`(_ text: String, _ place: String) throws {
-    let file = try ConfigurationFile(text, path: "/c/config.toml", home: "/home/ada")
-    do {
-      _ = try file.dashboard()
-      Issue.record("The table should not have been taken.")
-    } catch {
-      #expect(error.message.hasPrefix("/c/config.toml \(place)") && error.status == .usage)
+    // An editor of Windows ends lines with CR LF, a mixture of editors does either.
+    for text in [text, text.replacing("\n", with: "\r\n"), "# \r\n" + text] {
+      let file = try ConfigurationFile(text, path: "/c/config.toml", home: "/home/ada")
+      let isShifted = text.hasPrefix("#")
+      do {
+        _ = try file.dashboard()
+        Issue.record("The table should not have been taken.")
+      } catch {
+        let number = try #require(place.firstMatch(of: /\d+/).flatMap { Int($0.output) })
+        let expected = isShifted ? place.replacing("line \(number)", with: "line \(number + 1)") : place
+        #expect(error.message.hasPrefix("/c/config.toml \(expected)") && error.status == .usage)
+      }
     }
   }
 }

@@ -68,6 +68,7 @@ import Testing
     let options = try settings([
       "--store", "s", "--container", "c", "--environment", "production", "--database", "shared", "--url",
       "http://localhost:1", "--policy", "newest", "--read-only", "--allow-http",
+      "--unicode-names",
     ])
     let environment = try settings(
       [],
@@ -75,7 +76,7 @@ import Testing
         "CKTOP_STORE": "s", "CLOUDKIT_CONTAINER": "c", "CLOUDKIT_ENVIRONMENT": "production",
         "CLOUDKIT_DATABASE": "shared",
         "CLOUDKIT_URL": "http://localhost:1", "CKTOP_POLICY": "newest", "CKTOP_READ_ONLY": "1",
-        "CKTOP_ALLOW_HTTP": "true", "CLOUDKIT_KEY_ID": "k",
+        "CKTOP_ALLOW_HTTP": "true", "CKTOP_UNICODE_NAMES": "yes", "CLOUDKIT_KEY_ID": "k",
         "CLOUDKIT_KEY_FILE": "f", "CLOUDKIT_API_TOKEN": "a\n", "CLOUDKIT_WEB_AUTH_TOKEN": "w",
       ]
     )
@@ -92,6 +93,7 @@ import Testing
         policy = "newest"
         read-only = true
         allow-http = true
+        unicode-names = true
         theme = "dusk"
         key-id = "k"
         key-file = "~/key.pem"
@@ -104,7 +106,7 @@ import Testing
       #expect(settings.database.value == .shared)
       #expect(settings.url.value.absoluteString == "http://localhost:1")
       #expect(try settings.policy()?.value == .newest)
-      #expect(settings.isReadOnly.value && settings.allowsHTTP.value)
+      #expect(settings.isReadOnly.value && settings.allowsHTTP.value && settings.acceptsUnicodeNames.value)
     }
     #expect(options.store?.value == "s")
     #expect(environment.store?.value == "s")
@@ -192,12 +194,14 @@ import Testing
     (
       [], [:], "containre = \"x\"",
       "\(path): there is no setting 'containre'; the settings are profile, container, environment, database, url, "
-        + "store, policy, read-only, allow-http, theme, stale-after, key-id, key-file, [profiles.NAME] and [dashboard]"
+        + "store, policy, read-only, allow-http, unicode-names, theme, stale-after, key-id, key-file, [profiles.NAME] "
+        + "and [dashboard]"
     ),
     (
       [], [:], "[profiles.a]\nkeyid = \"x\"",
       "\(path): there is no setting 'profiles.a.keyid'; the settings are profile, container, environment, database, "
-        + "url, store, policy, read-only, allow-http, theme, stale-after, key-id, key-file, [profiles.NAME] and [dashboard]"
+        + "url, store, policy, read-only, allow-http, unicode-names, theme, stale-after, key-id, key-file, "
+        + "[profiles.NAME] and [dashboard]"
     ),
     (
       [], [:], "api-token = \"geheim\"",

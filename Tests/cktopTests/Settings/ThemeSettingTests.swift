@@ -49,6 +49,35 @@ import Testing
     #expect(try theme(["HOME": folder.path("nowhere")]) == "midnight")
   }
 
+  @Test func `a mistake in a theme does not keep a dashboard from starting, and is named with its line`() throws {
+    let folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path("config/cktop/themes"),
+      withIntermediateDirectories: true
+    )
+    let typo = "name = \"mine\"\nversion = 1\nbackground = \"dusk\"\n"
+    _ = try folder.write(typo, to: "config/cktop/themes/mine.toml")
+    _ = try folder.write(typo, to: "config/cktop/themes/midnight.toml")
+    func start(_ option: String?, configured: String? = nil) throws -> Appearance {
+      let own = configured.map { ["CKTOP_THEME": $0] } ?? [:]
+      return try Session.appearance(option, starts: true, environment: folder.environment.merging(own) { $1 })
+    }
+
+    for appearance in [try start("mine"), try start(nil, configured: "mine"), try start("mine", configured: "paper")] {
+      #expect(appearance.preferences.theme.name == "midnight")
+      #expect(appearance.notice?.contains("/themes/mine.toml:3") == true)
+    }
+    // The default theme's own file can be the one with the mistake.
+    #expect(try start(nil).notice?.contains("/themes/midnight.toml:3") == true)
+    #expect(try start(nil, configured: "none").notice?.contains("none") == true)
+    #expect(try start("paper").notice == nil)
+    let failure = #expect(throws: CommandFailure.self) { try start("none") }
+    #expect(failure?.status == .usage)
+    for name in ["mine", "none"] {
+      #expect(throws: CommandFailure.self) { try Session.appearance(name, environment: folder.environment) }
+    }
+  }
+
   @Test func `the theme after the last one is the first`() throws {
     let names = Theme.builtInNames
     for (name, next) in zip(names, names.dropFirst() + names.prefix(1)) {

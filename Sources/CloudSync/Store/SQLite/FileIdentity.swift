@@ -36,6 +36,12 @@ package struct FileIdentity: Hashable, Sendable {
     return false
   }
 
+  /// The number of names (hard links) that the file at a path has; nil if there is none.
+  static func names(ofFileAt path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_nlink) : nil
+  }
+
   private init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)

@@ -20,7 +20,8 @@ struct FileSystem: Hashable, Sendable {
   init?(of path: String) {
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
     var status = statvfs()
-    guard statvfs(folder, &status) == 0 else { return nil }
+    // Some file systems count no blocks.
+    guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return nil }
     // Some blocks are reserved for root.
     let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
     freeBytes = UInt64(blocks) * UInt64(status.f_frsize)

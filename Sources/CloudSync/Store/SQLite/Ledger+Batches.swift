@@ -40,11 +40,12 @@ extension Ledger {
     try run(sql, [Self.json(ids)])
   }
 
-  /// The columns that never change.
+  /// The columns that never change. A new operation gets its identifier from the database.
   func fixedValues(_ operation: QueuedOperation) -> StatementArguments {
     [
       operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
       operation.maxAttempts, operation.enqueuedAt, operation.enqueuedBy?.name, operation.enqueuedBy?.pid,
+      operation.id == 0 ? nil : operation.id,
     ]
   }
 
@@ -57,7 +58,7 @@ extension Ledger {
       operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
       sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
       errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload,
-      isUnanswered, lostRounds, askedAbout, suspicion, zone, owner, name, maxAttempts, enqueuedAt, program, pid
+      isUnanswered, lostRounds, askedAbout, suspicion, zone, owner, name, maxAttempts, enqueuedAt, program, pid, id
       """
     let row = "(" + Array(repeating: "?", count: columns.split(separator: ",").count).joined(separator: ", ") + ")"
     let rows = Array(repeating: row, count: count).joined(separator: ", ")

@@ -16,6 +16,14 @@ extension Ledger {
     )
   }
 
+  /// The type and name of an operation's record, or the name of its zone; nil if it is not in the queue.
+  func title(of id: Int64) throws -> String? {
+    try row("SELECT type, name, zone FROM operations WHERE id = ?", [id]).map { row in
+      let name: String? = row["name"]
+      return name.map { [row["type"], $0].compactMap(\.self).joined(separator: "/") } ?? "zone \(row["zone"] as String)"
+    }
+  }
+
   /// The preferred, not required, order among these operations: referenced records are saved first and deleted last.
   func precedents(among ids: [Int64]) throws -> [Int64: Set<Int64>] {
     try rows(

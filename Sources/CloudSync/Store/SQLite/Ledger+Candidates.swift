@@ -321,4 +321,26 @@ extension Ledger {
     // Only waiting operations have a `nextAttemptAt`.
     try one("SELECT min(nextAttemptAt) FROM operations WHERE nextAttemptAt > ?", [time])
   }
+
+  /// The earliest end of a back-off that leads to a request: nothing but time holds the operation.
+  ///
+  /// - Parameter savesAreHeld: whether saves wait for the app.
+  /// - Returns: nil if there is none among the next thousand, to bound the cost: any number may be paused or blocked.
+  func nextRetry(now: Int64, savesAreHeld: Bool) throws -> Int64? {
+    if try isPaused() { return nil }
+    // As if every back-off were over.
+    let query = CandidateQuery(kind: .zoneOperations, now: .max, savesAreHeld: savesAreHeld)
+    let isChecked = "needsReadBack = 1 OR needsUpload = 1 OR name IS NULL"
+    let isFree = "\(whole(query)) AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)"
+    let statement = try database.cachedStatement(
+      sql: """
+        SELECT nextAttemptAt, (\(Self.sendable) AND (\(isChecked))) OR (\(isFree)) FROM operations o
+          WHERE nextAttemptAt > :from ORDER BY nextAttemptAt LIMIT 1000
+        """
+    )
+    let arguments: StatementArguments = ["from": now, "now": query.now, "held": try heldZones(now: now)]
+    let rows = try Row.fetchCursor(statement, arguments: arguments)
+    while let row = try rows.next() { if row[1] { return row[0] } }
+    return nil
+  }
 }

@@ -1,5 +1,6 @@
 import CloudKit
 import Facts
+import Foundation
 import GRDB
 
 /// Lists and counts, for people.
@@ -8,8 +9,9 @@ extension Ledger {
 
   /// The number of operations that match.
   func operationCount(matching filter: QueueFilter?, now: Int64) throws -> Int {
-    let (sql, arguments) = Self.condition(ListQuery(filter: filter, now: now))
+    let query = ListQuery(filter: filter, now: now)
     let isCounted = filter?.isCounted ?? true
+    let (sql, arguments) = isCounted ? Self.condition(query) : try selection(query).condition
     let source =
       isCounted
       ? "SELECT coalesce(sum(count), 0) FROM \(Self.countedParts)" : "SELECT count(*) FROM operations"
@@ -27,7 +29,7 @@ extension Ledger {
     now: Int64,
     shown: (QueueRow) throws -> QueueRow
   ) throws -> [QueueRow] {
-    let (sql, arguments) = Self.condition(ListQuery(filter: filter, now: now))
+    let (sql, arguments) = try selection(ListQuery(filter: filter, now: now)).condition
     let statement = try list(
       "SELECT \(QueueRow.columns) FROM operations WHERE id > ? AND \(sql ?? "1") ORDER BY id LIMIT ?",
       isUsual: sql == nil
@@ -54,14 +56,47 @@ extension Ledger {
     isUsual ? try database.cachedStatement(sql: sql) : try database.makeStatement(sql: sql)
   }
 
+  /// A condition on operations that finds them by the index that has the fewest to offer.
+  struct Selection {
+    var condition: (sql: String?, arguments: StatementArguments)
+    /// Whether an index that finds few rows is chosen, so that other conditions must not use theirs.
+    var isChosen = false
+
+    /// A column of another condition.
+    func column(_ name: String) -> String { isChosen ? "+\(name)" : name }
+  }
+
+  /// The number of rows that are found without delay.
+  private static let few = 1000
+
+  /// Returns the condition of a query. SQLite does not know how many rows an index finds, and of two equalities might take
+  /// the one that most rows meet.
+  func selection(_ query: ListQuery) throws -> Selection {
+    var best: (finder: QueueFilter, count: Int)?
+    let finders = query.filter?.finders ?? []
+    // Of one equality SQLite takes the index by itself.
+    guard finders.count > 1 else { return Selection(condition: Self.condition(query)) }
+    for finder in finders {
+      let condition = SQLCondition(finder, now: query.now)
+      let sql = "SELECT count(*) FROM (SELECT 1 FROM operations WHERE \(condition.sql) LIMIT \(Self.few + 1))"
+      let count = try Int.fetchOne(list(sql, isUsual: false), arguments: condition.arguments) ?? 0
+      if count <= Self.few, count < best?.count ?? .max { best = (finder, count) }
+    }
+    return Selection(condition: Self.condition(query, finder: best?.finder), isChosen: best != nil)
+  }
+
   /// The SQL condition of a query; nil if it matches the whole queue.
   ///
-  /// - Parameter usesIndexes: whether it may find rows by itself, and not only be checked for rows at hand.
-  static func condition(_ query: ListQuery, usesIndexes: Bool = true) -> (sql: String?, arguments: StatementArguments) {
+  /// - Parameters:
+  ///   - usesIndexes: whether it may find rows by itself, and not only be checked for rows at hand.
+  ///   - finder: the part of the filter whose index finds the rows; nil: SQLite chooses.
+  static func condition(_ query: ListQuery, usesIndexes: Bool = true, finder: QueueFilter? = nil) -> (
+    sql: String?, arguments: StatementArguments
+  ) {
     var conditions: [String] = []
     var arguments = StatementArguments()
     if let filter = query.filter {
-      let condition = SQLCondition(filter, now: query.now, usesIndexes: usesIndexes)
+      let condition = SQLCondition(filter, now: query.now, usesIndexes: usesIndexes, finder: finder)
       conditions.append("(\(condition.sql))")
       arguments += condition.arguments
     }
@@ -88,40 +123,6 @@ extension Ledger {
       """
   }()
 
-  /// A short name may stand in any word.
-  private static let messageWithoutName =
-    "iif(length(name) >= 3, replace(errorMessage, name, '…'), errorMessage)"
-
-  /// Failed and retrying operations by cause, the most frequent first.
-  ///
-  /// - Parameter states: only operations in these states; empty: in any.
-  func causes(matching query: ListQuery, in states: Set<OperationState> = []) throws -> [QueueCause] {
-    let (sql, arguments) = Self.condition(query)
-    let shown = [OperationState.failed, .waiting].filter { states.isEmpty || states.contains($0) }
-    return try Row.fetchAll(
-      database,
-      sql: """
-        SELECT state, errorCode, reason, \(Self.messageWithoutName) AS message, count(*) AS number,
-          min(enqueuedAt) AS oldest, min(id) AS first, min(nextAttemptAt) AS next
-        FROM operations WHERE state IN (\(shown.map { "'\($0.rawValue)'" }.joined(separator: ", "))) AND \(sql ?? "1")
-        GROUP BY state, errorCode, iif(state = 'failed', \(Self.messageWithoutName), NULL)
-        ORDER BY state, number DESC, first LIMIT 1000
-        """,
-      arguments: arguments
-    ).map { row in
-      QueueCause(
-        state: OperationState(rawValue: row["state"]) ?? .failed,
-        code: row["errorCode"],
-        message: row["message"],
-        cause: Cause(stored: row["reason"]),
-        count: row["number"],
-        first: row["first"],
-        oldestAt: row["oldest"],
-        nextAttemptAt: row["next"]
-      )
-    }
-  }
-
   /// The identifiers of the operations that match a filter, oldest first; nil means all.
   ///
   /// - Parameters:
@@ -134,9 +135,10 @@ extension Ledger {
     limit: Int? = nil,
     now: Int64
   ) throws -> [Int64] {
-    var (sql, arguments) = Self.condition(ListQuery(filter: filter, now: now))
+    let selection = try selection(ListQuery(filter: filter, now: now))
+    var (sql, arguments) = selection.condition
     if let state {
-      sql = ["state = ?", sql].compactMap(\.self).joined(separator: " AND ")
+      sql = ["\(selection.column("state")) = ?", sql].compactMap(\.self).joined(separator: " AND ")
       arguments = [state.rawValue] + arguments
     }
     return try Int64.fetchAll(
@@ -233,8 +235,9 @@ extension Ledger {
 
   /// Records of this name in any zone.
   func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow] {
-    let source = ShownRecords.union(mirrorOnly: mirrorOnly)
-    return try rows("SELECT * FROM (\(source)) WHERE name = ? ORDER BY zone, owner", [name])
+    let sources = mirrorOnly ? [ShownRecords.mirror] : [.overlaid, .createdByName]
+    let parts = sources.map { "SELECT * FROM (\($0.sql) AND \($0.table).name = ?)" }
+    return try rows("\(parts.joined(separator: " UNION ALL ")) ORDER BY zone, owner", .init(sources.map { _ in name }))
       .map(RecordRow.init(row:))
   }
 
@@ -318,14 +321,10 @@ struct ShownRecords {
   /// The sources of the mirror alone, or with pending edits applied.
   static func all(mirrorOnly: Bool) -> [ShownRecords] { mirrorOnly ? [mirror] : [overlaid, created] }
 
-  static func union(mirrorOnly: Bool) -> String {
-    all(mirrorOnly: mirrorOnly).map(\.sql).joined(separator: " UNION ALL ")
-  }
-
   private static let stamps = "r.createdAt, r.modifiedAt, r.modifiedBy, r.createdBy, r.share"
   private static let mirrored = "r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, \(stamps)"
 
-  private static let mirror = ShownRecords(
+  static let mirror = ShownRecords(
     columns: "\(mirrored), NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state",
     rows: "FROM records r WHERE 1",
     table: "r"
@@ -349,17 +348,24 @@ struct ShownRecords {
     table: "r"
   )
 
-  /// Records that exist in the queue alone.
-  static let created = ShownRecords(
-    columns: """
-      o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
-      """,
-    rows: """
-      FROM operations o INDEXED BY operationsThatCreate
-        WHERE o.isMirrored = 0 AND o.operation = 'save' AND o.name IS NOT NULL
-      """,
-    table: "o"
-  )
+  /// Records that exist in the queue alone, by zone, owner and name.
+  static let created = created(by: "operationsThatCreate")
+
+  /// Records that exist in the queue alone, to be found by their name.
+  static let createdByName = created(by: "operationsByRecord")
+
+  private static func created(by index: String) -> ShownRecords {
+    ShownRecords(
+      columns: """
+        o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
+        """,
+      rows: """
+        FROM operations o INDEXED BY \(index)
+          WHERE o.isMirrored = 0 AND o.operation = 'save' AND o.name IS NOT NULL
+        """,
+      table: "o"
+    )
+  }
 
   /// Records with a queued save.
   static let unsent = ShownRecords(
@@ -376,8 +382,8 @@ struct SQLCondition {
   let sql: String
   let arguments: StatementArguments
 
-  init(_ filter: QueueFilter, now: Int64, usesIndexes: Bool = true) {
-    let rendered = filter.sql(now: now, usesIndexes: usesIndexes)
+  init(_ filter: QueueFilter, now: Int64, usesIndexes: Bool = true, finder: QueueFilter? = nil) {
+    let rendered = filter.sql(now: now, usesIndexes: usesIndexes, finder: finder)
     sql = rendered.sql
     arguments = StatementArguments(
       rendered.arguments.map { argument -> any DatabaseValueConvertible in

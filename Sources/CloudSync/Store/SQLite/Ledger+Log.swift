@@ -42,6 +42,9 @@ extension Ledger {
     )
   }
 
+  /// Removes the ending of an operation that is queued again. Its attempts are kept.
+  func removeEnding(of operation: Int64) throws { try run("DELETE FROM history WHERE operationId = ?", [operation]) }
+
   /// Records the same ending of queued operations, as they are stored.
   func addEndings(of ids: [Int64], _ ending: Ending, _ cause: Cause, now: Int64) throws {
     try run(
@@ -121,6 +124,11 @@ extension Ledger {
     let last = try row("SELECT message, at FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1", [event.kind])
     guard let last, let message: String = last["message"], let at: Int64 = last["at"] else { return false }
     return message == event.stored && at >= time
+  }
+
+  func latestEvent(of kind: String) throws -> Event? {
+    try row("SELECT message FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1", [kind])
+      .map { Event(kind: kind, stored: $0["message"]) }
   }
 
   func lastEvent() throws -> Int64 { try one("SELECT max(id) FROM events") ?? 0 }

@@ -181,6 +181,12 @@ extension Ledger {
     try one("SELECT sum(mirrored) FROM recordCounts WHERE zone = ? AND owner = ?", [zone.zone, zone.owner]) ?? 0
   }
 
+  /// The number of records in the mirror by zone, without empty zones.
+  func recordCounts() throws -> [ZoneKey: Int] {
+    try rows("SELECT zone, owner, sum(mirrored) AS number FROM recordCounts GROUP BY zone, owner HAVING number > 0")
+      .reduce(into: [:]) { $0[ZoneKey(zone: $1["zone"], owner: $1["owner"])] = $1["number"] }
+  }
+
   /// The types of a zone's records in the mirror.
   func recordTypes(in zone: ZoneKey) throws -> [String] {
     try all(

@@ -155,7 +155,7 @@ extension Ledger {
     )
   }
 
-  /// Adds an operation with its references. Its identifier is never reused.
+  /// Adds an operation with its references: one that was queued before under its identifier, others under a new one.
   func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
     try run(Self.singleInsertion, try values(operation) + fixedValues(operation))
     let id = database.lastInsertedRowID
@@ -346,6 +346,11 @@ extension Ledger {
     var operation = operation
     operation.assets = operation.assets.kept(by: operation.changes)
     return try insert(operation, operation.links)
+  }
+
+  /// Changes the time at which an operation counts as accepted.
+  func setEnqueued(_ id: Int64, at time: Int64) throws {
+    try run("UPDATE operations SET enqueuedAt = ? WHERE id = ?", [time, id])
   }
 
   /// Updates an operation and its references.

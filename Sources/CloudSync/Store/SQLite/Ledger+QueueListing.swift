@@ -5,14 +5,19 @@ import GRDB
 extension Ledger {
   /// The number of operations that a listing shows, by state.
   func counts(of listing: QueueListing, now: Int64) throws -> [OperationState: Int] {
-    let (sql, arguments) = Self.condition(ListQuery(listing.filter, now: now))
+    let query = ListQuery(listing.filter, now: now)
+    let isCounted = query.filter?.isCounted ?? true
+    let selection = isCounted ? Selection(condition: Self.condition(query)) : try selection(query)
+    let (sql, arguments) = selection.condition
     let source =
-      if case .expression(let filter, _) = listing.filter, !filter.isCounted {
-        "SELECT state, count(*) AS number FROM operations WHERE \(sql ?? "1")"
-      } else {
-        "SELECT state, sum(count) AS number FROM \(Self.countedParts) WHERE \(sql ?? "1")"
-      }
-    let statement = try list("\(source) GROUP BY state", isUsual: sql == nil)
+      isCounted
+      ? "SELECT state, sum(count) AS number FROM \(Self.countedParts)"
+      : "SELECT state, count(*) AS number FROM operations"
+    // Grouping by the column would read all rows in the order of its index.
+    let statement = try list(
+      "\(source) WHERE \(sql ?? "1") GROUP BY \(selection.column("state"))",
+      isUsual: sql == nil
+    )
     return try Row.fetchAll(statement, arguments: arguments).reduce(into: [:]) { counts, row in
       guard let state = OperationState(rawValue: row["state"]) else { return }
       if listing.states.isEmpty || listing.states.contains(state) { counts[state] = row["number"] }
@@ -29,6 +34,7 @@ extension Ledger {
     throws -> [Int64]
   {
     let query = ListQuery(listing.filter, now: now)
+    let selection = try selection(query)
     var (ids, skipped) = ([Int64](), offset)
     for states in listing.parts {
       let count = states.reduce(0) { $0 + (counts[$1] ?? 0) }
@@ -36,7 +42,7 @@ extension Ledger {
       if taken > 0 {
         ids += try NearerEnd(offset: skipped, limit: taken, of: count).read { isReversed, limit, offset in
           let isDescending = listing.isDescending != isReversed
-          let (sql, arguments) = Self.sql(states, "id", query, isDescending: isDescending)
+          let (sql, arguments) = Self.sql(states, selection, isDescending: isDescending)
           let statement = try list("\(sql) LIMIT ? OFFSET ?", isUsual: query.filter == nil)
           return try Int64.fetchAll(statement, arguments: arguments + [limit, offset])
         }
@@ -49,24 +55,21 @@ extension Ledger {
 
   /// All operations that a listing shows, in its order.
   func operationIDs(of listing: QueueListing, now: Int64) throws -> [Int64] {
-    try listing.parts.flatMap { states in
-      let (sql, arguments) = Self.sql(
-        states,
-        "id",
-        ListQuery(listing.filter, now: now),
-        isDescending: listing.isDescending
-      )
+    let selection = try selection(ListQuery(listing.filter, now: now))
+    return try listing.parts.flatMap { states in
+      let (sql, arguments) = Self.sql(states, selection, isDescending: listing.isDescending)
       return try Int64.fetchAll(list(sql, isUsual: false), arguments: arguments)
     }
   }
 
   /// Reads operations in states, in the order of their numbers: a merge of the index's ranges, without sorting.
-  private static func sql(_ states: [OperationState], _ columns: String, _ query: ListQuery, isDescending: Bool)
+  private static func sql(_ states: [OperationState], _ selection: Selection, isDescending: Bool)
     -> (String, StatementArguments)
   {
-    let (condition, arguments) = condition(query)
+    let (condition, arguments) = selection.condition
     let parts = states.map { state in
-      "SELECT \(columns) FROM operations WHERE state = '\(state.rawValue)'" + (condition.map { " AND \($0)" } ?? "")
+      "SELECT id FROM operations WHERE \(selection.column("state")) = '\(state.rawValue)'"
+        + (condition.map { " AND \($0)" } ?? "")
     }
     let all = states.reduce(into: StatementArguments()) { all, _ in all += arguments }
     return (parts.joined(separator: " UNION ALL ") + " ORDER BY id" + (isDescending ? " DESC" : ""), all)
@@ -79,18 +82,36 @@ extension Ledger {
     after id: Int64?,
     isDescending: Bool,
     limit: Int
-  ) throws -> [(id: Int64, state: OperationState?, isMatch: Bool)] {
+  ) throws -> [(id: Int64, state: OperationState?, zone: ZoneKey, isMatch: Bool)] {
     let (condition, arguments) = Self.condition(query, usesIndexes: false)
     let (order, first) = isDescending ? ("<", Int64.max) : (">", Int64.min)
     var all = StatementArguments()
     let parts = states.map { state in
       all += arguments + [id ?? first]
       return
-        "SELECT id, state, (\(condition ?? "1")) IS TRUE FROM operations WHERE state = '\(state.rawValue)' AND id \(order) ?"
+        "SELECT id, state, zone, owner, (\(condition ?? "1")) IS TRUE FROM operations WHERE state = '\(state.rawValue)' AND id \(order) ?"
     }
     let sql = parts.joined(separator: " UNION ALL ") + " ORDER BY id\(isDescending ? " DESC" : "") LIMIT ?"
     return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: all + [limit])
-      .map { ($0[0], OperationState(rawValue: $0[1]), $0[2]) }
+      .map { ($0[0], OperationState(rawValue: $0[1]), ZoneKey(zone: $0[2], owner: $0[3]), $0[4]) }
+  }
+
+  /// The zones that a retry of all that a listing shows creates again.
+  func recreatedZones(byRetrying listing: QueueListing, now: Int64) throws -> [ZoneKey] {
+    let states = listing.states(for: .retry)
+    guard !states.isEmpty else { return [] }
+    let (condition, arguments) = Self.condition(ListQuery(listing.filter, now: now))
+    let names = states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")
+    return try goneZones().filter { zone in
+      try Bool.fetchOne(
+        database,
+        sql: """
+          SELECT EXISTS (SELECT 1 FROM operations
+            WHERE state IN (\(names)) AND zone = ? AND owner = ? AND \(condition ?? "1"))
+          """,
+        arguments: [zone.zone, zone.owner] + arguments
+      ) ?? false
+    }
   }
 
   /// The operations of these numbers that are still in the queue, in this order.

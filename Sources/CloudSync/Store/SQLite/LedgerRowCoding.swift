@@ -85,13 +85,17 @@ extension DroppedChange {
       changes = try JSONColumn.value(row["changes"])
       base = try (row["base"] as String?).map { try JSONColumn.fields($0, of: key) } ?? [:]
       assets = try JSONColumn.assets(row["assets"])
+      overwritten = try (row["overwritten"] as String?).map { try JSONColumn.value($0) }
     } catch {
       throw UnreadableRow(.dropped(row["id"]), error)
     }
     cause = Cause(stored: row["reason"])
     conflict = (row["conflict"] as String?).map(Cause.init(stored:))
     at = row["at"]
+    editedAt = row["editedAt"]
     isOpen = row["isOpen"]
+    isAutomatic = row["isAutomatic"]
+    isSeen = row["isSeen"]
   }
 }
 

@@ -51,6 +51,10 @@ package struct KnownZone: Hashable, Sendable {
 
   /// The version of the deletions on hold; nil if there are none.
   var heldVersion: String? { heldSince.map { DecisionVersion.hold(key, since: $0, number: heldNumber) } }
+
+  /// Whether the server deleted it and no person has to decide about that any more. Retrying a change of it creates it
+  /// again.
+  var isGone: Bool { state == .deleted && heldSince == nil }
 }
 
 /// The deletions that were applied in a zone since a time.

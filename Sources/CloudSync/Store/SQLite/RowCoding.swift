@@ -36,6 +36,22 @@ extension QueuedOperation {
 
   static let columns = Column.allCases.map { "\($0)" }.joined(separator: ", ")
 
+  /// The columns that the table `dropped` has by itself, under the names that it has for them.
+  private static let droppedColumns: [Column: String] = [
+    .id: "operationId", .operation: "operation", .zone: "zone", .owner: "owner", .name: "name", .type: "type",
+    .changes: "changes", .base: "coalesce(base, '{}')", .assets: "assets",
+  ]
+
+  /// All other columns, as a JSON object that a discard keeps.
+  static let former: String = {
+    let kept = Column.allCases.filter { droppedColumns[$0] == nil }
+    return "json_object(\(kept.map { "'\($0)', \($0)" }.joined(separator: ", ")))"
+  }()
+
+  /// The columns of a discarded operation, from the table `dropped`.
+  static let discarded = Column.allCases.map { droppedColumns[$0] ?? "json_extract(former, '$.\($0)')" }
+    .joined(separator: ", ")
+
   init(row: Row) throws {
     do { try self.init(readable: row) } catch { throw UnreadableRow(.operation(row[.id]), error) }
   }

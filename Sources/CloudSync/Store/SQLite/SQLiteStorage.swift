@@ -56,6 +56,13 @@ package final class SQLiteStorage: QueueStorage {
       let what = type == .typeDirectory ? "a folder" : "no regular file"
       throw StoreError(.notAStore, "\(path) is \(what); choose a file with --store")
     }
+    if access != .reading, let names = FileIdentity.names(ofFileAt: name), names > 1 {
+      let danger = "changes made under different names would damage it, for each name has a log of its own"
+      throw StoreError(
+        .cannotOpen,
+        "the store \(path) is one file with \(names) names (hard links), and \(danger); remove the others, or use a copy"
+      )
+    }
     do {
       writer = try Self.open(name, access)
       identity = FileIdentity(atPath: name)
@@ -131,12 +138,22 @@ package final class SQLiteStorage: QueueStorage {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
   }
 
+  /// Whether there is a store at a path.
+  ///
+  /// - Throws: `StoreError` if this user may not see that, or if the file was deleted while its log is still there.
+  static func isThere(_ path: String) throws(StoreError) -> Bool {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    if try StoreFile(atPath: path).isPresent(path) { return true }
+    // SQLite would empty the log, which may hold the only copy of accepted changes.
+    if SQLiteLog.isThere(path) { throw .deleted(path) }
+    return false
+  }
+
   private static func open(_ path: String, _ access: StoreAccess) throws -> any DatabaseWriter {
-    let isThere = FileManager.default.fileExists(atPath: path)
+    let isThere = try isThere(path)
     // SQLite takes an empty file for a new one, but the lock file shows that this one had content.
     if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
-      let remedy = "put a copy back, or remove \(StoreLock.path(path)) to start over"
-      throw StoreError(.damaged, "the store \(path) is empty, and it was not: \(remedy)")
+      throw StoreError.emptied(path)
     }
     if access != .making, !isThere { throw StoreError.missing(path) }
     switch access {
@@ -205,9 +222,13 @@ package final class SQLiteStorage: QueueStorage {
 
   /// Rejects a store of an earlier version.
   private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
-    guard try reader.read({ try Schema.migrator.hasCompletedMigrations($0) }) else {
-      throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once")
+    let (isCurrent, isBegun) = try reader.read { database in
+      (try Schema.migrator.hasCompletedMigrations(database), try hasTables(database))
     }
+    guard !isCurrent else { return }
+    throw isBegun
+      ? StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once")
+      : StoreError(.older, "the store \(path) is empty: making it was cut off; run `cktop sync` once")
   }
 
   /// Opens a file for reading and writing, and creates an empty one if there is none.
@@ -282,6 +303,8 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   private static func inspect(_ path: String, _ database: Database) throws {
+    // The lock file shows that this one had content.
+    if try !hasTables(database), StoreLock.isMade(path) { throw StoreError.emptied(path) }
     if try !isStore(database) {
       throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
     }
@@ -292,9 +315,13 @@ package final class SQLiteStorage: QueueStorage {
 
   /// Whether the file is a store or an empty database, perhaps because its creation was interrupted.
   private static func isStore(_ database: Database) throws -> Bool {
+    try !hasTables(database) || database.tableExists("grdb_migrations") && database.tableExists("operations")
+  }
+
+  /// Whether the file holds more than what comes before the first migration.
+  private static func hasTables(_ database: Database) throws -> Bool {
     let sql = "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'"
-    let tables = try Int.fetchOne(database, sql: sql) ?? 0
-    return try tables == 0 || database.tableExists("grdb_migrations") && database.tableExists("operations")
+    return try Int.fetchOne(database, sql: sql) ?? 0 > 0
   }
 
   /// Reads values of the store at a path without opening it; nil if there is no readable store.
@@ -399,6 +426,8 @@ package final class SQLiteStorage: QueueStorage {
     } catch let error as StoreError {
       throw error
     } catch {
+      // A file that was deleted or replaced meanwhile fails in many ways.
+      try requireInPlace()
       throw StoreError(using: name, error)
     }
   }
@@ -409,6 +438,8 @@ package final class SQLiteStorage: QueueStorage {
     let present = FileIdentity(atPath: name)
     guard let identity, present != identity else { return }
     if identity.isOnLostVolume(name) { throw .volumeLost(name) }
+    // A folder that this user may no longer enter hides the file; it is not gone.
+    if present == nil { _ = try StoreFile(atPath: name).isPresent(name) }
     // The log is moved once, and named in each error.
     let place = logOfReplaced.withLock { known in
       known = known ?? SQLiteLog.setAside(name, ifItIs: log)

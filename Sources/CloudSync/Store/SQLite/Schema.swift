@@ -56,6 +56,10 @@ enum Schema {
       try $0.execute(sql: "ALTER TABLE records ADD COLUMN createdBy TEXT; ALTER TABLE records ADD COLUMN share TEXT")
     }
     migrator.registerMigration("28 offering deletions") { try $0.execute(sql: offeringDeletions) }
+    migrator.registerMigration("29 dropped sides") { try $0.execute(sql: droppedSides) }
+    migrator.registerMigration("30 records by name") {
+      try $0.execute(sql: "CREATE INDEX recordsByName ON records(name)")
+    }
     return migrator
   }()
 

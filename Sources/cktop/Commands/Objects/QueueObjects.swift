@@ -79,7 +79,7 @@ extension OperationDetail {
         [
           "number": .integer(Int64(attempt.number)), "at": .time(attempt.at), "seconds": .number(attempt.seconds),
           "error": .error(attempt.code, attempt.message),
-          "response": .optional(attempt.response),
+          "response": .optional(attempt.response), "uuid": .optional(attempt.requestID),
         ]
       }
     )
@@ -98,7 +98,18 @@ extension DroppedChange {
       "id": .integer(operation), "operation": .text(kind.rawValue), "recordName": .text(key.name),
       "recordType": .optional(type), "zone": .text(key.zone), "fields": .fields(changes.values),
       "cleared": .array(changes.cleared.sorted().map(OutputJSON.text)), "reason": .text(cause.text),
-      "droppedAt": .time(at), "canBeUndone": .bool(isOpen),
+      "droppedAt": .time(at), "canBeUndone": .bool(isOpen), "seen": .bool(isSeen), "editedAt": .time(editedAt),
+      "overwritten": overwritten.map { .object($0.json) } ?? .null,
+    ]
+  }
+}
+
+extension Overwritten {
+  /// The server's side that was overwritten.
+  fileprivate var json: JSONObject {
+    [
+      "fields": .fields(values?.values ?? [:]),
+      "cleared": .array((values?.cleared.sorted() ?? []).map(OutputJSON.text)), "deletion": .bool(values == nil),
     ]
   }
 }

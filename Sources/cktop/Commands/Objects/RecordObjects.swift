@@ -37,7 +37,8 @@ extension ZoneRow {
   var json: JSONObject {
     [
       "zone": .text(key.zone), "owner": .unlessEmpty(key.owner),
-      "records": .integer(Int64(records)), "tokenAt": .time(tokenAt), "lastFetchAt": .time(lastFetchAt),
+      "records": .integer(Int64(records)), "unsent": .integer(Int64(unsent)), "tokenAt": .time(tokenAt),
+      "lastFetchAt": .time(lastFetchAt),
       "state": .text(state), "heldDeletions": held.map { .integer(Int64($0.records)) } ?? .null,
       "paused": .bool(isPaused), "needsFetch": .bool(fetch != nil),
       "fetchedSoFar": .integer(Int64(fetch?.fetched ?? 0)),

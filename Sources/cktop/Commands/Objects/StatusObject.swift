@@ -21,7 +21,7 @@ struct StatusObject {
       "generatedAt": .time(status.generatedAt), "sync": sync, "queue": queue, "records": records,
       "account": .object(account.json), "policy": .optional(status.settings.policy?.rawValue), "throttles": throttles,
       "lastError": lastError,
-      "pauses": .array(status.pauses.map(\.json)), "lastDay": lastDay, "problems": problems,
+      "pauses": .array(status.pauses.map { .object($0.json) }), "lastDay": lastDay, "problems": problems,
       "dropped": [
         "unseen": .integer(Int64(status.dropped.unseen)), "total": .integer(Int64(status.dropped.total)),
       ],
@@ -153,7 +153,7 @@ enum StatusOutput {
 
 extension Pause {
   /// The rule as JSON: a zone, a type, or neither for everything.
-  fileprivate var json: OutputJSON {
+  var json: JSONObject {
     let (zone, type): (ZoneKey?, String?) =
       switch rule {
       case .everything: (nil, nil)

@@ -1,0 +1,43 @@
+internal import Foundation
+
+extension WebServicesError {
+  /// Makes the error for a response whose status is not 2xx.
+  ///
+  /// - Parameter now: The local time, for a wait that ends at a date.
+  init(refusal response: CKTransportResponse, now: Date) {
+    self = (try? WireItemError(json: response.body).error) ?? Self.withoutEnvelope(status: response.status)
+    httpStatus = response.status
+    self.response = Self.excerpt(response.body)
+    if retryAfter == nil { retryAfter = response.retryAfter(now: now) }
+  }
+
+  /// Makes the error for a response without the protocol's envelope. It comes from a proxy or gateway before CloudKit
+  /// (reference 6.1).
+  private static func withoutEnvelope(status: Int) -> WebServicesError {
+    switch status {
+    case 401: return WebServicesError(.authenticationFailed, "refused with HTTP 401")
+    case 403: return WebServicesError(.accessDenied, "refused with HTTP 403")
+    case 404: return WebServicesError(.notFound, "nothing exists at this URL (HTTP 404)")
+    case 413: return WebServicesError(.limitExceeded, "the request is too large for the server (HTTP 413)")
+    case 421: return WebServicesError(.tryAgainLater, "misdirected connection (HTTP 421)")
+    case 429: return WebServicesError(.throttled, "too many requests (HTTP 429)")
+    case 502, 503, 504:
+      // A gateway may reply after the server behind it has committed.
+      return WebServicesError(.tryAgainLater, "the service is not reachable (HTTP \(status))", effect: .unknown)
+    case 500...: return WebServicesError(.internalError, "the server failed (HTTP \(status))", effect: .unknown)
+    default: return WebServicesError(.badRequest, "refused with HTTP \(status)")
+    }
+  }
+
+  /// Returns the beginning of a reply, for operators.
+  static func excerpt(_ body: Data) -> String {
+    // A character has at most four bytes.
+    bounded(String(decoding: body.prefix(4 * longestText), as: UTF8.self))
+  }
+}
+
+extension CKTransportResponse {
+  /// Whether the connection led to another server than the request is for: a 421 without the protocol's envelope. The
+  /// request had no effect (reference 1.2).
+  var isMisdirected: Bool { status == 421 && (try? WireItemError(json: body)) == nil }
+}

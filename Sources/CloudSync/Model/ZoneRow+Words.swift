@@ -1,0 +1,47 @@
+import Facts
+
+/// What is the matter with a zone.
+extension ZoneRow {
+  /// The number of changes that the server does not have.
+  package var unsent: Int { queued.values.reduce(0, +) }
+
+  /// What a person should know about the zone, in words, the worst first; empty if nothing is wrong.
+  package var troubles: [String] {
+    func count(_ state: OperationState, _ text: String) -> String? {
+      queued[state].flatMap { $0 > 0 ? "\(Format.number($0)) \(text)" : nil }
+    }
+    return [
+      held.map { "\(Words.count($0.records, "deletion")) on hold" }, isDenied ? "access denied" : nil,
+      count(.failed, "failed"), count(.conflict, "in conflict"), isPaused ? "paused" : nil,
+    ].compactMap(\.self)
+  }
+
+  /// Whether the server has the zone, in words.
+  package var existence: String {
+    switch state {
+    case "ready": "ok"
+    case "deleted": "deleted on the server"
+    default: "not created on the server yet"
+    }
+  }
+
+  /// The place in lists: what needs a look comes first.
+  private var rank: Int {
+    if held != nil { return 0 }
+    if troubles.contains(where: { $0 != "paused" }) { return 1 }
+    return isPaused ? 2 : unsent > 0 ? 3 : 4
+  }
+
+  /// Whether every word is in what lists show of the zone, in any letter case.
+  func matches(_ words: [String]) -> Bool {
+    guard !words.isEmpty else { return true }
+    let shown = ([key.zone, key.owner] + troubles + (unsent > 0 ? ["unsent"] : []) + [existence])
+      .joined(separator: "\n").lowercased()
+    return words.allSatisfy { shown.contains($0.lowercased()) }
+  }
+
+  /// Whether the zone stands before another one in lists.
+  func precedes(_ other: ZoneRow) -> Bool {
+    (rank, key.zone, key.owner) < (other.rank, other.key.zone, other.key.owner)
+  }
+}

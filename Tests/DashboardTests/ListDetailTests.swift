@@ -1,0 +1,71 @@
+import CloudKit
+import CloudService
+import Facts
+import TerminalUI
+import Testing
+
+@testable import CloudSync
+@testable import Dashboard
+
+/// What lists, charts and the help show at their edges.
+struct ListDetailTests {
+  private typealias Session = AppTests.Session
+
+  @Test func `a change that waits names the record that it waits for`() {
+    let row = Sample.operation(15, .pending, "order-4") { row in
+      row.cause = .waitsFor([14], isGroup: false, names: ["Order/order-14"])
+    }
+    let session = Session(Sample.world(Size(width: 200, height: 36)) { $0.data = Sample.data([row]) })
+    #expect(session.text.contains("waits for Order/order-14 (operation 14)"))
+  }
+
+  @Test func `the help keeps its cursor visible when the window shrinks, so that Enter runs what is seen`() {
+    var session = Session(Sample.world(Size(width: 120, height: 60)))
+    session.type("?")
+    for _ in 0..<40 { session.type("j") }
+    session.world.size = Size(width: 80, height: 14)
+    session.send(.resized)
+
+    let grid = session.app.draw(session.world).grid
+    #expect((0..<grid.size.height).contains { y in grid.row(y).contains { $0.style.role == .selection } })
+  }
+
+  @Test func `a time of another day has its date in every list`() {
+    let before = Sample.now - 86_400_000
+    let tomorrow = Sample.now + 86_400_000
+    var session = Session(
+      Sample.world(Size(width: 119, height: 26)) { world in
+        let row = Sample.operation(1, .waiting, "order-1") { ($0.enqueuedAt, $0.nextAttemptAt) = (before, tomorrow) }
+        world.data = Sample.data([row])
+        world.data.events = Sample.events([EventRow(id: 1, at: before, event: .merged(record: "order-1"))])
+        world.data.dropped?.window.rows[0].change.at = before
+      }
+    )
+    #expect(session.text.contains(/Jan 01 03:04 +Jan 03 03:04/))
+    for key in ["6", "8"] {
+      session.type(key)
+      #expect(session.text.contains("Jan 01 03:04"), "\(key)")
+    }
+  }
+
+  @Test func `the last hour ends now, and the overview's chart with the last activity`() throws {
+    let world = Sample.world { world in
+      world.data.throughput = [Throughput(at: Sample.now - 50 * 60_000, sent: 7)]
+    }
+    let hour = ThroughputChart(world, "sent", \.sent, minutes: 60).numbers(upTo: 60)
+    #expect(hour.firstIndex(of: 7) == 9 && hour.last == 0)
+    #expect(ThroughputChart(world, "sent", \.sent).numbers(upTo: 60).last == 7)
+
+    var later = world
+    later.now += 11 * 60_000
+    #expect(ThroughputChart(later, "sent", \.sent, minutes: 60).numbers(upTo: 60).allSatisfy { $0 == 0 })
+
+    var session = Session(world)
+    let midnight = Sample.now + Sample.format.untilMidnight(Sample.now)
+    #expect(session.app.nextWake(session.world) == midnight)
+    session.type("11")
+    #expect(session.app.nextWake(session.world) == (Sample.now / 60_000 + 1) * 60_000)
+    session.world.data.throughput = []
+    #expect(session.app.nextWake(session.world) == midnight)
+  }
+}

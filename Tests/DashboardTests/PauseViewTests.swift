@@ -1,0 +1,93 @@
+import CloudService
+import Facts
+import TerminalUI
+import Testing
+
+@testable import CloudSync
+@testable import Dashboard
+
+/// Pausing everything, and the list of all that is paused.
+struct PauseViewTests {
+  private typealias Session = AppTests.Session
+
+  private static func pauses(_ rules: PauseRule...) -> [Pause] {
+    rules.map { Pause(rule: $0, at: Sample.now - 86_400_000, actor: "root") }
+  }
+
+  @Test func `p asks before it pauses everything, with the number of changes, and Enter is the safe answer`() {
+    var session = Session()
+    session.type("p")
+    // Three of the five would be sent by themselves.
+    #expect(session.text.contains("Pause everything?") && session.text.contains("3 changes wait"))
+    session.type(.enter)
+    #expect(session.commands.isEmpty && session.app.stack.count == 1)
+    session.type("py")
+
+    #expect(session.commands == [.pause([.everything])])
+  }
+
+  @Test func `p does what the question said, though somebody else was faster`() {
+    var session = Session()
+    session.type("p")
+    session.world.data.status?.pauses = Self.pauses(.everything)
+    session.send(.changed)
+    session.type("y")
+
+    #expect(session.commands == [.pause([.everything])])
+  }
+
+  @Test func `p resumes without a question where everything is paused, and the footer says so`() {
+    var session = Session(
+      Sample.world(Size(width: 160, height: 30)) { $0.data.status?.pauses = Self.pauses(.everything) }
+    )
+    #expect(session.text.contains("p resume"))
+    session.type("p")
+
+    #expect(session.commands == [.resume([.everything])])
+  }
+
+  @Test func `a pause of a zone does not make p resume everything`() {
+    var session = Session(Sample.world { $0.data.status?.pauses = Self.pauses(.zone(Sample.zone)) })
+    session.type("py")
+
+    #expect(session.commands == [.pause([.everything])])
+  }
+
+  @Test(arguments: [(OperationState.paused, QueueVerb.resume), (.failed, .retry), (.pending, .pause)])
+  func `P pauses or resumes a change by the state that is shown`(_ state: OperationState, _ verb: QueueVerb) {
+    let row = Sample.operation(4, state, "order-4")
+    var session = Session(Sample.world { $0.data = Sample.data([row]) })
+    session.type("P")
+
+    #expect(session.commands == (verb == .retry ? [] : [.perform(verb, .ids([4]))]))
+  }
+
+  @Test func `every pause is listed with who and when, and the selected one is lifted`() {
+    var session = Session(
+      Sample.world(Size(width: 120, height: 24)) { world in
+        world.data.status?.pauses = Self.pauses(.everything, .zone(Sample.zone), .type("Order"))
+      }
+    )
+    session.type("9")
+    #expect(session.text.contains(/everything +Jan 01 03:04 +root +3/))
+    #expect(session.text.contains("type Order"))
+    session.type("jjp")
+    session.type("k")
+    session.type(.enter)
+    session.type("p")
+
+    #expect(session.commands == [.resume([.type("Order")]), .resume([.zone(Sample.zone)])])
+  }
+
+  @Test func `without a rule the list says so, and counts the changes that were paused one by one`() {
+    var session = Session(
+      Sample.world(Size(width: 120, height: 24)) {
+        $0.data = Sample.data([Sample.operation(1, .paused, "order-1") { $0.cause = .paused(by: "root") }])
+      }
+    )
+    session.type("9")
+    #expect(session.text.contains("No pause rule is set") && session.text.contains("1 change paused one by one"))
+    session.type("p")
+    #expect(session.commands.isEmpty && session.app.notice?.text == "No pause is selected")
+  }
+}
