@@ -32,6 +32,7 @@ import Testing
     )
   }
 
+  @MainActor
   private final class Clock {
     var now = Int64(Date().timeIntervalSince1970 * 1000)
   }
@@ -43,7 +44,7 @@ import Testing
   private func runtime(
     _ service: CloudKitService,
     notice: String? = nil,
-    now: (@MainActor () -> Int64)? = nil,
+    clock: Clock? = nil,
     export: @escaping @Sendable (Export, @escaping Dashboard.Setting.ExportProgress) throws -> String = { _, _ in "" }
   ) throws -> Runtime {
     let theme = try Theme.load(named: "midnight", directories: [])
@@ -61,7 +62,8 @@ import Testing
       nextTheme: { _ in (try? Theme.load(named: "paper", directories: []), []) },
       export: export
     )
-    return now.map { Runtime(service, setting, display, now: $0) } ?? Runtime(service, setting, display)
+    return clock.map { clock in Runtime(service, setting, display, now: { clock.now }) }
+      ?? Runtime(service, setting, display)
   }
 
   private func opening() -> StoreOpening {
@@ -157,7 +159,7 @@ import Testing
   func `text that is pasted without a mark confirms no question`(text pasted: String) async throws {
     let service = try CloudKitService(opening: opening(), readsAtOnce: false)
     let clock = Clock()
-    let runtime = try runtime(service, now: { clock.now })
+    let runtime = try runtime(service, clock: clock)
     runtime.start()
     await until { text.contains("Row/three") }
     runtime.send(.keys([.character("!"), .character("3")]))

@@ -132,7 +132,11 @@ extension SyncEngine {
           continue
         }
         held.takeLock()
-        if wasBroken { try store.recoverInFlight(held) }
+        if wasBroken {
+          try store.recoverInFlight(held)
+          // What the server has changed meanwhile is fetched at once.
+          polls = PollClock(configuration)
+        }
         wasBroken = false
         if listening == nil { listening = listen(inbox) }
         try store.shortenWaits(held)
@@ -174,9 +178,16 @@ extension SyncEngine {
           await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
         }
         patience = .seconds(1)
-        lock?.report(nil)
-        if obstacle != nil { storageChanged(nil) }
-        obstacle = nil
+        if obstacle != nil {
+          // A small write may fit on a disk that is full.
+          lock?.report(nil)
+          if let trouble = store.storage.trouble {
+            lock?.report(trouble)
+          } else {
+            storageChanged(nil)
+            obstacle = nil
+          }
+        }
       } catch let error as StoreError where error.passes {
         // A full disk or a locked file: nothing was changed, so try again. The outcome of a request may not have been
         // written.

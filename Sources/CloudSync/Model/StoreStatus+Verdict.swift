@@ -22,7 +22,7 @@ extension StoreStatus {
     let isStalled = driver?.stalledSince != nil
     let lacksCredential = !isSyncing && !isStalled && isReady && !hasCredential
     if isSignedOut || lacksCredential {
-      all.append(.signedOut(unsent: queue.total, lacksCredential: lacksCredential && !isSignedOut))
+      all.append(.signedOut(unsent: queue.going, lacksCredential: lacksCredential && !isSignedOut))
     }
     if !heldDeletions.isEmpty {
       let zones = heldDeletions.map(\.zone.zone)
@@ -52,13 +52,13 @@ extension StoreStatus {
   /// No process syncs although something could be sent, or the one that should does not do its work.
   private var notSyncing: Verdict? {
     if let driver, let since = driver.stalledSince {
-      return .notSyncing(unsent: queue.total, wait: nil, stalled: Verdict.Stall(pid: driver.pid, since: since))
+      return .notSyncing(unsent: queue.going, wait: nil, stalled: Verdict.Stall(pid: driver.pid, since: since))
     }
     guard !isSyncing, isReady else { return nil }
     // A sync ends our own waits.
     let wait = throttles.filter { WaitScope(name: $0.scope).stopsAll && !$0.isOwn }.max { $0.until < $1.until }
     return .notSyncing(
-      unsent: queue.total,
+      unsent: queue.going,
       wait: wait.map { Verdict.Wait(scope: WaitScope(name: $0.scope).asCause, code: $0.error, until: $0.until) }
     )
   }
@@ -66,7 +66,7 @@ extension StoreStatus {
   /// What waits or moves by itself.
   private var waiting: [Verdict] {
     var all: [Verdict] = []
-    let unsent = queue.total
+    let unsent = queue.going
     if let pause = pauses.first(where: { $0.rule == .everything }) {
       all.append(.paused(by: pause.actor, at: pause.at > 0 ? pause.at : nil, unsent: unsent))
     }
@@ -106,13 +106,13 @@ extension StoreStatus {
 
   private var offline: Verdict {
     guard let problem = networkProblem else {
-      return .offline(reason: "the server does not answer", since: silentSince, nextTry: nil, unsent: queue.total)
+      return .offline(reason: "the server does not answer", since: silentSince, nextTry: nil, unsent: queue.going)
     }
     return .offline(
       reason: problem.message,
       since: networkDownSince,
       nextTry: wait(.network)?.until,
-      unsent: queue.total
+      unsent: queue.going
     )
   }
 

@@ -27,6 +27,8 @@ package struct StoreStatus: Hashable, Sendable {
     /// By state, zone and type.
     package var parts: [QueuePart] = []
 
+    /// The number of operations that wait for no person.
+    package var going: Int { pending + inFlight + waiting }
     /// The number of operations that `retry` would change.
     package var retryable: Int { failed + waiting }
   }
