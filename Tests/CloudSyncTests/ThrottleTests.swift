@@ -1,4 +1,5 @@
 import CloudKit
+import Foundation
 import Testing
 
 @testable import CloudSync
@@ -28,5 +29,24 @@ struct ThrottleTests {
     try store.write { try Throttles.set(waits, now: 0, random: 1, $0) }
 
     #expect(try store.status().accountProblem?.code == "AUTHENTICATION_FAILED")
+  }
+}
+
+/// A proxy that takes few records at once.
+@Suite(.serialized) struct SmallRequestTests {
+  @Test func `half of what was sent is sent after a request was too large`() async throws {
+    let world = try World()
+    let device = try world.device("mine")
+    for number in 0..<10 { try device.store.accept(world.put("r\(number)", ["x": .int64(1)])) }
+    device.transport.interfere { operation, _, body in
+      let records = body.components(separatedBy: "operationType").count - 1
+      return operation == "records/modify" && records > 5 ? .answer(status: 413, "") : .pass
+    }
+
+    try await device.sync()
+
+    #expect(try device.store.status().queue.total == 0)
+    // All ten, then five and five.
+    #expect(device.transport.count("records/modify") == 3)
   }
 }
