@@ -172,7 +172,7 @@ extension SyncStore {
     guard (ended.kind == .delete) == change.isDeletion else { return .superseded }
     switch ended.ending {
     case .acknowledged, .merged:
-      // What was discarded as a whole has been restored, since it was sent.
+      // A discarded change that was sent has been restored.
       let kept = try ledger.dropped(of: id).filter { !$0.isDiscard }
       let dropped = kept.flatMap(\.changes.names).map(FieldChanges.shown)
       guard ended.ending == .merged || !dropped.isEmpty else { return .sent(ended.kind == .delete ? nil : record) }

@@ -1,4 +1,4 @@
-/// What another process can see of the process that holds the engine's lock, to judge whether it does its work.
+/// The signs by which another process judges whether the process that holds the engine's lock does its work.
 ///
 /// A busy engine renews its lease every two seconds, however long its requests take. An idle one writes nothing, so it is
 /// judged by what it leaves undone: its own next activity, a change that can be sent, a requested sync.
@@ -19,7 +19,7 @@ struct EngineSigns: Hashable, Sendable {
   struct Judgement: Hashable, Sendable {
     /// Since when the engine has not moved although it should have; nil if it does its work.
     var stalledSince: Int64?
-    /// The time at which it is judged anew if nothing is written until then; nil if nothing is due.
+    /// The time of the next judgement if nothing is written until then; nil if nothing is due.
     var looksAgainAt: Int64?
   }
 

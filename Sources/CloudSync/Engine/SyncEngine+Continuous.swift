@@ -87,7 +87,7 @@ extension SyncEngine {
   ) async throws {
     isAlwaysWithoutApp = isWithoutApp
     self.isWithoutApp = isWithoutApp
-    // Whoever keeps the engine, its trouble is that of no syncing process any more.
+    // The trouble must not outlast the syncing, even if the engine is kept.
     defer { lock?.report(nil) }
     var hasStarted = false
     var hasChecked = false
@@ -134,7 +134,7 @@ extension SyncEngine {
         held.takeLock()
         if wasBroken {
           try store.recoverInFlight(held)
-          // What the server has changed meanwhile is fetched at once.
+          // Fetch at once what the server has changed meanwhile.
           polls = PollClock(configuration)
         }
         wasBroken = false

@@ -158,7 +158,7 @@ package struct Conflict: Hashable, Sendable {
     return resolution(leaving: left)
   }
 
-  /// What these changes overwrite of the server's side: not the values that only this side has changed.
+  /// The server's values that these changes overwrite, except in fields that only this side has changed.
   private func overwritten(by left: FieldChanges) -> Overwritten? {
     if isDeletedOnServer { return left.isEmpty ? nil : .deletion(by: left.values) }
     // The app's record may also change fields that are not in conflict.

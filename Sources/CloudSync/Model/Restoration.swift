@@ -1,7 +1,7 @@
 import CloudKit
 import Facts
 
-/// What an undo queues: the dropped changes of an operation, and the server's values that were overwritten for it.
+/// The changes that an undo queues: the dropped ones of an operation, and the server's values that it overwrote.
 struct Restoration {
   /// The changes to accept again; nil: a deletion.
   private(set) var changes: FieldChanges? = FieldChanges()

@@ -36,7 +36,7 @@ extension StoreStatus {
     if conflicts > 0 { all.append(.conflicts(conflicts)) }
     all += waiting
     let end = isStarting && (isReady || !hasStore) ? .fetching : end
-    // What is out of date by its age is so whatever else holds.
+    // An old sync is reported beside everything else.
     if all.isEmpty || end.kind == .outOfDate && isTooOld { all.append(end) }
     // A rule is shown while nothing waits, too.
     let namesRules = all.contains { verdict in
@@ -63,7 +63,7 @@ extension StoreStatus {
     )
   }
 
-  /// What waits or moves by itself.
+  /// The verdicts about changes that wait or move without a person.
   private var waiting: [Verdict] {
     var all: [Verdict] = []
     let unsent = queue.going

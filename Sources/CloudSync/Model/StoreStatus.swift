@@ -79,7 +79,7 @@ package struct StoreStatus: Hashable, Sendable {
     /// Local changes that a policy, a merge rule or the app's resolver dropped, never a person, and that no person has
     /// seen yet. They count also once the record was edited and they can no longer be undone.
     package var unseen = 0
-    /// Operations of which something was dropped, here or on the server, that can still be undone.
+    /// Operations with dropped or overwritten values, here or on the server, that can still be undone.
     package var total = 0
     /// The number of the last dropped change that a person has seen.
     package var seenThrough: Int64 = 0
@@ -99,7 +99,7 @@ package struct StoreStatus: Hashable, Sendable {
   package var driver: Driver?
   package var progress: Progress?
   package var queue = Queue()
-  /// What was dropped of changes, and what of it no person has seen.
+  /// The numbers of dropped changes, and of those that no person has seen.
   package var dropped = Dropped()
   package var recordsByType: [String: Int] = [:]
   package var recordsByZone: [String: Int] = [:]

@@ -5,7 +5,7 @@ extension ZoneRow {
   /// The number of changes that the server does not have.
   package var unsent: Int { queued.values.reduce(0, +) }
 
-  /// What a person should know about the zone, in words, the worst first; empty if nothing is wrong.
+  /// The problems of the zone in words, the worst first; empty if there are none.
   package var troubles: [String] {
     func count(_ state: OperationState, _ text: String) -> String? {
       queued[state].flatMap { $0 > 0 ? "\(Format.number($0)) \(text)" : nil }

@@ -29,7 +29,7 @@ extension StoreView {
     let signs = EngineSigns(
       leaseEndsAt: try ledger.lease()?.expiresAt,
       rest: EngineRest(stored: try ledger.value(EngineRest.key)),
-      // What a command or the end of a wait released may have been accepted long before.
+      // A change that a command or the end of a wait released may have been accepted long before.
       workSince: try status.sendable.map { sendable in
         let ends = try ledger.waits(after: .min).map(\.until).filter { $0 <= now }
         return try (ends + [sendable.since, ledger.lastCommandAt() ?? 0]).max() ?? sendable.since
