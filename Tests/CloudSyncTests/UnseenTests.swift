@@ -170,7 +170,8 @@ import Testing
     let statements = Mutex<[String]>([])
     try mine.store.write { $0.database.trace { event in statements.withLock { $0.append(event.expandedDescription) } } }
     try mine.store.write { ledger in
-      _ = try StoreView(ledger: ledger, now: 0, hasEngine: false, storageTrouble: nil, redaction: Redaction()).status()
+      _ = try StoreView(ledger: ledger, now: 0, hasEngine: false, storageTrouble: { nil }, redaction: Redaction())
+        .status()
     }
     try mine.store.write { $0.database.trace() }
 

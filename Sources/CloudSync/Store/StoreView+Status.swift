@@ -9,7 +9,7 @@ extension StoreView {
     try Self.readRecords(into: &status, ledger)
     try Self.readWaits(into: &status, now: now, ledger)
     try Self.readActivity(into: &status, hasEngine: hasEngine, ledger)
-    status.storageTrouble = storageTrouble
+    status.storageTrouble = storageTrouble()
     let waitsForApp = status.savesWaitForApp
     status.sendable = try SyncStore.sendable(savesWaitForApp: waitsForApp, now: now, ledger)
     status.canSendLater =

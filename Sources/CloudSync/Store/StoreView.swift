@@ -7,8 +7,8 @@ package struct StoreView {
   let now: Int64
   /// Whether a process is syncing the store.
   let hasEngine: Bool
-  /// Why nothing can be written to the store; nil if it can, as far as is known.
-  let storageTrouble: StorageTrouble?
+  /// Looks why nothing can be written to the store; nil if it can, as far as is known. Only the status asks.
+  let storageTrouble: () -> StorageTrouble?
   let redaction: Redaction
 
   // MARK: - Queue
@@ -179,10 +179,16 @@ extension SyncStore {
   func view<Value>(_ redaction: Redaction = Redaction(), _ body: (StoreView) throws -> Value) throws(StoreError)
     -> Value
   {
-    let (now, hasEngine, trouble) = (now(), storage.hasEngine, storage.trouble)
+    let (now, hasEngine, storage) = (now(), storage.hasEngine, storage)
     return try read { ledger in
       try body(
-        StoreView(ledger: ledger, now: now, hasEngine: hasEngine, storageTrouble: trouble, redaction: redaction)
+        StoreView(
+          ledger: ledger,
+          now: now,
+          hasEngine: hasEngine,
+          storageTrouble: { storage.trouble },
+          redaction: redaction
+        )
       )
     }
   }
