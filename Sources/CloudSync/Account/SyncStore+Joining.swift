@@ -15,50 +15,45 @@ extension SyncStore {
     while true {
       let operations = try other.operationsToMove(to: path)
       guard !operations.isEmpty else { return }
-      for operation in operations {
-        if case .refused(let reason) = try enqueue(moved: operation, from: other) {
-          let what = "change \(operation.id) of \(other.path) cannot be moved to \(path)"
-          throw StoreError(.invalid, "\(what): \(reason); cktop queue discard \(operation.id) --store \(other.path)")
-        }
-      }
+      for unit in operations.units { try enqueue(moved: unit, from: other) }
       try other.end(moved: operations, to: path)
     }
   }
 
-  private func enqueue(moved operation: QueuedOperation, from other: SyncStore) throws(StoreError) -> Accepted {
-    let accepted: Accepted
-    switch operation.kind {
-    case .zoneSave: accepted = try enqueueZone(operation.key.zoneKey)
-    case .zoneDelete: accepted = try enqueueZoneDeletion(operation.key.zoneKey)
-    case .delete: accepted = try enqueue([Change(operation.key, .delete)], group: operation.group).first ?? .unchanged
-    case .save:
+  /// Enqueues a zone operation, or changes of records in one transaction, so that no engine sends a part of a group, or
+  /// a paused change.
+  private func enqueue(moved operations: [QueuedOperation], from other: SyncStore) throws(StoreError) {
+    let accepted: [Accepted]
+    switch operations[0].kind {
+    case .zoneSave: accepted = [try enqueueZone(operations[0].key.zoneKey)]
+    case .zoneDelete: accepted = [try enqueueZoneDeletion(operations[0].key.zoneKey)]
+    case .save, .delete:
       let vault = other.storage.assetFolder.map(AssetVault.init)
-      let own = Dictionary(grouping: operation.assets, by: \.field)
-      let assets = own.mapValues { assets in
-        assets.sorted { $0.position < $1.position }.compactMap { asset in
-          (asset.path.map { URL(fileURLWithPath: $0) } ?? asset.digest.flatMap { vault?.file($0) })
-            .map { AssetSource(file: $0) }
-        }
-      }
-      let change = Change(operation.key, .save(type: operation.type ?? "", operation.changes), assets: assets)
       // Copies are removed with the other store, so copy them here too.
-      let isCopied = operation.assets.contains { $0.path == nil }
-      let keeping: AssetKeeping = isCopied || operation.assets.isEmpty ? .copied : .referenced
-      accepted = try enqueue([change], group: operation.group, assets: keeping).first ?? .unchanged
+      let keeping: AssetKeeping = operations.contains(where: \.hasCopies) ? .copied : .referenced
+      let changes = operations.map { Change(moved: $0, vault) }
+      do {
+        accepted = try enqueue(changes, group: operations[0].group, assets: keeping)
+      } catch {
+        guard error.kind == .invalid else { throw error }
+        accepted = [.refused(error.message)]
+      }
     }
-    if case .enqueued(let id) = accepted, operation.state == .paused {
-      _ = try perform(.pause, on: .ids([id]), actor: "sync")
+    for case (let operation, .refused(let reason)) in zip(operations, accepted) {
+      let what = "change \(operation.id) of \(other.path) cannot be moved to \(path)"
+      throw StoreError(.invalid, "\(what): \(reason); cktop queue discard \(operation.id) --store \(other.path)")
     }
-    return accepted
   }
 
-  /// The next operations to move. If there are none, the store stops accepting changes.
+  /// The next operations to move, with all members of their groups. If there are none, the store stops accepting
+  /// changes.
   private func operationsToMove(to path: String) throws(StoreError) -> [QueuedOperation] {
-    let now = now()
-    return try write { ledger in
-      let ids = try ledger.operationIDs(matching: nil, now: now)
-      if ids.isEmpty { try ledger.setValue("joinedTo", path) }
-      return try ledger.operations(ids.sorted().prefix(500).map { $0 }).sorted { $0.id < $1.id }
+    try write { ledger in
+      let operations = try ledger.operations(after: 0, limit: Self.slice)
+      if operations.isEmpty { try ledger.setValue("joinedTo", path) }
+      let groups = Set(operations.compactMap(\.group))
+      return try operations.filter { $0.group == nil }
+        + groups.sorted().flatMap { try ledger.operations(inGroup: $0) }
     }
   }
 
@@ -80,5 +75,53 @@ extension SyncStore {
     for ending in ["", "-wal", "-shm", ".driver", ".assets"] {
       try? FileManager.default.removeItem(atPath: path + ending)
     }
+  }
+}
+
+extension [QueuedOperation] {
+  /// The operations in order, in parts that are moved as a whole: a zone operation, a group, or changes on their own.
+  fileprivate var units: [[QueuedOperation]] {
+    var units: [[QueuedOperation]] = []
+    for operation in self {
+      if let last = units.last?.last, last.group == operation.group, last.group != nil || last.isAlike(operation) {
+        units[units.count - 1].append(operation)
+      } else {
+        units.append([operation])
+      }
+    }
+    return units
+  }
+}
+
+extension Change {
+  /// The change of an operation of another store, whose copies of files are in a vault.
+  fileprivate init(moved operation: QueuedOperation, _ vault: AssetVault?) {
+    let own = Dictionary(grouping: operation.assets, by: \.field)
+    let assets = own.mapValues { assets in
+      assets.sorted { $0.position < $1.position }.compactMap { asset in
+        (asset.path.map { URL(fileURLWithPath: $0) } ?? asset.digest.flatMap { vault?.file($0) })
+          .map { AssetSource(file: $0) }
+      }
+    }
+    let isSave = operation.kind == .save
+    let kind = isSave ? Kind.save(type: operation.type ?? "", operation.changes) : .delete
+    self.init(operation.key, kind, assets: isSave ? assets : [:])
+    pausedBy = operation.pausedBy
+  }
+}
+
+extension QueuedOperation {
+  /// Whether the store has copies of its files.
+  fileprivate var hasCopies: Bool { assets.contains { $0.path == nil } }
+
+  /// Whether one transaction can move both, neither of which is in a group.
+  fileprivate func isAlike(_ other: QueuedOperation) -> Bool {
+    !key.name.isEmpty && !other.key.name.isEmpty && hasCopies == other.hasCopies
+  }
+
+  /// The name of the operator who paused it; nil if it is not paused.
+  fileprivate var pausedBy: String? {
+    guard state == .paused else { return nil }
+    return if case .paused(let actor) = cause { actor } else { "sync" }
   }
 }

@@ -30,6 +30,8 @@ package struct Change: Hashable, Sendable {
   package var attemptLimit: Int?
   /// The time at which it was made, in milliseconds since 1970; nil: when it is accepted.
   package var editedAt: Int64?
+  /// The name of the operator who paused it before it was accepted; nil: it is ready to be sent.
+  var pausedBy: String?
 
   /// Whether a record is there.
   package enum Presence: Hashable, Sendable {

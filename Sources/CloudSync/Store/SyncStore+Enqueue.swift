@@ -76,6 +76,12 @@ extension SyncStore {
         for case .refused(let reason) in accepted { throw StoreError(.invalid, reason) }
       }
       if let group { try Self.checkSize(of: group, ledger) }
+      for case (let change, .enqueued(let id)) in zip(changes, accepted) {
+        guard let actor = change.pausedBy, let operation = try ledger.operation(id),
+          QueueVerb.pause.states.contains(operation.state)
+        else { continue }
+        try Self.apply(.pause, to: [operation], isFinal: false, actor, now: now, ledger)
+      }
       if accepted.contains(where: { if case .enqueued = $0 { true } else { false } }) {
         try ledger.changeActivity { $0.lastEnqueueAt = now }
       }

@@ -114,6 +114,17 @@ extension Ledger {
     )
   }
 
+  /// Operations after one, oldest first.
+  func operations(after id: Int64, limit: Int) throws -> [QueuedOperation] {
+    try rows("SELECT \(QueuedOperation.columns) FROM operations WHERE id > ? ORDER BY id LIMIT ?", [id, limit])
+      .map(QueuedOperation.init(row:))
+  }
+
+  /// Whether anything is queued for a zone.
+  func hasOperations(in zone: ZoneKey) throws -> Bool {
+    try one("SELECT EXISTS (SELECT 1 FROM operations WHERE zone = ? AND owner = ?)", [zone.zone, zone.owner]) ?? false
+  }
+
   /// Operations in a state, oldest first.
   func operations(in state: OperationState) throws -> [QueuedOperation] {
     try rows("SELECT \(QueuedOperation.columns) FROM operations WHERE state = ? ORDER BY id", [state.rawValue])
