@@ -96,4 +96,24 @@ import Testing
     #expect(try Lease.acquire(other) != nil)
     #expect(throws: StoreError.self) { try lease.renew(device.store) }
   }
+
+  @Test func `1,200 waits are shortened in transactions of at most 500 rows`() async throws {
+    try await device.sync()
+    let store = device.store
+    try store.fill(1200, "pending")
+    let end = world.clock.now + 60_000
+    try store.execute("UPDATE operations SET state = 'waiting', nextAttemptAt = \(end), isServersWait = 0")
+    let lease = try #require(try Lease.acquire(store))
+    defer { lease.release(store) }
+    let transactions = try Transactions.of(store)
+    world.clock.advance(-7200)
+
+    try store.shortenWaits(lease)
+    try store.shortenWaits(lease)
+
+    #expect(transactions.rows == [500, 500, 200])
+    let shortened = world.clock.now + 60_000
+    #expect(try store.count("SELECT count(*) FROM operations WHERE nextAttemptAt = \(shortened)") == 1200)
+    #expect(try store.events(limit: 9).filter { $0.event == .clockMovedBack(seconds: 7200) }.count == 1)
+  }
 }

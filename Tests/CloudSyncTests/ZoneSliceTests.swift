@@ -73,6 +73,22 @@ import Testing
     #expect(mine.transport.count("records/modify") == 1)
   }
 
+  @Test func `what a killed zone delete left is ended by the next sync, even if nothing may be sent`() async throws {
+    let mine = try world.device("store")
+    try store.fill(1200)
+    try store.execute(
+      "CREATE TRIGGER crash BEFORE DELETE ON operations WHEN old.id > 700 BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
+    #expect(throws: StoreError.self) { try store.enqueueZoneDeletion(zone) }
+    try store.execute("DROP TRIGGER crash")
+    try store.pause(.everything, actor: "ana")
+
+    try await mine.sync()
+
+    #expect(try store.queue() == ["zoneDelete  pending"])
+    #expect(try store.count("SELECT count(*) FROM dropped") == 1200)
+  }
+
   @Test func `a change planned before a zone delete is not sent behind it`() throws {
     try store.fill(2)
     _ = try store.enqueueZoneDeletion(zone)

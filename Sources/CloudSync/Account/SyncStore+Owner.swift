@@ -105,7 +105,7 @@ extension SyncStore {
     try write { ledger in
       try lease?.check(ledger, now: now)
       if try takesOver && access(of: sender, ledger) == .refused {
-        try takeOver(by: identity, now: now, ledger)
+        try beginTakeover(by: identity, now: now, ledger)
       } else {
         try require(sender, ledger)
       }
@@ -117,6 +117,7 @@ extension SyncStore {
       if known?.isOld == false, known?.matches(credential) == true { return }
       try ledger.setValue("signIn", CredentialDigest(of: credential).text)
     }
+    if takesOver { try finishTakeover(lease) }
   }
 
   /// The key that marks the last sync as rejected, because its credential belongs to another user.
@@ -140,9 +141,14 @@ extension SyncStore {
     return try read { try $0.value("signIn").map(CredentialDigest.init(stored:))?.matches(credential) ?? false }
   }
 
-  /// Gives another user's queue to this one. The mirror of a private or shared database was the other user's: it is
-  /// removed, and edits become whole records.
-  private func takeOver(by user: String, now: Int64, _ ledger: Ledger) throws {
+  // MARK: - Takeover
+
+  /// The key of the user who is taking the store over, until the other user's data are gone.
+  private static let takeoverKey = "takenOverBy"
+
+  /// Gives another user's queue to this one. The mirror of a private or shared database was the other user's:
+  /// `finishTakeover` removes it.
+  private func beginTakeover(by user: String, now: Int64, _ ledger: Ledger) throws {
     let before: String?
     let isSynced: Bool
     switch try Self.owner(ledger) {
@@ -155,24 +161,59 @@ extension SyncStore {
     try EventLog.add(.takenOver(by: user, from: before, count: count), now: now, ledger)
     try ledger.setValue("signIn", nil)
     guard isSynced, scope.database != .public else { return }
-    for zone in try ledger.zones().map(\.key) {
-      let operations = try ledger.operations(ledger.changes(of: zone))
-      for var operation in operations where operation.kind == .save {
-        let known = try ledger.record(operation.key)
-        operation.recreate(from: known?.fields ?? [:])
-        operation.forgetSent()
-        (operation.base, operation.isUnanswered, operation.needsReadBack) = ([:], false, false)
-        if operation.state == .conflict { operation.becomePending(.readyAgain(.takenOver(by: user)), now: now) }
-        try ledger.update(operation)
-      }
-      try ledger.forgetContents(zone)
-      try ledger.removeZone(zone)
-      if try !operations.isEmpty || !ledger.zoneOperations(of: zone).isEmpty {
-        try ledger.insertZone(zone, state: .unconfirmed)
+    try ledger.setValue(Self.takeoverKey, user)
+  }
+
+  /// Finishes a takeover, also one that a crash interrupted: edits become whole records, then the other user's records
+  /// are removed, in transactions of at most `slice` rows. Writes nothing if there is none.
+  func finishTakeover(_ lease: Lease?) throws(StoreError) {
+    guard let user = try read({ try $0.value(Self.takeoverKey) }) else { return }
+    func repeated(_ body: (Ledger, _ now: Int64) throws -> Bool) throws(StoreError) {
+      var hasMore = true
+      while hasMore {
+        let now = now()
+        hasMore = try write { ledger in
+          try lease?.check(ledger, now: now)
+          return try body(ledger, now)
+        }
+        if hasMore { storage.letOthersWrite() }
       }
     }
-    // The other user fetched these record types; this user starts from the beginning.
-    try ledger.removePulls()
-    try ledger.setValue("databaseToken", nil)
+    var last: Int64 = 0
+    try repeated { ledger, now in
+      let operations = try ledger.operations(after: last, limit: Self.slice)
+      for operation in operations where operation.kind == .save {
+        try Self.makeWhole(operation, for: user, now: now, ledger)
+      }
+      last = operations.last?.id ?? last
+      return operations.count == Self.slice
+    }
+    try repeated { ledger, _ in
+      let keys = try ledger.recordKeys(limit: Self.slice)
+      for key in keys { try ledger.removeRecord(key) }
+      return keys.count == Self.slice
+    }
+    try repeated { ledger, now in
+      for zone in try ledger.zones().map(\.key) {
+        try ledger.forgetContents(zone)
+        try ledger.removeZone(zone)
+        if try ledger.hasOperations(in: zone) { try ledger.insertZone(zone, state: .unconfirmed) }
+      }
+      // The other user fetched these record types; this user starts from the beginning.
+      try ledger.removePulls()
+      try ledger.setValue("databaseToken", nil)
+      try ledger.setValue(Self.takeoverKey, nil)
+      return false
+    }
+  }
+
+  /// Turns an edit of the other user's record into the creation of the whole record.
+  private static func makeWhole(_ operation: QueuedOperation, for user: String, now: Int64, _ ledger: Ledger) throws {
+    var operation = operation
+    operation.recreate(from: try ledger.record(operation.key)?.fields ?? [:])
+    operation.forgetSent()
+    (operation.base, operation.isUnanswered, operation.needsReadBack) = ([:], false, false)
+    if operation.state == .conflict { operation.becomePending(.readyAgain(.takenOver(by: user)), now: now) }
+    try ledger.update(operation)
   }
 }

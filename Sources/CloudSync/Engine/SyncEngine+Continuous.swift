@@ -66,6 +66,7 @@ extension SyncEngine {
 
   private func syncAlone(_ lease: Lease, _ types: [String], isWithoutApp: Bool) async throws -> SyncSummary {
     defer { lease.release(store) }
+    try store.finishInterrupted(lease)
     try store.shortenWaits(lease)
     var requests = try store.startSync(recovers: true, asksApp: asksApp, lease)
     requests.types = types + requests.types
@@ -123,6 +124,7 @@ extension SyncEngine {
           restingUntil = nil
           let taken = try await standBy()
           if let taken {
+            try store.finishInterrupted(taken)
             try store.recoverInFlight(asksApp: asksApp, taken)
             try store.noteSyncing(.started, taken)
             if !hasChecked { checkContents() }

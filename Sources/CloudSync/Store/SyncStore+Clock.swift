@@ -20,22 +20,39 @@ extension SyncStore {
         wait.until = end
         try ledger.put(wait)
       }
-      for var operation in try ledger.operations(in: .waiting) {
-        guard let end = operation.nextAttemptAt, end > now else { continue }
-        let setAt = try ledger.attempts(of: operation.id).first?.at ?? last
-        if setAt > now {
-          operation.nextAttemptAt = max(now, end - (setAt - now))
-        } else if !operation.isServersWait {
-          // No attempt shows when this back-off was set.
-          operation.nextAttemptAt = min(end, now + Backoff.milliseconds(Backoff.longest))
-        } else {
-          continue
-        }
-        try ledger.update(operation)
-      }
-      try ledger.setValue(Self.key, String(now))
-      let seconds = (last - now) / 1000
-      try EventLog.add(.clockMovedBack(seconds: seconds), now: now, ledger)
     }
+    let waiting = try read { try $0.operationIDs(in: .waiting, limit: nil) }
+    _ = try writeInSlices(waiting, lease) { slice, ledger, now in
+      while let id = slice.next() {
+        guard let operation = try ledger.operation(id), operation.state == .waiting else { continue }
+        try Self.shortenWait(of: operation, since: last, now: now, ledger)
+      }
+      guard slice.isLast else { return }
+      try ledger.setValue(Self.key, String(now))
+      try EventLog.add(.clockMovedBack(seconds: (last - now) / 1000), now: now, ledger)
+    }
+  }
+
+  /// Restarts the wait of an operation with its original duration.
+  ///
+  /// - Parameter last: the latest time before the clock was moved back.
+  private static func shortenWait(
+    of operation: QueuedOperation,
+    since last: Int64,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws {
+    var operation = operation
+    guard let end = operation.nextAttemptAt, end > now else { return }
+    let setAt = try ledger.attempts(of: operation.id).first?.at ?? last
+    if setAt > now {
+      operation.nextAttemptAt = max(now, end - (setAt - now))
+    } else if !operation.isServersWait {
+      // No attempt shows when this back-off was set.
+      operation.nextAttemptAt = min(end, now + Backoff.milliseconds(Backoff.longest))
+    } else {
+      return
+    }
+    try ledger.update(operation)
   }
 }

@@ -30,18 +30,24 @@ extension SyncStore {
     guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
     if let problem = try nameProblem(of: zone) { return .refused(problem) }
     let start = now()
-    var (accepted, hasMore) = try write { ledger in
+    let (accepted, hasMore) = try write { ledger in
       try enqueueZoneOperation(zone, kind, now: start, ledger)
     }
-    while hasMore {
-      let now = now()
-      hasMore = try write { try Self.endSuperseded(in: zone, now: now, $0) }
-    }
+    if hasMore { try finishSuperseding(zone) }
     return accepted
   }
 
+  /// Ends the changes that a pending zone delete supersedes, in transactions of their own. Writes nothing if there are
+  /// none.
+  func finishSuperseding(_ zone: ZoneKey) throws(StoreError) {
+    while try read({ try Self.superseded(in: zone, limit: 1, $0) }).isEmpty == false {
+      let now = now()
+      _ = try write { try Self.endSuperseded(in: zone, now: now, $0) }
+    }
+  }
+
   /// Accepts the operation. Of the changes that a zone delete supersedes, it ends the first ones; the others, which are
-  /// not sent from now on, end in transactions of their own, after a crash when the zone is deleted.
+  /// not sent from now on, end in transactions of their own, after a crash when the next sync begins.
   private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind, now: Int64, _ ledger: Ledger) throws
     -> (Accepted, hasMore: Bool)
   {
@@ -75,10 +81,15 @@ extension SyncStore {
 
   /// Ends the next changes that a pending zone delete supersedes. Returns whether there may be more.
   private static func endSuperseded(in zone: ZoneKey, now: Int64, _ ledger: Ledger) throws -> Bool {
-    guard let last = try ledger.zone(zone)?.supersededThrough, try ledger.hasZoneDelete(zone) else { return false }
-    let ids = try ledger.changes(of: zone, through: last, limit: slice)
+    let ids = try superseded(in: zone, limit: slice, ledger)
     for operation in try ledger.operations(ids) { try supersede(operation, now: now, ledger) }
     return ids.count == slice
+  }
+
+  /// The oldest changes that a pending zone delete supersedes.
+  private static func superseded(in zone: ZoneKey, limit: Int, _ ledger: Ledger) throws -> [Int64] {
+    guard let last = try ledger.zone(zone)?.supersededThrough, try ledger.hasZoneDelete(zone) else { return [] }
+    return try ledger.changes(of: zone, through: last, limit: limit)
   }
 
   /// Ends a change of a zone whose delete was queued later. It can be restored.

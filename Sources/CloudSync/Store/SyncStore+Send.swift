@@ -316,6 +316,13 @@ extension SyncStore {
     try write(lease) { ledger, _ in try Self.recoverInFlight(asksApp: asksApp, lease, ledger) }
   }
 
+  /// Finishes work in several transactions that a crash interrupted: a takeover, and zone deletes that supersede changes.
+  /// Writes nothing if there is none.
+  func finishInterrupted(_ lease: Lease) throws(StoreError) {
+    try finishTakeover(lease)
+    for zone in try read({ try $0.zoneDeletions().keys.sorted() }) { try finishSuperseding(zone) }
+  }
+
   static func recoverInFlight(asksApp: Bool, _ lease: Lease, _ ledger: Ledger) throws -> Int {
     if asksApp { try ledger.setValue(Ledger.appKey, "\(lease.fence)") }
     return try ledger.recoverInFlight()

@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Facts
 import Foundation
+import GRDB
 import Testing
 
 @testable import CloudSync
@@ -251,5 +252,85 @@ struct StoreOwnerTests {
     #expect(try other.queue() == [])
     let error = #expect(throws: StoreError.self) { try other.accept(world.put("late", [:])) }
     #expect(error?.passes == true)
+  }
+
+  @Test func `a store that is joined moves its groups whole, also when it is interrupted`() throws {
+    let (here, other) = (try world.open("here"), try world.open("other"))
+    _ = try other.enqueue(["g1", "g2", "g3"].map { world.put($0, [:]) }, group: "g")
+    try other.accept(world.put("a", [:]))
+    try here.execute(
+      "CREATE TRIGGER crash BEFORE INSERT ON operations WHEN new.name = 'g3' BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
+
+    #expect(throws: StoreError.self) { try here.join(other) }
+    #expect(try here.queue().filter { $0.contains("g") } == ["save a pending"])
+    try here.execute("DROP TRIGGER crash")
+    let transactions = try Transactions.of(here)
+    try here.join(other)
+
+    #expect(try here.queue() == ["save a pending", "save g1 pending", "save g2 pending", "save g3 pending"])
+    #expect(try here.read { try $0.keys(inGroup: "g").count } == 3)
+    #expect(transactions.rows == [3])
+    #expect(try other.queue() == [])
+  }
+
+  @Test func `a paused change of a store that is joined is never there without its pause`() throws {
+    let (here, other) = (try world.open("here"), try world.open("other"))
+    let id = try other.accept(world.put("a", [:]))
+    _ = try other.perform(.pause, on: .ids([id]), actor: "ana")
+    try here.execute(
+      """
+      CREATE TRIGGER crash BEFORE UPDATE OF state ON operations WHEN new.state = 'paused'
+      BEGIN SELECT RAISE(ABORT, 'no'); END
+      """
+    )
+
+    #expect(throws: StoreError.self) { try here.join(other) }
+    #expect(try here.queue() == [])
+    try here.execute("DROP TRIGGER crash")
+    try here.join(other)
+
+    #expect(try here.queue() == ["save a paused"])
+    #expect(try here.operations().rows.first?.cause == .paused(by: "ana"))
+  }
+
+  @Test func `taking over a store with 1,200 edits and records writes at most 500 rows at once, and survives a crash`()
+    async throws
+  {
+    let ana = try world.device("store")
+    try await ana.sync()
+    let store = ana.store
+    let zone = world.scope.zoneForChangesWithoutOne
+    try store.write { try $0.insertZone(zone, state: .ready) }
+    try store.fill(1200)
+    try store.execute("UPDATE operations SET baseTag = '1', state = 'pending'")
+    try store.execute(
+      """
+      INSERT INTO records(zone, owner, name, type, changeTag, fields)
+        SELECT zone, owner, name, type, '1', ? FROM operations
+      """,
+      [try JSONColumn.text(["x": FieldValue.int64(0), "y": .int64(2)])]
+    )
+    try store.execute(
+      "CREATE TRIGGER crash BEFORE DELETE ON records WHEN old.name = 'r700' BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
+    let transactions = try Transactions.of(store)
+    #expect(throws: StoreError.self) { try store.adopt(identity: "ben", signIn: nil, takesOver: true, nil) }
+    #expect(try store.owner() == "ben")
+    try store.execute("DROP TRIGGER crash")
+
+    let lease = try #require(try Lease.acquire(store))
+    try store.finishInterrupted(lease)
+    lease.release(store)
+
+    #expect(transactions.rows.allSatisfy { $0 <= 500 })
+    #expect(try store.count("SELECT count(*) FROM records") == 0)
+    let operations = try store.read { try $0.operations(after: 0, limit: 1200) }
+    #expect(operations.count == 1200)
+    for operation in operations {
+      #expect(operation.baseTag == nil && operation.base.isEmpty)
+      #expect(operation.changes.values == ["x": .int64(1), "y": .int64(2)])
+    }
+    #expect(try store.read { try $0.zone(zone)?.state } == .unconfirmed)
   }
 }

@@ -90,6 +90,12 @@ extension Ledger {
     try run("DELETE FROM records WHERE zone = ? AND owner = ?", [zone.zone, zone.owner])
   }
 
+  /// Some records of the mirror.
+  func recordKeys(limit: Int) throws -> [RecordKey] {
+    try rows("SELECT zone, owner, name FROM records LIMIT ?", [limit])
+      .map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
+  }
+
   /// The names of a zone's records, in order.
   func names(of zone: ZoneKey, after name: String = "", limit: Int) throws -> [String] {
     try all(
