@@ -89,6 +89,9 @@ public struct ReceivedChanges: Sendable {
   /// Deleted zones, after all their records; the server gives no reason (reference 5.7). The deletion of a zone with
   /// records is delivered only after ``SyncEngine/acceptDeletions(in:ifVersion:)``.
   public var deletedZones: [CKRecordZone.ID] = []
+  /// Whether no app took changes for 90 days, so that they were dropped. From here on every record is delivered again;
+  /// records of the app that do not come were deleted meanwhile.
+  public var startsOver = false
 
   /// The number of changes of all kinds.
   var count: Int { modifications.count + deletions.count + deletedZones.count }

@@ -12,10 +12,11 @@ extension SyncStore {
     var blocked: [Int64] = []
   }
 
-  /// Starts recording deliveries. Writes nothing if it has started already.
+  /// Starts recording deliveries. Writes nothing if it has started already and was called within a day.
   func startDelivering() throws(StoreError) {
-    guard try read({ try $0.value("delivers") }) == nil else { return }
-    try write { try $0.startDelivering() }
+    let now = now()
+    guard try !read({ try $0.isDelivering(now: now) }) else { return }
+    try write { try $0.startDelivering(now: now) }
   }
 
   /// Returns the next deliveries: the oldest existing records with those they refer to, and when none are left, the
@@ -28,9 +29,10 @@ extension SyncStore {
       let trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       // In the middle of a fetch, referenced records may not have arrived yet.
       let isReading = try hasEngine && ledger.value(Ledger.fetchingKey) != nil
-      let (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, ledger)
-      guard batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting else { return batch }
-      return try deletions(order, trouble, ledger)
+      var (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, ledger)
+      if batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting { batch = try deletions(order, trouble, ledger) }
+      batch.changes.startsOver = try ledger.hasLapsedDeliveries()
+      return batch
     }
   }
 
@@ -159,6 +161,7 @@ extension SyncStore {
     let now = now()
     try write { ledger in
       try ledger.removeDeliveries(batch.numbers)
+      if batch.changes.startsOver { try ledger.endLapse() }
       try Self.changeTrouble(now, ledger) { $0.take() }
     }
   }

@@ -3,10 +3,14 @@ import CloudKit
 /// Limits the history that is kept. Queued operations, dead letters and quarantined rows are never removed by age or
 /// number.
 enum Retention {
-  /// How long endings, commands and dropped changes are kept: 90 days in milliseconds.
+  /// How long endings, commands, dropped changes, tombstones, and deliveries that no app takes are kept: 90 days in
+  /// milliseconds.
   static let age: Int64 = 90 * 86_400_000
   /// The maximum number of endings kept.
   static let endings = 100_000
+  /// The maximum number of tombstones kept. They outlast their endings: an app that saves an object that it read long
+  /// ago means to create a record that was deleted here.
+  static let tombstones = 1_000_000
   /// The maximum number of operators' commands kept.
   static let commands = 10_000
   /// The maximum number of attempts kept per operation. They are removed with the operation's ending.
@@ -25,7 +29,9 @@ enum Retention {
     let removed = try [
       ledger.removeHistory(endedBefore: limit, keeping: endings, limit: SyncStore.slice),
       ledger.removeCommands(before: limit, keeping: commands, limit: SyncStore.slice),
+      ledger.removeTombstones(before: limit, keeping: tombstones, limit: SyncStore.slice),
       ledger.removeDropped(before: limit, limit: SyncStore.slice),
+      ledger.removeDeliveries(notAskedSince: limit, limit: SyncStore.slice),
     ]
     if removed.contains(SyncStore.slice) { return true }
     if isDue { try ledger.setValue("retainedAt", String(now)) }

@@ -104,6 +104,45 @@ import Testing
     lease.release(mine.store)
   }
 
+  @Test func `deliveries that no app takes for 90 days are dropped, and an app that returns starts over`() async throws
+  {
+    let world = try World()
+    let day: Double = 86_400
+    do {
+      let mine = try world.device("mine", delegate: TestDelegate())
+      try mine.store.accept(world.put("a", [:]))
+      try await mine.engine.syncNow()
+    }
+    let alone = try world.device("mine")
+    let store = alone.store
+    try store.write { ledger in
+      for number in 1...1200 {
+        let record = MirrorRecord(key: world.key("r\(number)"), type: "Note", changeTag: "1", fields: [:])
+        try ledger.put(record, epoch: 0)
+        try ledger.removeRecord(record.key)
+      }
+    }
+    #expect(try store.status().undelivered == 1200)
+    world.clock.advance(80 * day)
+    try await alone.sync()
+    #expect(try store.status().undelivered == 1200)
+
+    world.clock.advance(11 * day)
+    try await alone.sync()
+    #expect(try store.status().undelivered == 0)
+    #expect(try store.count("SELECT count(*) FROM deliveries") == 0)
+    try alone.store.accept(world.put("b", [:]))
+    try await alone.sync()
+    #expect(try store.status().undelivered == 0)
+
+    let starts = Mutex<[Bool]>([])
+    let back = try world.device("mine", delegate: StartDelegate { start in starts.withLock { $0.append(start) } })
+    try await back.engine.syncNow()
+    try back.store.accept(world.put("c", [:]))
+    try await back.engine.syncNow()
+    #expect(starts.withLock { $0 } == [true, false])
+  }
+
   @Test func `a record that the app never takes holds up no other for long`() async throws {
     let world = try World()
     let theirs = try world.device("theirs")
@@ -353,4 +392,13 @@ import Testing
     #expect(taken.first == "b")
     #expect(taken.last == "-a")
   }
+}
+
+/// Reports whether deliveries start over.
+private final class StartDelegate: SyncEngineDelegate {
+  private let report: @Sendable (Bool) -> Void
+
+  init(_ report: @escaping @Sendable (Bool) -> Void) { self.report = report }
+
+  func syncEngine(_ engine: SyncEngine, didReceive changes: ReceivedChanges) async throws { report(changes.startsOver) }
 }

@@ -91,7 +91,7 @@ import Testing
     throws
   {
     try write { ledger in
-      try ledger.startDelivering()
+      try ledger.startDelivering(now: 1)
       let ids = try ["a", "b", "c", "d"].map { try ledger.insert(.save($0)) }
       #expect(try ledger.operations([ids[2], 99, ids[0]]).map(\.key.name) == ["c", "a"])
       #expect(try ledger.operations([]).isEmpty)

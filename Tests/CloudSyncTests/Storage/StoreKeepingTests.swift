@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitEmulator
 import Facts
 import Foundation
 import GRDB
@@ -99,6 +100,53 @@ import Testing
     #expect(left.attempts.map(\.number) == Array((51...150).reversed()))
   }
 
+  @Test func `an object read before its deletion is created again, also when the log of endings is trimmed`()
+    async throws
+  {
+    let world = try World()
+    let device = try world.device("mine")
+    let store = device.store
+    try store.accept(world.put("a", ["x": .int64(1)]))
+    try await device.sync()
+    var later = world.put("a", ["x": .int64(2)])
+    later.baseTag = try store.read { try $0.changeTag(world.key("a")) }
+    later.base = ["x": .int64(1)]
+    later.readAt = world.clock.now
+    try store.accept(world.delete("a"))
+    try await device.sync()
+    #expect(world.onServer("a") == nil)
+    try store.write { _ = try $0.removeHistory(endedBefore: .max, keeping: 0, limit: 500) }
+    #expect(try store.history(limit: 9).isEmpty)
+
+    try store.accept(later)
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(2)])
+    #expect(try store.count("SELECT count(*) FROM dropped") == 0)
+  }
+
+  @Test func `tombstones are kept by age and number`() throws {
+    let world = try World()
+    let store = try world.open("store")
+    try store.write { ledger in
+      for number in 1...4 {
+        let operation = QueuedOperation(RecordKey(zone: "z", owner: "", name: "r\(number)"), deletedAt: Int64(number))
+        try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: Int64(number))
+      }
+      // A later deletion of the same record counts.
+      let again = QueuedOperation(RecordKey(zone: "z", owner: "", name: "r1"), deletedAt: 5)
+      try ledger.end(again, .acknowledged, .onServer(isDeletion: true), now: 5)
+      func left() throws -> [Bool] {
+        try (1...4).map { try ledger.wasDeleted(RecordKey(zone: "z", owner: "", name: "r\($0)"), since: 0) }
+      }
+
+      #expect(try ledger.removeTombstones(before: 3, keeping: 9, limit: 9) == 1)
+      #expect(try left() == [true, false, true, true])
+      #expect(try ledger.removeTombstones(before: .min, keeping: 1, limit: 9) == 2)
+      #expect(try left() == [true, false, false, false])
+    }
+  }
+
   @Test func `a store of before counts what it has`() throws {
     let path = folder.path("old.sqlite")
     do {
@@ -152,5 +200,12 @@ import Testing
 
     #expect(!plan.isEmpty)
     for step in plan { #expect(step.hasPrefix("SEARCH") && !step.contains("TEMP B-TREE"), "\(plan)") }
+  }
+}
+
+extension QueuedOperation {
+  /// A delete that ends at once.
+  fileprivate init(_ key: RecordKey, deletedAt time: Int64) {
+    self.init(deleting: key, type: "Note", base: [:], baseTag: "1", group: nil, now: time)
   }
 }

@@ -137,9 +137,7 @@ extension Ledger {
   /// removed.
   func removeDropped(before time: Int64, limit: Int) throws -> Int {
     guard time > .min else { return 0 }
-    let old = try rows("SELECT id, at FROM dropped ORDER BY id LIMIT ?", [limit]).prefix { $0["at"] < time }
-    for row in old { try run("DELETE FROM dropped WHERE id = ?", [row["id"]]) }
-    return old.count
+    return try remove(expired(in: "dropped", before: time, limit: limit), from: "dropped")
   }
 
   // MARK: - What a person has seen

@@ -70,34 +70,48 @@ extension Ledger {
   /// Removes endings older than a time or beyond `count` newer ones, with their attempts, at most `limit` at once and
   /// oldest first. Returns the number removed.
   func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int {
-    let last: Int64 = try one("SELECT max(id) FROM history") ?? 0
-    let excess = last - Int64(count)
-    // Without a time, nothing is read that is not in excess.
-    let old = try rows(
-      "SELECT id, operationId, endedAt AS at FROM history WHERE id <= ? ORDER BY id LIMIT ?",
-      [time == .min ? excess : .max, limit]
-    ).prefix { $0["at"] < time || $0["id"] <= excess }
-    for row in old {
-      try run("DELETE FROM history WHERE id = ?", [row["id"]])
-      try run("DELETE FROM attempts WHERE operation = ?", [row["operationId"]])
+    let old = try expired(in: "history", "endedAt", before: time, keeping: count, limit: limit)
+    for id in old {
+      try run("DELETE FROM attempts WHERE operation = (SELECT operationId FROM history WHERE id = ?)", [id])
+      try run("DELETE FROM history WHERE id = ?", [id])
     }
     return old.count
   }
 
-  /// The time of the latest command; nil before the first.
-  func lastCommandAt() throws -> Int64? { try one("SELECT at FROM commands ORDER BY id DESC LIMIT 1") }
+  /// The oldest rows of a log that are older than a time or beyond `count` newer ones, at most `limit`. Without a time
+  /// (`.min`), nothing is read that is not in excess.
+  func expired(
+    in table: String,
+    _ column: String = "at",
+    before time: Int64,
+    keeping count: Int = .max,
+    limit: Int
+  ) throws -> [Int64] {
+    let last: Int64 = try one("SELECT max(id) FROM \(table)") ?? 0
+    let excess = last - Int64(count)
+    return try rows(
+      "SELECT id, \(column) AS at FROM \(table) WHERE id <= ? ORDER BY id LIMIT ?",
+      [time == .min ? excess : .max, limit]
+    ).prefix { $0["at"] < time || $0["id"] <= excess }.map { $0["id"] }
+  }
 
   /// Removes commands as `removeHistory` removes endings.
   func removeCommands(before time: Int64, keeping count: Int, limit: Int) throws -> Int {
-    let last: Int64 = try one("SELECT max(id) FROM commands") ?? 0
-    let excess = last - Int64(count)
-    let old = try rows(
-      "SELECT id, at FROM commands WHERE id <= ? ORDER BY id LIMIT ?",
-      [time == .min ? excess : .max, limit]
-    ).prefix { $0["at"] < time || $0["id"] <= excess }
-    for row in old { try run("DELETE FROM commands WHERE id = ?", [row["id"]]) }
-    return old.count
+    try remove(expired(in: "commands", before: time, keeping: count, limit: limit), from: "commands")
   }
+
+  /// Removes tombstones as `removeHistory` removes endings.
+  func removeTombstones(before time: Int64, keeping count: Int, limit: Int) throws -> Int {
+    try remove(expired(in: "tombstones", before: time, keeping: count, limit: limit), from: "tombstones")
+  }
+
+  func remove(_ ids: [Int64], from table: String, _ column: String = "id") throws -> Int {
+    for id in ids { try run("DELETE FROM \(table) WHERE \(column) = ?", [id]) }
+    return ids.count
+  }
+
+  /// The time of the latest command; nil before the first.
+  func lastCommandAt() throws -> Int64? { try one("SELECT at FROM commands ORDER BY id DESC LIMIT 1") }
 
   /// Adds an event to the log and returns its number.
   func add(_ event: Event, at time: Int64, operation: Int64?, zone: String?, actor: String?) throws -> Int64 {
@@ -184,19 +198,12 @@ extension Ledger {
 
   /// Whether a delete of the record has been acknowledged since a time.
   func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool {
-    let sql = """
-      SELECT EXISTS (SELECT 1 FROM history
-        WHERE operation = 'delete' AND name = ? AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
-      """
-    return try one(sql, [key.name, key.zone, key.owner, time]) ?? false
+    let sql = "SELECT EXISTS (SELECT 1 FROM tombstones WHERE zone = ? AND owner = ? AND name = ? AND at >= ?)"
+    return try one(sql, [key.zone, key.owner, key.name, time]) ?? false
   }
 
   /// Whether a delete of the zone has been acknowledged since a time.
   func wasDeleted(_ zone: ZoneKey, since time: Int64) throws -> Bool {
-    let sql = """
-      SELECT EXISTS (SELECT 1 FROM history
-        WHERE operation = 'zoneDelete' AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
-      """
-    return try one(sql, [zone.zone, zone.owner, time]) ?? false
+    try wasDeleted(RecordKey(zone, ""), since: time)
   }
 }

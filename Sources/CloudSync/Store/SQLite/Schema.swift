@@ -60,6 +60,7 @@ enum Schema {
     migrator.registerMigration("30 records by name") {
       try $0.execute(sql: "CREATE INDEX recordsByName ON records(name)")
     }
+    migrator.registerMigration("31 tombstones") { try $0.execute(sql: tombstones) }
     return migrator
   }()
 
