@@ -25,6 +25,8 @@ package enum ServiceCommand: Hashable, Sendable {
   /// Accepts or restores the deletions on hold in a zone, unless their version has changed.
   case acceptDeletions(ZoneKey, version: String)
   case restoreDeletions(ZoneKey, version: String)
+  /// Has the next sync fetch zones from the start, to repair a local copy that differs from the server.
+  case fetchAgain([ZoneKey])
   /// Ends back-offs and requests a sync from the syncing process, without waiting for it.
   case askForSync
   /// Syncs once and waits for the end.
@@ -161,6 +163,9 @@ extension ServiceCommand {
       try take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
     case .restoreDeletions(let zone, let version):
       try take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
+    case .fetchAgain(let zones):
+      try store.fetchAgain(zones, actor: actor)
+      receipt.changed = zones.count
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
       try store.askForSync()

@@ -101,6 +101,15 @@ struct ZoneViewTests {
     #expect(Command.registry.filter { $0.keys == [.character(Character(key))] }.count == 1)
   }
 
+  @Test func `R fetches the marked zones again after a question, and syncs`() {
+    var session = Self.onZones([Sample.zoneRow("a"), Sample.zoneRow("b"), Sample.zoneRow("c")])
+    session.type("  R")
+    #expect(session.commands.isEmpty && session.top is Question)
+    session.type("y")
+
+    #expect(session.commands == [.fetchAgain([ZoneKey(zone: "a"), ZoneKey(zone: "b")]), .sync])
+  }
+
   @Test func `a zone in trouble says all of it, the worst first`() {
     let row = Sample.zoneRow("Shop") { row in
       row.queued = [.failed: 3, .conflict: 1, .pending: 1200]

@@ -14,22 +14,28 @@ package struct ZoneDifference: Hashable, Sendable {
   /// False if the zone could not be compared: it has no change feed, and no record type of it is known.
   package var isCompared = true
 
-  package var isEmpty: Bool { onlyLocal.isEmpty && onlyServer.isEmpty && different.isEmpty }
+  package var isEmpty: Bool { names.isEmpty }
+
+  /// The names of all records that differ.
+  package var names: [String] { onlyLocal + onlyServer + different }
+
+  package init(zone: ZoneKey, recordCount: Int = 0) { (self.zone, self.recordCount) = (zone, recordCount) }
 }
 
 /// Comparing the mirror with the server without changing either. Pending edits are not differences.
 extension SyncEngine {
   /// Compares every zone of mirror and server.
   ///
+  /// - Parameter wanted: Returns whether to compare a zone.
   /// - Throws: `WebServicesError`, also for a wait of the server, without asking it again; `StoreError` if the store
   ///   belongs to another user.
-  package func verify() async throws -> [ZoneDifference] {
+  package func verify(_ wanted: (ZoneKey) -> Bool = { _ in true }) async throws -> [ZoneDifference] {
     if let wait = try store.serversWait() { throw wait }
     try await refuseStrangers()
     var zones = Set(try store.zones().filter { $0.records > 0 || $0.key.isDefaultZone }.map(\.key))
     zones.formUnion(try await zonesOfServer())
     var differences: [ZoneDifference] = []
-    for zone in zones.sorted() {
+    for zone in zones.filter(wanted).sorted() {
       if let wait = try store.serversWait(in: .zone(zone)) { throw wait }
       differences.append(try await verify(zone))
     }
@@ -44,7 +50,13 @@ extension SyncEngine {
     var suspects = Set(mirror.keys).symmetricDifference(server.keys)
     for (name, record) in mirror { if let other = server[name], !record.isSame(as: other) { suspects.insert(name) } }
     // Queries lag behind writes, and another process may have synced meanwhile, so differences are checked again.
-    let names = suspects.sorted()
+    try await compare(suspects.sorted(), &difference)
+    return difference
+  }
+
+  /// Compares the records of these names in a zone with the server's, and adds those that differ.
+  package func compare(_ names: [String], _ difference: inout ZoneDifference) async throws {
+    let zone = difference.zone
     for start in stride(from: 0, to: names.count, by: 200) {
       let part = Array(names[start..<min(start + 200, names.count)])
       let current = try await lookUp(part, in: zone)
@@ -58,7 +70,6 @@ extension SyncEngine {
         }
       }
     }
-    return difference
   }
 
   private func hasFeed(_ zone: ZoneKey) -> Bool { database != .public && !zone.isDefaultZone }
@@ -204,7 +215,7 @@ extension WireRecordResult {
 
 extension MirrorRecord {
   /// Whether both are the same version with the same content.
-  fileprivate func isSame(as other: MirrorRecord) -> Bool {
+  func isSame(as other: MirrorRecord) -> Bool {
     type == other.type && changeTag == other.changeTag && fields.isSame(as: other.fields)
   }
 }

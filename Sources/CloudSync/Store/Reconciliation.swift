@@ -13,18 +13,23 @@ struct Reconciliation {
   /// Ignores a record whose change tag is known, or that is older than the mirror: query results lag behind writes. An
   /// operation in flight waits for its reply.
   ///
-  /// - Parameter isWhole: whether the server sends everything again, perhaps after it was restored to an older state.
+  /// - Parameters:
+  ///   - isWhole: whether the server sends everything again, perhaps after it was restored to an older state. A record
+  ///     in a version that the mirror has replaces it if it differs.
+  ///   - comparesContent: whether it does that otherwise, too.
   /// - Returns: whether the mirror did not have this version.
   @discardableResult
-  func take(_ record: MirrorRecord, epoch: Int64, isWhole: Bool = false) throws -> Bool {
+  func take(_ record: MirrorRecord, epoch: Int64, isWhole: Bool = false, comparesContent: Bool = false) throws -> Bool {
     let tag = try ledger.changeTag(record.key)
-    if tag == record.changeTag {
+    if tag == record.changeTag,
+      try !(isWhole || comparesContent) || ledger.record(record.key)?.isSame(as: record) ?? false
+    {
       try ledger.touch(record.key, epoch: epoch)
       return false
     }
     let known = tag == nil ? nil : try ledger.version(record.key)
     let queued = try ledger.operation(for: record.key)
-    if let known, !isWhole, known.isLater(than: record) {
+    if let known, !isWhole, tag != record.changeTag, known.isLater(than: record) {
       let isFormer = known.formerTags.contains(record.changeTag)
       if isFormer || queued != nil { try ledger.touch(record.key, epoch: epoch) }
       if isFormer { return true }

@@ -324,7 +324,8 @@ extension SyncStore {
     return try writeInSlices(records, lease) { slice, ledger, now in
       try Throttles.endTrouble(ledger)
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      let effect = try take(&slice, pull.zone, epoch: 0, reconciliation)
+      // The first poll, or one that repairs the local copy, fetches everything.
+      let effect = try take(&slice, pull.zone, epoch: 0, comparesContent: pull.watermark == nil, reconciliation)
       guard slice.isLast, !hasFailed(records) else { return effect }
       let latest = page.compactMap { result -> Int64? in
         if case .record(let record) = result { record.modified?.timestamp } else { nil }
@@ -390,13 +391,17 @@ extension SyncStore {
     _ zone: ZoneKey,
     epoch: Int64,
     isWhole: Bool = false,
+    comparesContent: Bool = false,
     _ reconciliation: Reconciliation
   ) throws -> PageEffect {
     var effect = PageEffect()
     while let part = results.next(Self.writtenAtOnce) {
-      let known = try Self.placesInMirror(part, zone, epoch: epoch, reconciliation.ledger)
+      let known =
+        isWhole || comparesContent ? [] : try Self.placesInMirror(part, zone, epoch: epoch, reconciliation.ledger)
       for (place, result) in part.enumerated() where !known.contains(place) {
-        try take(result, zone, epoch: epoch, isWhole: isWhole, reconciliation, &effect)
+        try take(result, zone, reconciliation, &effect) { record in
+          try reconciliation.take(record, epoch: epoch, isWhole: isWhole, comparesContent: comparesContent)
+        }
       }
     }
     try reconciliation.ledger.count(fetched: effect.changed + effect.deleted, now: reconciliation.now)
@@ -421,10 +426,9 @@ extension SyncStore {
   private func take(
     _ result: WireRecordResult,
     _ zone: ZoneKey,
-    epoch: Int64,
-    isWhole: Bool,
     _ reconciliation: Reconciliation,
-    _ effect: inout PageEffect
+    _ effect: inout PageEffect,
+    record take: (MirrorRecord) throws -> Bool
   ) throws {
     switch result {
     case .record(let wire):
@@ -433,7 +437,7 @@ extension SyncStore {
         effect.failure = WebServicesError(.unexpectedServerResponse, reason)
         return
       }
-      if try reconciliation.take(record, epoch: epoch, isWhole: isWhole) { effect.changed += 1 }
+      if try take(record) { effect.changed += 1 }
     case .deleted(let name, _):
       let key = RecordKey(zone, name)
       try DeletionHold(reconciliation: reconciliation).note(key)

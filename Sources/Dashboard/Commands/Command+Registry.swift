@@ -68,6 +68,14 @@ extension Command {
       .zones,
       isChange: true
     ),
+    Command(
+      .repairZone,
+      typed("R"),
+      "repair zone",
+      "Fetch the marked zones again from the start, else the selected one (asks)",
+      .zones,
+      isChange: true
+    ),
     // Pauses
     Command(
       .liftPause,

@@ -29,7 +29,7 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   // Undo
   case restore
   // Zones
-  case pauseZone, acceptDeletions, restoreDeletions
+  case pauseZone, repairZone, acceptDeletions, restoreDeletions
   // Pauses
   case liftPause
   // Fields

@@ -17,6 +17,7 @@ struct Question: Screen {
     case resolveAlike([Int64: String], fields: [String: ConflictSide], type: String)
     case acceptDeletions(HeldDeletions)
     case restoreDeletions(HeldDeletions)
+    case fetchAgain([ZoneKey], records: Int)
     case undoAll(DroppedListing, except: Set<Int64>, count: Int)
     case pauseEverything
     /// Quitting ends the only process that syncs.
@@ -32,7 +33,7 @@ struct Question: Screen {
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     switch id {
-    case .yes: [.pop, command.map { .effect(.give($0)) } ?? .quit]
+    case .yes: [.pop] + commands.map { .effect(.give($0)) } + (commands.isEmpty ? [.quit] : [])
     case .no: [.pop]
     default: []
     }
@@ -46,19 +47,20 @@ struct Question: Screen {
     }
   }
 
-  /// What is done on `y`; nil: the dashboard ends.
-  private var command: ServiceCommand? {
+  /// What is done on `y`; empty: the dashboard ends.
+  private var commands: [ServiceCommand] {
     switch kind {
-    case .discardOne(let row): .perform(.discard, .ids([row.id]), versions: [row.id: row.version])
-    case .discard(let selection, let versions, _, _): .perform(.discard, selection, versions: versions)
-    case .retry(let selection, _, _): .perform(.retry, selection)
-    case .retryAll(let listing, _, _, _): .perform(.retry, .listing(listing, except: []))
-    case .resolveAlike(let versions, let fields, _): .resolveAll(versions, take: .server, fields: fields)
-    case .acceptDeletions(let held): .acceptDeletions(held.zone, version: held.version)
-    case .restoreDeletions(let held): .restoreDeletions(held.zone, version: held.version)
-    case .undoAll(let listing, let others, _): .undoAll(listing, except: others)
-    case .pauseEverything: .pause([.everything])
-    case .quit: nil
+    case .discardOne(let row): [.perform(.discard, .ids([row.id]), versions: [row.id: row.version])]
+    case .discard(let selection, let versions, _, _): [.perform(.discard, selection, versions: versions)]
+    case .retry(let selection, _, _): [.perform(.retry, selection)]
+    case .retryAll(let listing, _, _, _): [.perform(.retry, .listing(listing, except: []))]
+    case .resolveAlike(let versions, let fields, _): [.resolveAll(versions, take: .server, fields: fields)]
+    case .acceptDeletions(let held): [.acceptDeletions(held.zone, version: held.version)]
+    case .restoreDeletions(let held): [.restoreDeletions(held.zone, version: held.version)]
+    case .fetchAgain(let zones, _): [.fetchAgain(zones), .sync]
+    case .undoAll(let listing, let others, _): [.undoAll(listing, except: others)]
+    case .pauseEverything: [.pause([.everything])]
+    case .quit: []
     }
   }
 
@@ -70,6 +72,7 @@ struct Question: Screen {
     case .resolveAlike: "Same for all alike"
     case .acceptDeletions: "Accept deletions"
     case .restoreDeletions: "Restore"
+    case .fetchAgain: "Repair"
     case .undoAll: "Undo"
     case .pauseEverything: "Pause"
     case .quit: "Quit"
@@ -117,6 +120,11 @@ struct Question: Screen {
       return
         "Recreate \(Words.count(held.records, "record")) of zone \(held.zone.zone) on the server, from the local copies? "
         + "The files of their assets cannot be restored."
+    case .fetchAgain(let zones, let records):
+      let what = zones.count == 1 ? "zone \(zones[0].zone)" : Words.count(zones.count, "zone")
+      return
+        "Fetch \(what) again from the start (\(Words.count(records, "record")))? What differs from the server is replaced; "
+        + "unsent changes are kept."
     case .undoAll(_, _, let count):
       return
         "Undo what can still be undone of \(Words.count(count, "dropped change"))? They are queued again with the time of "

@@ -51,6 +51,10 @@ struct ZonesScreen: Screen {
       return [.effect(.give(zones.allSatisfy(\.isPaused) ? .resume(rules) : .pause(rules)))]
     case .acceptDeletions: return held(world).map { [.push(Question(.acceptDeletions($0)))] } ?? []
     case .restoreDeletions: return held(world).map { [.push(Question(.restoreDeletions($0)))] } ?? []
+    case .repairZone:
+      guard let zones = list.chosen(world), !zones.isEmpty else { return [] }
+      list.state.marks = .some([:])
+      return [.push(Question(.fetchAgain(zones.map(\.key), records: zones.reduce(0) { $0 + $1.records })))]
     case .copy:
       return list.copy(world) { zone in
         [
@@ -71,15 +75,20 @@ struct ZonesScreen: Screen {
       guard let zone = list.selected(world) else { return .no("No zone is selected") }
       guard list.state.marks.isEmpty else { return .no("Decide about one zone at a time; Esc clears the marks") }
       return zone.held == nil ? .no("Zone \(zone.key.zone) has no deletions on hold") : .now
-    case .pauseZone: return list.chosen(world)?.isEmpty == false ? .now : .no("No zone is selected")
+    case .pauseZone, .repairZone: return list.chosen(world)?.isEmpty == false ? .now : .no("No zone is selected")
     case .copy, .mark: return list.selected(world) == nil ? .no("No zone is selected") : .now
     default: return .now
     }
   }
 
   func label(of id: CommandID, _ world: World) -> String? {
-    guard id == .pauseZone, let zones = list.chosen(world), !zones.isEmpty else { return nil }
-    let verb = zones.allSatisfy(\.isPaused) ? "resume" : "pause"
+    guard let zones = list.chosen(world), !zones.isEmpty else { return nil }
+    let verb: String
+    switch id {
+    case .pauseZone: verb = zones.allSatisfy(\.isPaused) ? "resume" : "pause"
+    case .repairZone: verb = "repair"
+    default: return nil
+    }
     return list.state.marks.isEmpty ? "\(verb) zone" : "\(verb) \(Words.count(zones.count, "zone"))"
   }
 

@@ -30,6 +30,7 @@ extension Receipt {
     case .restoreDeletions(let zone, _):
       return "Restored \(Words.count(changed, "record")) in zone \(zone.zone); they will be sent"
     case .resolve: return isToBeSent ? "Resolved; the result will be sent" : "Resolved; the server's record is kept"
+    case .fetchAgain: return "The next sync fetches \(Words.count(changed, "zone")) again"
     case .askForSync: return "Asked the syncing process to sync"
     case .sync: return syncText(message)
     case .keepSyncing: return "Syncing"

@@ -49,6 +49,12 @@ extension Ledger {
 
   func removePulls() throws { try run("DELETE FROM pulls") }
 
+  /// Has the polled queries of a zone fetch every record again, and look for deletions.
+  func restartPulls(of zone: ZoneKey) throws {
+    let sql = "UPDATE pulls SET watermark = NULL, sweptAt = NULL WHERE zone = ? AND owner = ?"
+    try run(sql, [zone.zone, zone.owner])
+  }
+
   func pulls() throws -> [Pull] {
     try rows("SELECT * FROM pulls ORDER BY owner, zone, type").map { row in
       var pull = Pull(zone: ZoneKey(zone: row["zone"], owner: row["owner"]), type: row["type"])

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+@testable import CloudSync
+@testable import cktop
+
+@Suite(.serialized) struct VerifyCommandTests {
+  @Test func `what verify finds is repaired by one command, which says what it did`() async throws {
+    let cloud = try await Cloud()
+    let mine = try Machine(cloud)
+    for name in ["a", "b", "c"] {
+      try await mine.succeed("records", "put", "--type", "Note", "--name", name, "--zone", "notes", "n=1")
+    }
+    try await mine.succeed("sync")
+    try await mine.succeed("records", "put", "--type", "Note", "--name", "other", "--zone", "other", "n=1")
+    let path = try #require(try await mine.run("status", "--json").object()["store"] as? String)
+    try SQLiteStorage(path: path).write { ledger in
+      try ledger.run(#"UPDATE records SET fields = '{"n":{"type":"INT64","value":9}}' WHERE name = 'a'"#)
+      try ledger.run("DELETE FROM records WHERE name = 'b'")
+    }
+
+    let found = try await mine.run("verify", "--json", "--zone", "notes")
+    #expect(found.status == 1)
+    let before = try found.object()
+    #expect(before["different"] as? Int == 1 && before["onlyServer"] as? Int == 1 && before["repaired"] as? Int == 0)
+
+    let repair = try await mine.succeed("verify", "--repair", "--json").objects()
+    #expect(repair.map { $0["repaired"] as? Int }.contains(2))
+    #expect(repair.allSatisfy { $0["different"] as? Int == 0 && $0["onlyServer"] as? Int == 0 })
+    try await mine.succeed("verify")
+    // A zone that is named is fetched again even if nothing differs.
+    let again = try await mine.succeed("verify", "--repair", "--zone", "notes", "--json").object()
+    #expect(again["repaired"] as? Int == 0 && again["zone"] as? String == "notes")
+    #expect(try await mine.run("verify", "--repair", "--zone", "nowhere").status == 1)
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `verify --repair makes no store, and is refused where nothing may be changed`() async throws {
+    let cloud = try await Cloud()
+    let mine = try Machine(cloud)
+    #expect(try await mine.run("verify", "--repair").status == 4)
+    try await mine.succeed("sync")
+    #expect(try await mine.run("verify", "--repair", "--read-only").status == 2)
+    withExtendedLifetime(cloud) {}
+  }
+}
