@@ -1,8 +1,26 @@
 import ArgumentParser
+import Dispatch
 import Foundation
 
-/// The command line: one subcommand per verb.
+/// The program. It is not asynchronous itself, because Dispatch traps where it cannot open a few files of its own,
+/// before a command could check the limit.
 @main
+enum Program {
+  static func main() {
+    DescriptorLimit.raise()
+    if let failure = DescriptorLimit.refusalToStart {
+      failure.report()
+      exit(failure.status.rawValue)
+    }
+    Task { @MainActor in
+      await Cktop.main()
+      exit(0)
+    }
+    dispatchMain()
+  }
+}
+
+/// The command line: one subcommand per verb.
 struct Cktop: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cktop",
@@ -26,7 +44,6 @@ struct Cktop: AsyncParsableCommand {
   static func main() async {
     // Files that cktop creates are private to the user: stores, logs, keys, the emulator's data.
     umask(0o077)
-    DescriptorLimit.raise()
     do {
       try requireText()
       let arguments = Array(CommandLine.arguments.dropFirst())

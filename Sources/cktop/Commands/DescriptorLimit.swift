@@ -16,6 +16,11 @@ enum DescriptorLimit {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
+  /// The failure for a limit so low that not even a help text can be shown; nil if it is enough.
+  static var refusalToStart: CommandFailure? {
+    current.flatMap { $0.rlim_cur < 8 ? refusal(of: $0.rlim_cur) : nil }
+  }
+
   /// Throws if the limit is too low. Called before a store is opened.
   static func require() throws(CommandFailure) {
     guard let limit = current, let refusal = refusal(of: limit.rlim_cur) else { return }

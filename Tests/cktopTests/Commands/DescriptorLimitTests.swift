@@ -20,6 +20,15 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: machine.folder.path("state")))
   }
 
+  @Test(arguments: [6, 7]) func `too few descriptors for the runtime end the program with a sentence`(_ count: Int)
+    async throws
+  {
+    let end = try await limited("ulimit -n \(count)", ["--version"], try Machine())
+
+    #expect(end.status == .exited(4))
+    #expect(end.error.hasPrefix("cktop: ") && end.error.split(separator: "\n").count == 1)
+  }
+
   @Test func `a low soft limit is raised to the hard one`() async throws {
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
 
