@@ -20,6 +20,22 @@ struct ThrottleTests {
     #expect(zip(seconds, seconds.dropFirst()).allSatisfy { $0 < $1 })
   }
 
+  @Test func `a look-up whose records are all throttled sets one wait, as long as the server asked`() async throws {
+    let world = try World()
+    let device = try world.device("mine")
+    let names = (1...8).map { "r\($0)" }
+    for name in names { try device.store.accept(world.put(name, [:])) }
+    try device.store.execute("UPDATE operations SET needsReadBack = 1")
+    let items = names.map { #"{"recordName":"\#($0)","serverErrorCode":"THROTTLED","reason":"wait","retryAfter":30}"# }
+    device.transport.answer("records/lookup", #"{"records":[\#(items.joined(separator: ","))]}"#)
+
+    try await device.sync()
+
+    #expect(try device.store.read { try $0.waits(after: 0) }.map(\.seconds) == [30])
+    #expect(device.transport.count("records/lookup") == 1)
+    #expect(device.transport.count("records/modify") == 0)
+  }
+
   @Test func `what a reply says of the account outlives the throttle beside it`() throws {
     let store = try World().open("store")
     let waits: [WaitScope: WebServicesError] = [
