@@ -199,6 +199,7 @@ extension Event {
     case "restore deletions": return "restored \(Words.count(count, "record")) in \(selection)"
     case "policy": return "set the conflict policy to \(selection)"
     case "sync without the app": return "released \(changes) that waited for the app"
+    case "repair": return "asked to fetch from the start: \(selection)"
     case "adopt": return "took over \(changes) \(selection)"
     default: return "\(verb) \(selection): \(changes)"
     }

@@ -91,6 +91,7 @@ struct MessageTests {
     .command(verb: "restore deletions", selection: "zone notes", count: 1),
     .command(verb: "policy", selection: "manual", count: 1),
     .command(verb: "sync without the app", selection: "", count: 2),
+    .command(verb: "repair", selection: "notes cktop", count: 2),
     .command(verb: "adopt", selection: "from _ana by _ben", count: 2),
     .synced(sent: 412, fetched: 38, deleted: 0, failed: 0, seconds: 2.1),
     .synced(sent: 0, fetched: 0, deleted: 2, failed: 1, seconds: 90),
