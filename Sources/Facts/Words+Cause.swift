@@ -2,6 +2,7 @@ import Foundation
 
 /// Causes in words: parts of sentences that begin in lower case and end without a full stop.
 extension Cause {
+  /// The words for programs: the end of a wait is in UTC.
   package var text: String {
     switch self {
     case .ready: "ready to send"
@@ -94,6 +95,15 @@ extension Cause {
 }
 
 extension Cause {
+  /// The words for a person, with the end of a wait in local time.
+  package func text(_ format: Format, now: Int64) -> String {
+    switch self {
+    case .waits(let scope, let code, let until?): scope.text(code) + scope.end(format.time(until, now: now))
+    case .noted(let cause, let note): "\(cause.text(format, now: now)); \(note.text)"
+    default: text
+    }
+  }
+
   /// The words for a list, with the end of a wait in local time.
   package func brief(_ format: Format, now: Int64) -> String {
     guard case .waits(let scope, let code, let until?) = self else { return brief }

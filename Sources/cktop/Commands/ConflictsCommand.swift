@@ -81,7 +81,7 @@ extension Conflict {
       if isDeletedOnServer { lines.append("  changed here, deleted on the server") }
     }
     for field in fields {
-      let values = [field.base, field.local, field.server].map { $0?.text ?? "(none)" }
+      let values = [field.base, field.local, field.server].map { $0?.text(Format()) ?? "(none)" }
       lines.append("  \(field.name): base \(values[0]) | local \(values[1]) | server \(values[2])")
     }
     return lines
@@ -200,8 +200,8 @@ struct ConflictsResolve: Verb {
   private func lines(_ resolution: Resolution) -> [String] {
     let left = resolution.left ?? FieldChanges()
     let dropped = resolution.dropped ?? FieldChanges()
-    return left.names.sorted().map { "  \($0): \(left[$0]?.text ?? "(cleared)")" }
-      + dropped.names.sorted().map { "  \($0): \(dropped[$0]?.text ?? "(cleared)") is dropped" }
+    return left.names.sorted().map { "  \($0): \(left[$0]?.text(Format()) ?? "(cleared)")" }
+      + dropped.names.sorted().map { "  \($0): \(dropped[$0]?.text(Format()) ?? "(cleared)") is dropped" }
   }
 
   // MARK: - Several
