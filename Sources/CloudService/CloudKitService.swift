@@ -304,7 +304,7 @@ public final class CloudKitService {
     let reader = store.map { StoreReader($0, redaction) }
     return Reading(
       store: store,
-      data: try reader?.view { try ViewData($0, scope, found) } ?? ViewData(withoutStore: scope)
+      data: try reader?.view { try ViewData($0, scope, found) } ?? ViewData(withoutStore: scope, opening.trouble())
     )
   }
 

@@ -1,4 +1,5 @@
 package import CloudSync
+package import Facts
 import Synchronization
 
 /// The ways in which a service opens its store: each when it is first needed, and with no more access than needed.
@@ -9,15 +10,19 @@ package struct StoreOpening: Sendable {
   package var toChange: @Sendable () throws -> SyncStore
   /// Creates the engine with its store; nil if this service never syncs.
   package var toSync: (@Sendable () async throws -> SyncEngine)?
+  /// Returns why no store can be created, while there is none.
+  package var trouble: @Sendable () -> StorageTrouble?
 
   package init(
     toRead: @escaping @Sendable () throws -> SyncStore?,
     toChange: @escaping @Sendable () throws -> SyncStore,
-    toSync: (@Sendable () async throws -> SyncEngine)?
+    toSync: (@Sendable () async throws -> SyncEngine)?,
+    trouble: @escaping @Sendable () -> StorageTrouble? = { nil }
   ) {
     self.toRead = toRead
     self.toChange = toChange
     self.toSync = toSync
+    self.trouble = trouble
   }
 
   /// Uses a store that is open already.

@@ -1,4 +1,5 @@
 import CloudSync
+import Facts
 
 /// The results so far of the lists that are searched.
 struct Found: Sendable {
@@ -43,9 +44,12 @@ extension ViewData {
   }
 
   /// The data while there is no store: everything is empty.
-  init(withoutStore scope: ViewScope) {
+  ///
+  /// - Parameter trouble: Why no store can be created.
+  init(withoutStore scope: ViewScope, _ trouble: StorageTrouble?) {
     self.init()
     status = StoreStatus(neverSyncedAt: 0)
+    status?.storageTrouble = trouble
     queue = scope.queue.map { ListPage($0.listing, .empty, retryable: 0) }
     records = scope.records.map { ListPage($0.listing, .empty) }
     causes = scope.causes.map { _ in [] }

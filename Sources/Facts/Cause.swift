@@ -58,6 +58,9 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   case senderEnded
   /// An attempt failed; the next one waits.
   case backOff(code: String, attempt: Int, of: Int)
+  /// The server refused its deletion because others refer to the record by `VALIDATE`; the next attempt waits. `by`: those
+  /// that the local copy has, which is looked up only for a single operation.
+  case stillReferredTo(code: String, attempt: Int, of: Int, by: Referrers? = nil)
   /// The app did not answer in time whether it may be sent.
   case appSilent(String)
   /// A rule pauses it. `by`: who paused, where the store knows.
@@ -188,6 +191,8 @@ package enum FailureCause: Hashable, Sendable, Codable {
   case cannotVerify(code: String, message: String)
   case cannotVerifyZone(zone: String, code: String, message: String)
   case referenceMissing(field: String, name: String, code: String)
+  /// Others refer to the deleted record by `VALIDATE`.
+  case stillReferredTo(code: String, by: Referrers? = nil)
   case zoneCannotBeCreated(zone: String, code: String, message: String)
   case zoneDeleted(zone: String, code: String)
   /// The server no longer has a file that was uploaded before.
@@ -203,6 +208,42 @@ package enum FailureCause: Hashable, Sendable, Codable {
   package enum FileProblem: Hashable, Sendable, Codable {
     case missing, changed
     case unreadable(String)
+  }
+}
+
+/// The records that refer to another one.
+package struct Referrers: Hashable, Sendable, Codable {
+  /// The type and name of the first.
+  package var first: String
+  /// The number of the others.
+  package var more: Int
+  /// Whether all records were looked at.
+  package var isWhole: Bool
+
+  package init(first: String, more: Int, isWhole: Bool) {
+    (self.first, self.more, self.isWhole) = (first, more, isWhole)
+  }
+}
+
+extension Cause {
+  /// Whether a deletion was refused because others refer to the record.
+  package var isStillReferredTo: Bool {
+    switch self {
+    case .stillReferredTo, .failed(.stillReferredTo): true
+    case .noted(let cause, _): cause.isStillReferredTo
+    default: false
+    }
+  }
+
+  /// The cause with the records that refer to the deleted one.
+  package func naming(_ referrers: Referrers) -> Cause {
+    switch self {
+    case .stillReferredTo(let code, let attempt, let limit, _):
+      .stillReferredTo(code: code, attempt: attempt, of: limit, by: referrers)
+    case .failed(.stillReferredTo(let code, _)): .failed(.stillReferredTo(code: code, by: referrers))
+    case .noted(let cause, let note): .noted(cause.naming(referrers), note)
+    default: self
+    }
   }
 }
 

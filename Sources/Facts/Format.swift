@@ -26,6 +26,18 @@ package struct Format: Hashable, Sendable {
     return String(format: "%@ %02d ", months[parts.month - 1], parts.day) + clock
   }
 
+  /// `2026-01-01T14:03:22.000+01:00`: local, and exact wherever it is read, such as in a log.
+  package func stamp(_ milliseconds: Int64) -> String {
+    let offset = timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
+    return RFC3339.text(milliseconds: milliseconds, minutesEast: offset / 60) ?? String(milliseconds)
+  }
+
+  /// `2026-01-01 14:03:22+01:00`: the same as a value of a field, which can be given as input again. Milliseconds are
+  /// written where they are not zero.
+  package func value(_ milliseconds: Int64) -> String {
+    stamp(milliseconds).replacingOccurrences(of: "T", with: " ").replacingOccurrences(of: ".000", with: "")
+  }
+
   /// The milliseconds from a time to the next midnight.
   package func untilMidnight(_ milliseconds: Int64) -> Int64 {
     let local = split(milliseconds)

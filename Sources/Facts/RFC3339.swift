@@ -10,6 +10,16 @@ package enum RFC3339 {
     return "\(calendar)T\(time[0...2].joined(separator: ":")).\(time[3])Z"
   }
 
+  /// `2026-01-01T01:00:00.000+01:00`: the same time in a place that is so many minutes east of Greenwich.
+  package static func text(milliseconds: Int64, minutesEast: Int) -> String? {
+    let (local, isOverflow) = milliseconds.addingReportingOverflow(Int64(minutesEast) * 60_000)
+    guard minutesEast != 0, !isOverflow else { return text(milliseconds: milliseconds) }
+    let offset = [(Int64(abs(minutesEast) / 60), 2), (Int64(abs(minutesEast) % 60), 2)].map(padded)
+    return text(milliseconds: local).map {
+      "\($0.dropLast())\(minutesEast < 0 ? "-" : "+")\(offset.joined(separator: ":"))"
+    }
+  }
+
   /// Reads a date and a time with its offset; digits beyond milliseconds are cut off. Nil for anything else.
   package static func milliseconds(_ text: String) -> Int64? {
     var reader = Reader(rest: Array(text.utf8)[...])

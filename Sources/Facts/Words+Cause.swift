@@ -2,6 +2,7 @@ import Foundation
 
 /// Causes in words: parts of sentences that begin in lower case and end without a full stop.
 extension Cause {
+  /// The words for programs: the end of a wait is in UTC.
   package var text: String {
     switch self {
     case .ready: "ready to send"
@@ -40,6 +41,8 @@ extension Cause {
     case .sending: "being sent"
     case .senderEnded: "sent by a process that has ended; the next sync checks with the server"
     case .backOff(let code, let attempt, let limit): "\(Words.error(code)), attempt \(attempt) of \(limit)"
+    case .stillReferredTo(let code, let attempt, let limit, let referrers):
+      "\(Words.referring(referrers)) (\(code)), attempt \(attempt) of \(limit)"
     case .appSilent(let reason): "the app did not answer: \(reason)"
     case .pausedByRule(let scope, let actor): "\(scope.text) is paused\(Words.by(actor))"
     case .paused(let actor): "paused\(Words.by(actor))"
@@ -92,6 +95,15 @@ extension Cause {
 }
 
 extension Cause {
+  /// The words for a person, with the end of a wait in local time.
+  package func text(_ format: Format, now: Int64) -> String {
+    switch self {
+    case .waits(let scope, let code, let until?): scope.text(code) + scope.end(format.time(until, now: now))
+    case .noted(let cause, let note): "\(cause.text(format, now: now)); \(note.text)"
+    default: text
+    }
+  }
+
   /// The words for a list, with the end of a wait in local time.
   package func brief(_ format: Format, now: Int64) -> String {
     guard case .waits(let scope, let code, let until?) = self else { return brief }
@@ -270,7 +282,8 @@ extension FailureCause {
   package var code: String {
     switch self {
     case .rejected(let code, _, _), .tooLarge(let code, _), .cannotVerify(let code, _), .uploadExpired(let code),
-      .referenceMissing(_, _, let code), .zoneDeleted(_, let code), .damaged(let code, _),
+      .referenceMissing(_, _, let code), .stillReferredTo(let code, _), .zoneDeleted(_, let code),
+      .damaged(let code, _),
       .cannotVerifyZone(_, let code, _), .zoneCannotBeCreated(_, let code, _), .fileTooLarge(_, let code, _):
       code
     case .otherType: "EXISTS"
@@ -305,6 +318,8 @@ extension FailureCause {
       "the check of zone \(zone) failed: \(Words.joined(message, code))"
     case .referenceMissing(let field, let name, let code):
       "field \(field) refers to \(name), which the server does not have (\(code))"
+    case .stillReferredTo(let code, let referrers):
+      "\(Words.referring(referrers)); clear these references, then retry (\(code))"
     case .zoneCannotBeCreated(let zone, let code, let message):
       "zone \(zone) cannot be created: \(Words.joined(message, code))"
     case .zoneDeleted(let zone, _): "the server deleted zone \(zone); retry recreates it"

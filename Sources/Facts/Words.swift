@@ -40,6 +40,18 @@ package enum Words {
     message.isEmpty ? error(code) : "\(message.withoutFullStop) (\(code))"
   }
 
+  /// The records that refer to one that is to be deleted; nil: they are not known.
+  static func referring(_ referrers: Referrers?) -> String {
+    let what = "to it by VALIDATE"
+    guard let referrers else { return "other records refer \(what)" }
+    switch (referrers.more, referrers.isWhole) {
+    case (0, true): return "\(referrers.first) refers \(what)"
+    case (0, false): return "\(referrers.first) and perhaps others refer \(what)"
+    case (let more, let isWhole):
+      return "\(referrers.first) and \(isWhole ? "" : "at least ")\(more) more refer \(what)"
+    }
+  }
+
   /// The server denies access to a zone, or to a record type.
   package static func unreadable(zone: String, type: String?, message: String) -> String {
     let what = type.map { "records of type \($0)" } ?? "zone \(zone)"

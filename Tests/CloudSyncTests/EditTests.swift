@@ -116,6 +116,9 @@ import Testing
     return .location(place)
   }()
 
+  /// Where people read local times.
+  private static let format = Format(timeZone: TimeZone(secondsFromGMT: -12_600) ?? .gmt)
+
   /// Values that people may type again as they are shown.
   private static let values: [FieldValue] = [
     .string("text"), .string(""), .string("null"), .string("\"quoted\""), .string("42"), .string("[1"), .int64(-7),
@@ -129,7 +132,7 @@ import Testing
 
   @Test(arguments: values)
   func `a value written as an assignment reads back the same`(_ value: FieldValue) throws {
-    let text = try #require(value.assigned)
+    let text = try #require(value.assigned(Self.format))
     let assignment = try FieldAssignment(parsing: "a=\(text)")
 
     #expect(try assignment.value(knownType: value.wireType) == value)

@@ -334,6 +334,54 @@ import Testing
     #expect(transport.count("records/lookup") == 1)
   }
 
+  @Test func `a deletion that is refused because others refer to the record says so, and who`() async throws {
+    _ = try store.enqueue([world.put("p", [:]), world.put("a/b", [:])])
+    _ = try store.enqueue([world.put("c1", ["r": link("p")]), world.put("c2", ["r": link("p")])])
+    _ = try store.enqueue([world.put("c3", ["r": link("p", "NONE")]), world.put("d", ["r": link("a/b")])])
+    try await device.sync()
+    _ = try store.enqueue([world.delete("p"), world.delete("a/b")])
+
+    try await device.sync()
+
+    let code = "VALIDATING_REFERENCE_ERROR"
+    let limit = try #require(try store.operations().rows.first).maxAttempts
+    let rows = try store.operations().rows
+    #expect(rows.map(\.cause) == [Cause](repeating: .stillReferredTo(code: code, attempt: 1, of: limit), count: 2))
+    func cause(_ row: Int) throws -> Cause? { try store.detail(of: rows[row].id)?.operation?.cause }
+    let (twice, once) = (
+      Referrers(first: "Note/c1", more: 1, isWhole: true), Referrers(first: "Note/d", more: 0, isWhole: true)
+    )
+    #expect(try cause(0) == .stillReferredTo(code: code, attempt: 1, of: limit, by: twice))
+    #expect(try cause(1) == .stillReferredTo(code: code, attempt: 1, of: limit, by: once))
+
+    for _ in 1..<limit {
+      world.clock.advance(1000)
+      try await device.sync()
+    }
+    #expect(
+      try store.operations().rows.map(\.cause) == [Cause](repeating: .failed(.stillReferredTo(code: code)), count: 2)
+    )
+    #expect(try cause(0) == .failed(.stillReferredTo(code: code, by: twice)))
+    let top = try #require(try store.status().topFailure)
+    #expect(top.cause == .failed(.stillReferredTo(code: code)) && top.count == 2)
+    #expect(try store.causes().map(\.count) == [2])
+  }
+
+  @Test func `only so many records are looked at for those that refer to one`() async throws {
+    _ = try store.enqueue([world.put("p", [:]), world.put("c1", ["r": link("p")]), world.put("c2", ["r": link("p")])])
+    try await device.sync()
+    let key = world.delete("p").key
+
+    let found = try store.storage.read { ledger in try [1, 2, 3].map { try ledger.referrers(of: key, limit: $0) } }
+
+    let one = Referrers(first: "Note/c1", more: 0, isWhole: false)
+    #expect(
+      found == [
+        one, Referrers(first: "Note/c1", more: 1, isWhole: false), Referrers(first: "Note/c1", more: 1, isWhole: true),
+      ]
+    )
+  }
+
   @Test func `a record whose parent is there after all is tried again`() async throws {
     try store.accept(world.put("parent", [:]))
     try await device.sync()

@@ -273,8 +273,17 @@ import Testing
     }
   }
 
-  @Test(arguments: [(nil, StoreError.Kind.cannotOpen), (0, .diskFull), (32_767, .diskFull), (32_768, .cannotOpen)])
-  func `a disk that fails for want of room is full, not broken`(_ free: UInt64?, _ kind: StoreError.Kind) {
-    #expect(StoreError.failingDisk("a.sqlite", "disk I/O error", free: free).kind == kind)
+  private static let failures: [(free: UInt64?, refusal: Int32?, kind: StoreError.Kind)] = [
+    (nil, nil, .cannotOpen), (0, nil, .diskFull), (32_767, nil, .diskFull), (32_768, nil, .cannotOpen),
+    (1_000_000, ENOSPC, .diskFull), (1_000_000, EDQUOT, .diskFull), (1_000_000, EACCES, .cannotOpen),
+  ]
+
+  @Test(arguments: failures.indices)
+  func `a disk that fails for want of room or quota is full, not broken`(index: Int) {
+    let row = Self.failures[index]
+
+    let error = StoreError.failingDisk("a.sqlite", "disk I/O error", free: row.free, refusal: row.refusal)
+
+    #expect(error.kind == row.kind)
   }
 }

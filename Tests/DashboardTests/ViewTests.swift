@@ -265,14 +265,14 @@ struct ViewTests {
     var change = DroppedChange(nil, of: resolved, .resolved(by: .person), at: Sample.now)
     var effect: String { String(describing: DroppedInspector(change, Sample.world()).items) }
 
-    #expect(change.shownFields == "(resolved for this side)")
+    #expect(change.shownFields(Sample.format) == "(resolved for this side)")
     #expect(effect.contains("until the resolution is sent"))
 
     change.overwritten = Overwritten(["total"], of: ["total": .double(15)], by: resolved.changes)
-    #expect(change.shownFields == "server's total=15.0")
+    #expect(change.shownFields(Sample.format) == "server's total=15.0")
     #expect(effect.contains("once it is sent"))
     change.overwritten = .deletion(by: [:])
-    #expect(change.shownFields == "server's deletion")
+    #expect(change.shownFields(Sample.format) == "server's deletion")
   }
 
   @Test(arguments: [[ConflictSide.local, .local], [.local, .server], [.server, .server]])

@@ -96,14 +96,14 @@ package struct FieldAssignment: Hashable, Sendable {
 }
 
 extension FieldValue {
-  /// The value as an assignment takes it; nil where it cannot be given as text.
-  package var assigned: String? {
+  /// The value as an assignment takes it, times in local time; nil where it cannot be given as text.
+  package func assigned(_ format: Format) -> String? {
     switch self {
     case .string(let text): Self.isReadAsWritten(text) ? text : Self.quoted(text)
     case .int64(let number): String(number)
     case .double(let number): String(number)
     case .bytes(let data): data.base64EncodedString()
-    case .timestamp(let milliseconds): RFC3339.text(milliseconds: milliseconds) ?? String(milliseconds)
+    case .timestamp(let milliseconds): format.value(milliseconds)
     case .location(let place):
       place == WireLocation(latitude: place.latitude, longitude: place.longitude)
         ? "\(place.latitude),\(place.longitude)" : Self.encoded(place)
@@ -111,20 +111,20 @@ extension FieldValue {
       reference.zoneID == nil && ["NONE", nil].contains(reference.action)
         ? reference.recordName : Self.encoded(reference)
     case .list(_, let elements):
-      elements.map(\.assignedInList).reduce(into: Optional([String]())) { list, text in
+      elements.map { $0.assignedInList(format) }.reduce(into: Optional([String]())) { list, text in
         list = text.flatMap { text in list.map { $0 + [text] } }
       }.map { "[" + $0.joined(separator: ", ") + "]" }
     case .asset, .encrypted, .other: nil
     }
   }
 
-  private var assignedInList: String? {
+  private func assignedInList(_ format: Format) -> String? {
     switch self {
-    case .int64, .double: assigned
+    case .int64, .double: assigned(format)
     case .location(let place): Self.encoded(place)
     case .reference(let reference): Self.encoded(reference)
     case .string(let text): Self.quoted(text)
-    default: assigned.map(Self.quoted)
+    default: assigned(format).map(Self.quoted)
     }
   }
 

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// The place of a field's value in a list that is ordered by it: numbers and dates by value, then texts in any letter
 /// case.
@@ -15,7 +16,7 @@ enum FieldOrder: Hashable, Sendable {
     case .double(let number): self = number.isNaN ? .none : .number(number)
     case .encrypted(let inner): self = FieldOrder(inner)
     case .string(let text): self = .text(String(text.prefix(100)).lowercased())
-    case .some(let value): self = .text(String(value.text.prefix(100)).lowercased())
+    case .some(let value): self = .text(String(value.text(.local).prefix(100)).lowercased())
     }
   }
 

@@ -133,7 +133,7 @@ extension MirrorRecord {
   /// Whether lists show a word: in its name, type or zone, or in the value of a field.
   fileprivate func shows(_ word: Word) -> Bool {
     for text in [key.name, type, key.zone] where text.contains(word) { return true }
-    return fields.contains { $0.value.text.contains(word) }
+    return fields.contains { $0.value.text(.local).contains(word) }
   }
 
   /// The values with a name in lower case: the field in any letter case, and the record's own value.
@@ -170,7 +170,8 @@ extension FieldValue {
       comparison == .equal && reference.recordName.lowercased() == text.lowercased()
     case .list(_, let elements): elements.contains { $0.satisfies(comparison, text) }
     case .encrypted(let inner): inner.satisfies(comparison, text)
-    case .bytes, .location, .asset, .other: comparison == .equal && self.text.lowercased() == text.lowercased()
+    case .bytes, .location, .asset, .other:
+      comparison == .equal && self.text(.local).lowercased() == text.lowercased()
     }
   }
 
@@ -179,7 +180,7 @@ extension FieldValue {
     case .list(_, let elements): elements.contains { $0.isLike(pattern) }
     case .encrypted(let inner): inner.isLike(pattern)
     case .reference(let reference): reference.recordName.isLike(pattern)
-    default: text.isLike(pattern)
+    default: text(.local).isLike(pattern)
     }
   }
 }

@@ -191,6 +191,10 @@ struct OutcomeWriter {
     case .backOff:
       operation.attempts += 1
       operation.backOff(error, now: now, random: random)
+      if isReferredTo(sent, error) {
+        let (attempt, limit) = (operation.attempts, operation.maxAttempts)
+        operation.cause = .stillReferredTo(code: error.code.name, attempt: attempt, of: limit)
+      }
     case .readBack:
       // Creating an existing zone changes nothing; everything else is verified before it is repeated.
       guard operation.kind != .zoneSave else {
@@ -248,7 +252,10 @@ struct OutcomeWriter {
       try suspect(&operation, error, .database)
     case .deadLetter:
       operation.attempts += 1
-      operation.fail(.rejected(code: error.code.name, message: error.reason))
+      operation.fail(
+        isReferredTo(sent, error)
+          ? .stillReferredTo(code: error.code.name) : .rejected(code: error.code.name, message: error.reason)
+      )
     }
     // The failed version is not the current one.
     if operation.state == .failed, operation.generation != sent.sentGeneration {
@@ -261,6 +268,12 @@ struct OutcomeWriter {
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try ledger.update(operation)
+  }
+
+  /// Whether the server refused a deletion because others refer to the record. Of a save the same error means that it
+  /// refers to a missing one.
+  private func isReferredTo(_ sent: QueuedOperation, _ error: WebServicesError) -> Bool {
+    sent.kind == .delete && error.code == .validatingReferenceError
   }
 
   /// The sent changes without counters: the record has changed, so a second copy would be rejected and no counter was

@@ -83,7 +83,7 @@ extension StoreView {
     return RecordDetail(
       server: server,
       row: try ledger.recordRow(key),
-      operation: try queued.flatMap { try detail(of: $0, &holdUp).operation }
+      operation: try queued.flatMap { try detail(of: namingReferrers($0), &holdUp).operation }
     )
   }
 

@@ -35,7 +35,7 @@ package struct StoreView {
   package func detail(of id: Int64) throws -> OperationDetail? {
     if let operation = try ledger.operation(id) {
       var holdUp = try holdUp()
-      return try detail(of: operation, &holdUp)
+      return try detail(of: namingReferrers(operation), &holdUp)
     }
     // Dropped changes are kept longer than the history of their operation.
     let (ended, dropped) = (try ledger.history(of: id), try shownDropped(of: id))
@@ -62,6 +62,17 @@ package struct StoreView {
         recreatesZone: explained.recreatesZone
       )
     )
+  }
+
+  /// Names the records that keep one from being deleted. They are looked for among many records, so only for a single
+  /// operation.
+  func namingReferrers(_ operation: QueuedOperation) throws -> QueuedOperation {
+    guard operation.cause.isStillReferredTo, let referrers = try ledger.referrers(of: operation.key) else {
+      return operation
+    }
+    var operation = operation
+    operation.cause = operation.cause.naming(referrers)
+    return operation
   }
 
   /// What was dropped of an operation or overwritten for it; not a decision of which nothing is kept.

@@ -1,4 +1,5 @@
 public import CloudKit
+package import Facts
 
 extension SyncStore {
   /// Opens the store of one database, creating the file and its folder if needed.
@@ -31,6 +32,9 @@ extension SyncStore {
   ///
   /// - Throws: `StoreError` if this user may not see that, or if the file was deleted while its log is still there.
   package static func exists(at path: String) throws(StoreError) -> Bool { try SQLiteStorage.isThere(path) }
+
+  /// Why no store can be created at a path; nil if it can, as far as is known.
+  package static func trouble(at path: String) -> StorageTrouble? { FileSystem(of: path)?.trouble }
 
   /// The error of a store whose file was deleted or replaced while it was open.
   package var replaced: StoreError { .replaced("the store \(path)", isGone: FileIdentity(atPath: path) == nil) }

@@ -215,14 +215,16 @@ final class Runtime {
   }
 
   private func copyTicket(_ id: Int64) {
-    let (scope, message) = (setting.scope, setting.message)
+    let (scope, format, message) = (setting.scope, setting.format, setting.message)
     Task { [weak self] in
       do {
         let detail = try await self?.service.detail(of: id)
         // The host's name may have to be looked up.
         let host = await Task.detached { ProcessInfo.processInfo.hostName }.value
         guard let self else { return }
-        let ticket = detail.flatMap { Ticket(detail: $0, scope: scope, host: host, now: self.now()).text }
+        let ticket = detail.flatMap {
+          Ticket(detail: $0, scope: scope, host: host, now: self.now(), format: format).text
+        }
         guard let ticket else { return say("Operation \(id) is no longer known", isError: true) }
         copy(service.redact(ticket))
       } catch {

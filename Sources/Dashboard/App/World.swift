@@ -54,6 +54,9 @@ struct World: Sendable {
 
   func time(_ milliseconds: Int64?) -> String { format.time(milliseconds, now: now) }
 
+  /// The cause in words, with the end of a wait in local time.
+  func why(_ cause: Cause) -> String { cause.text(format, now: now) }
+
   /// The time as lists show it: `14:03`, of another day `Nov 21 14:03`.
   func clock(_ milliseconds: Int64?) -> String { milliseconds.map { format.clock($0, now: now) } ?? "" }
 

@@ -61,7 +61,8 @@ extension RowList where Kind == DroppedKind {
           StyledText(isWide ? world.moment(change.at) : world.short(change.at), .dim),
           StyledText(change.kind.verb, .dim),
           StyledText(change.title), StyledText(change.key.zone, .dim),
-          StyledText(change.cause.brief(world.format, now: world.now)), StyledText(change.shownFields, .dim),
+          StyledText(change.cause.brief(world.format, now: world.now)),
+          StyledText(change.shownFields(world.format), .dim),
         ],
         mark: change.isSeen ? "" : StyledText("▲", .warning)
       )
@@ -71,10 +72,10 @@ extension RowList where Kind == DroppedKind {
 
 extension DroppedChange {
   /// The dropped values, the fields that it cleared, and the values of the server that were overwritten.
-  var shownFields: String {
-    guard let overwritten else { return dropsChange ? changes.shownText : Words.resolvedForThisSide }
-    let server = "server's \(overwritten.values?.shownText ?? "deletion")"
-    return [changes.shownText, server].filter { !$0.isEmpty }.joined(separator: "  ")
+  func shownFields(_ format: Format) -> String {
+    guard let overwritten else { return dropsChange ? changes.shownText(format) : Words.resolvedForThisSide }
+    let server = "server's \(overwritten.values?.shownText(format) ?? "deletion")"
+    return [changes.shownText(format), server].filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
   /// The type and the name of its record.
@@ -83,8 +84,8 @@ extension DroppedChange {
 
 extension FieldChanges {
   /// The values, and the fields that are cleared.
-  fileprivate var shownText: String {
+  fileprivate func shownText(_ format: Format) -> String {
     let cleared = cleared.sorted().map { "\(FieldChanges.shown($0)) cleared" }
-    return ([values.shownText] + cleared).filter { !$0.isEmpty }.joined(separator: "  ")
+    return ([values.shownText(format)] + cleared).filter { !$0.isEmpty }.joined(separator: "  ")
   }
 }

@@ -29,9 +29,14 @@ enum InspectorItem: Hashable, Sendable {
 /// A field of a record with its value.
 struct InspectorField: Hashable, Sendable {
   var name: String
+  /// Nil: it is cleared.
   var value: FieldValue?
   var type: String
   var isUnsent: Bool
+  var format: Format
+
+  /// The value as the screen shows it.
+  var text: String? { value?.text(format) }
 }
 
 extension Inspector {
@@ -71,7 +76,7 @@ extension Inspector {
     let places = row.columns([.flex(2), .flex(6), .fixed(min(14, row.width / 5))], gap: 1)
     let texts: [StyledText] = [
       StyledText("\(field.isUnsent ? "· " : "  ")\(field.name)", field.isUnsent ? .local : .text),
-      field.value.map { StyledText($0.text) } ?? StyledText("cleared", .dim), StyledText(field.type, .dim),
+      field.text.map { StyledText($0) } ?? StyledText("cleared", .dim), StyledText(field.type, .dim),
     ]
     for (text, place) in zip(texts, places) { grid.put(isSelected ? text.on(.selection) : text, in: place) }
   }
@@ -111,7 +116,7 @@ struct OperationInspector: Inspector {
     } else if let history = detail.history {
       items.append(.text(StyledText(history.kind.phrase(history.type, history.key).sentence, .strong)))
       items.append(
-        .text(StyledText("Ended \(world.time(history.endedAt)): \(history.ending.words), \(history.cause.text)"))
+        .text(StyledText("Ended \(world.time(history.endedAt)): \(history.ending.words), \(world.why(history.cause))"))
       )
     }
     if !detail.attempts.isEmpty { items += [.text(""), .heading("ATTEMPTS")] }
@@ -133,7 +138,7 @@ struct OperationInspector: Inspector {
       .text(StyledText(operation.kind.phrase(operation.type, operation.key).sentence, .strong)),
       .text([
         .init("\(operation.state.mark) \(Words.state(operation.state.rawValue).sentence)", operation.state.role),
-        .init(": \(operation.cause.text)"),
+        .init(": \(world.why(operation.cause))"),
       ]),
     ]
     if operation.attempts > 0 || operation.nextAttemptAt != nil {
@@ -145,7 +150,7 @@ struct OperationInspector: Inspector {
     let names = operation.changes.names.sorted()
     if !names.isEmpty { items += [.text(""), .sidesHeader] }
     let server = detail.server
-    items += names.map { .sides(FieldTable.Row(operation, $0, server)) }
+    items += names.map { .sides(FieldTable.Row(operation, $0, server, world.format)) }
     let by = operation.enqueuedBy.map { " by \($0.name), PID \($0.pid)" } ?? ""
     items += [
       .text(""),
@@ -175,20 +180,24 @@ struct OperationInspector: Inspector {
 
 extension FieldTable.Row {
   /// A field of a queued change: its value before the change, with it, and on the server.
-  init(_ operation: QueuedOperation, _ name: String, _ server: MirrorRecord?) {
+  init(_ operation: QueuedOperation, _ name: String, _ server: MirrorRecord?, _ format: Format) {
     self.init(
       FieldChanges.shown(name),
-      base: FieldTable.Value(operation.base[name], isChanged: false),
-      local: FieldTable.Value(operation.changes[name], isChanged: operation.changes[name] != operation.base[name]),
-      server: FieldTable.Value(server?.fields[name], isChanged: server?.fields[name] != operation.base[name])
+      base: FieldTable.Value(operation.base[name], format, isChanged: false),
+      local: FieldTable.Value(
+        operation.changes[name],
+        format,
+        isChanged: operation.changes[name] != operation.base[name]
+      ),
+      server: FieldTable.Value(server?.fields[name], format, isChanged: server?.fields[name] != operation.base[name])
     )
   }
 }
 
 extension FieldTable.Value {
   /// A side of a field as the screen shows it; nil: no value.
-  init(_ value: FieldValue?, isChanged: Bool) {
-    self.init(value?.text ?? "", isMissing: value == nil, isChanged: isChanged)
+  init(_ value: FieldValue?, _ format: Format, isChanged: Bool) {
+    self.init(value?.text(format) ?? "", isMissing: value == nil, isChanged: isChanged)
   }
 
   /// The value as a text that is not in a table.
@@ -220,7 +229,7 @@ struct RecordInspector: Inspector {
       items.append(
         .text([
           .init("\(operation.state.mark) Unsent \(operation.kind.verb)", operation.state.role),
-          .init(", operation \(operation.id): \(operation.cause.text)"),
+          .init(", operation \(operation.id): \(world.why(operation.cause))"),
         ])
       )
     }
@@ -242,7 +251,7 @@ struct RecordInspector: Inspector {
     let unsent = detail.operation?.changes.names ?? []
     if let operation = detail.operation, !unsent.isEmpty {
       items += [.heading("UNSENT CHANGES"), .sidesHeader]
-      items += unsent.sorted().map { .sides(FieldTable.Row(operation, $0, detail.server)) }
+      items += unsent.sorted().map { .sides(FieldTable.Row(operation, $0, detail.server, world.format)) }
       items += [.text(""), .heading("FIELDS")]
     }
     let fields = record?.fields ?? [:]
@@ -252,7 +261,8 @@ struct RecordInspector: Inspector {
           name: FieldChanges.shown(name),
           value: fields[name],
           type: name == FieldChanges.parent ? "PARENT" : fields[name]?.wireType ?? "",
-          isUnsent: unsent.contains(name)
+          isUnsent: unsent.contains(name),
+          format: world.format
         )
       )
     }

@@ -78,7 +78,7 @@ extension RowList where Kind == QueueKind {
       if let rows = chosen(world), rows.count == 1 { return [.effect(.copyTicket(rows[0].id))] }
       return copy(world) { row in
         [
-          String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), row.cause.text,
+          String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), world.why(row.cause),
         ].joined(separator: "\t")
       }
     case .export: return [.effect(.export(exported))]

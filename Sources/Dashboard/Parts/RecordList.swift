@@ -37,7 +37,9 @@ extension RowList where Kind == RecordKind {
     case .open: return selected(world).map { [.push(RecordScreen($0.record.key))] } ?? []
     case .copy:
       return copy(world) { row in
-        [row.record.key.name, row.record.type, row.record.key.zone, row.record.fields.text].joined(separator: "\t")
+        [row.record.key.name, row.record.type, row.record.key.zone, row.record.fields.text(world.format)].joined(
+          separator: "\t"
+        )
       }
     case .export:
       if case .some(let marked) = state.marks, !marked.isEmpty {
@@ -81,7 +83,7 @@ extension RowList where Kind == RecordKind {
           StyledText(record.key.name), StyledText(record.type, .dim), StyledText(record.key.zone, .dim),
           StyledText(changed, row.operation != nil ? .pending : .dim),
           StyledText(record.modifiedBy.map { world.user($0) } ?? "", .dim),
-        ] + fieldCells(record),
+        ] + fieldCells(record, world.format),
         mark: row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
       )
     }.draw(on: &frame, in: area, pane: pane)
@@ -106,9 +108,9 @@ extension RowList where Kind == RecordKind {
     }
   }
 
-  private func fieldCells(_ record: MirrorRecord) -> [StyledText] {
-    guard !columns.isEmpty else { return [StyledText(record.fields.shownText)] }
-    return columns.map { StyledText(record.fields[$0]?.text ?? "", .text) }
+  private func fieldCells(_ record: MirrorRecord, _ format: Format) -> [StyledText] {
+    guard !columns.isEmpty else { return [StyledText(record.fields.shownText(format))] }
+    return columns.map { StyledText(record.fields[$0]?.text(format) ?? "", .text) }
   }
 
   private func emptyText(_ world: World) -> String {
@@ -119,9 +121,9 @@ extension RowList where Kind == RecordKind {
 
 extension [String: FieldValue] {
   /// All fields in one line, by name, the parent last.
-  var shownText: String {
-    guard let parent = self[FieldChanges.parent] else { return text }
-    return filter { $0.key != FieldChanges.parent }.text + "  parent=\(parent.text)"
+  func shownText(_ format: Format) -> String {
+    guard let parent = self[FieldChanges.parent] else { return text(format) }
+    return filter { $0.key != FieldChanges.parent }.text(format) + "  parent=\(parent.text(format))"
   }
 }
 

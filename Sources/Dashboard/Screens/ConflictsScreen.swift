@@ -131,7 +131,7 @@ struct ConflictsScreen: Screen {
     case .allAlike: return resolveAlike(conflict, all)
     case .wholeValue:
       guard conflict.fields.indices.contains(field) else { return [] }
-      return [.push(Self.row(conflict.fields[field], nil, conflict).whole)]
+      return [.push(Self.row(conflict.fields[field], nil, conflict, world.format).whole)]
     case .copy: return [.effect(.copyTicket(conflict.id))]
     default: break
     }
@@ -250,7 +250,11 @@ struct ConflictsScreen: Screen {
   }
 
   private func draw(_ conflict: Conflict, on grid: inout Grid, in area: Rect, _ world: World) {
-    let will = wrap([.init("Will be saved:  ", .dim)] + willBeSaved(conflict), to: area.width, grid.glyphs)
+    let will = wrap(
+      [.init("Will be saved:  ", .dim)] + willBeSaved(conflict, world.format),
+      to: area.width,
+      grid.glyphs
+    )
     let top = area.height > 8 ? 2 : 1
     let below = min(will.count + 1, area.height / 2)
     let parts = area.rows([
@@ -258,7 +262,7 @@ struct ConflictsScreen: Screen {
     ])
     grid.put(when(conflict, world), in: parts[0].row(0))
     let sides = sides(conflict)
-    let rows = conflict.fields.map { Self.row($0, sides[$0.name], conflict) }
+    let rows = conflict.fields.map { Self.row($0, sides[$0.name], conflict, world.format) }
     let first = max(0, field - max(1, parts[1].height - 1) + 1)
     FieldTable(rows, offset: first, selection: field, isFocused: true).draw(on: &grid, in: parts[1])
     for (line, text) in will.enumerated() { grid.put(text, in: parts[2].row(line + 1)) }
@@ -269,14 +273,16 @@ struct ConflictsScreen: Screen {
     }
   }
 
-  static func row(_ field: Conflict.Field, _ side: ConflictSide?, _ conflict: Conflict) -> FieldTable.Row {
+  static func row(_ field: Conflict.Field, _ side: ConflictSide?, _ conflict: Conflict, _ format: Format)
+    -> FieldTable.Row
+  {
     let isDeletedHere = conflict.kind == .delete
     return FieldTable.Row(
       field.name,
-      base: FieldTable.Value(field.base, isChanged: false),
-      local: isDeletedHere ? .deleted : FieldTable.Value(field.local, isChanged: field.local != field.base),
+      base: FieldTable.Value(field.base, format, isChanged: false),
+      local: isDeletedHere ? .deleted : FieldTable.Value(field.local, format, isChanged: field.local != field.base),
       server: conflict.isDeletedOnServer
-        ? .deleted : FieldTable.Value(field.server, isChanged: field.server != field.base),
+        ? .deleted : FieldTable.Value(field.server, format, isChanged: field.server != field.base),
       chosen: side.flatMap { FieldTable.Side($0 == .newest ? conflict.newest : $0) }
     )
   }
@@ -295,7 +301,7 @@ struct ConflictsScreen: Screen {
   }
 
   /// The fields that the choices made so far would save.
-  private func willBeSaved(_ conflict: Conflict) -> StyledText {
+  private func willBeSaved(_ conflict: Conflict, _ format: Format) -> StyledText {
     if let outdated = outdated(conflict) { return StyledText(outdated, .warning) }
     let sides = sides(conflict)
     guard sides.count == conflict.fields.count else {
@@ -304,7 +310,7 @@ struct ConflictsScreen: Screen {
     let resolution = conflict.resolution(.server, sides)
     guard let left = resolution.left else { return StyledText("nothing; the server's record is kept") }
     if resolution.kind == .delete { return StyledText("the deletion") }
-    let fields = left.names.sorted().map { "\($0) = \(left[$0]?.text ?? "cleared")" }
+    let fields = left.names.sorted().map { "\($0) = \(left[$0]?.text(format) ?? "cleared")" }
     return StyledText(fields.joined(separator: ",  "))
   }
 }

@@ -107,10 +107,10 @@ struct EditScreen: Screen {
     switch command {
     case .editField:
       guard let field else { return [] }
-      guard edits[field.id] != nil || field.local == nil || field.local?.assigned != nil else {
+      guard edits[field.id] != nil || field.local == nil || field.local?.assigned(world.format) != nil else {
         return [.failure("\(field.id) is \(field.local?.wireType ?? ""), which cannot be typed")]
       }
-      begin(edits[field.id]?.written ?? Self.written(field), world)
+      begin(edits[field.id]?.written ?? Self.written(field, world.format), world)
     case .newField: begin("", world)
     case .resetField: if let field { edits[field.id] = nil }
     case .saveEdit:
@@ -125,7 +125,7 @@ struct EditScreen: Screen {
       if let edit = edits[field.id] {
         values.insert(("Edited", (try? edit.value(knownType: field.knownType)) ?? nil, .ok), at: 0)
       }
-      return [.push(ValueScreen(field.id, values.map { ($0.0, $0.1?.text ?? "–", $0.2) }))]
+      return [.push(ValueScreen(field.id, values.map { ($0.0, $0.1?.text(world.format) ?? "–", $0.2) }))]
     case .back:
       guard edits.isEmpty || hasWarned else {
         hasWarned = true
@@ -144,9 +144,9 @@ struct EditScreen: Screen {
   }
 
   /// The field as an assignment; its type is named where no record has it.
-  private static func written(_ field: Field) -> String {
+  private static func written(_ field: Field, _ format: Format) -> String {
     let type = field.knownType == nil ? (field.local?.wireType).map { ":\($0)" } ?? "" : ""
-    return "\(field.id)\(type)=\(field.local?.assigned ?? "")"
+    return "\(field.id)\(type)=\(field.local?.assigned(format) ?? "")"
   }
 
   mutating func type(_ key: Key, _ world: World) -> [Step]? {
@@ -210,7 +210,7 @@ struct EditScreen: Screen {
           frame.grid.glyphs
         )
         + wrap(
-          StyledText(operation.cause.text.sentence, operation.state.role).oneLine,
+          StyledText(world.why(operation.cause).sentence, operation.state.role).oneLine,
           to: head.width,
           frame.grid.glyphs
         )
@@ -226,15 +226,18 @@ struct EditScreen: Screen {
     let empty = "This operation is no longer in the queue"
     list.table(columns, fields, world, visible: Table.visibleRows(in: table), empty: empty) { field in
       let edit = edits[field.id].map { edit in
-        ((try? edit.value(knownType: field.knownType)) ?? nil).map { StyledText($0.text, .ok) }
+        ((try? edit.value(knownType: field.knownType)) ?? nil).map { StyledText($0.text(world.format), .ok) }
           ?? StyledText("cleared", .ok)
       }
       return Table.Row(
         [
           StyledText(field.id, field.isChanged ? .local : .text),
           StyledText(field.knownType ?? field.local?.wireType ?? "", .dim),
-          StyledText(field.server?.text ?? "–", .server),
-          StyledText(field.local?.text ?? "–", field.hasWrongType ? .error : field.isChanged ? .local : .dim),
+          StyledText(field.server?.text(world.format) ?? "–", .server),
+          StyledText(
+            field.local?.text(world.format) ?? "–",
+            field.hasWrongType ? .error : field.isChanged ? .local : .dim
+          ),
           edit ?? "",
         ],
         mark: edit == nil ? "" : StyledText("*", .ok)

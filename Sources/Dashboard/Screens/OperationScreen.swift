@@ -189,7 +189,7 @@ extension InspectorItem {
   fileprivate var whole: ValueScreen? {
     switch self {
     case .sides(let row): row.whole
-    case .field(let field): ValueScreen(field.name, [(field.type, field.value?.text ?? "cleared", .text)])
+    case .field(let field): ValueScreen(field.name, [(field.type, field.text ?? "cleared", .text)])
     case .text, .heading, .sidesHeader: nil
     }
   }
@@ -217,7 +217,7 @@ extension [InspectorItem] {
       case .heading(let text): text
       case .sidesHeader: FieldTable.Row.header
       case .sides(let row): row.line
-      case .field(let field): [field.name, field.value?.text ?? "", field.type].joined(separator: "\t")
+      case .field(let field): [field.name, field.text ?? "", field.type].joined(separator: "\t")
       }
     }.joined(separator: "\n")
   }

@@ -61,7 +61,7 @@ struct UndoScreen: Screen {
     case .restore: return dropped.restore(world)
     case .copy:
       return dropped.copy(world) { row in
-        [row.change.title, row.change.key.zone, row.change.cause.text, row.change.shownFields]
+        [row.change.title, row.change.key.zone, world.why(row.change.cause), row.change.shownFields(world.format)]
           .joined(separator: "\t")
       }
     default: return dropped.perform(id, world, visible: visible(world)) ?? []
@@ -114,7 +114,7 @@ struct DroppedInspector: Inspector {
     let now = (record?.row?.record ?? record?.server)?.fields ?? [:]
     var items: [InspectorItem] = [
       .text(StyledText(change.kind.phrase(change.type, change.key).sentence, .strong)),
-      .text(StyledText("Dropped \(world.time(change.at)) (\(world.ago(change.at))): \(change.cause.text)", .dim)),
+      .text(StyledText("Dropped \(world.time(change.at)) (\(world.ago(change.at))): \(world.why(change.cause))", .dim)),
       .text(StyledText(effect(record))),
     ]
     items += values(change.changes, now, "DROPPED VALUES, AND THE VALUES NOW")
@@ -132,11 +132,17 @@ struct DroppedInspector: Inspector {
       let (former, value) = (changes[name], now[name])
       items.append(
         .field(
-          InspectorField(name: FieldChanges.shown(name), value: former, type: former?.wireType ?? "", isUnsent: false)
+          InspectorField(
+            name: FieldChanges.shown(name),
+            value: former,
+            type: former?.wireType ?? "",
+            isUnsent: false,
+            format: world.format
+          )
         )
       )
       guard former != value else { continue }
-      items.append(.text([.init("    now  ", .dim), .init(value?.text ?? "–", .server)]))
+      items.append(.text([.init("    now  ", .dim), .init(value?.text(world.format) ?? "–", .server)]))
     }
     return items
   }

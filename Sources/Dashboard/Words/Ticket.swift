@@ -11,6 +11,7 @@ struct Ticket {
   var host: String
   /// Milliseconds since 1970.
   var now: Int64
+  var format: Format
 
   /// The lines, safe to show; nil if the store knows nothing of the operation.
   var text: String? {
@@ -23,7 +24,7 @@ struct Ticket {
 
   private var head: (title: String, lines: [String])? {
     if let operation = detail.operation {
-      let state = "\(Words.state(operation.state.rawValue)): \(operation.cause.text)"
+      let state = "\(Words.state(operation.state.rawValue)): \(why(operation.cause))"
       let lines = [
         line("Operation", String(operation.id)), line("State", state),
         line("Enqueued", enqueued(operation.enqueuedAt, operation.enqueuedBy)),
@@ -34,7 +35,7 @@ struct Ticket {
     return detail.history.map { ended in
       let lines = [
         line("Operation", String(ended.id)),
-        line("State", "\(ended.ending.words) \(time(ended.endedAt)): \(ended.cause.text)"),
+        line("State", "\(ended.ending.words) \(time(ended.endedAt)): \(why(ended.cause))"),
         line("Enqueued", enqueued(ended.enqueuedAt, ended.enqueuedBy)),
       ]
       return (ended.kind.phrase(ended.type, ended.key).sentence, lines)
@@ -64,5 +65,7 @@ struct Ticket {
 
   private func line(_ name: String, _ text: String) -> String { name.padding(to: 15) + text }
 
-  private func time(_ milliseconds: Int64) -> String { RFC3339.text(milliseconds: milliseconds) ?? "unknown" }
+  // A ticket is read on other machines, so its times have their offset.
+  private func time(_ milliseconds: Int64) -> String { format.value(milliseconds) }
+  private func why(_ cause: Cause) -> String { cause.text(format, now: now) }
 }

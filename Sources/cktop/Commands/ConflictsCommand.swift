@@ -81,7 +81,7 @@ extension Conflict {
       if isDeletedOnServer { lines.append("  changed here, deleted on the server") }
     }
     for field in fields {
-      let values = [field.base, field.local, field.server].map { $0?.text ?? "(none)" }
+      let values = [field.base, field.local, field.server].map { $0?.text(Format()) ?? "(none)" }
       lines.append("  \(field.name): base \(values[0]) | local \(values[1]) | server \(values[2])")
     }
     return lines
@@ -176,7 +176,7 @@ struct ConflictsResolve: Verb {
     object["settled"] = .bool(false)
     (object["verb"], object["dryRun"]) = ("resolve", .bool(dryRun))
     (object["changed"], object["unknown"]) = (.array([]), .array([]))
-    object["skipped"] = [["id": .integer(id), "why": .text(Self.hasMoved)]]
+    object["skipped"] = [["id": .integer(id), "why": .text(Self.hasMoved), "reason": .text(Self.hasMoved)]]
     object["moved"] = [.object(conflict.json)]
     OutputStream.standard.lines(json ? [object.line] : conflict.lines.map(\.visible))
     throw CommandFailure(
@@ -200,8 +200,8 @@ struct ConflictsResolve: Verb {
   private func lines(_ resolution: Resolution) -> [String] {
     let left = resolution.left ?? FieldChanges()
     let dropped = resolution.dropped ?? FieldChanges()
-    return left.names.sorted().map { "  \($0): \(left[$0]?.text ?? "(cleared)")" }
-      + dropped.names.sorted().map { "  \($0): \(dropped[$0]?.text ?? "(cleared)") is dropped" }
+    return left.names.sorted().map { "  \($0): \(left[$0]?.text(Format()) ?? "(cleared)")" }
+      + dropped.names.sorted().map { "  \($0): \(dropped[$0]?.text(Format()) ?? "(cleared)") is dropped" }
   }
 
   // MARK: - Several
@@ -255,11 +255,11 @@ struct ConflictsResolve: Verb {
     if json {
       var object: JSONObject = [
         "verb": "resolve", "dryRun": .bool(dryRun), "changed": .array(outcome.resolved.map(OutputJSON.integer)),
-        "skipped": .array(skipped.map { ["id": .integer($0.0), "why": .text($0.1)] }),
+        "skipped": .array(skipped.map { ["id": .integer($0.0), "why": .text($0.1), "reason": .text($0.1)] }),
         "unknown": .array(outcome.unknown.map(OutputJSON.integer)),
         "moved": .array(outcome.moved.map { .object($0.json) }),
       ]
-      if dryRun { object["resolutions"] = .array(previews.map { .object(self.object($0.1, of: $0.0.id)) }) }
+      object["resolutions"] = dryRun ? .array(previews.map { .object(self.object($0.1, of: $0.0.id)) }) : .null
       OutputStream.standard.line(object.line)
     } else {
       let count = Words.count(outcome.resolved.count, "conflict")

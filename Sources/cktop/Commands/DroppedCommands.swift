@@ -126,8 +126,8 @@ struct ConflictsUndo: Verb {
     guard let operation = detail.operation else { return [] }
     if operation.kind == .delete { return ["  the record will be deleted"] }
     return operation.changes.names.sorted().map { name in
-      let value = operation.changes[name]?.text ?? "(cleared)"
-      let known = detail.server?.fields[name]?.text ?? "(none)"
+      let value = operation.changes[name]?.text(Format()) ?? "(cleared)"
+      let known = detail.server?.fields[name]?.text(Format()) ?? "(none)"
       return "  \(name): \(value) in place of \(known)"
     }
   }

@@ -37,7 +37,7 @@ struct Journal {
     waiting: [QueueRow] = []
   ) -> [String] {
     let now = status.generatedAt
-    var lines = events.prefix { $0.id > lastEvent }.reversed().map { Self.line($0.at, $0.kind, $0.message) }
+    var lines = events.prefix { $0.id > lastEvent }.reversed().map { Self.line($0.at, $0.kind, $0.message, format) }
     lastEvent = max(lastEvent, events.first?.id ?? 0)
     lines += driverLines(status)
     lines += backOffLines(waiting, now)
@@ -60,7 +60,7 @@ struct Journal {
     }
     if verdict.label != lastState {
       let sentence = verdicts.sentence(format, now: now)
-      lines.append(Self.line(now, "state", "\(verdict.label): \(sentence)"))
+      lines.append(Self.line(now, "state", "\(verdict.label): \(sentence)", format))
     }
     lastState = verdict.label
     return lines
@@ -74,7 +74,7 @@ struct Journal {
     return new.map { code, rows in
       let others = rows.count == 1 ? "" : " and \(rows.count - 1) more"
       let message = rows[0].errorMessage.map { ": \($0)" } ?? ""
-      return Self.line(now, "retrying", "\(Self.what(rows[0]))\(others): \(code)\(message); will be retried")
+      return Self.line(now, "retrying", "\(Self.what(rows[0]))\(others): \(code)\(message); will be retried", format)
     }
   }
 
@@ -84,7 +84,7 @@ struct Journal {
     guard other != otherDriver else { return [] }
     otherDriver = other
     // That this process syncs is an event of the store.
-    return other.map { [Self.line(status.generatedAt, "syncing", "process \($0) on \(driver.host)")] } ?? []
+    return other.map { [Self.line(status.generatedAt, "syncing", "process \($0) on \(driver.host)", format)] } ?? []
   }
 
   private static func what(_ row: QueueRow) -> String {
@@ -97,8 +97,8 @@ struct Journal {
     return "process \(process) waits to sync \(path); process \(driver.pid) on \(driver.host) is syncing it"
   }
 
-  static func line(_ time: Int64, _ kind: String, _ message: String) -> String {
-    "\(RFC3339.text(milliseconds: time) ?? "") \(kind) \(message)".visible
+  static func line(_ time: Int64, _ kind: String, _ message: String, _ format: Format = Format()) -> String {
+    "\(format.stamp(time)) \(kind) \(message)".visible
   }
 }
 

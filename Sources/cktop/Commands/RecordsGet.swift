@@ -51,17 +51,17 @@ struct RecordsGet: Verb {
   }
 
   private static func lines(_ row: RecordRow) -> [String] {
-    let record = row.record
+    let (record, format) = (row.record, Format())
     var lines = [
       "\(record.type) \(record.key.name) in zone \(record.key.zone)",
       "  changeTag  \(row.changeTag ?? "not on the server yet")",
-      "  modified   \(record.modifiedAt.flatMap(RFC3339.text(milliseconds:)) ?? "never")",
+      "  modified   \(format.time(record.modifiedAt, now: SyncStore.currentTime))",
     ]
     if let operation = row.operation {
       lines.append("  pending    operation \(operation), \(Words.state(row.operationState?.rawValue ?? ""))")
     }
     for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
-      lines.append("  \(name) (\(value.wireType)) = \(value.text)")
+      lines.append("  \(name) (\(value.wireType)) = \(value.text(format))")
     }
     return lines
   }

@@ -38,7 +38,8 @@ extension RecordRow {
   /// The record as a row of the table.
   var cells: [String] {
     [
-      record.key.name, record.type, record.key.zone, Words.state(operationState?.rawValue ?? ""), record.fields.text,
+      record.key.name, record.type, record.key.zone, Words.state(operationState?.rawValue ?? ""),
+      record.fields.text(Format()),
     ]
   }
 }

@@ -18,11 +18,11 @@ extension EmulatorServer.LogEntry {
 
   /// The line of the request log: time, method, database and operation, records, outcome, duration, and the faults that
   /// were injected.
-  func line(at now: Int64, isColoured: Bool = false) -> String {
+  func line(at now: Int64, format: Format = Format(), isColoured: Bool = false) -> String {
     let paint = { (text: String, colour: Colour) in
       isColoured ? "\u{1B}[\(colour.rawValue)m\(text.visible)\u{1B}[0m" : text.visible
     }
-    var words = [RFC3339.text(milliseconds: now) ?? "", summary.method.visible, target.visible]
+    var words = [format.stamp(now), summary.method.visible, target.visible]
     words.append("\(summary.items) items")
     words.append(paint(summary.result, colour))
     words.append(String(format: "%.1f", milliseconds) + " ms")

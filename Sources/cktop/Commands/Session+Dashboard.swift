@@ -13,7 +13,8 @@ extension Session {
         // Without a credential no store is created.
         _ = try client(scope())
         return try engine(try await storeToChange(toSync: true))
-      }
+      },
+      trouble: { storageTrouble }
     )
   }
 }

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 import Foundation
 import Synchronization
 
@@ -130,6 +131,9 @@ struct Session: Sendable {
     _ = try scope()
     return try isMade() ? storeToRead() : nil
   }
+
+  /// Why no store can be created; nil if one can, as far as is known.
+  var storageTrouble: StorageTrouble? { (storePath ?? settings.store?.value).flatMap(SyncStore.trouble) }
 
   /// Whether there is a store. Throws if this user may not see that.
   private func isMade() throws(StoreError) -> Bool {

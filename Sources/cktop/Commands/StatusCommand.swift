@@ -53,6 +53,7 @@ struct StatusCommand: Verb {
     var (status, failures) =
       try reader?.view { (try $0.status(), try $0.failuresForPerson()) }
       ?? (StoreStatus(neverSyncedAt: SyncStore.currentTime), 0)
+    if reader == nil { status.storageTrouble = session.storageTrouble }
     status.freshFor = session.settings.freshFor
     let account = AccountState(status, credential: try session.credentialName())
     let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)

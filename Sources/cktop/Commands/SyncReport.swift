@@ -97,7 +97,7 @@ struct SyncReport {
       let what = row.kind.isOfZone ? "zone \(row.key.zone)" : "\(row.type ?? "record") \(row.key.name)"
       let why =
         row.state == .conflict
-        ? "conflict" : row.cause.text
+        ? "conflict" : row.cause.text(Format(), now: state.generatedAt)
       let advice = row.state == .conflict ? "cktop conflicts show \(row.id)" : "cktop queue show \(row.id)"
       CommandFailure("\(what): \(why); run \(advice)", status).report()
     }

@@ -28,6 +28,7 @@ struct ZonesList: Verb {
 
   func run(_ session: Session) async throws {
     let zones = try session.reader().view { try $0.zones() }
+    let (format, now) = (Format(), SyncStore.currentTime)
     if json { return OutputStream.standard.lines(zones.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ZONE", mayShrink: true), .init(title: "OWNER", mayShrink: true), .init(title: "STATE"),
@@ -36,15 +37,11 @@ struct ZonesList: Verb {
     ])
     for zone in zones {
       table.append([
-        zone.key.zone, zone.key.owner, zone.stateText, String(zone.records), String(zone.unsent), time(zone.tokenAt),
-        time(zone.lastFetchAt), zone.held?.version ?? "",
+        zone.key.zone, zone.key.owner, zone.stateText, String(zone.records), String(zone.unsent),
+        format.time(zone.tokenAt, now: now), format.time(zone.lastFetchAt, now: now), zone.held?.version ?? "",
       ])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
-  }
-
-  private func time(_ milliseconds: Int64?) -> String {
-    milliseconds.flatMap(RFC3339.text(milliseconds:)) ?? "never"
   }
 }
 

@@ -46,7 +46,7 @@ import Testing
     let isLocked = DispatchSemaphore(value: 0)
     let reader = DispatchSemaphore(value: 0)
     let making = Task.detached {
-      try StoreLock.whileMaking(path) {
+      try StoreLock.whileMaking(path) { _ in
         let writer = try DatabasePool(path: path)
         try Schema.migrator.migrate(writer, upTo: "1")
         isLocked.signal()
@@ -154,5 +154,60 @@ import Testing
     #expect(kind() == .older)
 
     #expect(try files()["store.sqlite"] == before)
+  }
+
+  // MARK: - A full disk
+
+  private static let full = DatabaseError(resultCode: .SQLITE_FULL)
+
+  @Test func `on a full disk a killed process's store is read alone, and its files stay as they are`() throws {
+    try makeKilledStore()
+    let before = try files()
+
+    let count: Int? = try SQLiteStorage.onFullDisk(path) {
+      throw Self.full
+    } alone: { queue in
+      // Nobody can begin to write meanwhile.
+      #expect(throws: DatabaseError.self) { try Self.write(path) }
+      return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM operations") }
+    }
+
+    #expect(count == 1)
+    #expect(try files() == before)
+    try Self.write(path)
+  }
+
+  @Test func `a process that opens the store meanwhile is waited for, not passed`() throws {
+    try makeKilledStore()
+    let other = try SQLiteStorage(path: path, access: .changing)
+    var tries = 0
+
+    let isShared = try SQLiteStorage.onFullDisk(path) {
+      tries += 1
+      guard tries > 1 else { throw Self.full }
+      return true
+    } alone: { _ in
+      false
+    }
+
+    #expect(isShared)
+    withExtendedLifetime(other) {}
+  }
+
+  @Test(arguments: [
+    (ResultCode.SQLITE_FULL, true), (.SQLITE_IOERR_SHMSIZE, true), (.SQLITE_IOERR_READ, false),
+    (.SQLITE_CANTOPEN, false), (.SQLITE_CORRUPT, false),
+  ])
+  func `only a lack of room lets a reader be alone`(_ code: ResultCode, _ needsRoom: Bool) {
+    #expect(SQLiteStorage.needsRoom(DatabaseError(resultCode: code), path) == needsRoom)
+  }
+
+  /// Writes at once or not at all.
+  private static func write(_ path: String) throws {
+    var configuration = Configuration()
+    configuration.busyMode = .immediateError
+    try DatabaseQueue(path: path, configuration: configuration).write {
+      try $0.execute(sql: "UPDATE operations SET attempts = attempts")
+    }
   }
 }

@@ -65,6 +65,58 @@ struct StorageTroubleTests {
     await disk.end()
   }
 
+  /// Fills the file system.
+  private static let filling = "dd if=/dev/zero of=filler bs=4k 2>/dev/null; true"
+
+  /// Ways in which a process leaves a store: closed, or killed, with a log but without its index.
+  private static let leaving = [
+    "\"$0\" records put --type Row --name a text=x",
+    """
+    "$0" sync && { "$0" sync --watch & } && until "$0" status --oneline | grep -q "^in sync:"; do :; done \
+      && "$0" queue pause --all && "$0" records put --type Row --name a text=x \
+      && kill -9 $! && { wait; rm store.sqlite-shm; test -s store.sqlite-wal; }
+    """,
+  ]
+
+  @Test(arguments: leaving)
+  func `a store on a full disk can be looked at`(left: String) async throws {
+    let disk = try Disk(machine, before: "\(left) && touch ready && { \(Self.filling); }", isSyncing: false)
+    try await disk.until { try await disk.run("test -e ready").status == 0 }
+    try await disk.run(Self.filling)
+    let files = try await disk.run("cat store.sqlite store.sqlite-wal 2>/dev/null | cksum").output
+
+    #expect(try await disk.cktop("queue", "list", "--json").lines.count == 1)
+    #expect(try await disk.cktop("conflicts", "list").status == 0)
+    #expect(try await disk.cktop("records", "list", "--json").lines.count == 1)
+    let status = try await disk.cktop("status", "--json")
+    #expect(status.status == 3)
+    #expect(try Self.verdict(status) == "storeFull")
+    #expect(try await disk.cktop("queue", "retry", "--all").status == 4)
+    #expect(try await disk.run("cat store.sqlite store.sqlite-wal 2>/dev/null | cksum").output == files)
+
+    try await disk.run("rm filler")
+    #expect(try Self.verdict(try await disk.cktop("status", "--json")) != "storeFull")
+    #expect(try await disk.cktop("queue", "list", "--json").lines.count == 1)
+  }
+
+  @Test func `a store that cannot be made on a full disk leaves no file`() async throws {
+    let disk = try Disk(machine, before: "touch ready && { \(Self.filling); }", isSyncing: false)
+    try await disk.until { try await disk.run("test -e ready").status == 0 }
+    try await disk.run(Self.filling)
+
+    #expect(try await disk.cktop("records", "put", "--type", "Row", "--name", "a", "text=x").status == 4)
+
+    #expect(try await disk.run("ls store.sqlite store.sqlite-*").output == "")
+    #expect(try Self.verdict(try await disk.cktop("status", "--json")) == "storeFull")
+    try await disk.run("rm filler")
+    #expect(try await disk.cktop("records", "put", "--type", "Row", "--name", "a", "text=x").status == 0)
+  }
+
+  private static func verdict(_ end: Disk.End) throws -> String? {
+    let status = try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any]
+    return (status?["sync"] as? [String: Any])?["verdict"] as? String
+  }
+
   private static let count = 60
 
   /// Lets another device save more than the full disk has room for.
@@ -96,22 +148,24 @@ private enum MountNamespace {
   }
 }
 
-/// A file system of 16 MB with a store, which `cktop sync --watch` syncs.
+/// A file system of 16 MB with a store, which `cktop sync --watch` syncs unless it is to be without a syncing process.
 private final class Disk: Sendable {
   private let machine: Machine
   private let process: Child
   private let path: String
   private let environment: [String: String]
 
-  /// - Parameter before: what a shell does on the empty file system first.
-  init(_ machine: Machine, before: String = "true") throws {
+  /// - Parameters:
+  ///   - before: what a shell does on the empty file system first; `$0` is `cktop`.
+  ///   - isSyncing: whether `cktop sync --watch` runs afterwards; if not, the file system is just kept mounted.
+  init(_ machine: Machine, before: String = "true", isSyncing: Bool = true) throws {
     self.machine = machine
     path = machine.folder.path("disk")
     environment = machine.environment.merging(["DISK": path, "CKTOP_STORE": "\(path)/store.sqlite"]) { $1 }
     // The second mount lets the file system outlive the first.
     let script = """
       mkdir -p "$DISK" "$DISK.source" && mount -t tmpfs -o size=16m none "$DISK.source" \\
-        && mount --bind "$DISK.source" "$DISK" && cd "$DISK" && { \(before); } && cd / && exec "$0" sync --watch
+        && mount --bind "$DISK.source" "$DISK" && cd "$DISK" && { \(before); } && cd / && exec \(isSyncing ? "\"$0\" sync --watch" : "sleep 1000000")
       """
     let words = MountNamespace.enter + ["sh", "-c", script, try Binary.cktop().path]
     process = try Child(

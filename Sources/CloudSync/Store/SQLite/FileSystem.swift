@@ -16,12 +16,16 @@ struct FileSystem: Hashable, Sendable {
   /// The fewest free bytes with which SQLite works: those of its shared-memory file.
   static let leastFreeBytes: UInt64 = 32_768
 
-  /// The file system of the folder of a path; nil if unknown.
+  /// The file system of the folder of a path, or of the folder in which that would be created; nil if unknown.
   init?(of path: String) {
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    var folder = URL(fileURLWithPath: path).deletingLastPathComponent()
     var status = statvfs()
+    while statvfs(folder.path, &status) != 0 {
+      guard errno == ENOENT, folder.pathComponents.count > 1 else { return nil }
+      folder.deleteLastPathComponent()
+    }
     // Some file systems count no blocks.
-    guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return nil }
+    guard status.f_blocks > 0 else { return nil }
     // Some blocks are reserved for root.
     let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
     freeBytes = UInt64(blocks) * UInt64(status.f_frsize)
@@ -30,4 +34,16 @@ struct FileSystem: Hashable, Sendable {
 
   /// Why nothing can be written. Read-only media are no trouble: whether they should be writable is not known.
   var trouble: StorageTrouble? { freeBytes < Self.leastFreeBytes && !isReadOnly ? .full : nil }
+
+  /// The error with which the system refuses a small file beside a path; nil if it accepts one. A quota that is used up
+  /// shows in no number of free bytes.
+  static func refusal(beside path: String) -> Int32? {
+    var name = Array("\(path).XXXXXX".utf8CString)
+    let descriptor = mkstemp(&name)
+    guard descriptor >= 0 else { return errno }
+    defer { close(descriptor) }
+    unlink(name)
+    let error = posix_fallocate(descriptor, 0, off_t(leastFreeBytes))
+    return error == 0 ? nil : error
+  }
 }

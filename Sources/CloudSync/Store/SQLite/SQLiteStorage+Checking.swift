@@ -10,9 +10,13 @@ extension SQLiteStorage {
 
   /// Checks a small file.
   func checkOnOpening(upTo limit: Int) throws {
-    try writer.writeWithoutTransaction { database in
-      guard try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0 <= limit else { return }
-      if let fault = try String.fetchOne(database, sql: "PRAGMA quick_check(1)"), fault != "ok" { throw damage(fault) }
+    try connected {
+      try $0.writeWithoutTransaction { database in
+        guard try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0 <= limit else { return }
+        if let fault = try String.fetchOne(database, sql: "PRAGMA quick_check(1)"), fault != "ok" {
+          throw damage(fault)
+        }
+      }
     }
   }
 

@@ -21,7 +21,9 @@ package enum StoreAccess: Hashable, Sendable {
 package final class SQLiteStorage: QueueStorage {
   /// The file's path, or the name of a store in memory for messages.
   package let name: String
-  package let writer: any DatabaseWriter
+  /// The connections to the file; nil while a full disk has no room for their shared memory. A reader then opens one for
+  /// each transaction.
+  let connections: Mutex<(any DatabaseWriter)?>
   private let access: StoreAccess
   /// Whether reading created a log beside the file, which `deinit` removes.
   private let madeLog: Bool
@@ -64,7 +66,7 @@ package final class SQLiteStorage: QueueStorage {
       )
     }
     do {
-      writer = try Self.open(name, access)
+      connections = Mutex(try Self.open(name, access))
       identity = FileIdentity(atPath: name)
       log = access == .reading ? nil : FileIdentity(atPath: name + "-wal")
       try checkOnOpening(upTo: limit)
@@ -87,10 +89,18 @@ package final class SQLiteStorage: QueueStorage {
       let queue = try DatabaseQueue(configuration: Self.configuration())
       try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
       try Schema.migrator.migrate(queue)
-      writer = queue
+      connections = Mutex(queue)
     } catch {
       throw StoreError(opening: name, error)
     }
+  }
+
+  /// The connections to a file that is written.
+  package var writer: any DatabaseWriter {
+    guard let writer = connections.withLock(\.self) else {
+      preconditionFailure("A store on a full disk is only read.")
+    }
+    return writer
   }
 
   /// Microseconds between two tries to write while another process writes. SQLite's own waiting tries only ten times a
@@ -100,7 +110,7 @@ package final class SQLiteStorage: QueueStorage {
   package func letOthersWrite() { if seat == nil { usleep(2 * Self.triesEvery) } }
 
   /// The configuration of every connection.
-  private static func configuration(isReadOnly: Bool = false) -> Configuration {
+  static func configuration(isReadOnly: Bool = false) -> Configuration {
     var configuration = Configuration()
     configuration.readonly = isReadOnly
     configuration.busyMode = .callback { tries in
@@ -129,7 +139,7 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   deinit {
-    guard madeLog, (try? writer.close()) != nil else { return }
+    guard madeLog, (try? connections.withLock({ try $0?.close() })) != nil else { return }
     SQLiteLog.removeEmpty(name)
   }
 
@@ -149,7 +159,8 @@ package final class SQLiteStorage: QueueStorage {
     return false
   }
 
-  private static func open(_ path: String, _ access: StoreAccess) throws -> any DatabaseWriter {
+  /// Opens a file; nil if a full disk lets it be read only by connections that are closed at once.
+  private static func open(_ path: String, _ access: StoreAccess) throws -> (any DatabaseWriter)? {
     let isThere = try isThere(path)
     // SQLite takes an empty file for a new one, but the lock file shows that this one had content.
     if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
@@ -159,9 +170,14 @@ package final class SQLiteStorage: QueueStorage {
     switch access {
     case .reading:
       return try whole(path) {
-        let queue = try openToRead(path)
-        try requireCurrent(queue, path)
-        return queue
+        try onFullDisk(path) {
+          let queue = try openToRead(path)
+          try requireCurrent(queue, path)
+          return queue
+        } alone: {
+          try requireCurrent($0, path)
+          return nil
+        }
       }
     case .changing:
       // Opening a pool writes to the file, so check it first.
@@ -177,14 +193,21 @@ package final class SQLiteStorage: QueueStorage {
       // Do not create a lock file beside a file that may not be a store.
       let pool =
         isThere && !StoreLock.isKnown(path)
-        ? try openOrMake(path) : try StoreLock.whileMaking(path) { try openOrMake(path) }
+        ? try openOrMake(path)
+        : try StoreLock.whileMaking(path) { isLocked in
+          do { return try openOrMake(path) } catch {
+            // What could not be made is no store, and nobody else can have written to it.
+            if !isThere, isLocked { removeUnfinished(path) }
+            throw error
+          }
+        }
       StoreLock.noteMade(path)
       return try withJournalInMemory(pool)
     }
   }
 
   /// Opens a file read-only. On read-only media the file is read as is, provided that no log holds more.
-  private static func openToRead(_ path: String) throws -> DatabaseQueue {
+  static func openToRead(_ path: String) throws -> DatabaseQueue {
     let configuration = configuration(isReadOnly: true)
     do {
       let queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -226,8 +249,9 @@ package final class SQLiteStorage: QueueStorage {
       (try Schema.migrator.hasCompletedMigrations(database), try hasTables(database))
     }
     guard !isCurrent else { return }
-    throw isBegun
-      ? StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once")
+    if isBegun { throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once") }
+    throw FileSystem(of: path)?.trouble == .full
+      ? .notMade(path)
       : StoreError(.older, "the store \(path) is empty: making it was cut off; run `cktop sync` once")
   }
 
@@ -302,7 +326,7 @@ package final class SQLiteStorage: QueueStorage {
     try DatabaseQueue(path: path, configuration: configuration).read { try inspect(path, $0) }
   }
 
-  private static func inspect(_ path: String, _ database: Database) throws {
+  static func inspect(_ path: String, _ database: Database) throws {
     // The lock file shows that this one had content.
     if try !hasTables(database), StoreLock.isMade(path) { throw StoreError.emptied(path) }
     if try !isStore(database) {
@@ -339,7 +363,13 @@ package final class SQLiteStorage: QueueStorage {
     // If no process has the file open, it is read without a log, which would be created and removed again. This may fail
     // if a process opens the file meanwhile.
     if !SQLiteLog.isThere(path), let values = try? read(openWithoutLog(path)) { return values }
-    return try? SQLiteLog.leavingNone(path) { try read(openToRead(path)) }
+    return try? SQLiteLog.leavingNone(path) {
+      try onFullDisk(path) {
+        try read(openToRead(path))
+      } alone: {
+        try read($0)
+      }
+    }
   }
 
   /// The value of `PRAGMA synchronous` on the writing connection: 2 is FULL.
@@ -356,7 +386,11 @@ package final class SQLiteStorage: QueueStorage {
   // MARK: - Transactions
 
   package func read<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
-    try wrap { try setAsideUnreadable { try seat == nil ? writer.read { try body(Ledger($0)) } : readInMemory(body) } }
+    try wrap {
+      try setAsideUnreadable {
+        try seat == nil ? connected { try $0.read { try body(Ledger($0)) } } : readInMemory(body)
+      }
+    }
   }
 
   /// Reads on the only connection of a store in memory. GRDB's own `read` sets a pragma, after which SQLite recompiles
@@ -373,6 +407,7 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   package func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
+    if isOnFullDisk { throw .diskIsFull }
     let value = try wrap { try setAsideUnreadable { try inTurn { try body(Ledger($0)) } } }
     notify()
     return value
@@ -456,7 +491,8 @@ package final class SQLiteStorage: QueueStorage {
 
   package var trouble: StorageTrouble? {
     if let seat { return seat.trouble }
-    return StoreLock.trouble(beside: name) ?? FileSystem(of: name)?.trouble
+    // A quota may be used up while the file system has free space.
+    return StoreLock.trouble(beside: name) ?? (isOnFullDisk ? .full : FileSystem(of: name)?.trouble)
   }
 
   package func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void)

@@ -1,6 +1,12 @@
 import Foundation
 import GRDB
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// Translating SQLite's errors.
 extension StoreError {
   /// Translates a failure to open.
@@ -50,7 +56,12 @@ extension StoreError {
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.cannotOpen, "the store \(path) is locked by another program; try again", passes: true)
     case .SQLITE_IOERR:
-      self = .failingDisk(path, error.message ?? "input or output error", free: FileSystem(of: path)?.freeBytes)
+      self = .failingDisk(
+        path,
+        error.message ?? "input or output error",
+        free: FileSystem(of: path)?.freeBytes,
+        refusal: FileSystem.refusal(beside: path)
+      )
     default:
       let what = error.message ?? error.resultCode.description
       self.init(.cannotOpen, "the store \(path) failed (\(what)); check that it is a file on a sound disk")
@@ -81,17 +92,26 @@ extension StoreError {
   }
 
   /// Translates a failed read or write. On a full disk SQLite cannot create its shared-memory file, and reports only an
-  /// I/O error.
+  /// I/O error. It also reports one for a quota that is used up.
   ///
-  /// - Parameter free: the free bytes of the file system; nil if unknown.
-  static func failingDisk(_ path: String, _ what: String, free: UInt64?) -> StoreError {
+  /// - Parameters:
+  ///   - free: the free bytes of the file system; nil if unknown.
+  ///   - refusal: the error with which the system refuses a small file there; nil if it accepts one.
+  static func failingDisk(_ path: String, _ what: String, free: UInt64?, refusal: Int32?) -> StoreError {
     if let free, free < FileSystem.leastFreeBytes { return diskIsFull }
+    if refusal == ENOSPC || refusal == EDQUOT { return diskIsFull }
     let message = "the disk fails at the store \(path) (\(what)); see to it and try again, this was not stored"
     return StoreError(.cannotOpen, message, trouble: .failing)
   }
 
-  private static var diskIsFull: StoreError {
+  static var diskIsFull: StoreError {
     StoreError(.diskFull, "the disk is full; free some space and try again, this was not stored", trouble: .full)
+  }
+
+  /// The error of a file without content on a full disk.
+  static func notMade(_ path: String) -> StoreError {
+    let remedy = "free some space and run `cktop sync` once"
+    return StoreError(.diskFull, "the store \(path) is empty: the disk is full; \(remedy)", trouble: .full)
   }
 
   private static func text(_ error: any Error) -> String {

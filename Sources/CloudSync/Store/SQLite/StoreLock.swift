@@ -99,11 +99,13 @@ final class StoreLock: EngineLock {
   }
 
   /// Lets only one process at a time create a store, so that no other opens an incomplete one.
-  static func whileMaking<Value>(_ storePath: String, _ body: () throws -> Value) rethrows -> Value {
+  ///
+  /// - Parameter body: gets whether the lock is held; it is not if its file cannot be created.
+  static func whileMaking<Value>(_ storePath: String, _ body: (_ isHeld: Bool) throws -> Value) rethrows -> Value {
     let lock = StoreLock(beside: storePath, byte: 1)
     lock.wait()
     defer { lock.release() }
-    return try body()
+    return try body(lock.isHeld.withLock(\.self))
   }
 
   /// Waits for a process that is creating or migrating the store, if there is one. Changes nothing.

@@ -12,6 +12,8 @@ struct AccountState: Hashable, Sendable {
   var user: String?
   var credential: String?
   var detail: String
+  /// The page on which a user signs in; nil if the server does not ask for that.
+  var signInURL: String?
   /// The permissions; nil if the server does not report them.
   var permissions: [String]?
 
@@ -44,6 +46,7 @@ struct AccountState: Hashable, Sendable {
     case .failure(let error):
       status = Status(error.code)
       detail = "\(error.code.name): \(error.reason)"
+      signInURL = error.redirectURL
     }
   }
 
@@ -61,6 +64,7 @@ struct AccountState: Hashable, Sendable {
     object["permissions"] = permissions.map { .array($0.map(OutputJSON.text)) } ?? .null
     // Keys and tokens do not state when they expire.
     object["expiresAt"] = .null
+    object["signInURL"] = .optional(signInURL)
     return object
   }
 }

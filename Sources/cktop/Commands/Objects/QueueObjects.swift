@@ -43,7 +43,7 @@ extension OperationDetail {
     object["baseTag"] = .optional(operation.baseTag)
     object["serverTag"] = .optional(server?.changeTag)
     object["attemptLog"] = attemptLog
-    object["ending"] = .null
+    (object["ending"], object["detail"], object["endedAt"]) = (.null, .null, .null)
     object["dropped"] = .array(dropped.map { .object($0.json) })
     object["enqueuedBy"] = .program(operation.enqueuedBy)
     return object
@@ -68,7 +68,8 @@ extension OperationDetail {
       "owner": .unlessEmpty(entry.key.owner), "state": .null, "reason": .null, "attempts": .null, "maxAttempts": .null,
       "nextAttemptAt": .null, "blockedBy": .array([]), "error": .null, "bytes": .null,
       "enqueuedAt": .time(entry.enqueuedAt), "ending": .text(entry.ending.rawValue), "detail": .text(entry.cause.text),
-      "endedAt": .time(entry.endedAt), "attemptLog": attemptLog,
+      "endedAt": .time(entry.endedAt), "payload": .null, "difference": .array([]), "baseTag": .null,
+      "serverTag": .null, "attemptLog": attemptLog,
       "dropped": .array(dropped.map { .object($0.json) }), "enqueuedBy": .program(entry.enqueuedBy),
     ]
   }

@@ -1,0 +1,72 @@
+import Foundation
+import GRDB
+import Synchronization
+
+/// Reading on a full disk, where SQLite cannot create the shared memory of a file's connections (its -shm file).
+///
+/// A connection that is alone with the file keeps that index in its own memory. SQLite lets it be alone by an exclusive
+/// lock, which no other process gets or passes, so what is read is whole even if a sync starts meanwhile. The lock is
+/// held for one transaction only, so that the sync does start.
+extension SQLiteStorage {
+  /// Whether the disk had no room for the connections' shared memory when the store was last read.
+  var isOnFullDisk: Bool { connections.withLock { $0 == nil } }
+
+  /// Runs `body` with connections that read. On a full disk it looks first whether there is room for them now.
+  func connected<Value>(_ body: (any DatabaseWriter) throws -> Value) throws -> Value {
+    if let writer = connections.withLock(\.self) { return try body(writer) }
+    return try Self.onFullDisk(name) {
+      let queue = try Self.openToRead(name)
+      connections.withLock { $0 = queue }
+      return try body(queue)
+    } alone: {
+      try body($0)
+    }
+  }
+
+  /// Runs `shared`, or `alone` with a connection of its own if the disk is full.
+  static func onFullDisk<Value>(
+    _ path: String,
+    _ shared: () throws -> Value,
+    alone: (DatabaseQueue) throws -> Value
+  ) throws -> Value {
+    do { return try shared() } catch let error as DatabaseError where needsRoom(error, path) {
+      do { return try self.alone(path, alone) } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY
+      {
+        // A process that opened the file meanwhile has created the shared memory.
+        return try shared()
+      }
+    }
+  }
+
+  /// Whether SQLite had no room for the files beside a store. A quota that is used up ends in the same errors.
+  static func needsRoom(_ error: DatabaseError, _ path: String) -> Bool {
+    switch error.extendedResultCode {
+    case .SQLITE_IOERR_SHMSIZE, .SQLITE_FULL: true
+    default: error.resultCode == .SQLITE_CANTOPEN && FileSystem(of: path)?.trouble == .full
+    }
+  }
+
+  /// Reads a file that no other connection has open.
+  private static func alone<Value>(_ path: String, _ body: (DatabaseQueue) throws -> Value) throws -> Value {
+    var configuration = configuration()
+    configuration.busyMode = .timeout(1)
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+    // Only a connection that may write can get the lock. This mode creates no file.
+    let queue = try DatabaseQueue(
+      path: URL(fileURLWithPath: path).absoluteString + "?mode=rw",
+      configuration: configuration
+    )
+    defer {
+      // On closing, SQLite would merge the log into the file. An interrupted connection leaves both as they are.
+      queue.interrupt()
+      try? queue.close()
+    }
+    try queue.read { try inspect(path, $0) }
+    return try body(queue)
+  }
+
+  /// Removes a file whose making failed, which no other process uses before it is whole.
+  static func removeUnfinished(_ path: String) {
+    for suffix in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+  }
+}
