@@ -152,7 +152,9 @@ extension SyncEngine {
         return try await addresses(Array(needs[..<half]), zone, lease, &summary)
           + addresses(Array(needs[half...]), zone, lease, &summary)
       case .one: try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
-      case .zone: try finish(needs.map { ($0, .zoneMissing(error)) }, lease, &summary)
+      case .zone:
+        let isMissing = try await isMissing(zone, lease, &summary)
+        try finish(needs.map { ($0, isMissing ? .zoneMissing(error) : .failed(error)) }, lease, &summary)
       }
       return []
     }

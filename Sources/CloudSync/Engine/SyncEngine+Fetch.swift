@@ -182,6 +182,7 @@ extension SyncEngine {
       summary.requests += 1
       switch answer {
       case .failure(_, let error) where error.code == .zoneNotFound:
+        guard try await isMissing(zone, lease, &summary) else { throw Held(error, zone) }
         summary.deleted += try store.zoneIsGone(zone, policy: merging, lease)
         return
       case .failure(_, let error) where error.refusesChangeToken && token != nil && !hasRestarted:
