@@ -211,6 +211,7 @@ extension SyncEngine {
         summary.fetched += effect.changed
         summary.deleted += effect.deleted
         lease.shown.show(Progress(fetched: summary.fetched + summary.deleted))
+        summary.note(effect)
         if let failure = effect.failure { throw Held(failure, zone) }
         guard page.moreComing else { return }
         // Empty pages with more to come are normal, but the token must change.

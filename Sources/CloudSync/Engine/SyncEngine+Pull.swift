@@ -25,6 +25,7 @@ extension SyncEngine {
       )
       summary.fetched += effect.changed
       lease.shown.show(Progress(fetched: summary.fetched + summary.deleted))
+      summary.note(effect)
       if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }
     }
     guard !isKnown else {
@@ -110,6 +111,7 @@ extension SyncEngine {
       let effect = try store.applySweep(results, of: pull, policy: merging, lease)
       summary.fetched += effect.changed
       summary.deleted += effect.deleted
+      summary.note(effect)
       if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }
     }
     try store.markSwept(pull, lease)

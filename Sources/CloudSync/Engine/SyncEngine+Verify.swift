@@ -153,7 +153,9 @@ extension SyncEngine {
       case .deleted(let name, _): records[name] = nil
       case .failure(_, let error) where error.code == .notFound: continue
       // An error does not mean that the record is missing.
-      case .failure(_, let error): throw error
+      case .failure(let name, var error):
+        if let name { error.reason = "\(name): \(error.reason)" }
+        throw error
       }
     }
   }

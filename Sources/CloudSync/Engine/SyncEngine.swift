@@ -239,7 +239,7 @@ public actor SyncEngine {
         hasSent = try await send(lease, &summary)
       }
       // Without a known type nothing is known of the server's records.
-      isComplete = isComplete && !store.knowsNoTypes
+      isComplete = isComplete && !store.knowsNoTypes && !summary.hasMisfits
       if summary.sent > 0 || !hasSweptAssets { try store.sweepAssets() }
       hasSweptAssets = true
       summary.reachedEnd = try isComplete && store.unreadable().isEmpty
@@ -408,10 +408,19 @@ public struct SyncSummary: Sendable, Hashable, Codable {
   var hasSentMeanwhile = false
   /// Whether sending stopped because it was time to fetch.
   var hasMoreToSend = false
+  /// Whether a fetched record could not be stored, because of a value that does not fit its type.
+  var hasMisfits = false
   /// Fetched pages that were followed by others.
   var pages = 0
 
   package init() {}
+
+  /// Notes a record that could not be stored.
+  mutating func note(_ effect: SyncStore.PageEffect) {
+    guard let misfit = effect.misfit else { return }
+    lastItemError = misfit
+    hasMisfits = true
+  }
 
   /// The event of a sync that took so long; nil where nothing was changed.
   func event(seconds: Double) -> Event? {
