@@ -46,7 +46,7 @@ extension SyncEngine {
   /// problems.
   ///
   /// - Throws: `MadeToWait` if the fetch itself has to wait now.
-  func sendMeanwhile(reading feed: WaitScope, of zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary)
+  func sendMeanwhile(reading feed: WaitScope, of zone: ZoneKey?, _ lease: Lease, _ summary: inout SyncSummary)
     async throws
   {
     summary.pages += 1

@@ -111,6 +111,7 @@ extension SyncEngine {
   private func recordsOfFeed(_ zone: ZoneKey) async throws -> [String: MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
     var token: String?
+    var positions = FeedPositions("changes/zone", from: nil)
     while true {
       try Task.checkCancellation()
       switch try await client.zoneChanges(zone.wire, since: token, in: database) {
@@ -119,14 +120,14 @@ extension SyncEngine {
       case .changes(let page):
         try take(page.records, zone, into: &records)
         guard page.moreComing else { return records }
-        guard page.syncToken != token else { throw Self.standstill("changes/zone") }
-        token = page.syncToken
+        token = try positions.next(page.syncToken)
       }
     }
   }
 
   private func read(_ query: WireQuery, _ zone: ZoneKey, into records: inout [String: MirrorRecord]) async throws {
     var marker: String?
+    var positions = FeedPositions("records/query", from: nil)
     repeat {
       try Task.checkCancellation()
       let page: WireRecords
@@ -138,10 +139,7 @@ extension SyncEngine {
         throw error
       }
       try take(page.records, zone, into: &records)
-      guard page.continuationMarker == nil || page.continuationMarker != marker else {
-        throw Self.standstill("records/query")
-      }
-      marker = page.continuationMarker
+      marker = page.continuationMarker == nil ? nil : try positions.next(page.continuationMarker)
     } while marker != nil
   }
 
@@ -180,10 +178,6 @@ extension SyncEngine {
       left = rest + left.dropFirst(part.count)
     }
     return records
-  }
-
-  private static func standstill(_ operation: String) -> WebServicesError {
-    WebServicesError(.unexpectedServerResponse, "\(operation) gave the same position twice; stopped reading")
   }
 }
 
