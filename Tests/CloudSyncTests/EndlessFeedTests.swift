@@ -1,11 +1,12 @@
 import CloudKit
 import CloudKitEmulator
+import GRDB
 import Synchronization
 import Testing
 
 @testable import CloudSync
 
-/// Change feeds that do not end.
+/// Change feeds and queries that do not end, or that give positions which cannot be used.
 @Suite(.serialized) struct EndlessFeedTests {
   private let world: World
   private let mine: TestDevice
@@ -109,6 +110,66 @@ import Testing
     #expect(summary.reachedEnd && summary.fetched == 16)
     #expect(try mine.store.records(mirrorOnly: true).total == 17)
     #expect(String(order.withLock { $0 }).hasPrefix("rrrwrrrrr"))
+    #expect(try mine.store.status().isInSync)
+  }
+
+  // MARK: - Tokens
+
+  private static let huge = String(repeating: "x", count: FeedPositions.byteLimit + 1)
+
+  private func hasSentHuge() -> Bool {
+    ["changes/database", "changes/zone", "records/query"].contains { operation in
+      mine.transport.bodies(operation).contains { $0.utf8.count > FeedPositions.byteLimit }
+    }
+  }
+
+  @Test(arguments: [
+    (
+      "changes/zone", "feed:cktop",
+      #"{"zones":[{"zoneID":{"zoneName":"cktop"},"records":[],"syncToken":"TOKEN","moreComing":false}]}"#
+    ),
+    ("changes/database", "feed:", #"{"zones":[],"syncToken":"TOKEN","moreComing":false}"#),
+  ]) func `a token that is too large is refused with its page`(feed: String, scope: String, page: String) async throws {
+    try theirs.store.accept(world.put("a", [:]))
+    try await theirs.sync()
+    mine.transport.answer(feed, page.replacing("TOKEN", with: Self.huge))
+
+    let summary = try await mine.sync()
+
+    #expect(!summary.reachedEnd && summary.lastItemError?.code == .unexpectedServerResponse)
+    #expect(try mine.store.status().throttles.map(\.scope) == [scope])
+    mine.transport.interfere(nil)
+    world.clock.advance(600)
+    #expect(try await mine.sync().reachedEnd)
+    #expect(try mine.store.mirror("a") == [:])
+    #expect(!hasSentHuge())
+  }
+
+  @Test func `a query's marker that is too large is not sent`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    mine.transport.answer("records/query", #"{"records":[],"continuationMarker":"\#(Self.huge)"}"#)
+
+    #expect(try await !mine.sync(["Note"]).reachedEnd)
+
+    #expect(mine.transport.count("records/query") == 1)
+    #expect(try mine.store.status().throttles.map(\.scope) == ["feed:_defaultZone/Note"])
+  }
+
+  @Test func `a store drops tokens that are too large, and fetches from the start`() async throws {
+    _ = try theirs.store.enqueue([world.put("a", [:]), world.put("b", [:])])
+    try await theirs.sync()
+    try await mine.sync()
+    try mine.store.execute("UPDATE zones SET token = ?", [Self.huge])
+    try mine.store.write { try $0.setValue("databaseToken", Self.huge) }
+    try theirs.store.accept(world.delete("a"))
+    try await theirs.sync()
+
+    let summary = try await mine.sync()
+
+    #expect(summary.reachedEnd && summary.deleted == 1)
+    #expect(!hasSentHuge())
+    #expect(try mine.store.events(limit: 50).contains { $0.event == .zoneRestarted(zone: "cktop") })
     #expect(try mine.store.status().isInSync)
   }
 }

@@ -132,6 +132,7 @@ extension SyncEngine {
     let client = client
     let database = database
     var token = try store.databaseToken()
+    if FeedPositions.isOversized(token) { token = try forgetDatabaseToken(lease) }
     var positions = FeedPositions("changes/database", from: token)
     var hasRestarted = false
     for pages in 0..<configuration.feedTurn {
@@ -151,6 +152,7 @@ extension SyncEngine {
         continue
       }
       summary.requests += 1
+      try positions.check(page.syncToken)
       summary.deleted += try store.apply(page, policy: merging, lease)
       guard page.moreComing else { return true }
       token = try positions.next(page.syncToken)
@@ -184,6 +186,7 @@ extension SyncEngine {
     let client = client
     let database = database
     var token = try store.startReading(zone, lease)
+    if FeedPositions.isOversized(token) { token = try restartReading(zone, lease) }
     var positions = FeedPositions("changes/zone", from: token)
     var hasRestarted = false
     var ahead: NextPage?
@@ -216,6 +219,7 @@ extension SyncEngine {
       case .failure(_, let error):
         throw Held(error, zone)
       case .changes(let page):
+        try positions.check(page.syncToken)
         if page.moreComing, let next = page.syncToken, next != token, pages + 1 < configuration.feedTurn,
           mayFetchAhead(summary)
         {

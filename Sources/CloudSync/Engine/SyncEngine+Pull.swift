@@ -75,6 +75,7 @@ extension SyncEngine {
       summary.requests += 1
       try await take(page, &summary)
       guard let next = page.continuationMarker else { return true }
+      try positions.check(next)
       marker = try positions.next(next)
     }
     throw FeedPositions.endless("records/query", pages: configuration.pageLimit)

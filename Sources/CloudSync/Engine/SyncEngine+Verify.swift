@@ -120,6 +120,7 @@ extension SyncEngine {
       case .changes(let page):
         try take(page.records, zone, into: &records)
         guard page.moreComing else { return records }
+        try positions.check(page.syncToken)
         token = try positions.next(page.syncToken)
       }
     }
@@ -139,6 +140,7 @@ extension SyncEngine {
         throw error
       }
       try take(page.records, zone, into: &records)
+      try positions.check(page.continuationMarker)
       marker = page.continuationMarker == nil ? nil : try positions.next(page.continuationMarker)
     } while marker != nil
   }
