@@ -154,7 +154,7 @@ extension Event {
       "the server deleted zone \(zone) with \(Words.count(records, "record")); local copies are kept until a person decides"
     case .zoneDeleted(let zone): "the server deleted zone \(zone)"
     case .zoneRestarted(let zone):
-      "the server no longer accepts the change token of zone \(zone); the zone is fetched from the start"
+      "the change token of zone \(zone) can no longer be used; the zone is fetched from the start"
     case .signedOut: "the store's user is signed out; unsent changes wait"
     case .takenOver(let user, let before, let count):
       "\(user) took over the store of \(before ?? "another sign-in") with \(Words.count(count, "unsent change"))"

@@ -71,6 +71,34 @@ import Testing
     #expect(deleted.map { Array($0.utf8) } == spellings.map { Array($0.utf8) }.reversed())
   }
 
+  @Test(arguments: [(1, false), (2, true)]) func `a zone does not become empty at once, unless it has a single record`(
+    records: Int,
+    isOnHold: Bool
+  ) async throws {
+    try await share(records)
+    try await delete(0..<records)
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions().map(\.records) == (isOnHold ? [records] : []))
+    #expect(try mine.store.records(mirrorOnly: true).total == (isOnHold ? records : 0))
+  }
+
+  @Test func `records deleted one after the other are not on hold, nor are those deleted here`() async throws {
+    try await share(4)
+    for number in 0..<2 {
+      try await delete(number..<(number + 1))
+      try await mine.sync()
+    }
+    #expect(try mine.store.heldDeletions() == [] && mine.store.records(mirrorOnly: true).total == 2)
+
+    _ = try mine.store.enqueue([world.delete("r2"), world.delete("r3")])
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions() == [] && mine.store.records(mirrorOnly: true).total == 0)
+    #expect(try mine.store.status().isInSync)
+  }
+
   @Test(arguments: [(5, 10), (6, 13)]) func `fewer, or a smaller part, go at once`(_ deleted: Int, _ all: Int)
     async throws
   {

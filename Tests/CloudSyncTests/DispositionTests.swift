@@ -37,7 +37,7 @@ import Testing
   /// Where it matters what is known of the effect.
   private static let byEffect: [WebServicesError.Effect: [String: String]] = [
     .notSent: ["NETWORK_ERROR": "NNNN NNNN"],
-    .unknown: ["INTERNAL_ERROR": "RRRR RRRR", "TRY_AGAIN_LATER": "RRRR RRRR"],
+    .unknown: ["TRY_AGAIN_LATER": "RRRR RRRR"],
   ]
 
   private func row(_ error: WebServicesError, attempt: Int = 1) -> String {

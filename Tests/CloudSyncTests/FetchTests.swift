@@ -274,6 +274,54 @@ import Testing
     #expect(try mine.store.mirror("b") == [:])
   }
 
+  private func zonePage(_ records: String, token: String) -> String {
+    #"{"zones":[{"zoneID":{"zoneName":"cktop"},"syncToken":"\#(token)","moreComing":false,"records":[\#(records)]}]}"#
+  }
+
+  private static let misfit =
+    #"{"recordName":"r0","recordType":"Note","recordChangeTag":"z","fields":{"x":{"type":"INT64","value":{"a":[1]}}}}"#
+
+  @Test func `a record with a value that does not fit its type does not hold up its zone`() async throws {
+    try await share(1)
+    let other = #"{"recordName":"new","recordType":"Note","recordChangeTag":"z","fields":{}}"#
+    mine.transport.answer("changes/zone", zonePage("\(Self.misfit),\(other)", token: "later"))
+    try theirs.store.accept(world.put("r0", ["x": .int64(9)]))
+    try await theirs.sync()
+
+    let summary = try await mine.sync()
+
+    #expect(summary.lastItemError?.code == .unexpectedServerResponse && !summary.reachedEnd)
+    #expect(try mine.store.read { try $0.zone(world.key("r0").zoneKey)?.token } == "later")
+    #expect(try mine.store.mirror("new") == [:] && mine.store.mirror("r0") == ["x": .int64(0)])
+    let status = try mine.store.status()
+    #expect(status.state == .error && status.throttles.isEmpty)
+    let events = try mine.store.events(limit: 50).filter { $0.event.kind == "error" }
+    #expect(events.count == 1 && events.first?.event.text.contains("r0") == true)
+
+    mine.transport.interfere(nil)
+    try theirs.store.accept(world.put("r0", ["x": .int64(10)]))
+    try await theirs.sync()
+    #expect(try await mine.sync().reachedEnd)
+    #expect(try mine.store.mirror("r0") == ["x": .int64(10)])
+  }
+
+  @Test func `a full fetch does not take a record whose value does not fit for deleted`() async throws {
+    try await share(3)
+    let kept = #"{"recordName":"r1","recordType":"Note","recordChangeTag":"z","fields":{}}"#
+    let page = zonePage("\(Self.misfit),\(kept)", token: "later")
+    mine.transport.interfere { operation, _, body in
+      guard operation == "changes/zone" else { return .pass }
+      guard body.contains("syncToken") else { return .answer(status: 200, page) }
+      return .answer(status: 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"sync token is too old"}"#)
+    }
+    try theirs.store.accept(world.delete("r2"))
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    #expect(try mine.store.records(mirrorOnly: true).rows.map(\.record.key.name) == ["r0", "r1"])
+  }
+
   @Test func `a record that comes without its tag keeps the feed where it is`() async throws {
     try await share(1)
     let token = try mine.store.zones().map(\.tokenAt)

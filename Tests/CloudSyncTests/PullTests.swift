@@ -41,6 +41,22 @@ import Testing
     #expect(try await mine.sync(["Country", "Cuontry"]).unknownTypes == ["Cuontry"])
   }
 
+  @Test func `a record with a value that does not fit its type does not hold up the others of its type`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    let misfit =
+      #"{"recordName":"a","recordType":"Note","recordChangeTag":"z","fields":{"x":{"type":"INT64","value":{"a":[1]}}}}"#
+    let stamp = #"{"timestamp":1700000000000,"userRecordName":"_ben"}"#
+    let other = #"{"recordName":"b","recordType":"Note","recordChangeTag":"z","fields":{},"modified":\#(stamp)}"#
+    mine.transport.answer("records/query", #"{"records":[\#(misfit),\#(other)]}"#)
+
+    let summary = try await mine.sync(["Note"])
+
+    #expect(summary.lastItemError?.code == .unexpectedServerResponse && !summary.reachedEnd)
+    #expect(try mine.store.mirror("b") == [:] && mine.store.status().throttles.isEmpty)
+    #expect(try mine.store.read { try $0.pulls().map(\.watermark) } == [1_700_000_000_000])
+  }
+
   @Test func `deletions in the public database are found by a sweep`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine")

@@ -203,7 +203,8 @@ final class World: Sendable {
     delegatePatience: Double = 30,
     heartbeat: Duration? = .seconds(2),
     delegate: (any SyncEngineDelegate)? = nil,
-    beforeEachWrite: (@Sendable () -> Void)? = nil
+    beforeEachWrite: (@Sendable () -> Void)? = nil,
+    configure: (inout SyncEngine.Configuration) -> Void = { _ in }
   ) throws -> TestDevice {
     let store = try open(name, beforeEachWrite: beforeEachWrite)
     let transport = TestTransport(EmulatorTransport(emulator, now: { [clock] in clock.date }, sleep: { _ in }))
@@ -237,6 +238,7 @@ final class World: Sendable {
       pushes: isPushed ? pushes(to: user ?? self.user) : nil
     )
     configuration.turn = turn
+    configure(&configuration)
     let engine = SyncEngine(store: store, configuration, delegate: delegate)
     return TestDevice(store: store, engine: engine, transport: transport)
   }

@@ -62,7 +62,8 @@ package enum Disposition: Hashable, Sendable {
       } else {
         self = error.retryAfter != nil || isRequestLevel ? .wait(.throttle) : transient
       }
-    case .internalError: self = error.effect == .unknown ? .readBack : isRequestLevel ? .outage : transient
+    // The write may have taken effect all the same: it is verified before it is sent again (`OutcomeWriter`).
+    case .internalError: self = isRequestLevel ? .outage : transient
     case .networkError: self = error.effect == .notSent ? .wait(.network) : .readBack
     case .unexpectedServerResponse: self = .readBack
     case .conflict, .exists:

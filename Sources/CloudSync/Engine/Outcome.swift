@@ -14,6 +14,11 @@ package enum Outcome: Hashable, Sendable {
     if case .failed = self { false } else { true }
   }
 
+  /// Whether the server reports that the zone does not exist.
+  var missesZone: Bool {
+    if case .failed(let error, _) = self { error.code == .zoneNotFound } else { false }
+  }
+
   /// Whether the server carried it out, or reports that there is nothing to do.
   var isDone: Bool {
     if case .failed(_, let disposition) = self { disposition == .acknowledge } else { true }
@@ -103,6 +108,20 @@ package enum Interpreter {
   }
 
   // MARK: - Zones
+
+  /// Whether the server reports for some operation that its zone does not exist.
+  static func missesZone(_ outcomes: [Int64: Outcome]) -> Bool { outcomes.values.contains(where: \.missesZone) }
+
+  /// The outcomes if the zone exists all the same: a failure like others, after which the operations back off.
+  static func withZone(_ outcomes: [Int64: Outcome], of sent: [QueuedOperation]) -> [Int64: Outcome] {
+    var outcomes = outcomes
+    for operation in sent {
+      guard case .failed(let error, _)? = outcomes[operation.id], error.code == .zoneNotFound else { continue }
+      let isLast = operation.attempts + 1 >= operation.maxAttempts
+      outcomes[operation.id] = .failed(error, isLast ? .deadLetter : .backOff)
+    }
+    return outcomes
+  }
 
   /// The reply's elements by zone. A failure without a name belongs to the only zone that is left.
   package static func byZone(_ asked: [ZoneKey], _ results: [WireZoneResult]) -> [ZoneKey: WireZoneResult] {

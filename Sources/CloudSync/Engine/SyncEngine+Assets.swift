@@ -76,10 +76,10 @@ extension SyncEngine {
     let database = database
     let askedAt = store.now()
     summary.requests += 1
-    let assets: [WireAsset]
+    let assets: [WireRereferencedAsset]
     do {
       assets = try await request(lease) { () async throws(WebServicesError) in
-        try await client.rereferenceAssets(places, zone: zone.wire, in: database).map(\.asset)
+        try await client.rereferenceAssets(places, zone: zone.wire, in: database)
       }
     } catch {
       let first = places.prefix(places.count / 2)
@@ -103,8 +103,11 @@ extension SyncEngine {
     assetsGivenUp = 0
     return needs.map { need in
       // The checksum proves that these are the right bytes, whatever the field holds now.
-      let found = assets.first { $0.receipt != nil && $0.fileChecksum == need.asset.checksum }
-      return (need, found.map { .granted($0, at: askedAt) } ?? .notThere)
+      let found = assets.first { found in
+        need.asset.place.map(found.isFor) == true && found.asset.receipt != nil
+          && found.asset.fileChecksum == need.asset.checksum
+      }
+      return (need, found.map { .granted($0.asset, at: askedAt) } ?? .notThere)
     }
   }
 
@@ -149,7 +152,9 @@ extension SyncEngine {
         return try await addresses(Array(needs[..<half]), zone, lease, &summary)
           + addresses(Array(needs[half...]), zone, lease, &summary)
       case .one: try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
-      case .zone: try finish(needs.map { ($0, .zoneMissing(error)) }, lease, &summary)
+      case .zone:
+        let isMissing = try await isMissing(zone, lease, &summary)
+        try finish(needs.map { ($0, isMissing ? .zoneMissing(error) : .failed(error)) }, lease, &summary)
       }
       return []
     }

@@ -2,14 +2,12 @@ import CloudKit
 
 /// Fetching changes to the end.
 extension SyncEngine {
-  /// The number of pages after which a change feed is taken to be endless.
-  static let pageLimit = 100_000
-
   /// - Returns: whether every change feed was fetched to its end; a failing zone does not hold up others.
   func fetch(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout SyncSummary) async throws -> Bool {
     lease.shown.start(.fetching)
     lease.shown.setFetching(true)
     defer { lease.shown.setFetching(false) }
+    summary.hasMoreToFetch = false
     return try await fetchAll(lease, types: types, sweeps: sweeps, &summary)
   }
 
@@ -25,8 +23,9 @@ extension SyncEngine {
       for zone in try store.zonesToRead() {
         let isRead = try await reading(.feed(of: zone), of: zone, lease, &summary) { summary in
           do {
-            try await self.fetchZone(zone, lease, &summary)
+            guard try await self.fetchZone(zone, lease, &summary) else { return false }
             try self.store.noteReadable(zone, type: nil, lease)
+            return true
           } catch let held as Held where held.error.code == .accessDenied {
             try self.store.noteUnreadable(zone, type: nil, held.error, lease)
             throw held
@@ -53,6 +52,7 @@ extension SyncEngine {
             try self.store.noteReadable(pull.zone, type: pull.type, lease)
           }
         }
+        return true
       }
       if !isRead { isComplete = false }
     }
@@ -78,17 +78,17 @@ extension SyncEngine {
 
   /// Fetches one change feed or polled query. If it fails, it backs off alone; others and the sending continue.
   ///
-  /// - Returns: whether it was fetched to its end.
+  /// - Returns: whether it was fetched to its end, as `body` returns.
   private func reading(
     _ feed: WaitScope,
     of zone: ZoneKey? = nil,
     _ lease: Lease,
     _ summary: inout SyncSummary,
-    _ body: (inout SyncSummary) async throws -> Void
+    _ body: (inout SyncSummary) async throws -> Bool
   ) async throws -> Bool {
     guard try !store.isHeld(feed, of: zone) else { return false }
     do {
-      try await body(&summary)
+      guard try await body(&summary) else { return false }
       try store.release(feed, lease)
       return true
     } catch let failed as SendingFailed {
@@ -127,12 +127,16 @@ extension SyncEngine {
 
   // MARK: - Change feeds
 
-  private func fetchDatabaseChanges(_ lease: Lease, _ summary: inout SyncSummary) async throws {
+  /// - Returns: whether the feed was fetched to its end; otherwise its turn is over.
+  private func fetchDatabaseChanges(_ lease: Lease, _ summary: inout SyncSummary) async throws -> Bool {
     let client = client
     let database = database
     var token = try store.databaseToken()
+    if FeedPositions.isOversized(token) { token = try forgetDatabaseToken(lease) }
+    var positions = FeedPositions("changes/database", from: token)
     var hasRestarted = false
-    for _ in 0..<Self.pageLimit {
+    for pages in 0..<configuration.feedTurn {
+      if pages > 0 { try await sendMeanwhile(reading: .feed(of: nil), of: nil, lease, &summary) }
       try Task.checkCancellation()
       let page: WireDatabaseChanges
       do {
@@ -142,29 +146,52 @@ extension SyncEngine {
       } catch {
         // Restart only once; a server that rejects its latest tokens would be asked for ever.
         guard error.refusesChangeToken, token != nil, !hasRestarted else { throw error }
-        try store.forgetDatabaseToken(lease)
-        broadcast.send(.refetching(nil))
-        token = nil
+        token = try forgetDatabaseToken(lease)
+        positions = FeedPositions("changes/database", from: token)
         hasRestarted = true
         continue
       }
       summary.requests += 1
+      try positions.check(page.syncToken)
       summary.deleted += try store.apply(page, policy: merging, lease)
-      guard page.moreComing else { return }
-      // An unchanged or missing token would be asked for ever.
-      guard let next = page.syncToken, next != token else { throw Self.stalled("changes/database") }
-      token = next
+      guard page.moreComing else { return true }
+      token = try positions.next(page.syncToken)
     }
+    try endTurn("changes/database", &summary)
+    return false
   }
 
-  private func fetchZone(_ zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary) async throws {
+  /// - Returns: the token to go on with: none.
+  private func forgetDatabaseToken(_ lease: Lease) throws -> String? {
+    try store.forgetDatabaseToken(lease)
+    broadcast.send(.refetching(nil))
+    return nil
+  }
+
+  /// - Returns: the token to go on with: none.
+  private func restartReading(_ zone: ZoneKey, _ lease: Lease) throws -> String? {
+    try store.restartReading(zone, lease)
+    broadcast.send(.refetching(zone.zoneID))
+    return nil
+  }
+
+  /// Ends the turn of a change feed that has more pages. It goes on from its stored token.
+  private func endTurn(_ operation: String, _ summary: inout SyncSummary) throws {
+    guard summary.pages < configuration.pageLimit else { throw FeedPositions.endless(operation, pages: summary.pages) }
+    summary.hasMoreToFetch = true
+  }
+
+  /// - Returns: whether the feed was fetched to its end; otherwise its turn is over.
+  private func fetchZone(_ zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary) async throws -> Bool {
     let client = client
     let database = database
     var token = try store.startReading(zone, lease)
+    if FeedPositions.isOversized(token) { token = try restartReading(zone, lease) }
+    var positions = FeedPositions("changes/zone", from: token)
     var hasRestarted = false
     var ahead: NextPage?
     defer { ahead?.cancel() }
-    for pages in 0..<Self.pageLimit {
+    for pages in 0..<configuration.feedTurn {
       if pages > 0 { try await sendMeanwhile(reading: .feed(of: zone), of: zone, lease, &summary) }
       try Task.checkCancellation()
       let answer: WireZoneChangesResult
@@ -182,17 +209,20 @@ extension SyncEngine {
       summary.requests += 1
       switch answer {
       case .failure(_, let error) where error.code == .zoneNotFound:
+        guard try await isMissing(zone, lease, &summary) else { throw Held(error, zone) }
         summary.deleted += try store.zoneIsGone(zone, policy: merging, lease)
-        return
+        return true
       case .failure(_, let error) where error.refusesChangeToken && token != nil && !hasRestarted:
-        try store.restartReading(zone, lease)
-        broadcast.send(.refetching(zone.zoneID))
-        token = nil
+        token = try restartReading(zone, lease)
+        positions = FeedPositions("changes/zone", from: token)
         hasRestarted = true
       case .failure(_, let error):
         throw Held(error, zone)
       case .changes(let page):
-        if page.moreComing, let next = page.syncToken, next != token, mayFetchAhead(summary) {
+        try positions.check(page.syncToken)
+        if page.moreComing, let next = page.syncToken, next != token, pages + 1 < configuration.feedTurn,
+          mayFetchAhead(summary)
+        {
           let signIn = authenticatedSignIn
           ahead = NextPage(token: next) {
             await Self.result(as: signIn) { () async throws(WebServicesError) in
@@ -203,21 +233,23 @@ extension SyncEngine {
         let effect = try store.apply(page, to: zone, since: token, policy: merging, lease)
         guard !effect.isStale else {
           // Deleted here meanwhile: the database's change feed reports a recreated zone.
-          guard try store.read({ try $0.zone(zone) }) != nil else { return }
+          guard try store.read({ try $0.zone(zone) }) != nil else { return true }
           token = try store.startReading(zone, lease)
+          positions = FeedPositions("changes/zone", from: token)
           continue
         }
         summary.fetched += effect.changed
         summary.deleted += effect.deleted
         lease.shown.show(Progress(fetched: summary.fetched + summary.deleted))
+        summary.note(effect)
         if let failure = effect.failure { throw Held(failure, zone) }
-        guard page.moreComing else { return }
+        guard page.moreComing else { return true }
         // Empty pages with more to come are normal, but the token must change.
-        guard let next = page.syncToken, next != token else { throw Self.stalled("changes/zone") }
-        token = next
+        token = try positions.next(page.syncToken)
       }
     }
-    throw Self.stalled("changes/zone")
+    try endTurn("changes/zone", &summary)
+    return false
   }
 
   /// Whether to request the next page while the current one is applied. Not if something is sent in between, because
@@ -246,10 +278,6 @@ extension SyncEngine {
     }
 
     func cancel() { task.cancel() }
-  }
-
-  static func stalled(_ operation: String) -> WebServicesError {
-    WebServicesError(.unexpectedServerResponse, "\(operation) gave the same position twice; stopped reading")
   }
 }
 

@@ -25,6 +25,7 @@ extension SyncEngine {
       )
       summary.fetched += effect.changed
       lease.shown.show(Progress(fetched: summary.fetched + summary.deleted))
+      summary.note(effect)
       if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }
     }
     guard !isKnown else {
@@ -51,7 +52,8 @@ extension SyncEngine {
     let database = database
     let feed = WaitScope.feed(of: pull.zone, type: pull.type)
     var marker: String?
-    for pages in 0..<Self.pageLimit {
+    var positions = FeedPositions("records/query", from: nil)
+    for pages in 0..<configuration.pageLimit {
       if pages > 0 { try await sendMeanwhile(reading: feed, of: pull.zone, lease, &summary) }
       try Task.checkCancellation()
       let page: WireRecords
@@ -73,10 +75,10 @@ extension SyncEngine {
       summary.requests += 1
       try await take(page, &summary)
       guard let next = page.continuationMarker else { return true }
-      guard next != marker else { throw Self.stalled("records/query") }
-      marker = next
+      try positions.check(next)
+      marker = try positions.next(next)
     }
-    return true
+    throw FeedPositions.endless("records/query", pages: configuration.pageLimit)
   }
 
   /// Finds deletions, and edits that the index showed too late. It lists names and tags of all records and re-fetches
@@ -110,6 +112,7 @@ extension SyncEngine {
       let effect = try store.applySweep(results, of: pull, policy: merging, lease)
       summary.fetched += effect.changed
       summary.deleted += effect.deleted
+      summary.note(effect)
       if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }
     }
     try store.markSwept(pull, lease)

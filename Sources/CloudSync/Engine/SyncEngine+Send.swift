@@ -46,7 +46,7 @@ extension SyncEngine {
   /// problems.
   ///
   /// - Throws: `MadeToWait` if the fetch itself has to wait now.
-  func sendMeanwhile(reading feed: WaitScope, of zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary)
+  func sendMeanwhile(reading feed: WaitScope, of zone: ZoneKey?, _ lease: Lease, _ summary: inout SyncSummary)
     async throws
   {
     summary.pages += 1
@@ -109,12 +109,36 @@ extension SyncEngine {
       )
     }
     let outcomes = Interpreter.outcomes(of: operations, answer)
+    if Interpreter.missesZone(outcomes) {
+      return try await finish(operations, in: zone, reportedMissing: outcomes, seconds, lease, &summary)
+    }
     try finish(operations, outcomes, seconds, lease, &summary)
     // The saves back off in any case, even if the server does not allow a re-fetch now.
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes)
     where try store.mayRequest() && store.serversWait(in: .zone(zone)) == nil {
       try await lookUpTargets(zone, targets, of: operations, outcomes, lease, &summary)
     }
+  }
+
+  /// Applies outcomes by which the zone is missing. Unless the server confirms it, the operations back off.
+  private func finish(
+    _ operations: [QueuedOperation],
+    in zone: ZoneKey,
+    reportedMissing outcomes: [Int64: Outcome],
+    _ seconds: Double,
+    _ lease: Lease,
+    _ summary: inout SyncSummary
+  ) async throws {
+    let unconfirmed = Interpreter.withZone(outcomes, of: operations)
+    let isMissing: Bool
+    do {
+      isMissing = try await self.isMissing(zone, lease, &summary)
+    } catch {
+      // The request was answered, so its operations must not stay in flight.
+      try finish(operations, unconfirmed, seconds, lease, &summary)
+      throw error
+    }
+    try finish(operations, isMissing ? outcomes : unconfirmed, seconds, lease, &summary)
   }
 
   /// Throws if a failure is not the server's: the task was cancelled, or the user changed. Operations in flight will be
@@ -205,7 +229,10 @@ extension SyncEngine {
     var nameless: WebServicesError?
     switch answer {
     case .failure(let error) where error.code == .zoneNotFound:
-      return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: merging, lease)
+      if try await isMissing(zone, lease, &summary) {
+        return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: merging, lease)
+      }
+      for key in keys { failures[key] = error }
     case .failure(let error) where error.mayBeForOneRecord:
       let random = configuration.random()
       let settled = try store.finishReadBack(ids, refused: error, seconds: seconds, random: random, lease)

@@ -122,6 +122,7 @@ extension SyncEngine {
   private func recordsOfFeed(_ zone: ZoneKey) async throws -> [String: MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
     var token: String?
+    var positions = FeedPositions("changes/zone", from: nil)
     while true {
       try Task.checkCancellation()
       switch try await client.zoneChanges(zone.wire, since: token, in: database) {
@@ -130,14 +131,15 @@ extension SyncEngine {
       case .changes(let page):
         try take(page.records, zone, into: &records)
         guard page.moreComing else { return records }
-        guard page.syncToken != token else { throw Self.standstill("changes/zone") }
-        token = page.syncToken
+        try positions.check(page.syncToken)
+        token = try positions.next(page.syncToken)
       }
     }
   }
 
   private func read(_ query: WireQuery, _ zone: ZoneKey, into records: inout [String: MirrorRecord]) async throws {
     var marker: String?
+    var positions = FeedPositions("records/query", from: nil)
     repeat {
       try Task.checkCancellation()
       let page: WireRecords
@@ -149,10 +151,8 @@ extension SyncEngine {
         throw error
       }
       try take(page.records, zone, into: &records)
-      guard page.continuationMarker == nil || page.continuationMarker != marker else {
-        throw Self.standstill("records/query")
-      }
-      marker = page.continuationMarker
+      try positions.check(page.continuationMarker)
+      marker = page.continuationMarker == nil ? nil : try positions.next(page.continuationMarker)
     } while marker != nil
   }
 
@@ -164,7 +164,9 @@ extension SyncEngine {
       case .deleted(let name, _): records[name] = nil
       case .failure(_, let error) where error.code == .notFound: continue
       // An error does not mean that the record is missing.
-      case .failure(_, let error): throw error
+      case .failure(let name, var error):
+        if let name { error.reason = "\(name): \(error.reason)" }
+        throw error
       }
     }
   }
@@ -189,10 +191,6 @@ extension SyncEngine {
       left = rest + left.dropFirst(part.count)
     }
     return records
-  }
-
-  private static func standstill(_ operation: String) -> WebServicesError {
-    WebServicesError(.unexpectedServerResponse, "\(operation) gave the same position twice; stopped reading")
   }
 }
 

@@ -44,6 +44,24 @@ extension SyncEngine {
   /// have been recreated.
   func lookUpZone(_ id: Int64, _ lease: Lease, _ summary: inout SyncSummary) async throws {
     guard let zone = try store.keys([id]).first?.zoneKey else { return }
+    let result = try await lookUp(zone, lease, &summary)
+    let settled = try store.finishZoneLookUp(id, result, policy: merging, random: configuration.random(), lease)
+    summary.add(settled)
+  }
+
+  /// Returns whether a zone does not exist that a reply says is missing.
+  ///
+  /// One wrong reply must not put the records of a zone on hold or end its deletes, so the server is asked once more for
+  /// a zone that was there.
+  func isMissing(_ zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary) async throws -> Bool {
+    guard try store.read({ try $0.zone(zone)?.state == .ready }) else { return true }
+    return try await lookUp(zone, lease, &summary)?.isMissing ?? false
+  }
+
+  /// Asks the server for a zone. An error that does not concern everything is the result.
+  private func lookUp(_ zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary) async throws(WebServicesError)
+    -> WireZoneResult?
+  {
     let client = client
     let database = database
     let results: [WireZoneResult]
@@ -56,13 +74,16 @@ extension SyncEngine {
       results = [.failure(zone.wire, error)]
     }
     summary.requests += 1
-    let settled = try store.finishZoneLookUp(
-      id,
-      Interpreter.byZone([zone], results)[zone],
-      policy: merging,
-      random: configuration.random(),
-      lease
-    )
-    summary.add(settled)
+    return Interpreter.byZone([zone], results)[zone]
+  }
+}
+
+extension WireZoneResult {
+  /// Whether the server says that the zone does not exist.
+  var isMissing: Bool {
+    switch self {
+    case .zone(let zone): zone.deleted == true
+    case .failure(_, let error): error.code == .zoneNotFound
+    }
   }
 }

@@ -54,6 +54,11 @@ public actor SyncEngine {
     /// The number of pages fetched in a row while there is something to send, and of requests sent before the next
     /// fetch, so that neither direction holds up the other for long.
     package var turn = (pages: 25, requests: 100)
+    /// The number of pages fetched of one change feed before all others have their turn, so that one that is long or
+    /// never ends holds up none. A first fetch of a million records takes five such turns.
+    package var feedTurn = 1000
+    /// The number of pages of one sync after which a feed that has still more is taken to be endless, and backs off.
+    package var pageLimit = 100_000
     /// The time limit in seconds for each call of the delegate.
     public var delegatePatience: Double
     /// Identifies a sign-in, such as a hash of the configured token; nil if there is none.
@@ -227,8 +232,10 @@ public actor SyncEngine {
       var rounds = 0
       // The change feeds return what was sent, and fetched changes may leave merged records to send. The number of
       // rounds is limited in case another client writes all the time.
-      while rounds < Self.roundLimit, hasSent || summary.hasSentMeanwhile || summary.hasSentDeletes {
-        if !summary.hasMoreToSend { rounds += 1 }
+      while rounds < Self.roundLimit,
+        hasSent || summary.hasSentMeanwhile || summary.hasSentDeletes || summary.hasMoreToFetch
+      {
+        if !summary.hasMoreToSend, !summary.hasMoreToFetch { rounds += 1 }
         readAt = store.now()
         // A delete may cascade by `DELETE_SELF`, which only a change feed or a full scan shows, so look for that after
         // the last one.
@@ -239,7 +246,7 @@ public actor SyncEngine {
         hasSent = try await send(lease, &summary)
       }
       // Without a known type nothing is known of the server's records.
-      isComplete = isComplete && !store.knowsNoTypes
+      isComplete = isComplete && !store.knowsNoTypes && !summary.hasMisfits
       if summary.sent > 0 || !hasSweptAssets { try store.sweepAssets() }
       hasSweptAssets = true
       summary.reachedEnd = try isComplete && store.unreadable().isEmpty
@@ -408,10 +415,21 @@ public struct SyncSummary: Sendable, Hashable, Codable {
   var hasSentMeanwhile = false
   /// Whether sending stopped because it was time to fetch.
   var hasMoreToSend = false
+  /// Whether a change feed has more pages, which come after the others had their turn.
+  var hasMoreToFetch = false
+  /// Whether a fetched record could not be stored, because of a value that does not fit its type.
+  var hasMisfits = false
   /// Fetched pages that were followed by others.
   var pages = 0
 
   package init() {}
+
+  /// Notes a record that could not be stored.
+  mutating func note(_ effect: SyncStore.PageEffect) {
+    guard let misfit = effect.misfit else { return }
+    lastItemError = misfit
+    hasMisfits = true
+  }
 
   /// The event of a sync that took so long; nil where nothing was changed.
   func event(seconds: Double) -> Event? {

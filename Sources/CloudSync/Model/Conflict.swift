@@ -237,7 +237,8 @@ extension QueuedOperation {
   ) -> [String: FieldValue] {
     guard let server, state == .conflict, kind == .save, isUnanswered else { return [:] }
     return sentChanges.reduce(into: [:]) { result, sent in
-      for name in sent.names.intersection(changes.names) {
+      // A conflict reopened by an undo may have more requests in doubt than those of its counters.
+      for name in sent.names.intersection(changes.names) where sent.rules[name] == .counter {
         let (local, theirs) = (changes[name], server.fields[name])
         result[name] = MergeRule.counter.joined(base: base(sent, name), local: local, server: theirs) ?? nil
       }

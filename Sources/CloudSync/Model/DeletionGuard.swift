@@ -3,7 +3,8 @@ import Foundation
 
 /// The mass-deletion guard: the limits from which deletions on the server are put on hold until a person decides.
 ///
-/// The deletion of a whole zone with records is always put on hold, other deletions if they reach both limits.
+/// The deletion of a whole zone with records is always put on hold, and so is the deletion of all its records, at least
+/// two, at once. Other deletions are put on hold if they reach both limits.
 public struct DeletionGuard: Hashable, Sendable, Codable {
   /// The number of records deleted within an hour.
   public var count: Int
@@ -24,6 +25,10 @@ public struct DeletionGuard: Hashable, Sendable, Codable {
     self.count = count
     self.share = share
   }
+
+  /// The number of records from which a zone must not become empty at once. The deletion of a single record is ordinary
+  /// use, also in a zone that has no other.
+  static let wholeZone = 2
 
   func holds(_ deleted: Int, of records: Int) -> Bool {
     deleted >= count && Double(deleted) >= share * Double(records)

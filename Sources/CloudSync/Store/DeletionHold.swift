@@ -1,7 +1,8 @@
 import CloudKit
 import Facts
 
-/// Applies deletions that the server reports, unless there are too many at once: then they are put on hold.
+/// Applies deletions that the server reports, unless there are too many at once, or a zone would be empty: then they are
+/// put on hold.
 ///
 /// Deleted records are only marked until the change feed has been fetched to its end, because each page of a purge
 /// holds just a few deletions. Operations on a marked record are not sent.
@@ -36,7 +37,8 @@ struct DeletionHold {
     return survey
   }
 
-  /// Called at the end of a zone's change feed: puts the marked deletions on hold if there are too many.
+  /// Called at the end of a zone's change feed: puts the marked deletions on hold if there are too many, or if they are
+  /// all that the zone has: a server that lost its data, or that is another one, reports the same.
   ///
   /// - Returns: the records to delete now. If a crash ends that early, the rest is concluded alike: what is deleted by
   ///   then counts with it.
@@ -48,7 +50,8 @@ struct DeletionHold {
     // Recent deletions count too: a purge may arrive in many small parts.
     var losses = losses(known, records)
     let lost = min(losses.deleted, losses.records - records)
-    guard limit.holds(lost + own, of: losses.records) else {
+    let emptiesZone = names.count == records && own >= DeletionGuard.wholeZone
+    guard emptiesZone || limit.holds(lost + own, of: losses.records) else {
       losses.deleted += own
       known.losses = losses
       try ledger.put(known)

@@ -181,6 +181,7 @@ struct OutcomeWriter {
     case .readBack where error.isLoss: break
     default: operation.clearOfSuspicion()
     }
+    noteDoubt(&operation, error, disposition)
     switch disposition {
     case .acknowledge:
       preconditionFailure("An acknowledgement is no failure.")
@@ -274,6 +275,15 @@ struct OutcomeWriter {
   /// refers to a missing one.
   private func isReferredTo(_ sent: QueuedOperation, _ error: WebServicesError) -> Bool {
     sent.kind == .delete && error.code == .validatingReferenceError
+  }
+
+  /// Requests a verification before the next attempt, if the server may have carried out the write on which it failed.
+  private func noteDoubt(_ operation: inout QueuedOperation, _ error: WebServicesError, _ disposition: Disposition) {
+    let isAttempt = [.backOff, .outage, .deadLetter].contains(disposition)
+    // Creating an existing zone changes nothing.
+    guard isAttempt, error.leavesWriteInDoubt, operation.kind != .zoneSave else { return }
+    operation.needsReadBack = true
+    operation.isUnanswered = !operation.key.name.isEmpty
   }
 
   /// The sent changes without counters: the record has changed, so a second copy would be rejected and no counter was

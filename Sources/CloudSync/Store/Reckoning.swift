@@ -44,7 +44,7 @@ extension QueuedOperation {
         result[name] = theirs
       }
     }
-    let doubtful = uncertain.isEmpty ? [] : sentChanges.map { $0.only(uncertain) }.filter { !$0.isEmpty }
+    let doubtful = uncertain.isEmpty ? [] : sentChanges.map { $0.counting(uncertain) }.filter { !$0.isEmpty }
     forgetSent()
     // Kept until a person decides: a later edit by others does not show whether the request was applied either.
     (sentChanges, isUnanswered) = (doubtful, !doubtful.isEmpty)

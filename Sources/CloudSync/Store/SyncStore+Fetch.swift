@@ -9,6 +9,8 @@ extension SyncStore {
     var deleted = 0
     /// The error of an element that could not be fetched.
     var failure: WebServicesError?
+    /// The error of a record that came with a value that does not fit its type.
+    var misfit: WebServicesError?
     /// The zone's token has changed since the page was requested, so the page is discarded.
     var isStale = false
 
@@ -16,6 +18,7 @@ extension SyncStore {
       changed += other.changed
       deleted += other.deleted
       failure = other.failure ?? failure
+      misfit = other.misfit ?? misfit
       isStale = isStale || other.isStale
     }
   }
@@ -140,7 +143,9 @@ extension SyncStore {
 
   /// Applies one page of a zone's changes, with its token.
   ///
-  /// If an element failed, the token is kept and the page is fetched again, so that nothing is skipped.
+  /// If an element failed, the token is kept and the page is fetched again, so that nothing is skipped. Only a record
+  /// with a value that does not fit its type does not hold up the rest, because it would come again as it is: it is
+  /// logged, and its last known version is kept until it changes.
   ///
   /// - Parameter token: the token with which the page was requested.
   func apply(
@@ -381,7 +386,7 @@ extension SyncStore {
       switch result {
       case .record(let wire): wire.recordType == nil || wire.recordChangeTag == nil
       case .deleted: false
-      case .failure: true
+      case .failure: result.misfit == nil
       }
     }
   }
@@ -443,8 +448,13 @@ extension SyncStore {
       try DeletionHold(reconciliation: reconciliation).note(key)
       if try !reconciliation.ledger.isGone(key) { effect.deleted += 1 }
     case .failure(let name, let error):
-      effect.failure = error
-      if let name { effect.failure?.reason = "\(name): \(error.reason)" }
+      var error = error
+      if let name { error.reason = "\(name): \(error.reason)" }
+      guard let name = result.misfit else { return effect.failure = error }
+      effect.misfit = error
+      // It exists, so a full fetch or a scan must not take it for deleted.
+      try reconciliation.ledger.touch(RecordKey(zone, name), epoch: epoch)
+      try Self.note(misfit: error, zone, reconciliation)
     }
   }
 }

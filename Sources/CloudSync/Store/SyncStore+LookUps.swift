@@ -14,14 +14,8 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> OutcomeCounts {
-    let isGone =
-      switch result {
-      case .zone(let zone): zone.deleted == true
-      case .failure(_, let error): error.code == .zoneNotFound
-      case nil: false
-      }
     var restarted: Restarted = [:]
-    if isGone, let operation = try read({ try $0.operation(id) }), operation.needsReadBack {
+    if result?.isMissing == true, let operation = try read({ try $0.operation(id) }), operation.needsReadBack {
       restarted = try clear(operation.key.zoneKey, lease)
     }
     return try write(lease) { ledger, now in

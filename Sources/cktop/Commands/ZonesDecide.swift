@@ -9,8 +9,9 @@ struct ZonesAccept: Verb {
     abstract: "Accept the server's deletions that are on hold in a zone.",
     discussion: """
       Deletions are put on hold until a person decides if the server deleted 100 or more records within an hour, and \
-      they are at least half of a zone, or if it deleted a zone with its records. Queued edits of these records follow \
-      the store's conflict policy; in a deleted zone, they fail.
+      they are at least half of a zone, if it deleted all records of a zone at once (two or more), or if it deleted a \
+      zone with its records. Queued edits of these records follow the store's conflict policy; in a deleted zone, they \
+      fail.
       """
   )
   @OptionGroup var decision: DeletionDecision

@@ -17,7 +17,7 @@ import Testing
   @Test func `referenced records come first, and of what goes the children do`() async throws {
     let theirs = try world.device("theirs")
     let delegate = TestDelegate()
-    let mine = try world.device("mine", delegate: delegate)
+    let mine = try world.device("mine", deletionGuard: .off, delegate: delegate)
     _ = try theirs.store.enqueue([
       world.put("c", ["to": reference("b")]), world.put("b", ["to": reference("a")]), world.put("a", [:]),
       world.put("d", ["to": reference("c")]),

@@ -119,6 +119,24 @@ import Testing
     #expect(try device.store.enqueue([photo("a", same)]) == [.unchanged])
   }
 
+  @Test func `a reply about another field gives no receipt, and the file is uploaded`() async throws {
+    let same = try file("same", "the same")
+    try device.store.accept(photo("a", same))
+    try await device.sync()
+    let checksum = try #require(try device.store.mirror("a")?["photo"]?.assets?.first?.fileChecksum)
+    device.transport.answer(
+      "assets/rereference",
+      #"{"assets":[{"recordName":"c","fieldName":"photo","fileChecksum":"\#(checksum)","size":8,"receipt":"others"}]}"#
+    )
+    try device.store.accept(photo("b", same))
+
+    try await device.sync()
+
+    #expect(device.transport.count("assets/rereference") == 1 && wire.uploads == 2)
+    #expect(sizes("b") == [8])
+    #expect(!device.transport.bodies("records/modify").contains { $0.contains("others") })
+  }
+
   @Test func `the known places of bytes end with the record or the bytes`() async throws {
     let places = { try device.store.file.writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM assetPlaces") } }
     for number in 1...4 {

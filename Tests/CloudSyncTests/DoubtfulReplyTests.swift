@@ -1,0 +1,199 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Replies that may be wrong: the server is asked again before anything follows from them.
+@Suite(.serialized) struct DoubtfulReplyTests {
+  private let world: World
+  private let mine: TestDevice
+  private let zone: ZoneKey
+
+  init() async throws {
+    world = try World()
+    mine = try world.device("mine")
+    zone = world.scope.zoneForChangesWithoutOne
+    _ = try mine.store.enqueue([world.put("a", ["x": .int64(0)]), world.put("b", ["x": .int64(0)])])
+    try await mine.sync()
+  }
+
+  private static let missing = #"{"serverErrorCode":"ZONE_NOT_FOUND","reason":"Zone does not exist"}"#
+  private static let failed = #"{"serverErrorCode":"INTERNAL_ERROR","reason":"oops"}"#
+
+  // MARK: - Zones that are said to be missing
+
+  @Test(arguments: [
+    ("records/modify", missing, 404),
+    ("records/modify", #"{"records":[{"recordName":"a","serverErrorCode":"ZONE_NOT_FOUND","reason":"no"}]}"#, 200),
+    ("records/lookup", missing, 404),
+    ("changes/zone", #"{"zones":[{"zoneID":{"zoneName":"cktop"},"serverErrorCode":"ZONE_NOT_FOUND"}]}"#, 200),
+  ]) func `one wrong reply that a zone is missing does not put its records on hold`(
+    operation: String,
+    text: String,
+    status: Int
+  ) async throws {
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    let first = mine.transport.count(operation) + 1
+    let firstModify = mine.transport.count("records/modify") + 1
+    mine.transport.interfere { reached, number, _ in
+      if reached == operation, number == first { return .answer(status: status, text) }
+      // Only a lost reply is followed by a look-up.
+      if operation == "records/lookup", reached == "records/modify", number == firstModify { return .lost }
+      return .pass
+    }
+
+    try await mine.sync()
+
+    #expect(mine.transport.count("zones/lookup") == 1)
+    #expect(try mine.store.heldDeletions() == [] && mine.store.records(mirrorOnly: true).total == 2)
+    #expect(try mine.store.zones().map(\.state) == ["ready"])
+    world.clock.advance(600)
+    try await mine.sync()
+    #expect(world.onServer("a") == ["x": .int64(1)])
+    #expect(try mine.store.queue() == [] && mine.store.status().isInSync)
+    #expect(mine.transport.count("zones/lookup") == 1)
+  }
+
+  @Test func `a delete does not end by one wrong reply that its zone is missing`() async throws {
+    let id = try mine.store.accept(world.delete("a"))
+    mine.transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 2 ? .answer(status: 404, Self.missing) : .pass
+    }
+
+    try await mine.sync()
+
+    let operation = try mine.store.operation(id)
+    #expect(operation.state == .waiting && operation.attempts == 1)
+    #expect(operation.cause == .backOff(code: "ZONE_NOT_FOUND", attempt: 1, of: operation.maxAttempts))
+    world.clock.advance(600)
+    try await mine.sync()
+    #expect(world.onServer("a") == nil && world.onServer("b") != nil)
+  }
+
+  @Test func `a zone that the server insists is missing for changes only fails them after all attempts`() async throws {
+    let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    mine.transport.answer("records/modify", status: 404, Self.missing)
+    let before = mine.transport.count("records/modify")
+
+    for _ in 0..<12 {
+      try await mine.sync()
+      world.clock.advance(600)
+    }
+
+    let operation = try mine.store.operation(id)
+    #expect(operation.state == .failed && operation.attempts == operation.maxAttempts)
+    #expect(operation.errorCode == "ZONE_NOT_FOUND")
+    #expect(mine.transport.count("records/modify") - before == operation.maxAttempts)
+    #expect(try mine.store.heldDeletions() == [])
+  }
+
+  @Test func `a zone that is gone costs one more request, whatever was queued for it`() async throws {
+    let (world, zone) = (world, zone)
+    _ = try mine.store.enqueue((0..<450).map { world.put("r\($0)", ["x": .int64(1)]) })
+    mine.transport.interfere { operation, number, _ in
+      if operation == "records/modify", number == 2 {
+        try? world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+      }
+      return .pass
+    }
+
+    try await mine.sync()
+    world.clock.advance(600)
+    try await mine.sync()
+
+    #expect(mine.transport.count("zones/lookup") == 1)
+    #expect(try mine.store.heldDeletions().map(\.isWholeZone) == [true])
+  }
+
+  @Test func `an operation is not left in flight if the zone cannot be asked for`() async throws {
+    let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    mine.transport.interfere { operation, number, _ in
+      switch operation {
+      case "records/modify" where number == 2: .answer(status: 404, Self.missing)
+      case "zones/lookup" where number == 1: .offline
+      default: .pass
+      }
+    }
+
+    let summary = try await mine.sync()
+
+    #expect(summary.error?.code == .networkError)
+    #expect(try mine.store.operation(id).state == .waiting)
+    world.clock.advance(600)
+    try await mine.sync()
+    #expect(world.onServer("a") == ["x": .int64(1)])
+    #expect(try mine.store.heldDeletions() == [])
+  }
+
+  // MARK: - Writes on which the server failed
+
+  @Test(arguments: [true, false], [true, false])
+  func `a write on which the server failed is verified before it is sent again`(isWhole: Bool, isCarriedOut: Bool)
+    async throws
+  {
+    let world = world
+    let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    let element = #"{"records":[{"recordName":"a","serverErrorCode":"INTERNAL_ERROR","reason":"oops"}]}"#
+    mine.transport.interfere { operation, number, body in
+      switch operation {
+      // The feed must not show first what became of the write.
+      case "changes/database": return .answer(status: 200, #"{"zones":[],"syncToken":"same","moreComing":false}"#)
+      case "records/modify" where number == 2:
+        if isCarriedOut { _ = try? await world.send(body, to: operation) }
+        return isWhole ? .answer(status: 500, Self.failed) : .answer(status: 200, element)
+      default: return .pass
+      }
+    }
+
+    try await mine.sync()
+
+    let operation = try mine.store.operation(id)
+    #expect(operation.state != .failed && operation.needsReadBack && operation.isUnanswered)
+    #expect(mine.transport.count("records/lookup") == 0)
+    world.clock.advance(600)
+    try await mine.sync()
+    #expect(mine.transport.count("records/lookup") == 1)
+    #expect(mine.transport.count("records/modify") == (isCarriedOut ? 2 : 3))
+    #expect(world.onServer("a") == ["x": .int64(1)])
+    #expect(try mine.store.queue() == [])
+  }
+
+  @Test func `a delete on which the server failed has come true where the record is gone`() async throws {
+    let world = world
+    try mine.store.accept(world.delete("a"))
+    mine.transport.interfere { operation, number, body in
+      guard operation == "records/modify", number == 2 else { return .pass }
+      _ = try? await world.send(body, to: operation)
+      return .answer(status: 500, Self.failed)
+    }
+
+    try await mine.sync()
+    world.clock.advance(600)
+    try await mine.sync()
+
+    #expect(mine.transport.count("records/modify") == 2)
+    #expect(try mine.store.endings().last == "delete a acknowledged")
+  }
+
+  @Test func `a request on which the server keeps failing is sent by halves, and verified before each`() async throws {
+    _ = try mine.store.enqueue((0..<64).map { world.put("r\($0)", ["x": .int64(1)]) })
+    let sizes = { [mine] in
+      mine.transport.bodies("records/modify").dropFirst().map { $0.components(separatedBy: "operationType").count - 1 }
+    }
+    mine.transport.answer("records/modify", status: 500, Self.failed)
+    let lease = try #require(try Lease.acquire(mine.store))
+
+    for _ in 0..<5 {
+      _ = try await mine.engine.runSync(lease)
+      // Not again before its wait is over.
+      _ = try await mine.engine.runSync(lease)
+      world.clock.advance(60)
+    }
+
+    #expect(sizes() == [64, 32, 16, 8, 4])
+    #expect(mine.transport.count("records/lookup") >= 4)
+    #expect(try mine.store.status().queue.failed == 0)
+  }
+}
