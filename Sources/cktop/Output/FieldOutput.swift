@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import JSONText
 
 extension OutputJSON {
   /// A field as `{ "type": …, "value": … }`, in the encoding of the wire.
@@ -53,7 +54,7 @@ extension OutputJSON {
   }
 
   /// A JSON value unchanged, with sorted keys.
-  init(_ value: JSONValue) {
+  init(_ value: JSON) {
     switch value {
     case .null: self = .null
     case .bool(let value): self = .bool(value)
@@ -62,8 +63,7 @@ extension OutputJSON {
     case .digits(let value): self = .text(value)
     case .string(let value): self = .text(value)
     case .array(let values): self = .array(values.map(OutputJSON.init))
-    case .object(let members):
-      self = .object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, OutputJSON($0.value)) }))
+    case .object(let object): self = .object(JSONObject(object.members.map { ($0.key, OutputJSON($0.value)) }))
     }
   }
 }
