@@ -109,7 +109,7 @@ package struct FieldChanges: Hashable, Sendable {
 }
 
 extension FieldChanges: JSONReadable, JSONWritable {
-  package init(json: inout JSONText.JSONReader) throws(JSONError) {
+  package init(json: inout JSONReader) throws(JSONError) {
     var values: [String: FieldValue]?
     var cleared: [String]?
     var rules: [String: MergeRule] = [:]

@@ -45,7 +45,7 @@ package struct Overwritten: Hashable, Sendable {
 }
 
 extension Overwritten: JSONReadable, JSONWritable {
-  package init(json: inout JSONText.JSONReader) throws(JSONError) {
+  package init(json: inout JSONReader) throws(JSONError) {
     var values: FieldChanges?
     var replacements: [String: FieldValue]?
     try json.enterObject()
