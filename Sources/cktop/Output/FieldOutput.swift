@@ -22,7 +22,7 @@ extension OutputJSON {
     case .asset(let asset): .object(object(asset))
     case .list(_, let elements): .array(elements.map(bare))
     case .encrypted(let value): bare(value)
-    case .other(_, let value): OutputJSON(value)
+    case .other(_, let value): value
     }
   }
 
@@ -51,19 +51,5 @@ extension OutputJSON {
   /// Without receipt, keys and URL, which would give every reader of the output access to the asset.
   private static func object(_ asset: WireAsset) -> JSONObject {
     ["fileChecksum": .optional(asset.fileChecksum), "size": .optional(asset.size)]
-  }
-
-  /// A JSON value unchanged, with sorted keys.
-  init(_ value: JSON) {
-    switch value {
-    case .null: self = .null
-    case .bool(let value): self = .bool(value)
-    case .int(let value): self = .integer(value)
-    case .double(let value): self = .number(value)
-    case .digits(let value): self = .text(value)
-    case .string(let value): self = .text(value)
-    case .array(let values): self = .array(values.map(OutputJSON.init))
-    case .object(let object): self = .object(JSONObject(object.members.map { ($0.key, OutputJSON($0.value)) }))
-    }
   }
 }

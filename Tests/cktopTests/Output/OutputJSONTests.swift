@@ -1,6 +1,6 @@
 import CloudKit
 import Foundation
-import enum JSONText.JSON
+import JSONText
 import Testing
 
 @testable import cktop
