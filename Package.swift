@@ -66,10 +66,12 @@ let package = Package(
     // A module of its own: two aliases cannot name one module.
     .target(name: "OSLogShim", dependencies: ["OSShim"], path: "Sources/Shims/OSLogShim"),
     .target(name: "UniformTypeIdentifiersShim", path: "Sources/Shims/UniformTypeIdentifiersShim"),
+    // The one reader and writer of JSON. It knows no key of the protocol: the client and the emulator share it.
+    .target(name: "JSONText"),
     .target(
       name: "CloudKit",
       dependencies: [
-        "CCloudKit",
+        "CCloudKit", "JSONText",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -85,7 +87,7 @@ let package = Package(
     .target(
       name: "CloudKitEmulator",
       dependencies: [
-        "CloudKit",
+        "CloudKit", "JSONText",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -120,7 +122,7 @@ let package = Package(
     .target(
       name: "CloudSync",
       dependencies: [
-        "CloudKit", "Facts", .product(name: "Crypto", package: "swift-crypto"),
+        "CloudKit", "Facts", "JSONText", .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
@@ -149,8 +151,8 @@ let package = Package(
     .executableTarget(
       name: "cktop",
       dependencies: [
-        "Dashboard", "CktopDemo", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI",
-        "Terminal",
+        "Dashboard", "CktopDemo", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "JSONText",
+        "TerminalUI", "Terminal",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -170,10 +172,11 @@ let package = Package(
       dependencies: ["Terminal", "TerminalUI"],
       path: "Tests/TerminalSample"
     ),
+    .testTarget(name: "JSONTextTests", dependencies: ["JSONText"]),
     .testTarget(
       name: "CloudKitTests",
       dependencies: [
-        "CloudKit",
+        "CloudKit", "JSONText",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
@@ -185,7 +188,7 @@ let package = Package(
     .testTarget(
       name: "CloudKitModelsTests",
       dependencies: [
-        "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator",
+        "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator", "JSONText",
         .product(name: "Logging", package: "swift-log"),
       ]
     ),
@@ -212,7 +215,7 @@ let package = Package(
     .testTarget(
       name: "CloudSyncTests",
       dependencies: [
-        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
+        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "JSONText", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),
@@ -258,7 +261,7 @@ let package = Package(
     .testTarget(
       name: "cktopTests",
       dependencies: [
-        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "Notes", "Orders",
+        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "JSONText", "Notes", "Orders",
         "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

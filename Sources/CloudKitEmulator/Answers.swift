@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// Encodes results as HTTP responses with the headers of section 1.2 [L3], and counts them. The UUID in an error is
 /// that of the header. [E]
@@ -21,7 +22,7 @@ extension EmulatorCore {
       ?? (failures > 0 ? "\(status) (\(failures) errors)" : "\(status)")
     return finish(
       exchange,
-      .respond(EmulatorResponse(status: status, headers: headers, body: JSONWriter.data(.object(object)))),
+      .respond(EmulatorResponse(status: status, headers: headers, body: JSON.object(object).data)),
       result
     )
   }

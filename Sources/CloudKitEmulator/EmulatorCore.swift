@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// A request with a known operation, an authenticated caller and a parsed body.
 struct Call {

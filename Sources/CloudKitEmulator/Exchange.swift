@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// A request and the data collected while it is handled.
 struct Exchange: Sendable {
@@ -23,11 +24,13 @@ struct Exchange: Sendable {
     guard request.method != "GET", !(request.body.isEmpty && route?.operation.isList == true) else {
       return
     }
-    do throws(JSONParser.Failure) {
-      let json = try JSONParser.parse(request.body)
+    do throws(JSONError) {
+      // The parser of the service takes no byte order mark. [E]
+      guard request.body.first != 0xEF else { throw JSONError(reason: "this is not a JSON value", offset: 0) }
+      let json = try JSON(json: request.body)
       body = json.object.map { .success($0) } ?? .failure(.badRequest("Expected a JSON object"))
     } catch {
-      body = .failure(.badRequest("BadRequestException: \(error.reason)"))
+      body = .failure(.badRequest("BadRequestException: \(error)"))
     }
   }
 

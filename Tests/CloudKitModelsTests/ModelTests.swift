@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitModels
 import Foundation
+import JSONText
 import Testing
 
 @Suite(.serialized) struct ModelTests {

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitModels
 import Foundation
+import JSONText
 import Testing
 
 /// One Swift value and what the wire carries for it.

@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Facts
 import Foundation
+import JSONText
 import Synchronization
 import Testing
 

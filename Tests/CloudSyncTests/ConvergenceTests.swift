@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import JSONText
 import Testing
 
 @testable import CloudSync
@@ -91,7 +92,7 @@ import Testing
 
   private static let base: [String: FieldValue] = [
     "count": .int64(10), "share": .double(1), "tags": .list(.string, [.string("a"), .string("b")]),
-    "plain": .int64(0), "untouched": .other(type: "NEW", .object(["b": .int(1), "a": .null])),
+    "plain": .int64(0), "untouched": .other(type: "NEW", .object(["a": .null, "b": .int(1)])),
   ]
 
   /// A change of counters, lists and, unless told otherwise, of what only one can win.

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import JSONText
 import Testing
 
 @testable import CloudSync

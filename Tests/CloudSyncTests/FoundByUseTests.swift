@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Facts
 import Foundation
+import JSONText
 import Testing
 
 @testable import CloudSync
@@ -66,7 +67,7 @@ import Testing
     let sent = try mine.store.operation(id).changes["s"]
     guard case .string(let text)? = sent else { throw StoreError(.invalid, "no text") }
     #expect(Array(text.utf8) == Array(decomposed.utf8))
-    #expect(JSONValue.string(composed) != .string(decomposed))
+    #expect(JSON.string(composed) != .string(decomposed))
   }
 
   @Test func `of a zone without feed nothing is said to be equal while no type of it is known`() async throws {

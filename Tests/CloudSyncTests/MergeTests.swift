@@ -1,4 +1,5 @@
 import CloudKit
+import JSONText
 import Testing
 
 @testable import CloudSync
@@ -51,7 +52,7 @@ import Testing
     [[.string("b")], [.string("a")], [.string("a"), .string("a")]].map { FieldValue.list(.string, $0) },
     [1, 2, 3].map { .list(.reference, [.reference(WireReference(recordName: "t\($0)"))]) },
     [1, 2, 3].map { .encrypted(.int64($0)) },
-    [.int(1), .null, .object(["b": .int(1), "a": .null])].map { .other(type: "NEW", $0) },
+    [.int(1), .null, .object(["a": .null, "b": .int(1)])].map { .other(type: "NEW", $0) },
     // A field may change its kind.
     [.string("1"), .int64(1), .list(.int64, [.int64(1)])],
   ]
@@ -124,7 +125,7 @@ import Testing
       nil, .string(""), .string("a"), .string("ä"), .int64(0), .int64(-7), .int64(.max), .double(0.5), .timestamp(0),
       .bytes(.init([0, 255])), .list(.string, [.string("")]), .list(.int64, [.int64(1)]),
       .reference(WireReference(recordName: "x")), .location(WireLocation(latitude: 1, longitude: 2)),
-      .asset(WireAsset(fileChecksum: "x", size: 1)), .other(type: "NEW", .object(["b": .int(1), "a": .null])),
+      .asset(WireAsset(fileChecksum: "x", size: 1)), .other(type: "NEW", .object(["a": .null, "b": .int(1)])),
     ]
     let base = FieldValue.string("base")
     for (index, mine) in values.enumerated() {

@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Facts
 import GRDB
+import JSONText
 import Testing
 
 @testable import CloudSync

@@ -3,6 +3,7 @@
 
 // Exported, as the module itself exports it.
 @_exported public import Foundation
+import JSONText
 
 /// Whatever bytes arrive are read or refused; what is read can be written, and then reads as the same. An input is a body,
 /// and a reply with a head: a line with a status, header fields, an empty line, a body.
@@ -12,11 +13,11 @@ public func fuzzDecoder(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let bytes = Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: count, deallocator: .none)
 
   if let answer = try? WireRecords(json: bytes) { check(answer.records) }
-  if let answer = try? WireZonesChanges(json: bytes) {
-    for case .changes(let page) in answer.zones { check(page.records) }
+  if let answer = try? WireList<WireZoneChangesResult>(json: bytes) {
+    for case .changes(let page) in answer.elements { check(page.records) }
   }
   _ = try? WireItemError(json: bytes)
-  if let value = try? JSONValue(json: bytes) { precondition(isKept(value)) }
+  if let value = try? JSON(json: bytes) { precondition(isKept(value)) }
   if let fields = try? [String: FieldValue](json: bytes) { precondition(isKept(fields)) }
   check(reply(bytes))
   return 0

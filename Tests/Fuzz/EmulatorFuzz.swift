@@ -4,6 +4,7 @@
 // Links: GRDB Crypto CryptoBoringWrapper CCryptoBoringSSL CCryptoBoringSSLShims CXKCP CXKCPShims
 
 import Foundation
+import JSONText
 
 /// Whatever requests arrive, one after the other at one emulator: each is answered as Apple's server words it, what is
 /// refused changes nothing, an atomic batch is carried out whole or not at all, equal requests get equal answers, and the
@@ -134,13 +135,13 @@ private final class Session {
     guard let object = (try? JSONSerialization.jsonObject(with: response.body)) as? [String: Any] else {
       preconditionFailure("An answer is no JSON object.")
     }
-    if let json = try? JSONParser.parse(response.body) { learn(json, 0) }
+    if let json = try? JSON(json: response.body) { learn(json, 0) }
     if response.status >= 400 {
       let code = object["serverErrorCode"] as? String
       precondition(code.flatMap(ServerError.Code.init) != nil && object["reason"] is String, "An error without a code.")
       precondition(object["uuid"] as? String == response.header("x-apple-request-uuid"), "An error of another request.")
       precondition(isUnchanged, "What was refused took effect.")
-    } else if request.path.hasSuffix("records/modify"), let body = try? JSONParser.parse(request.body).object {
+    } else if request.path.hasSuffix("records/modify"), let body = try? JSON(json: request.body).object {
       let zone = body["zoneID"]?.object?["zoneName"]?.string ?? "_defaultZone"
       let errors = (object["records"] as? [[String: Any]] ?? []).contains { $0["serverErrorCode"] != nil }
       let isAtomic = zone != "_defaultZone" && body["atomic"]?.bool ?? true
@@ -157,7 +158,7 @@ private final class Session {
         if let text = member.value.string, text.utf8.count < 4096 {
           known[member.key] = text.contains("\"") ? nil : Data(text.replacing("http://127.0.0.1", with: "").utf8)
         } else if member.key == "singleFile" {
-          known[member.key] = JSONWriter.data(member.value)
+          known[member.key] = member.value.data
         }
         learn(member.value, depth + 1)
       }

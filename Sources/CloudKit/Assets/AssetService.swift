@@ -1,4 +1,5 @@
 internal import Foundation
+import JSONText
 
 /// The time at which asset files are downloaded.
 public enum CKAssetDownloads: Sendable, Hashable {
@@ -68,7 +69,7 @@ struct AssetService: Sendable {
     }
     try unchanged(file, since: before)
     if let refusal = CKError(assetStatus: answer) { throw refusal }
-    guard let stored = try? JSONDecoder().decode(WireUploadedFile.self, from: answer.body).singleFile,
+    guard let stored = try? WireUploadedFile(json: answer.body).singleFile,
       stored.receipt != nil
     else { throw CKError(.internalError, "The reply to the asset upload has no receipt.") }
     guard stored.size ?? before.size == before.size else {

@@ -1,4 +1,5 @@
 internal import Foundation
+import JSONText
 
 /// A plan that splits the changes of one call into requests. It sends nothing.
 ///

@@ -1,4 +1,5 @@
 public import Foundation
+import JSONText
 
 /// A push notification about changes. It is only a hint to fetch them, because pushes may be lost, pruned or coalesced.
 ///
@@ -95,7 +96,7 @@ open class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable 
 
   /// Returns the notification in the JSON of a push; nil if it is not one of CloudKit's.
   static func notification(json: Data) -> CKNotification? {
-    (try? JSONDecoder().decode(NotificationPayload.self, from: json)).flatMap { notification($0) }
+    (try? NotificationPayload(json: json)).flatMap { notification($0) }
   }
 }
 

@@ -1,3 +1,5 @@
+import JSONText
+
 /// A notification that a record matching a query subscription was created, changed or deleted.
 open class CKQueryNotification: CKNotification, @unchecked Sendable {
   /// The kind of change, with Apple's raw values.
@@ -11,7 +13,7 @@ open class CKQueryNotification: CKNotification, @unchecked Sendable {
   }
 
   /// The kind of change. An unknown value reads as `recordUpdated`.
-  open var queryNotificationReason: Reason { subject.fo.flatMap(Reason.init(rawValue:)) ?? .recordUpdated }
+  open var queryNotificationReason: Reason { subject.fo.flatMap { Reason(rawValue: Int($0)) } ?? .recordUpdated }
 
   /// The record's ID; nil if it was removed.
   open var recordID: CKRecord.ID? {

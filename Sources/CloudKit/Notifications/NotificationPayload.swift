@@ -1,20 +1,35 @@
-internal import Foundation
+import JSONText
 
 /// The body of a push in the server's encoding (reference 5.10). Any part may be missing, because large payloads are
 /// pruned.
-struct NotificationPayload: Decodable, Hashable, Sendable {
+struct NotificationPayload: JSONReadable, Hashable, Sendable {
   var aps: Alert?
   var ck: Cloud
 
+  init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    var ck: Cloud?
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "aps": try json.read(into: &aps)
+      case "ck": try json.read(into: &ck)
+      default: try json.skip()
+      }
+    }
+    guard let ck else { throw json.failure("a push without CloudKit's part", at: start) }
+    self.ck = ck
+  }
+
   /// The content of the alert.
-  struct Alert: Decodable, Hashable, Sendable {
+  struct Alert: JSONReadable, Hashable, Sendable {
     var body = Text()
     var badge: Int?
     var soundName: String?
     var category: String?
 
     /// The alert's texts. In JSON the alert is an object with these keys, or a plain string.
-    struct Text: Decodable, Hashable, Sendable {
+    struct Text: Decodable, JSONReadable, Hashable, Sendable {
       var body: String?
       var localizationKey: String?
       var localizationArgs: [String]?
@@ -40,23 +55,23 @@ struct NotificationPayload: Decodable, Hashable, Sendable {
       }
     }
 
-    private enum Key: String, CodingKey { case alert, badge, sound, category }
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: Key.self)
-      if let text = try? container.decodeIfPresent(String.self, forKey: .alert) {
-        body.body = text
-      } else {
-        body = try container.decodeIfPresent(Text.self, forKey: .alert) ?? Text()
+    init(json: inout JSONReader) throws(JSONError) {
+      try json.enterObject()
+      while let key = try json.nextKey() {
+        switch key {
+        case "alert" where json.peek() == UInt8(ascii: "\""): body.body = try json.string()
+        case "alert": body = try json.null() ? Text() : Text(json: &json)
+        case "badge": if case .int(let number) = try JSON(json: &json) { badge = Int(number) }
+        case "sound": soundName = try JSON(json: &json).string
+        case "category": category = try JSON(json: &json).string
+        default: try json.skip()
+        }
       }
-      badge = try? container.decodeIfPresent(Int.self, forKey: .badge)
-      soundName = try? container.decodeIfPresent(String.self, forKey: .sound)
-      category = try? container.decodeIfPresent(String.self, forKey: .category)
     }
   }
 
   /// The CloudKit part of the payload.
-  struct Cloud: Decodable, Hashable, Sendable {
+  struct Cloud: JSONReadable, Hashable, Sendable {
     var container: String?
     var notificationID: String?
     var userRecordName: String?
@@ -65,35 +80,55 @@ struct NotificationPayload: Decodable, Hashable, Sendable {
     var zone: Subject?
     var database: Subject?
 
-    private enum Key: String, CodingKey { case cid, nid, ckuserid, p, qry, fet, met }
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: Key.self)
-      self.container = try container.decodeIfPresent(String.self, forKey: .cid)
-      notificationID = try container.decodeIfPresent(String.self, forKey: .nid)
-      userRecordName = try? container.decodeIfPresent(String.self, forKey: .ckuserid)
-      isPruned = container.contains(.p)
-      query = try container.decodeIfPresent(Subject.self, forKey: .qry)
-      zone = try container.decodeIfPresent(Subject.self, forKey: .fet)
-      database = try container.decodeIfPresent(Subject.self, forKey: .met)
+    init(json: inout JSONReader) throws(JSONError) {
+      try json.enterObject()
+      while let key = try json.nextKey() {
+        switch key {
+        case "cid": try json.read(into: &container)
+        case "nid": try json.read(into: &notificationID)
+        case "ckuserid": userRecordName = try JSON(json: &json).string
+        case "qry": try json.read(into: &query)
+        case "fet": try json.read(into: &zone)
+        case "met": try json.read(into: &database)
+        default:
+          if case "p" = key { isPruned = true }
+          try json.skip()
+        }
+      }
     }
   }
 
   /// The subscription that fired and the item that changed.
-  struct Subject: Decodable, Hashable, Sendable {
+  struct Subject: JSONReadable, Hashable, Sendable {
     /// The IDs of the subscription, the record, the zone and the zone's owner.
     var sid: String?
     var rid: String?
     var zid: String?
     var zoid: String?
     /// 1 created, 2 updated, 3 deleted.
-    var fo: Int?
+    var fo: Int64?
     /// 1 public, 2 private, 3 shared.
-    var dbs: Int?
+    var dbs: Int64?
     /// The fields that the subscription asked to include in the push.
-    var af: [String: JSONValue]?
+    var af: [String: JSON]?
 
-    var scope: CKDatabase.Scope { dbs.flatMap(CKDatabase.Scope.init(rawValue:)) ?? .private }
+    init(json: inout JSONReader) throws(JSONError) {
+      try json.enterObject()
+      while let key = try json.nextKey() {
+        switch key {
+        case "sid": try json.read(into: &sid)
+        case "rid": try json.read(into: &rid)
+        case "zid": try json.read(into: &zid)
+        case "zoid": try json.read(into: &zoid)
+        case "fo": try json.read(into: &fo)
+        case "dbs": try json.read(into: &dbs)
+        case "af": try json.read(into: &af)
+        default: try json.skip()
+        }
+      }
+    }
+
+    var scope: CKDatabase.Scope { dbs.flatMap { CKDatabase.Scope(rawValue: Int($0)) } ?? .private }
 
     var zoneID: CKRecordZoneID? {
       zid.map { name in

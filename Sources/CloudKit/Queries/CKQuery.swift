@@ -1,4 +1,5 @@
 public import Foundation
+import JSONText
 internal import Synchronization
 
 /// A query for records of one type that match a predicate, in an order.
@@ -50,8 +51,8 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
       let predicate = coder.predicate(forKey: ArchiveKey.predicate)
     else { return nil }
     self.init(recordType: recordType, predicate: predicate)
-    guard let data = coder.object(NSData.self, forKey: ArchiveKey.sortDescriptors) else { return }
-    guard let sorting = try? JSONDecoder().decode([SortPart].self, from: Data(referencing: data)) else { return nil }
+    guard coder.containsValue(forKey: ArchiveKey.sortDescriptors) else { return }
+    guard let sorting = coder.wire([SortPart].self, forKey: ArchiveKey.sortDescriptors) else { return nil }
     sortDescriptors = sorting.map(\.descriptor)
   }
 
@@ -60,10 +61,8 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
   public func encode(with coder: NSCoder) {
     coder.encode(NSString(string: recordType), forKey: ArchiveKey.recordType)
     coder.encode(node, forKey: ArchiveKey.predicate)
-    guard let parts = sortDescriptors?.compactMap(SortPart.init), let data = try? JSONEncoder().encode(parts) else {
-      return
-    }
-    coder.encode(NSData(data: data), forKey: ArchiveKey.sortDescriptors)
+    guard let parts = sortDescriptors?.compactMap(SortPart.init) else { return }
+    coder.encode(wire: parts, forKey: ArchiveKey.sortDescriptors)
   }
 
   /// Always true.
@@ -119,7 +118,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
 }
 
 /// The parts of a sort descriptor that can be compared and archived.
-private struct SortPart: Hashable, Codable {
+private struct SortPart: Hashable, Codable, JSONReadable, JSONWritable {
   var key: String
   var ascending: Bool
   var relativeLocation: WireLocation?

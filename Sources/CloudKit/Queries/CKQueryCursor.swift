@@ -1,4 +1,5 @@
 public import Foundation
+import JSONText
 
 extension CKQueryOperation {
   /// The position in a query's results where the next page starts.

@@ -73,9 +73,7 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
   /// descriptor.
   public required init?(coder: NSCoder) {
     var state = State()
-    state.wire = coder.object(NSData.self, forKey: "AssetDescriptor").flatMap {
-      try? JSONDecoder().decode(WireAsset.self, from: Data(referencing: $0))
-    }
+    state.wire = coder.wire(WireAsset.self, forKey: "AssetDescriptor")
     state.fileURL =
       coder.string(forKey: "AssetFilePath").map { URL(fileURLWithPath: $0) }
       // The key in Apple's archives.
@@ -92,9 +90,7 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
   public func encode(with coder: NSCoder) {
     let state = state.withLock { $0 }
     if let fileURL = state.fileURL { coder.encode(NSString(string: fileURL.path), forKey: "AssetFilePath") }
-    if let wire = state.wire, let data = try? JSONEncoder().encode(wire) {
-      coder.encode(NSData(data: data), forKey: "AssetDescriptor")
-    }
+    if let wire = state.wire { coder.encode(wire: wire, forKey: "AssetDescriptor") }
     if let origin = state.origin {
       coder.encode(origin.recordID, forKey: "AssetRecordID")
       coder.encode(NSString(string: origin.key), forKey: "AssetFieldKey")

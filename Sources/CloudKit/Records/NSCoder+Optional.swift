@@ -1,4 +1,5 @@
 internal import Foundation
+import JSONText
 
 extension NSCoder {
   /// The classes in archives of records and shares.
@@ -31,6 +32,18 @@ extension NSCoder {
 
   /// Decodes a string; nil if it is absent.
   func string(forKey key: String) -> String? { object(NSString.self, forKey: key).map { String(describing: $0) } }
+
+  /// Archives a value in its wire encoding, which is lossless.
+  func encode(wire value: some JSONWritable, forKey key: String) {
+    // Wire values and field names can always be encoded.
+    guard let data = try? value.json() else { preconditionFailure("\(key) could not be archived.") }
+    encode(NSData(data: data), forKey: key)
+  }
+
+  /// Decodes a value from its wire encoding; nil if it is missing or damaged.
+  func wire<Value: JSONReadable>(_ type: Value.Type, forKey key: String) -> Value? {
+    object(NSData.self, forKey: key).flatMap { try? Value(json: Data(referencing: $0)) }
+  }
 }
 
 extension NSKeyedUnarchiver {

@@ -1,4 +1,5 @@
 internal import Foundation
+import JSONText
 
 extension RecordState {
   /// The archive keys, with Apple's names where Apple has one.
@@ -45,15 +46,17 @@ extension RecordState {
   func encodeFields(with coder: NSCoder) {
     let edited = fields.filter { $0.value.wire == nil }.mapValues(\.object)
     for (key, object) in edited { coder.encode(object, forKey: ArchiveKey.editedField + key) }
-    if !edited.isEmpty { coder.encode(Self.json(edited.keys.sorted()), forKey: ArchiveKey.editedKeys) }
+    if !edited.isEmpty { coder.encode(wire: edited.keys.sorted(), forKey: ArchiveKey.editedKeys) }
     let encrypted = edited.keys.filter { fields[$0]?.isEncrypted == true }.sorted()
-    if !encrypted.isEmpty { coder.encode(Self.json(encrypted), forKey: ArchiveKey.encryptedKeys) }
-    coder.encode(Self.json(fields.compactMapValues(\.wire)), forKey: ArchiveKey.wireFields)
-    if let ancestor { coder.encode(Self.json(ancestor.compactMapValues(\.wire)), forKey: ArchiveKey.ancestor) }
-    let files = fields.compactMapValues { $0.wire?.assets == nil ? nil : $0.assets.map { $0.localFile?.path } }
+    if !encrypted.isEmpty { coder.encode(wire: encrypted, forKey: ArchiveKey.encryptedKeys) }
+    coder.encode(wire: fields.compactMapValues(\.wire), forKey: ArchiveKey.wireFields)
+    if let ancestor { coder.encode(wire: ancestor.compactMapValues(\.wire), forKey: ArchiveKey.ancestor) }
+    let files = fields.filter { $0.value.wire?.assets != nil }.mapValues { field in
+      JSON.array(field.assets.map { $0.localFile.map { .string($0.path) } ?? .null })
+    }
     if !files.isEmpty { coder.encode(wire: files, forKey: ArchiveKey.assetFiles) }
     if !changedKeys.isEmpty {
-      coder.encode(Self.json(changedKeys.sorted()), forKey: ArchiveKey.changedKeys)
+      coder.encode(wire: changedKeys.sorted(), forKey: ArchiveKey.changedKeys)
     }
   }
 
@@ -65,19 +68,19 @@ extension RecordState {
     parentChanged =
       coder.containsValue(forKey: ArchiveKey.parentChanged) || coder.decodeBool(forKey: ArchiveKey.hasUpdatedParent)
     share = coder.object(CKReference.self, forKey: ArchiveKey.share)
-    let wireFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.wireFields)
+    let wireFields = coder.wire([String: FieldValue].self, forKey: ArchiveKey.wireFields)
     fields = wireFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) } ?? [:]
-    for (key, paths) in coder.wire([String: [String?]].self, forKey: ArchiveKey.assetFiles) ?? [:] {
-      for (asset, path) in zip(fields[key]?.assets ?? [], paths) { path.map(asset.restore) }
+    for (key, paths) in coder.wire([String: JSON].self, forKey: ArchiveKey.assetFiles) ?? [:] {
+      for (asset, path) in zip(fields[key]?.assets ?? [], paths.array ?? []) { path.string.map(asset.restore) }
     }
-    let encrypted = Set(Self.decoded(coder, ArchiveKey.encryptedKeys) ?? [String]())
-    for key in Self.decoded(coder, ArchiveKey.editedKeys) ?? [String]() {
+    let encrypted = Set(coder.wire([String].self, forKey: ArchiveKey.encryptedKeys) ?? [])
+    for key in coder.wire([String].self, forKey: ArchiveKey.editedKeys) ?? [] {
       let object = coder.fieldObject(forKey: ArchiveKey.editedField + key)
       fields[key] = object.flatMap { StoredField(archived: $0, isEncrypted: encrypted.contains(key)) }
     }
-    let ancestorFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.ancestor)
+    let ancestorFields = coder.wire([String: FieldValue].self, forKey: ArchiveKey.ancestor)
     ancestor = ancestorFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) }
-    changedKeys = Set(Self.decoded(coder, ArchiveKey.changedKeys) ?? [String]())
+    changedKeys = Set(coder.wire([String].self, forKey: ArchiveKey.changedKeys) ?? [])
     if let store = coder.object(CKRecordValueStore.self, forKey: ArchiveKey.valueStore) {
       take(store)
     } else if coder.containsValue(forKey: ArchiveKey.earlyValues), let store = CKRecordValueStore(coder: coder) {
@@ -99,16 +102,5 @@ extension RecordState {
       let timestamp = Milliseconds.since1970(date.timeIntervalSince1970)
     else { return nil }
     return WireStamp(timestamp: timestamp, userRecordName: coder.object(CKRecordID.self, forKey: user)?.recordName)
-  }
-
-  private static func json(_ value: some JSONWritable) -> NSData {
-    // Values from the server and field names can always be encoded.
-    guard let data = try? value.json() else { preconditionFailure("A record's fields could not be archived.") }
-    return NSData(data: data)
-  }
-
-  private static func decoded<Value: JSONReadable>(_ coder: NSCoder, _ key: String) -> Value? {
-    guard let data = coder.object(NSData.self, forKey: key) else { return nil }
-    return try? Value(json: Data(referencing: data))
   }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+import JSONText
 internal import Synchronization
 
 /// A participant of a share: their identity, their permission, and whether they have accepted.
@@ -10,7 +11,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
   public typealias ID = String
 
   /// The participant's values, and a local identifier for a participant that the server has not named yet.
-  struct Content: Hashable, Sendable, Codable {
+  struct Content: Hashable, Sendable, Codable, JSONReadable, JSONWritable {
     var wire: WireParticipant
     var localID = UUID().uuidString
   }

@@ -1,4 +1,5 @@
 internal import Foundation
+import JSONText
 
 /// The state of a share besides its fields.
 struct ShareState: Sendable {
@@ -143,7 +144,7 @@ extension ShareState {
 // MARK: - Archiving
 
 extension ShareState {
-  private struct Archived: Codable {
+  private struct Archived: Codable, JSONReadable, JSONWritable {
     var rootRecordName: String?
     var shortGUID: String?
     var publicPermission: CKShare.ParticipantPermission.RawValue

@@ -195,22 +195,6 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unc
   public override var hash: Int { wire.hashValue }
 }
 
-extension NSCoder {
-  /// Archives a value in its wire encoding, which is lossless.
-  func encode(wire value: some Encodable, forKey key: String) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    // Wire values can always be encoded.
-    guard let data = try? encoder.encode(value) else { preconditionFailure("\(key) could not be archived.") }
-    encode(NSData(data: data), forKey: key)
-  }
-
-  /// Decodes a value from its wire encoding; nil if it is missing or damaged.
-  func wire<Value: Decodable>(_ type: Value.Type, forKey key: String) -> Value? {
-    object(NSData.self, forKey: key).flatMap { try? JSONDecoder().decode(type, from: Data(referencing: $0)) }
-  }
-}
-
 extension Array {
   /// The array itself; nil if it is empty.
   fileprivate var presence: Self? { isEmpty ? nil : self }

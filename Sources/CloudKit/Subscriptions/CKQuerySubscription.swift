@@ -39,7 +39,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
   private let node: PredicateNode
   /// The filters as received from the server, kept so that a subscription that is fetched and saved again stays the
   /// same, even if its filters are not supported here.
-  private let savedFilters: [WireSubscribedFilter]?
+  private let savedFilters: [WireFilter]?
   private let zone: Mutex<CKRecordZone.ID?>
 
   /// Creates a subscription with an identifier. Use a fixed identifier, so that saving the subscription again replaces
@@ -95,7 +95,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     guard wire.subscriptionType == "query", let query = wire.query else { return nil }
     recordType = query.recordType
     let zoneID = wire.zoneID.map { CKRecordZoneID(wire: $0, in: .private) }
-    let filters = query.filterBy ?? []
+    let filters = query.filterBy
     predicate = filters.predicate(zoneID: zoneID ?? .default)
     node = predicate.node
     savedFilters = filters
@@ -126,20 +126,16 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     let zoneID = zoneID
     wire.zoneID = zoneID?.wire
     wire.zoneWide = zoneID == nil
-    let filters: [WireSubscribedFilter]
-    if let savedFilters {
-      filters = savedFilters
-    } else {
-      filters = try node.filters(zoneID: zoneID ?? .default).map(WireSubscribedFilter.init)
-    }
-    wire.query = WireSubscribedQuery(recordType: recordType, filterBy: filters)
+    var filters = savedFilters
+    if filters == nil { filters = try node.filters(zoneID: zoneID ?? .default) }
+    wire.query = WireQuery(recordType: recordType, filterBy: filters ?? [])
     wire.firesOn = Options.words.filter { querySubscriptionOptions.contains($0.option) }.map(\.word)
     if querySubscriptionOptions.contains(.firesOnce) { wire.firesOnce = true }
     return wire
   }
 }
 
-extension [WireSubscribedFilter] {
+extension [WireFilter] {
   /// Returns a predicate that is equivalent to the filters.
   fileprivate func predicate(zoneID: CKRecordZoneID) -> NSPredicate {
     if isEmpty { return NSPredicate(value: true) }
@@ -147,7 +143,7 @@ extension [WireSubscribedFilter] {
   }
 }
 
-extension WireSubscribedFilter {
+extension WireFilter {
   /// The predicate format of each comparator, with arguments for the field and the value.
   private static let formats = [
     "EQUALS": "%K == %@", "NOT_EQUALS": "%K != %@", "LESS_THAN": "%K < %@", "LESS_THAN_OR_EQUALS": "%K <= %@",
@@ -162,8 +158,12 @@ extension WireSubscribedFilter {
 
   fileprivate func predicate(zoneID: CKRecordZoneID) -> NSPredicate {
     // Predicates also accept the wire names of system fields.
-    let field = fieldName ?? systemFieldName ?? ""
-    let value = StoredField(wire: fieldValue, zoneID: zoneID).object
+    let field =
+      switch name {
+      case .field(let name), .system(let name): name
+      case .wholeRecord: ""
+      }
+    let value = StoredField(wire: value, zoneID: zoneID).object
     if comparator == "CONTAINS_ALL_TOKENS" {
       return field.isEmpty
         ? NSPredicate(format: "SELF CONTAINS %@", argumentArray: [value])

@@ -1,27 +1,17 @@
+package import JSONText
+
 /// The asset calls of Web Services (reference 5.9). The bytes themselves are sent to other hosts.
 extension WebServicesClient {
-  private struct UploadBody: Encodable, Sendable {
-    var tokens: [WireAssetToken]
-    var zoneID: WireZoneID
-  }
-
-  private struct UploadAnswer: Decodable, Sendable {
-    var tokens: [WireAssetAddress]
-  }
-
   /// Requests addresses for up to 200 uploads, one for each field or list element. They are valid for 15 minutes.
   package func assetAddresses(
     _ tokens: [WireAssetToken],
     zone: WireZoneID,
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireAssetAddress] {
-    let body = UploadBody(tokens: tokens, zoneID: zone)
-    return try await call("assets/upload", in: database, body, as: UploadAnswer.self).tokens
-  }
-
-  private struct RereferenceBody: Encodable, Sendable {
-    var assets: [WireAssetPlace]
-    var zoneID: WireZoneID
+    try await call("assets/upload", in: database, as: WireList.self) {
+      $0.member("tokens", tokens)
+      $0.member("zoneID", zone)
+    }.elements
   }
 
   /// Requests descriptors that let up to 200 assets of a zone be saved in other fields of the same zone.
@@ -30,13 +20,15 @@ extension WebServicesClient {
     zone: WireZoneID,
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireRereferencedAsset] {
-    let body = RereferenceBody(assets: places, zoneID: zone)
-    return try await call("assets/rereference", in: database, body, as: WireRereferencedAssets.self).assets
+    try await call("assets/rereference", in: database, as: WireList.self) {
+      $0.member("assets", places)
+      $0.member("zoneID", zone)
+    }.elements
   }
 }
 
 /// A field to upload a file for.
-package struct WireAssetToken: Hashable, Sendable, Encodable {
+package struct WireAssetToken: Hashable, Sendable, Encodable, JSONWritable {
   package var recordName: String
   package var recordType: String
   package var fieldName: String
@@ -49,7 +41,9 @@ package struct WireAssetToken: Hashable, Sendable, Encodable {
 }
 
 /// The address to post a field's file to.
-package struct WireAssetAddress: Hashable, Sendable, Decodable {
+package struct WireAssetAddress: Hashable, Sendable, Decodable, WireListElement {
+  package static var list: StaticString { "tokens" }
+
   package var recordName: String?
   package var fieldName: String?
   package var url: String
@@ -61,12 +55,12 @@ package struct WireAssetAddress: Hashable, Sendable, Decodable {
 }
 
 /// The reply of the host that stores the bytes.
-struct WireUploadedFile: Decodable {
+struct WireUploadedFile: Decodable, JSONReadable {
   var singleFile: WireAsset
 }
 
 /// A field that contains an asset.
-package struct WireAssetPlace: Hashable, Sendable, Codable {
+package struct WireAssetPlace: Hashable, Sendable, Codable, JSONWritable {
   package var recordName: String
   package var fieldName: String
 
@@ -77,38 +71,29 @@ package struct WireAssetPlace: Hashable, Sendable, Codable {
 }
 
 /// An asset with its new receipt, and its source field if the server returns it.
-package struct WireRereferencedAsset: Hashable, Sendable, Decodable {
+package struct WireRereferencedAsset: Hashable, Sendable, WireListElement {
+  package static var list: StaticString { "assets" }
+
   package var recordName: String?
   package var fieldName: String?
   package var asset: WireAsset
-
-  private enum Key: String, CodingKey { case recordName, fieldName }
 
   /// Whether it is an asset of a field. Names must match if the server returns them.
   package func isFor(_ place: WireAssetPlace) -> Bool {
     recordName ?? place.recordName == place.recordName && fieldName ?? place.fieldName == place.fieldName
   }
 
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
-    fieldName = try container.decodeIfPresent(String.self, forKey: .fieldName)
-    asset = try WireAsset(from: decoder)
-  }
-}
-
-/// The reply to a rereference request. The documentation shows an array without naming its wrapper, so both a bare
-/// array and an `assets` key are accepted (reference 5.9).
-private struct WireRereferencedAssets: Decodable, Sendable {
-  var assets: [WireRereferencedAsset]
-
-  private enum Key: String, CodingKey { case assets }
-
-  init(from decoder: any Decoder) throws {
-    if let bare = try? decoder.singleValueContainer().decode([WireRereferencedAsset].self) {
-      assets = bare
-    } else {
-      assets = try decoder.container(keyedBy: Key.self).decode([WireRereferencedAsset].self, forKey: .assets)
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    asset = try WireAsset(json: &json)
+    json.offset = start
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "recordName": try json.read(into: &recordName)
+      case "fieldName": try json.read(into: &fieldName)
+      default: try json.skip()
+      }
     }
   }
 }

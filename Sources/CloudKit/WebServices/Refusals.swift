@@ -1,4 +1,5 @@
 internal import Foundation
+import JSONText
 
 extension WebServicesError {
   /// Makes the error for a response whose status is not 2xx.

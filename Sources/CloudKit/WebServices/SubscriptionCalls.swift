@@ -1,20 +1,11 @@
+package import JSONText
+
 /// The subscription calls of Web Services (reference 5.8).
 extension WebServicesClient {
-  private struct EmptyBody: Encodable, Sendable {}
-
-  private struct Subscriptions: Decodable, Sendable {
-    var subscriptions: [WireSubscriptionResult]
-  }
-
   /// Fetches all of the caller's subscriptions in a database. Sent as `POST {}`, so that it is clear what the signature
   /// covers.
   package func listSubscriptions(in database: DatabaseName) async throws(WebServicesError) -> [WireSubscriptionResult] {
-    try await call("subscriptions/list", in: database, EmptyBody(), as: Subscriptions.self).subscriptions
-  }
-
-  private struct LookupBody: Encodable, Sendable {
-    struct Element: Encodable, Sendable { var subscriptionID: String }
-    var subscriptions: [Element]
+    try await call("subscriptions/list", in: database, as: WireList.self) { _ in }.elements
   }
 
   /// Fetches subscriptions by identifier. Missing ones are returned as `NOT_FOUND` elements.
@@ -22,14 +13,16 @@ extension WebServicesClient {
     _ subscriptionIDs: [String],
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireSubscriptionResult] {
-    let body = LookupBody(subscriptions: subscriptionIDs.map(LookupBody.Element.init(subscriptionID:)))
-    return try await call("subscriptions/lookup", in: database, body, as: Subscriptions.self).subscriptions
+    let subscriptions = subscriptionIDs.map { JSON.object(["subscriptionID": .string($0)]) }
+    return try await call("subscriptions/lookup", in: database, as: WireList.self) {
+      $0.member("subscriptions", subscriptions)
+    }.elements
   }
 
   /// One operation of `subscriptions/modify`.
-  package struct SubscriptionOperation: Encodable, Sendable {
+  package struct SubscriptionOperation: JSONWritable, Sendable {
     /// The action to apply to the subscription.
-    package enum Kind: String, Encodable, Sendable { case create, update, delete }
+    package enum Kind: String, Sendable { case create, update, delete }
 
     package var operationType: Kind
     package var subscription: WireSubscription
@@ -38,10 +31,13 @@ extension WebServicesClient {
       self.operationType = operationType
       self.subscription = subscription
     }
-  }
 
-  private struct ModifyBody: Encodable, Sendable {
-    var operations: [SubscriptionOperation]
+    package func write(to json: inout JSONWriter) {
+      json.beginObject()
+      json.member("operationType", operationType.rawValue)
+      json.member("subscription", subscription)
+      json.endObject()
+    }
   }
 
   /// Creates, updates and deletes subscriptions, in order, never atomically.
@@ -49,7 +45,8 @@ extension WebServicesClient {
     _ operations: [SubscriptionOperation],
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireSubscriptionResult] {
-    let body = ModifyBody(operations: operations)
-    return try await call("subscriptions/modify", in: database, body, as: Subscriptions.self).subscriptions
+    try await call("subscriptions/modify", in: database, as: WireList.self) {
+      $0.member("operations", operations)
+    }.elements
   }
 }

@@ -1,27 +1,23 @@
+import JSONText
+
 /// The push token calls of Web Services, which are outside the databases (reference 5.10, 0.2).
 extension WebServicesClient {
-  private struct CreateBody: Encodable, Sendable {
-    var apnsEnvironment: String
-  }
-
   /// Creates a push token, and the URL that delivers its pushes, for a client without a push service.
   package func createToken(apnsEnvironment: String) async throws(WebServicesError) -> WirePushToken {
-    try await callDevice("tokens/create", CreateBody(apnsEnvironment: apnsEnvironment))
-  }
-
-  private struct RegisterBody: Encodable, Sendable {
-    var apnsEnvironment: String
-    var apnsToken: String
+    try await callDevice("tokens/create") { $0.member("apnsEnvironment", apnsEnvironment) }
   }
 
   /// Registers a device token of Apple's push service for pushes. The reply has no documented contents.
   package func registerToken(_ token: String, apnsEnvironment: String) async throws(WebServicesError) {
-    try await sendDevice("tokens/register", RegisterBody(apnsEnvironment: apnsEnvironment, apnsToken: token))
+    try await sendDevice("tokens/register") {
+      $0.member("apnsEnvironment", apnsEnvironment)
+      $0.member("apnsToken", token)
+    }
   }
 }
 
 /// A push token of the web courier.
-package struct WirePushToken: Hashable, Sendable, Decodable {
+package struct WirePushToken: Hashable, Sendable, Decodable, JSONReadable {
   package var apnsEnvironment: String?
   package var apnsToken: String
   package var webcourierURL: String

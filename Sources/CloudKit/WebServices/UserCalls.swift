@@ -1,20 +1,16 @@
+import JSONText
+
 extension WebServicesClient {
-  private struct DiscoverBody: Encodable, Sendable {
-    var lookupInfos: [WireLookupInfo]
-  }
-
-  private struct Users: Decodable, Sendable {
-    var users: [WireUserIdentity]
-  }
-
   /// Finds users by lookup info. Users who are not discoverable are left out.
   package func discoverUsers(_ lookupInfos: [WireLookupInfo]) async throws(WebServicesError) -> [WireUserIdentity] {
-    try await call("users/discover", in: .public, DiscoverBody(lookupInfos: lookupInfos), as: Users.self).users
+    try await call("users/discover", in: .public, as: WireList.self) {
+      $0.member("lookupInfos", lookupInfos)
+    }.elements
   }
 
   /// Fetches the caller's contacts who use the app. It is documented, but Apple's servers reply with 500 (reference
   /// 0.2).
   package func discoverAllUsers() async throws(WebServicesError) -> [WireUserIdentity] {
-    try await get("users/discover", in: .public, as: Users.self).users
+    try await get("users/discover", in: .public, as: WireList.self).elements
   }
 }

@@ -1,19 +1,7 @@
+package import JSONText
+
 /// The typed calls of Web Services. Bodies and paths follow section 5 of the protocol reference.
 extension WebServicesClient {
-  private struct ModifyBody<Operation: JSONWritable & Sendable>: JSONWritable, Sendable {
-    var operations: [Operation]
-    var zoneID: WireZoneID
-    var atomic: Bool
-
-    func write(to json: inout JSONWriter) {
-      json.beginObject()
-      json.member("atomic", atomic)
-      json.member("operations", operations)
-      json.member("zoneID", zoneID)
-      json.endObject()
-    }
-  }
-
   /// Applies up to 200 operations to one zone. The reply has one element for each operation.
   ///
   /// - Parameter operations: `WireRecordOperation`s or operations that are already encoded.
@@ -23,22 +11,11 @@ extension WebServicesClient {
     atomic: Bool,
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireRecordResult] {
-    let body = ModifyBody(operations: operations, zoneID: zone, atomic: atomic)
-    return try await call("records/modify", in: database, body, as: WireRecords.self).records
-  }
-
-  private struct LookupBody: JSONWritable, Sendable {
-    var records: [WireRecordName]
-    var zoneID: WireZoneID
-    var desiredKeys: [String]?
-
-    func write(to json: inout JSONWriter) {
-      json.beginObject()
-      json.member("desiredKeys", desiredKeys)
-      json.member("records", records)
-      json.member("zoneID", zoneID)
-      json.endObject()
-    }
+    try await call("records/modify", in: database, as: WireRecords.self) {
+      $0.member("atomic", atomic)
+      $0.member("operations", operations)
+      $0.member("zoneID", zone)
+    }.records
   }
 
   /// Fetches up to 200 records of one zone by name. Missing ones are returned as `NOT_FOUND` elements.
@@ -48,32 +25,11 @@ extension WebServicesClient {
     desiredKeys: [String]? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireRecordResult] {
-    let body = LookupBody(
-      records: recordNames.map(WireRecordName.init(recordName:)),
-      zoneID: zone,
-      desiredKeys: desiredKeys
-    )
-    return try await call("records/lookup", in: database, body, as: WireRecords.self).records
-  }
-
-  private struct QueryBody: JSONWritable, Sendable {
-    var query: WireQuery
-    var zoneID: WireZoneID?
-    var zoneWide: Bool?
-    var resultsLimit: Int?
-    var continuationMarker: String?
-    var desiredKeys: [String]?
-
-    func write(to json: inout JSONWriter) {
-      json.beginObject()
-      json.member("continuationMarker", continuationMarker)
-      json.member("desiredKeys", desiredKeys)
-      json.member("query", query)
-      json.member("resultsLimit", resultsLimit.map(Int64.init))
-      json.member("zoneID", zoneID)
-      json.member("zoneWide", zoneWide)
-      json.endObject()
-    }
+    try await call("records/lookup", in: database, as: WireRecords.self) {
+      $0.member("desiredKeys", desiredKeys)
+      $0.member("records", recordNames.map(WireRecordName.init(recordName:)))
+      $0.member("zoneID", zone)
+    }.records
   }
 
   /// Fetches one page of a query in a zone, or in all zones of the database if the zone is nil.
@@ -85,25 +41,14 @@ extension WebServicesClient {
     continuing marker: String? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> WireRecords {
-    let body = QueryBody(
-      query: query,
-      zoneID: zone,
-      zoneWide: zone == nil ? true : nil,
-      resultsLimit: resultsLimit,
-      continuationMarker: marker,
-      desiredKeys: desiredKeys
-    )
-    return try await call("records/query", in: database, body)
-  }
-
-  private struct ZoneListBody: Encodable, Sendable {
-    var syncToken: String?
-  }
-
-  private struct Zones: Decodable, Sendable {
-    var zones: [WireZoneResult]
-    var syncToken: String?
-    var moreComing: Bool?
+    try await call("records/query", in: database) {
+      $0.member("continuationMarker", marker)
+      $0.member("desiredKeys", desiredKeys)
+      $0.member("query", query)
+      $0.member("resultsLimit", resultsLimit.map(Int64.init))
+      $0.member("zoneID", zone)
+      $0.member("zoneWide", zone == nil ? true : nil)
+    }
   }
 
   /// The maximum number of pages of one list of zones.
@@ -117,17 +62,15 @@ extension WebServicesClient {
     var zones: [WireZoneResult] = []
     var tokens: [String] = []
     while tokens.count < Self.mostZonePages {
-      let page = try await call("zones/list", in: database, ZoneListBody(syncToken: tokens.last), as: Zones.self)
-      zones += page.zones
-      guard page.moreComing == true else { return zones }
+      let page = try await call("zones/list", in: database, as: WireDatabaseChanges.self) {
+        $0.member("syncToken", tokens.last)
+      }
+      zones += try page.listedZones
+      guard page.moreComing else { return zones }
       guard let next = page.syncToken, !tokens.contains(next) else { break }
       tokens.append(next)
     }
     throw WebServicesError(.unexpectedServerResponse, "the list of zones does not end", effect: .unknown)
-  }
-
-  private struct ZoneLookupBody: Encodable, Sendable {
-    var zones: [WireZoneID]
   }
 
   /// Fetches zones by identifier. Missing ones are returned as `ZONE_NOT_FOUND` elements.
@@ -135,11 +78,7 @@ extension WebServicesClient {
     _ zones: [WireZoneID],
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireZoneResult] {
-    try await call("zones/lookup", in: database, ZoneLookupBody(zones: zones), as: Zones.self).zones
-  }
-
-  private struct ZoneModifyBody: Encodable, Sendable {
-    var operations: [WireZoneOperation]
+    try await call("zones/lookup", in: database, as: WireDatabaseChanges.self) { $0.member("zones", zones) }.listedZones
   }
 
   /// Creates and deletes zones in order, never atomically, in the private database only.
@@ -147,12 +86,8 @@ extension WebServicesClient {
     _ operations: [WireZoneOperation],
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireZoneResult] {
-    try await call("zones/modify", in: database, ZoneModifyBody(operations: operations), as: Zones.self).zones
-  }
-
-  private struct DatabaseChangesBody: Encodable, Sendable {
-    var syncToken: String?
-    var resultsLimit: Int?
+    try await call("zones/modify", in: database, as: WireDatabaseChanges.self) { $0.member("operations", operations) }
+      .listedZones
   }
 
   /// Fetches the zones changed since a database token, in the private and shared databases only.
@@ -161,15 +96,14 @@ extension WebServicesClient {
     resultsLimit: Int? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> WireDatabaseChanges {
-    try await call(
-      "changes/database",
-      in: database,
-      DatabaseChangesBody(syncToken: token, resultsLimit: resultsLimit)
-    )
+    try await call("changes/database", in: database) {
+      $0.member("resultsLimit", resultsLimit.map(Int64.init))
+      $0.member("syncToken", token)
+    }
   }
 
   /// A zone to fetch changes of.
-  package struct ZoneFeed: Sendable {
+  package struct ZoneFeed: JSONWritable, Sendable {
     package var zone: WireZoneID
     /// The token of the previous page; nil starts from the beginning.
     package var token: String?
@@ -178,25 +112,12 @@ extension WebServicesClient {
     package init(_ zone: WireZoneID, since token: String?, desiredKeys: [String]? = nil) {
       (self.zone, self.token, self.desiredKeys) = (zone, token, desiredKeys)
     }
-  }
 
-  private struct ZoneChangesBody: JSONWritable, Sendable {
-    var feeds: [ZoneFeed]
-    var resultsLimit: Int?
-
-    func write(to json: inout JSONWriter) {
+    package func write(to json: inout JSONWriter) {
       json.beginObject()
-      json.member("resultsLimit", resultsLimit.map(Int64.init))
-      json.key("zones")
-      json.beginArray()
-      for feed in feeds {
-        json.beginObject()
-        json.member("desiredKeys", feed.desiredKeys)
-        json.member("syncToken", feed.token)
-        json.member("zoneID", feed.zone)
-        json.endObject()
-      }
-      json.endArray()
+      json.member("desiredKeys", desiredKeys)
+      json.member("syncToken", token)
+      json.member("zoneID", zone)
       json.endObject()
     }
   }
@@ -219,9 +140,10 @@ extension WebServicesClient {
     resultsLimit: Int? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireZoneChangesResult] {
-    let body = ZoneChangesBody(feeds: feeds, resultsLimit: resultsLimit)
-    let answer = try await call("changes/zone", in: database, body, as: WireZonesChanges.self)
-    var pages = answer.zones
+    var pages = try await call("changes/zone", in: database, as: WireList<WireZoneChangesResult>.self) {
+      $0.member("resultsLimit", resultsLimit.map(Int64.init))
+      $0.member("zones", feeds)
+    }.elements
     let matches = feeds.map { feed in pages.firstIndex { $0.isPage(of: feed.zone) }.map { pages.remove(at: $0) } }
     return zip(feeds, matches).map { feed, match in
       if let match { return match }

@@ -1,4 +1,5 @@
 import Foundation
+package import JSONText
 import Synchronization
 
 /// One of a container's three databases. The raw value is its name in URLs.
@@ -110,48 +111,36 @@ package final class WebServicesClient: Sendable {
     return page
   }
 
-  /// Posts a body to an operation of a database and decodes the reply.
-  package func call<Answer: Decodable & Sendable>(
-    _ operation: String,
-    in database: DatabaseName,
-    _ body: some Encodable & Sendable,
-    as answer: Answer.Type = Answer.self
-  ) async throws(WebServicesError) -> Answer {
-    let response = try await exchange("POST", path(of: operation, in: database), try Self.encode(body))
-    return try decode(response)
-  }
-
-  /// Does the same for calls that carry records. There may be hundreds, so they are encoded and decoded directly as
-  /// bytes.
+  /// Posts an object to an operation of a database and decodes the reply.
+  ///
+  /// - Parameter body: Writes the members of the object, in the order of their keys: equal requests have equal bytes,
+  ///   which recordings and simulations require.
   package func call<Answer: JSONReadable & Sendable>(
     _ operation: String,
     in database: DatabaseName,
-    _ body: some JSONWritable & Sendable,
-    as answer: Answer.Type = Answer.self
+    as answer: Answer.Type = Answer.self,
+    _ body: (inout JSONWriter) -> Void
   ) async throws(WebServicesError) -> Answer {
-    let data = try Self.encoded { try body.json() }
-    let response = try await exchange("POST", path(of: operation, in: database), data)
-    return try decoded(response) { try Answer(json: $0) }
+    try decode(try await exchange("POST", path(of: operation, in: database), try Self.encode(body)))
   }
 
   /// Posts a body to an operation of a device, not of a database (reference 5.10), and decodes the reply.
-  package func callDevice<Answer: Decodable & Sendable>(
+  package func callDevice<Answer: JSONReadable & Sendable>(
     _ operation: String,
-    _ body: some Encodable & Sendable,
-    as answer: Answer.Type = Answer.self
+    _ body: (inout JSONWriter) -> Void
   ) async throws(WebServicesError) -> Answer {
     try decode(try await exchange("POST", devicePath(of: operation), try Self.encode(body)))
   }
 
   /// Posts a body to an operation of a device whose reply has no documented contents.
-  package func sendDevice(_ operation: String, _ body: some Encodable & Sendable) async throws(WebServicesError) {
+  package func sendDevice(_ operation: String, _ body: (inout JSONWriter) -> Void) async throws(WebServicesError) {
     let response = try await exchange("POST", devicePath(of: operation), try Self.encode(body))
     guard (200..<300).contains(response.status) else { throw refusal(response) }
   }
 
   /// Gets an operation that takes no body. Only for calls that are never signed, because sources disagree about what a
   /// signature without a body covers (reference 1.5).
-  package func get<Answer: Decodable & Sendable>(
+  package func get<Answer: JSONReadable & Sendable>(
     _ operation: String,
     in database: DatabaseName,
     as answer: Answer.Type = Answer.self
@@ -263,40 +252,25 @@ package final class WebServicesClient: Sendable {
 
   // MARK: - JSON
 
-  private static func encode(_ body: some Encodable) throws(WebServicesError) -> Data {
-    let encoder = JSONEncoder()
-    // Sorted keys encode equal requests to equal bytes, which recordings and simulations require.
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return try encoded { try encoder.encode(body) }
-  }
-
-  private func decode<Answer: Decodable>(_ response: CKTransportResponse) throws(WebServicesError) -> Answer {
-    try decoded(response) { try JSONDecoder().decode(Answer.self, from: $0) }
-  }
-
-  private static func encoded(_ encode: () throws -> Data) throws(WebServicesError) -> Data {
-    do {
-      return try encode()
+  private static func encode(_ members: (inout JSONWriter) -> Void) throws(WebServicesError) -> Data {
+    do throws(JSONError) {
+      return try JSONFragment { $0.object(members) }.data
     } catch {
       throw WebServicesError(.badRequest, "the request could not be encoded: \(error)", effect: .notSent)
     }
   }
 
-  private func decoded<Answer>(
-    _ response: CKTransportResponse,
-    _ decode: (Data) throws -> Answer
-  ) throws(WebServicesError) -> Answer {
+  private func decode<Answer: JSONReadable>(_ response: CKTransportResponse) throws(WebServicesError) -> Answer {
     guard (200..<300).contains(response.status) else { throw refusal(response) }
-    do {
-      return try decode(response.body)
+    do throws(JSONError) {
+      return try Answer(json: response.body)
     } catch {
       var failure = WebServicesError(
         .unexpectedServerResponse,
-        "the reply is not CloudKit's: \(response.body.count) bytes could not be decoded",
+        "the reply is not CloudKit's: \(response.body.count) bytes could not be decoded (\(error))",
         effect: .unknown,
         httpStatus: response.status
       )
-      if let error = error as? JSONError { failure.reason += " (\(error.reason) at byte \(error.offset))" }
       failure.response = WebServicesError.excerpt(response.body)
       throw failure
     }

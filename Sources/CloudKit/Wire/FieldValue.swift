@@ -1,4 +1,5 @@
 import Foundation
+package import JSONText
 
 /// The value of a record field, with its Web Services type.
 ///
@@ -21,7 +22,7 @@ package enum FieldValue: Hashable, Sendable {
   indirect case encrypted(FieldValue)
   /// A value of an unknown type, or one that does not match its type. It is kept unchanged, so that writing it back
   /// loses nothing.
-  indirect case other(type: String, JSONValue)
+  indirect case other(type: String, JSON)
 
   /// Compares strings by their bytes. Swift treats canonically equivalent strings as equal, but they are different
   /// values here.

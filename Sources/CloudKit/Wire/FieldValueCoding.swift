@@ -1,16 +1,17 @@
 internal import Foundation
+package import JSONText
 
 /// The encoding `{"value": …, "type": "…"}`. It is always written with its type. Decoding is lenient: numbers may be
 /// strings, and the type may be missing.
 extension FieldValue: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset
-    guard let value = try Self.present(&json) else { throw json.failure("a field without a value", at: start) }
+    guard let value = try Self.optional(json: &json) else { throw json.failure("a field without a value", at: start) }
     self = value
   }
 
   /// Decodes a field; nil if it is null in one of the server's forms: `null`, `{}`, `{"value": null}`.
-  static func present(_ json: inout JSONReader) throws(JSONError) -> FieldValue? {
+  package static func optional(json: inout JSONReader) throws(JSONError) -> FieldValue? {
     if try json.null() { return nil }
     var type: String?
     var value: Int?
@@ -22,9 +23,9 @@ extension FieldValue: JSONReadable {
       case "isEncrypted": try json.read(into: &isEncrypted)
       case "value":
         let start = json.offset
-        if try json.null() { continue }
-        value = value ?? start
-        try json.skip()
+        let isNull = try json.null()
+        value = isNull ? nil : start
+        if !isNull { try json.skip() }
       default: try json.skip()
       }
     }
@@ -58,15 +59,15 @@ extension FieldValue: JSONReadable {
   }
 
   private static func tagged(_ type: String?, _ json: inout JSONReader) throws(JSONError) -> FieldValue {
-    let start = json.offset
+    let start = json
     do throws(JSONError) {
       if let type, let value = try known(type, &json) { return value }
     } catch {
       // A value that does not match its type is kept unchanged, so that one field does not fail a page of records. It
       // fails its record (`misfitType`).
-      json.offset = start
+      json = start
     }
-    let value = try JSONValue(json: &json)
+    let value = try JSON(json: &json).sorted
     guard type == nil || type == "LIST" || type == "UNKNOWN_LIST" else { return .other(type: type ?? "", value) }
     return FieldValue(inferredFrom: value) ?? .other(type: type ?? FieldType.unknown.rawValue, value)
   }
@@ -83,11 +84,12 @@ extension FieldValue: JSONReadable {
 
   /// Infers a type from untagged JSON as the server does (reference 3.1): a string, a number, a list of one of these,
   /// or an object by its keys. Nil if the server could not infer it either.
-  private init?(inferredFrom json: JSONValue) {
+  private init?(inferredFrom json: JSON) {
     switch json {
     case .string(let value): self = .string(value)
     case .int(let value): self = .int64(value)
-    case .double(let value): self = .double(value)
+    // 2.0 is a whole number too.
+    case .double(let value): self = Int64(exactly: value).map(FieldValue.int64) ?? .double(value)
     case .bool(let value): self = .int64(value ? 1 : 0)
     case .array(let values):
       let elements = values.compactMap(FieldValue.init(inferredFrom:))
@@ -99,13 +101,13 @@ extension FieldValue: JSONReadable {
       }
       guard let type = FieldType(wireTag: type) else { return nil }
       self = .list(type, elements)
-    case .object(let members):
+    case .object(let object):
       guard let document = try? json.json() else { return nil }
-      if members["recordName"] != nil, let reference = try? WireReference(json: document) {
+      if object["recordName"] != nil, let reference = try? WireReference(json: document) {
         self = .reference(reference)
-      } else if members["latitude"] != nil, let location = try? WireLocation(json: document) {
+      } else if object["latitude"] != nil, let location = try? WireLocation(json: document) {
         self = .location(location)
-      } else if members["fileChecksum"] != nil, let asset = try? WireAsset(json: document) {
+      } else if object["fileChecksum"] != nil, let asset = try? WireAsset(json: document) {
         self = .asset(asset)
       } else {
         return nil
@@ -179,33 +181,5 @@ extension FieldValue: JSONWritable {
     case .encrypted(let value): value.writeBare(to: &json)
     case .other(_, let value): value.write(to: &json)
     }
-  }
-}
-
-/// `Codable` through its wire encoding, for types that are `Codable` and contain few fields, such as subscriptions.
-extension FieldValue: Codable {}
-
-extension Dictionary: JSONReadable where Key == String, Value == FieldValue {
-  /// Decodes fields by name. Null fields are treated as missing, as the server does.
-  package init(json: inout JSONReader) throws(JSONError) {
-    // Growing from an empty dictionary would take longer than decoding a field.
-    self.init(minimumCapacity: 12)
-    try json.enterObject()
-    while let key = try json.nextKey() {
-      let name = try key.string()
-      guard let value = try FieldValue.present(&json) else { continue }
-      if let first = updateValue(value, forKey: name) { self[name] = first }
-    }
-  }
-}
-
-extension Dictionary: JSONWritable where Key == String, Value == FieldValue {
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    for (name, value) in sorted(by: { $0.key < $1.key }) {
-      json.key(name)
-      value.write(to: &json)
-    }
-    json.endObject()
   }
 }

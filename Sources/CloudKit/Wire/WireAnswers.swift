@@ -1,3 +1,5 @@
+package import JSONText
+
 /// One element of `records[]`: a record, a deletion, or an error.
 package enum WireRecordResult: Hashable, Sendable {
   case record(WireRecord)
@@ -55,18 +57,18 @@ package enum WireZoneResult: Hashable, Sendable {
   case failure(WireZoneID?, WebServicesError)
 }
 
-extension WireZoneResult: Decodable {
-  package init(from decoder: any Decoder) throws {
-    if let failure = try WireItemError(ifPresentIn: decoder) {
+extension WireZoneResult: JSONReadable {
+  package init(json: inout JSONReader) throws(JSONError) {
+    if let failure = try WireItemError(ifPresent: &json) {
       self = .failure(failure.zoneID, failure.error)
     } else {
-      self = .zone(try WireZone(from: decoder))
+      self = .zone(try WireZone(json: &json))
     }
   }
 }
 
 /// A zone dictionary.
-package struct WireZone: Hashable, Sendable, Codable {
+package struct WireZone: Hashable, Sendable, Codable, JSONReadable {
   package var zoneID: WireZoneID
   package var syncToken: String?
   package var atomic: Bool?
@@ -138,24 +140,37 @@ extension WireZoneChangesResult {
   }
 }
 
-/// The pages of the requested zones.
-package struct WireZonesChanges: Hashable, Sendable, JSONReadable {
-  package var zones: [WireZoneChangesResult]
+/// A reply that is one list.
+package struct WireList<Element: WireListElement>: JSONReadable, Sendable {
+  package var elements: [Element]
 
   package init(json: inout JSONReader) throws(JSONError) {
+    // The documentation shows one of the lists bare (reference 5.9).
+    if json.peek() == UInt8(ascii: "[") {
+      elements = try [Element](json: &json)
+      return
+    }
     let start = json.offset
-    var zones: [WireZoneChangesResult]?
+    var elements: [Element]?
     try json.enterObject()
     while let key = try json.nextKey() {
-      switch key {
-      case "zones": try json.read(into: &zones)
-      default: try json.skip()
-      }
+      if Element.list ~= key { try json.read(into: &elements) } else { try json.skip() }
     }
-    guard let zones else { throw json.failure("a reply without zones", at: start) }
-    self.zones = zones
+    guard let elements else { throw json.failure("a reply without \(Element.list)", at: start) }
+    self.elements = elements
   }
 }
+
+/// An element of a list that is a whole reply.
+package protocol WireListElement: JSONReadable, Sendable {
+  /// The key of the list.
+  static var list: StaticString { get }
+}
+
+extension WireZoneChangesResult: WireListElement { package static var list: StaticString { "zones" } }
+extension WireShareResult: WireListElement { package static var list: StaticString { "results" } }
+extension WireSubscriptionResult: WireListElement { package static var list: StaticString { "subscriptions" } }
+extension WireUserIdentity: WireListElement { package static var list: StaticString { "users" } }
 
 /// One page of a query, or the result of a lookup or modify.
 package struct WireRecords: Hashable, Sendable, JSONReadable {
@@ -178,49 +193,67 @@ package struct WireRecords: Hashable, Sendable, JSONReadable {
   }
 }
 
-/// The zones changed since a database token.
-package struct WireDatabaseChanges: Hashable, Sendable {
+/// A page of the zones of a database, or of those changed since a database token.
+package struct WireDatabaseChanges: Hashable, Sendable, JSONReadable {
   package var zones: [WireZoneResult]
   package var syncToken: String?
   package var moreComing: Bool
-}
+  private let hasZones: Bool
 
-extension WireDatabaseChanges: Decodable {
-  private enum Key: String, CodingKey { case zones, syncToken, moreComing }
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    zones = try container.decodeIfPresent([WireZoneResult].self, forKey: .zones) ?? []
-    syncToken = try container.decodeIfPresent(String.self, forKey: .syncToken)
-    moreComing = try container.decodeIfPresent(Bool.self, forKey: .moreComing) ?? false
+  package init(json: inout JSONReader) throws(JSONError) {
+    var zones: [WireZoneResult]?
+    var moreComing: Bool?
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "zones": try json.read(into: &zones)
+      case "syncToken": try json.read(into: &syncToken)
+      case "moreComing": try json.read(into: &moreComing)
+      default: try json.skip()
+      }
+    }
+    self.zones = zones ?? []
+    self.moreComing = moreComing ?? false
+    hasZones = zones != nil
   }
-}
 
-/// The current user according to the server. Two forms are in use: flat, and wrapped in `users` (reference 0.2).
-package struct WireCaller: Hashable, Sendable, Decodable {
-  package var userRecordName: String
-
-  private enum Key: String, CodingKey { case userRecordName, users }
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    if let name = try container.decodeIfPresent(String.self, forKey: .userRecordName) {
-      userRecordName = name
-    } else {
-      var users = try container.nestedUnkeyedContainer(forKey: .users)
-      let user = try users.nestedContainer(keyedBy: Key.self)
-      userRecordName = try user.decode(String.self, forKey: .userRecordName)
+  /// The zones of a reply that must list them: a missing list must not pass for an empty one.
+  var listedZones: [WireZoneResult] {
+    get throws(WebServicesError) {
+      guard !hasZones else { return zones }
+      throw WebServicesError(.unexpectedServerResponse, "the reply has no list of zones", effect: .unknown)
     }
   }
 }
 
+/// The current user according to the server. Two forms are in use: flat, and wrapped in `users` (reference 0.2).
+package struct WireCaller: Hashable, Sendable, JSONReadable {
+  package var userRecordName: String
+
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    let object = try JSON(json: &json).object
+    let user = object?["userRecordName"] == nil ? object?["users"]?.array?.first?.object : object
+    guard let name = user?["userRecordName"]?.string else { throw json.failure("a user without a name", at: start) }
+    userRecordName = name
+  }
+}
+
 /// An error dictionary, for one item or for the whole request.
-struct WireItemError: JSONReadable, Decodable {
+struct WireItemError: JSONReadable {
   var recordName: String?
   var zoneID: WireZoneID?
+  var subscriptionID: String?
   var error: WebServicesError
 
   init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    guard let error = try Self(ifPresent: &json) else { throw json.failure("an error without a code", at: start) }
+    self = error
+  }
+
+  /// Reads an error; nil, without consuming anything, if the element has no error code.
+  init?(ifPresent json: inout JSONReader) throws(JSONError) {
     let start = json.offset
     var code: String?
     var reason: String?
@@ -230,6 +263,7 @@ struct WireItemError: JSONReadable, Decodable {
       switch key {
       case "recordName": try json.read(into: &recordName)
       case "zoneID": try json.read(into: &zoneID)
+      case "subscriptionID": try json.read(into: &subscriptionID)
       case "serverErrorCode": try json.read(into: &code)
       case "reason": try json.read(into: &reason)
       case "retryAfter": try json.read(into: &error.retryAfter)
@@ -238,17 +272,11 @@ struct WireItemError: JSONReadable, Decodable {
       default: try json.skip()
       }
     }
-    guard let code else { throw json.failure("an error without a code", at: start) }
+    guard let code else {
+      json.offset = start
+      return nil
+    }
     error.code = ServerErrorCode(code)
     error.reason = reason ?? ""
-  }
-
-  private enum Key: String, CodingKey { case serverErrorCode }
-
-  /// Nil if the element is not an error.
-  init?(ifPresentIn decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    guard try container.decodeIfPresent(String.self, forKey: .serverErrorCode) != nil else { return nil }
-    try self.init(from: decoder)
   }
 }

@@ -1,5 +1,7 @@
 // The objects inside fields and records.
 
+package import JSONText
+
 extension WireZoneID: JSONReadable, JSONWritable {
   package init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset

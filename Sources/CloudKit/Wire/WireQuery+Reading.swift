@@ -1,5 +1,7 @@
 // Queries are decoded only from archives.
 
+package import JSONText
+
 extension WireQuery: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset

@@ -1,3 +1,5 @@
+package import JSONText
+
 /// A record in its wire encoding. Replies contain all keys; requests only the name, type, tag and fields.
 package struct WireRecord: Hashable, Sendable {
   package var recordName: String
@@ -102,7 +104,8 @@ extension WireRecord: JSONReadable {
     record.fields = fields ?? [:]
     record.deleted = deleted ?? false
     if isShared {
-      let sharing = try json.decode(from: start, as: WireSharing.self)
+      json.offset = start
+      let sharing = try WireSharing(json: &json)
       record.sharing = sharing.isEmpty ? nil : sharing
     }
     return record
@@ -130,7 +133,7 @@ extension WireRecord: JSONWritable {
     json.member("recordName", recordName)
     json.member("recordType", recordType)
     json.member("zoneID", zoneID)
-    if let sharing { json.members(of: sharing) }
+    if let sharing = sharing?.jsonObject { json.members(sharing) }
     json.endObject()
   }
 

@@ -1,3 +1,5 @@
+package import JSONText
+
 /// One operation of `records/modify`.
 package struct WireRecordOperation: Hashable, Sendable {
   /// The seven operation types of Web Services.
@@ -108,7 +110,7 @@ extension WireSort: JSONWritable {
 }
 
 /// Creates or deletes a zone.
-package struct WireZoneOperation: Hashable, Sendable, Encodable {
+package struct WireZoneOperation: Hashable, Sendable, Encodable, JSONWritable {
   /// The action to apply to the zone.
   package enum Kind: String, Hashable, Sendable, Encodable { case create, delete }
 

@@ -1,3 +1,5 @@
+package import JSONText
+
 /// The information about a share, fetched by its short GUID (reference 5.4).
 package struct WireShareInformation: Hashable, Sendable {
   package var shortGUID: String
@@ -30,47 +32,44 @@ package enum WireShareResult: Hashable, Sendable {
   }
 }
 
-// Elsewhere records are decoded from bytes. Share information decodes them with `Decodable`.
-extension WireRecordResult: Decodable {}
-
-extension WireShareResult: Decodable {
-  private enum Key: String, CodingKey {
-    case shortGUID, containerIdentifier, databaseScope, zoneID, rootRecordName, rootRecord, share, ownerIdentity
-    case participantType, participantPermission, participantStatus, potentialMatchList
-  }
-
-  /// The GUID: an object as in the request, or a string in errors.
-  private struct ShortGUID: Decodable {
-    var value: String?
-
-    private enum Key: String, CodingKey { case value }
-
-    init(from decoder: any Decoder) throws {
-      if let value = try? decoder.singleValueContainer().decode(String.self) {
-        self.value = value
-      } else {
-        value = try decoder.container(keyedBy: Key.self).decodeIfPresent(String.self, forKey: .value)
+extension WireShareResult: JSONReadable {
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    var information = WireShareInformation(shortGUID: "", share: WireRecord(recordName: ""))
+    var (guid, errorCode, matches): (JSON?, String?, [JSON]?)
+    var (share, root): (WireRecordResult?, WireRecordResult?)
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "shortGUID": try json.read(into: &guid)
+      case "serverErrorCode": try json.read(into: &errorCode)
+      case "potentialMatchList": try json.read(into: &matches)
+      case "share": try json.read(into: &share)
+      case "rootRecord": try json.read(into: &root)
+      case "containerIdentifier": try json.read(into: &information.containerIdentifier)
+      case "databaseScope": try json.read(into: &information.databaseScope)
+      case "zoneID": try json.read(into: &information.zoneID)
+      case "rootRecordName": try json.read(into: &information.rootRecordName)
+      case "ownerIdentity": try json.read(into: &information.ownerIdentity)
+      case "participantType": try json.read(into: &information.participantType)
+      case "participantPermission": try json.read(into: &information.participantPermission)
+      case "participantStatus": try json.read(into: &information.participantStatus)
+      default: try json.skip()
       }
     }
-  }
-
-  private struct PotentialMatch: Decodable {}
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    let shortGUID = try container.decodeIfPresent(ShortGUID.self, forKey: .shortGUID)?.value
-    if let failure = try WireItemError(ifPresentIn: decoder) {
-      self = .failure(shortGUID: shortGUID, failure.error)
+    // An object as in the request, or a string in errors.
+    let shortGUID = guid?.string ?? guid?.object?["value"]?.string
+    guard errorCode == nil else {
+      json.offset = start
+      self = .failure(shortGUID: shortGUID, try WireItemError(json: &json).error)
       return
     }
-    if let matches = try container.decodeIfPresent([PotentialMatch].self, forKey: .potentialMatchList), !matches.isEmpty
-    {
+    guard matches?.isEmpty ?? true else {
       self = .verificationNeeded(shortGUID: shortGUID)
       return
     }
-    let share: WireRecord
-    switch try container.decodeIfPresent(WireRecordResult.self, forKey: .share) {
-    case .record(let record)?: share = record
+    switch share {
+    case .record(let record)?: information.share = record
     case .failure(_, let error)?:
       self = .failure(shortGUID: shortGUID, error)
       return
@@ -79,25 +78,9 @@ extension WireShareResult: Decodable {
       self = .failure(shortGUID: shortGUID, error)
       return
     }
-    var rootRecord: WireRecord?
+    information.shortGUID = shortGUID ?? information.share.shortGUID ?? ""
     // The root may be an error, which is treated like a missing root.
-    if case .record(let record)? = try container.decodeIfPresent(WireRecordResult.self, forKey: .rootRecord) {
-      rootRecord = record
-    }
-    self = .share(
-      WireShareInformation(
-        shortGUID: shortGUID ?? share.shortGUID ?? "",
-        containerIdentifier: try container.decodeIfPresent(String.self, forKey: .containerIdentifier),
-        databaseScope: try container.decodeIfPresent(String.self, forKey: .databaseScope),
-        zoneID: try container.decodeIfPresent(WireZoneID.self, forKey: .zoneID),
-        rootRecordName: try container.decodeIfPresent(String.self, forKey: .rootRecordName),
-        rootRecord: rootRecord,
-        share: share,
-        ownerIdentity: try container.decodeIfPresent(WireUserIdentity.self, forKey: .ownerIdentity),
-        participantType: try container.decodeIfPresent(String.self, forKey: .participantType),
-        participantPermission: try container.decodeIfPresent(String.self, forKey: .participantPermission),
-        participantStatus: try container.decodeIfPresent(String.self, forKey: .participantStatus)
-      )
-    )
+    if case .record(let record)? = root { information.rootRecord = record }
+    self = .share(information)
   }
 }

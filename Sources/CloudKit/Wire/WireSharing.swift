@@ -1,6 +1,8 @@
+import JSONText
+
 /// The sharing keys of a record: those of a share, and those that request a share (reference 2.3, 2.4, 2.6). They are
 /// on the same level as the other keys of the record.
-package struct WireSharing: Hashable, Sendable, Codable {
+package struct WireSharing: Hashable, Sendable, Codable, JSONReadable, JSONWritable {
   /// `NONE`, `READ_ONLY`, `READ_WRITE`, or `UNKNOWN`; shares only.
   package var publicPermission: String?
   /// The participants, including the owner; shares only.
@@ -53,7 +55,7 @@ package struct WireParticipant: Hashable, Sendable, Codable {
 }
 
 /// A user, with what the server returns about them.
-package struct WireUserIdentity: Hashable, Sendable, Codable {
+package struct WireUserIdentity: Hashable, Sendable, Codable, JSONReadable, JSONWritable {
   package var userRecordName: String?
   package var lookupInfo: WireLookupInfo?
   package var nameComponents: WireNameComponents?
@@ -62,7 +64,7 @@ package struct WireUserIdentity: Hashable, Sendable, Codable {
 }
 
 /// The information used to find a user. Exactly one value is set.
-package struct WireLookupInfo: Hashable, Sendable, Codable {
+package struct WireLookupInfo: Hashable, Sendable, Codable, JSONReadable, JSONWritable {
   package var emailAddress: String?
   package var phoneNumber: String?
   package var userRecordName: String?

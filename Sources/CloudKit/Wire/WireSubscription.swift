@@ -1,11 +1,14 @@
+package import JSONText
+
 /// A subscription in its wire encoding (reference 5.8). Names are kept as received.
-package struct WireSubscription: Hashable, Sendable, Codable {
+package struct WireSubscription: Hashable, Sendable {
   package var subscriptionID: String
   /// `query`, `zone` or `database`.
   package var subscriptionType: String?
   package var zoneID: WireZoneID?
   package var zoneWide: Bool?
-  package var query: WireSubscribedQuery?
+  /// The records of a query subscription. Their order is not sent.
+  package var query: WireQuery?
   /// `create`, `update`, `delete`; query subscriptions only.
   package var firesOn: [String]?
   package var firesOnce: Bool?
@@ -15,39 +18,53 @@ package struct WireSubscription: Hashable, Sendable, Codable {
   package init(subscriptionID: String) { self.subscriptionID = subscriptionID }
 }
 
-/// The records of a query subscription: a query without an order.
-package struct WireSubscribedQuery: Hashable, Sendable, Codable {
-  package var recordType: String
-  package var filterBy: [WireSubscribedFilter]?
-
-  package init(recordType: String, filterBy: [WireSubscribedFilter]) {
-    self.recordType = recordType
-    self.filterBy = filterBy
-  }
-}
-
-/// A filter that can also be decoded, because the server returns a subscription's query.
-package struct WireSubscribedFilter: Hashable, Sendable, Codable {
-  package var comparator: String
-  package var fieldName: String?
-  package var systemFieldName: String?
-  package var fieldValue: FieldValue
-  package var distance: Double?
-
-  package init(_ filter: WireFilter) {
-    comparator = filter.comparator
-    switch filter.name {
-    case .field(let name): fieldName = name
-    case .system(let name): systemFieldName = name
-    case .wholeRecord: break
+extension WireSubscription: JSONReadable, JSONWritable {
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    var subscriptionID: String?
+    self.init(subscriptionID: "")
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "subscriptionID": try json.read(into: &subscriptionID)
+      case "subscriptionType": try json.read(into: &subscriptionType)
+      case "zoneID": try json.read(into: &zoneID)
+      case "zoneWide": try json.read(into: &zoneWide)
+      case "query": try json.read(into: &query)
+      case "firesOn": try json.read(into: &firesOn)
+      case "firesOnce": try json.read(into: &firesOnce)
+      case "notificationInfo": try json.read(into: &notificationInfo)
+      case "deleted": try json.read(into: &deleted)
+      default: try json.skip()
+      }
     }
-    fieldValue = filter.value
-    distance = filter.distance
+    guard let subscriptionID else { throw json.failure("a subscription without an identifier", at: start) }
+    self.subscriptionID = subscriptionID
+  }
+
+  package func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("deleted", deleted)
+    json.member("firesOn", firesOn)
+    json.member("firesOnce", firesOnce)
+    json.member("notificationInfo", notificationInfo)
+    if let query {
+      json.key("query")
+      json.beginObject()
+      json.member("filterBy", query.filterBy)
+      json.member("recordType", query.recordType)
+      json.endObject()
+    }
+    json.member("subscriptionID", subscriptionID)
+    json.member("subscriptionType", subscriptionType)
+    json.member("zoneID", zoneID)
+    json.member("zoneWide", zoneWide)
+    json.endObject()
   }
 }
 
 /// The contents and behavior of a push.
-package struct WireNotificationInfo: Hashable, Sendable, Codable {
+package struct WireNotificationInfo: Hashable, Sendable, Codable, JSONReadable, JSONWritable {
   package var alertBody: String?
   package var alertLocalizationKey: String?
   package var alertLocalizationArgs: [String]?
@@ -71,23 +88,17 @@ package struct WireNotificationInfo: Hashable, Sendable, Codable {
 }
 
 /// A subscription, its deletion, or an error.
-package enum WireSubscriptionResult: Hashable, Sendable, Decodable {
+package enum WireSubscriptionResult: Hashable, Sendable, JSONReadable {
   case subscription(WireSubscription)
   case deleted(subscriptionID: String)
   case failure(subscriptionID: String?, WebServicesError)
 
-  private enum Key: String, CodingKey { case subscriptionID }
-
-  package init(from decoder: any Decoder) throws {
-    if let failure = try WireItemError(ifPresentIn: decoder) {
-      let container = try decoder.container(keyedBy: Key.self)
-      self = .failure(
-        subscriptionID: try container.decodeIfPresent(String.self, forKey: .subscriptionID),
-        failure.error
-      )
+  package init(json: inout JSONReader) throws(JSONError) {
+    if let failure = try WireItemError(ifPresent: &json) {
+      self = .failure(subscriptionID: failure.subscriptionID, failure.error)
       return
     }
-    let subscription = try WireSubscription(from: decoder)
+    let subscription = try WireSubscription(json: &json)
     self =
       subscription.deleted == true
       ? .deleted(subscriptionID: subscription.subscriptionID) : .subscription(subscription)

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Synchronization
 
 /// The admin endpoint: inspects and controls an emulator over HTTP, like the Swift API, for programs in any language.
@@ -159,13 +160,13 @@ struct AdminEndpoint: Sendable {
   }
 
   private func body(_ request: EmulatorRequest) throws(Failure) -> JSONObject {
-    do throws(JSONParser.Failure) {
-      guard let object = try JSONParser.parse(request.body).object else {
-        throw JSONParser.Failure(reason: "Expected an object")
+    do throws(JSONError) {
+      guard let object = try JSON(json: request.body).object else {
+        throw JSONError(reason: "expected an object", offset: 0)
       }
       return object
     } catch {
-      throw Failure(reason: "the body is not a JSON object: \(error.reason)")
+      throw Failure(reason: "the body is not a JSON object: \(error)")
     }
   }
 
@@ -219,7 +220,7 @@ struct AdminEndpoint: Sendable {
   }
 
   private static func json(_ object: JSONObject, status: Int = 200) -> EmulatorResponse {
-    response(status, "application/json; charset=UTF-8", JSONWriter.data(.object(object)) + Data("\n".utf8))
+    response(status, "application/json; charset=UTF-8", JSON.object(object).data + Data("\n".utf8))
   }
 
   private static func text(_ text: String) -> EmulatorResponse {

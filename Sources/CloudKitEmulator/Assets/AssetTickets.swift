@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import JSONText
 
 /// Signs data that clients return later, so that it cannot be forged and the emulator need not store it. The data is
 /// opaque to clients. [D]
@@ -15,7 +16,7 @@ struct AssetSeal {
   }
 
   func seal(_ object: JSONObject) -> String {
-    let text = JSONWriter.data(.object(object)).base64EncodedString()
+    let text = JSON.object(object).data.base64EncodedString()
       .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     return "\(text).\(signature(of: text))"
   }
@@ -25,7 +26,7 @@ struct AssetSeal {
     guard parts.count == 2, isSigned(parts[0], parts[1]) else { return nil }
     let base64 = parts[0].replacing("-", with: "+").replacing("_", with: "/")
     let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-    return Data(base64Encoded: base64 + padding).flatMap { try? JSONParser.parse($0) }?.object
+    return Data(base64Encoded: base64 + padding).flatMap { try? JSON(json: $0) }?.object
   }
 
   /// Whether `signature` is that of a text.

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// The upload or download of one file over plain HTTP, without credentials and without the service's error format.
 /// (5.9) [L3]

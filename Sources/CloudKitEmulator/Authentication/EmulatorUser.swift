@@ -1,3 +1,5 @@
+import JSONText
+
 /// A user with more data than a name: contact details, name components and roles.
 public struct EmulatorUser: Sendable, Hashable {
   /// The name in the user's web auth token. The user record name is derived from it.

@@ -1,3 +1,5 @@
+import JSONText
+
 /// `assets/upload` and `assets/rereference` (5.9). [D]
 extension EmulatorCore {
   /// Returns one upload URL per token, in the order of the tokens. [C]

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// The operations of one `records/modify`. Each is decided against the zone as it was before the request. The table in
 /// section 5.3 gives the effect of each operation on a record that exists, has changed, or does not exist. [D]

@@ -1,3 +1,5 @@
+import JSONText
+
 /// Shares in `records/modify` (5.3), and the write access of their participants. [D]
 extension ModifyBatch {
   /// Applies the sharing keys of an operation to a share record.

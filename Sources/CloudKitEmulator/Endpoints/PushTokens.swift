@@ -1,3 +1,5 @@
+import JSONText
+
 /// `tokens/create` and `tokens/register` (5.10). [D]
 extension EmulatorCore {
   /// Creates a token for a client without APNs, and returns the URL of its long poll. [D][L3]

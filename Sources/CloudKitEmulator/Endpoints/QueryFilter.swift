@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// One filter of a query, checked against the schema. All filters must match; a null or missing field matches none by
 /// default. [E]

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// The order of a query's results: by its sort descriptors, then by record name, then by zone. [E] (Question 16)
 struct QueryOrder {
@@ -95,7 +96,7 @@ struct ContinuationMarker {
       object.append("n", .string(position.name))
       object.append("z", .string(position.zone))
     }
-    return JSONWriter.data(.object(object)).base64EncodedString()
+    return JSON.object(object).data.base64EncodedString()
   }
 
   init(query: UInt64, position: QueryOrder.Position?) {
@@ -107,7 +108,7 @@ struct ContinuationMarker {
   ///
   /// - Throws: `BAD_REQUEST` if it is damaged or belongs to another query.
   init(_ text: String, query: UInt64) throws(ServerError) {
-    guard let data = Data(base64Encoded: text), let object = (try? JSONParser.parse(data))?.object,
+    guard let data = Data(base64Encoded: text), let object = (try? JSON(json: data))?.object,
       object["q"]?.string == String(query, radix: 36)
     else { throw .badRequest("Invalid continuation format") }
     self.query = query

@@ -1,3 +1,5 @@
+import JSONText
+
 /// `records/lookup` (5.2). It returns every committed write at once. [L3]
 extension EmulatorCore {
   func lookup(_ call: Call) throws(ServerError) -> JSONObject {

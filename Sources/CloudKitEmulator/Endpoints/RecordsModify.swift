@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// `records/modify` (5.3). All operations are decided first; the successful ones are then committed together. [D]
 extension EmulatorCore {

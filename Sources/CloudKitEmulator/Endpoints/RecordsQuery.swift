@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// `records/query` (5.1). [D]
 extension EmulatorCore {
@@ -23,7 +24,7 @@ extension EmulatorCore {
     // A query without filters uses the index of record names. [L3]
     if filters.isEmpty { try FieldKey(system: .recordName).require(.queryable, of: recordType) }
     let order = try QueryOrder(try query.list("sortBy") ?? [], type: recordType, assumptions: configuration.assumptions)
-    let hash = Derived.number(JSONWriter.text(.object(query)) + places.map(\.path).joined(separator: "/"))
+    let hash = Derived.number(JSON.object(query).text + places.map(\.path).joined(separator: "/"))
     var after: QueryOrder.Position?
     if let marker = call.body["continuationMarker"] {
       after = try ContinuationMarker(marker.string ?? "", query: hash).position

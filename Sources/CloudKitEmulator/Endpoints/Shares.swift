@@ -1,3 +1,5 @@
+import JSONText
+
 /// `records/resolve` and `records/accept` (5.4). [D]
 extension EmulatorCore {
   func resolveShares(_ call: Call) throws(ServerError) -> JSONObject {

@@ -1,3 +1,5 @@
+import JSONText
+
 /// `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify` (5.8). [D]
 extension EmulatorCore {
   func listSubscriptions(_ call: Call) -> JSONObject {

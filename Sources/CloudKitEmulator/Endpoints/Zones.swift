@@ -1,3 +1,5 @@
+import JSONText
+
 /// `zones/list`, `zones/lookup` and `zones/modify` (5.5). [D]
 extension EmulatorCore {
   /// Lists zones. Which zones the public and the shared database list is not documented [E]; the other keys of the

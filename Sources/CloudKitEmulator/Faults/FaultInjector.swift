@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// The combined effects of a plan's faults on one request.
 struct FaultEffects: Sendable {

@@ -1,4 +1,5 @@
 public import Foundation
+import JSONText
 
 extension FaultPlan {
   /// The reason why a plan is invalid, in one line with the position.
@@ -12,11 +13,11 @@ extension FaultPlan {
   ///
   /// - Throws: `Invalid`.
   public init(json: Data) throws(Invalid) {
-    do throws(JSONParser.Failure) {
+    do throws(JSONError) {
       // The decoder does not report where a document is malformed.
-      _ = try JSONParser.parse(json)
+      _ = try JSON(json: json)
     } catch {
-      throw Invalid(description: error.reason)
+      throw Invalid(description: error.description)
     }
     do {
       self = try JSONDecoder().decode(FaultPlan.self, from: json)

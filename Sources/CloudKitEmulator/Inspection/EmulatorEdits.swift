@@ -1,4 +1,5 @@
 public import Foundation
+import JSONText
 import Synchronization
 
 /// An error of a direct edit, with the server's code and reason.

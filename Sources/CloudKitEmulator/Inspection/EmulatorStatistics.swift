@@ -1,3 +1,4 @@
+import JSONText
 import Synchronization
 
 /// Counts of an emulator's work since it started.
@@ -62,10 +63,10 @@ extension DatabaseState {
       text += "  zone \(zone.name)\n"
       for record in zone.records.names(deleted: false).compactMap({ zone.records[$0] }) {
         let fields = record.content.fields
-          .map { "\($0.name)=\(JSONWriter.text(FieldEncoding().bare($0.value)))" }
+          .map { "\($0.name)=\(FieldEncoding().bare($0.value).text)" }
         let parent = record.content.parent.map { " parent=\($0)" } ?? ""
         let share = record.content.share.map { " share=\($0)" } ?? ""
-        let sharing = record.content.sharing.map { " " + JSONWriter.text($0.row) } ?? ""
+        let sharing = record.content.sharing.map { " " + $0.row.text } ?? ""
         let words = fields.joined(separator: " ")
         text += "    \(record.type) \(record.name) [\(record.tag)]\(parent)\(share)\(sharing) \(words)\n"
       }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// The content of a push notification, in the format of the web courier. (5.10) [C]
 struct Notification {
@@ -18,10 +19,10 @@ struct Notification {
   /// The encoded payload. If it exceeds the size limit, `aps` is reduced to `content-available`, the additional fields
   /// are removed, and the payload is marked as pruned. Which parts the real service removes is unknown. [E]
   var payload: Data {
-    let whole = JSONWriter.data(.object(["aps": .object(aps), "ck": .object(ck(isPruned: false))]))
+    let whole = JSON.object(["aps": .object(aps), "ck": .object(ck(isPruned: false))]).data
     guard whole.count > Self.sizeLimit else { return whole }
     let aps: JSONObject = ["content-available": .int(1)]
-    return JSONWriter.data(.object(["aps": .object(aps), "ck": .object(ck(isPruned: true))]))
+    return JSON.object(["aps": .object(aps), "ck": .object(ck(isPruned: true))]).data
   }
 
   private func ck(isPruned: Bool) -> JSONObject {
@@ -79,7 +80,7 @@ struct Notification {
   private func text(of field: String) -> String {
     guard let value = record?.content.fields[field] else { return "" }
     let json = FieldEncoding().bare(value)
-    return json.string ?? JSONWriter.text(json)
+    return json.string ?? json.text
   }
 }
 

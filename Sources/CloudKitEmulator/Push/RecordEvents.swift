@@ -1,3 +1,5 @@
+import JSONText
+
 /// The change of one record by a commit, as query subscriptions see it.
 struct RecordEvent {
   var firing: Subscription.Firing

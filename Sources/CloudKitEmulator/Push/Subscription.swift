@@ -1,3 +1,5 @@
+import JSONText
+
 /// A subscription to changes in one database of a user. (5.8) [D]
 struct Subscription {
   /// The change of a record that fires a subscription. The number is the notification's `fo`. [C]

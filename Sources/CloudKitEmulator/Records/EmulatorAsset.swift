@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import JSONText
 
 /// A file in a field of a record. Identifies the bytes, which the emulator stores separately.
 public struct EmulatorAsset: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// A field of a request after validation: either a value to set, or a request to clear the field.
 enum IncomingField {
@@ -84,7 +85,7 @@ enum FieldDecoding {
     switch json {
     case .string: return Schema.FieldType(.string)
     case .int, .bool: return Schema.FieldType(.int64)
-    case .double: return Schema.FieldType(.double)
+    case .double, .digits: return Schema.FieldType(.double)
     case .object(let object):
       if object["recordName"] != nil { return Schema.FieldType(.reference) }
       if object["latitude"] != nil { return Schema.FieldType(.location) }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// Encodes stored values as in responses: each value with its type. [D]
 struct FieldEncoding {

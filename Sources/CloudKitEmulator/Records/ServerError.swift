@@ -1,3 +1,5 @@
+import JSONText
+
 /// An error in the server's format, for a whole request or for one item of an HTTP 200 response.
 struct ServerError: Error, Sendable, Hashable {
   /// The server's error codes and their HTTP statuses. [D]

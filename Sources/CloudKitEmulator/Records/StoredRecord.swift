@@ -1,3 +1,5 @@
+import JSONText
+
 /// One committed version of a record. Versions are immutable: a write replaces the whole object.
 final class StoredRecord: Sendable {
   /// The time of a write and its user.

@@ -1,3 +1,5 @@
+import JSONText
+
 /// A zone as one caller sees it.
 struct Place {
   let database: DatabaseState

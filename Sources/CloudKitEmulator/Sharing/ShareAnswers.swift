@@ -1,3 +1,5 @@
+import JSONText
+
 /// The sharing keys of responses (2.4, 2.6). [D]
 extension EmulatorCore {
   /// Returns the keys that sharing adds to a record's dictionary.

@@ -1,3 +1,5 @@
+import JSONText
+
 /// Applies a request's description of a share.
 struct ShareReader {
   /// Finds the record name of the user that a lookup info identifies, if the emulator knows one.
@@ -74,7 +76,7 @@ struct ShareReader {
       throw .badRequest("Unknown 'permission' of a participant")
     }
     return ShareParticipant(
-      id: old?.id ?? Derived.uuid("\(origin)/\(JSONWriter.text(.object(info)))"),
+      id: old?.id ?? Derived.uuid("\(origin)/\(JSON.object(info).text)"),
       role: role == .owner ? .user : role,
       permission: permission,
       hasAccepted: old?.hasAccepted ?? false,

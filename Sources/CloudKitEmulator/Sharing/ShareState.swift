@@ -1,3 +1,5 @@
+import JSONText
+
 /// The permission of a participant for shared records. [D]
 enum SharePermission: String, Sendable, Comparable {
   case none = "NONE"

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// A sync token of a user's shared database. The shared database has no history of its own, so the token lists its
 /// zones with their change counters. A zone that is missing later was removed. [E]
@@ -39,7 +40,7 @@ struct SharedToken {
   var text: String {
     var object = JSONObject()
     for (key, changed) in zones.sorted(by: { $0.key < $1.key }) { object.append(key, .int(changed)) }
-    return JSONWriter.data(.object(["shared": .object(object)])).base64EncodedString()
+    return JSON.object(["shared": .object(object)]).data.base64EncodedString()
   }
 
   /// Decodes a token that a client sent.
@@ -50,7 +51,7 @@ struct SharedToken {
     guard let data = json.string.flatMap({ Data(base64Encoded: $0) }) else {
       throw SyncToken.refusal("Invalid continuation format", assumptions)
     }
-    guard let object = (try? JSONParser.parse(data))?.object?["shared"]?.object else {
+    guard let object = (try? JSON(json: data))?.object?["shared"]?.object else {
       throw SyncToken.expired(assumptions)
     }
     for member in object.members { zones[member.key] = member.value.integer }

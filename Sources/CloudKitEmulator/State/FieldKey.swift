@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// The field that a filter or sort descriptor names: a field of the schema or one of the system fields. (3.4) [D]
 enum FieldKey: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// A point in the history of a zone or database: its identity and a counter. Opaque to clients. [E]
 struct SyncToken: Hashable {

@@ -1,3 +1,5 @@
+import JSONText
+
 /// The remains of a deleted record that other devices need to learn of its deletion.
 struct Tombstone: Sendable {
   var name: String

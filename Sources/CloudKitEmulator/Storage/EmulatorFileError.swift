@@ -1,4 +1,5 @@
 import GRDB
+import JSONText
 
 /// The reason why a data file cannot be used.
 public struct EmulatorFileError: Error, CustomStringConvertible {
@@ -29,7 +30,7 @@ public struct EmulatorFileError: Error, CustomStringConvertible {
     case FileSchema.Refusal.newer: reason = .newer
     case FileSchema.Refusal.notOurs, FileSchema.Refusal.foreignLog: reason = .foreign
     case is FileStore.UnsafeFileSystem: reason = .inaccessible
-    case is DamagedBytes, is JSONParser.Failure, is ServerError:
+    case is DamagedBytes, is JSONError, is ServerError:
       // Rows are parsed like requests; details of the failure would not help.
       (reason, description) = (.damaged, "The data file is damaged.")
       return

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JSONText
 
 extension FileStore {
   /// Loads the state that an empty core keeps in memory: everything except records and the bytes of assets.
@@ -74,7 +75,7 @@ extension FileStore {
 
   private static func subscriptions(_ db: Database) throws -> [String: [Commit.Change]] {
     try changes(db, "subscription") { row, _ in
-      guard let body = try JSONParser.parse(row["body"]).object, let scope = Route.Scope(rawValue: row["scope"])
+      guard let body = try JSON(json: row["body"]).object, let scope = Route.Scope(rawValue: row["scope"])
       else { throw DamagedBytes() }
       let name = Subscription.Key(scope: scope, owner: row["owner"], id: row["id"])
       return .subscribed(try Subscription(body, key: name, zonesOf: name.owner))

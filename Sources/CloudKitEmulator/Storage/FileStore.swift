@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JSONText
 
 /// Stores everything in one SQLite file. Each commit is one transaction, and is on disk before the response is sent.
 /// Records are read on demand, so startup time and memory do not grow with their number.
@@ -244,7 +245,7 @@ final class FileStore: EmulatorStore {
       try db.run("INSERT OR REPLACE INTO schema VALUES (?, ?)", [key.schema, SchemaWriter.text(schema)])
     case .userSeen(let name): try db.run("INSERT OR IGNORE INTO user VALUES (?)", [name])
     case .subscribed(let subscription):
-      let (key, body) = (subscription.key, JSONWriter.data(.object(subscription.json)))
+      let (key, body) = (subscription.key, JSON.object(subscription.json).data)
       try db.run(
         "INSERT OR REPLACE INTO subscription VALUES (?, ?, ?, ?, ?)",
         [path, key.scope.rawValue, key.owner, key.id, body]

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JSONText
 
 /// Migrates files of the first version, in which records were JSON and were found only by name.
 enum FirstVersion {
@@ -27,7 +28,7 @@ enum FirstVersion {
     while let row = try rows.next() {
       let (name, sequence): (String, Int64) = (row["name"], row["sequence"])
       let table = RecordTable(db: db, zone: row["id"], name: row["zone"], indexes: [])
-      guard let body = try JSONParser.parse(row["body"]).object, let type = body["type"]?.string,
+      guard let body = try JSON(json: row["body"]).object, let type = body["type"]?.string,
         let tag = body["tag"]?.string
       else { throw DamagedBytes() }
       if row["deleted"] {

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// Encodes a record as bytes, much smaller than its values, for memory and file. The name and the sequence are stored
 /// outside, because they are search keys.
@@ -14,7 +15,7 @@ enum PackedRecord {
     let isSameUser = record.created.userRecordName == record.modified.userRecordName
     let optionals = [
       isSameUser ? nil : record.modified.userRecordName, content.parent, content.shortGUID, content.share, record.left,
-      content.sharing.map { JSONWriter.text($0.row) },
+      content.sharing.map { $0.row.text },
     ]
     var flags: UInt8 = 0
     for (index, text) in optionals.enumerated() where text != nil { flags |= 1 << UInt8(index) }
@@ -51,7 +52,7 @@ enum PackedRecord {
     if flags & 8 != 0 { content.share = try reader.text() }
     let left = flags & 16 != 0 ? try reader.text() : nil
     if flags & 32 != 0 {
-      let row = (try? JSONParser.parse(try reader.data()))?.object
+      let row = (try? JSON(json: try reader.data()))?.object
       guard let sharing = row.flatMap(ShareState.init(row:)) else { throw DamagedBytes() }
       content.sharing = sharing
     }

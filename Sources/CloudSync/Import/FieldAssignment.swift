@@ -1,6 +1,7 @@
 package import CloudKit
 import Facts
 import Foundation
+import JSONText
 
 /// One `FIELD=VALUE`, `FIELD:TYPE=VALUE` or `FIELD=` of `records put`. The value of an asset is the path of its file.
 ///
@@ -51,7 +52,7 @@ package struct FieldAssignment: Hashable, Sendable {
   /// The explicit type counts first, then the field's known type, then the form of the value.
   package func value(knownType: String?) throws(FieldError) -> FieldValue? {
     if text.isEmpty, type == nil || type == .scalar(.asset) { return nil }
-    let source = (try? JSONReader.value(Array(text.utf8))) ?? .text(text)
+    let source = (try? SourceValue(json: Data(text.utf8))) ?? .text(text)
     if type == nil, source == .null { return nil }
     let known = type == nil ? try known(knownType) : nil
     guard let target = type ?? known else { return try inferred(source) }
@@ -131,7 +132,7 @@ extension FieldValue {
   /// Whether an assignment takes a text for itself: no JSON text, and not what clears a field.
   private static func isReadAsWritten(_ text: String) -> Bool {
     guard !text.isEmpty else { return false }
-    switch try? JSONReader.value(Array(text.utf8)) {
+    switch try? SourceValue(json: Data(text.utf8)) {
     case .text, .null: return false
     default: return true
     }
@@ -139,10 +140,8 @@ extension FieldValue {
 
   private static func quoted(_ text: String) -> String { encoded(text) ?? text }
 
-  private static func encoded(_ value: some Encodable) -> String? {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-    return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) }
+  private static func encoded(_ value: some JSONWritable) -> String? {
+    (try? value.json()).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

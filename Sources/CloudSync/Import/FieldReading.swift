@@ -1,6 +1,7 @@
 import CloudKit
 import Facts
 import Foundation
+import JSONText
 
 extension SourceValue {
   /// Converts this value to a field of a known type; nil if it is no value.
@@ -78,18 +79,7 @@ extension SourceValue {
   /// become another.
   private var wholeNumber: Int64? {
     guard case .number(let text) = self else { return nil }
-    let parts = text.lowercased().split(separator: "e")
-    let places = parts[0].split(separator: ".")
-    var digits = places.joined().drop { $0 == "-" || $0 == "0" }
-    var exponent = parts.count > 1 ? Int(parts[1]) : 0
-    if places.count > 1 { exponent = exponent.map { $0.subtractingReportingOverflow(places[1].count).partialValue } }
-    while digits.last == "0" {
-      digits.removeLast()
-      exponent = exponent.map { $0 &+ 1 }
-    }
-    if digits.isEmpty { return 0 }
-    guard let exponent, (0...18).contains(exponent) else { return nil }
-    return Int64((text.hasPrefix("-") ? "-" : "") + digits + String(repeating: "0", count: exponent))
+    return JSONNumber.read(text) { $0.int64 }
   }
 
   /// A reference by record name, in the same zone unless an object names another.
@@ -103,7 +93,7 @@ extension SourceValue {
     // A table cannot distinguish a number from a name that looks like one.
     case .number(let digits): reference = WireReference(recordName: digits)
     case .object(_, let source):
-      guard let decoded = try? JSONDecoder().decode(WireReference.self, from: Data(source.utf8)) else { fallthrough }
+      guard let decoded = try? WireReference(json: Data(source.utf8)) else { fallthrough }
       reference = decoded
       reference.action = reference.action ?? "NONE"
     default: throw mismatch(.scalar(.reference), field, "give the name of a record")
@@ -122,7 +112,7 @@ extension SourceValue {
       guard parts.count == 2, let latitude = parts[0].double, let longitude = parts[1].double else { return nil }
       location = WireLocation(latitude: latitude, longitude: longitude)
     case .object(_, let source):
-      guard let decoded = try? JSONDecoder().decode(WireLocation.self, from: Data(source.utf8)) else { return nil }
+      guard let decoded = try? WireLocation(json: Data(source.utf8)) else { return nil }
       location = decoded
     default: return nil
     }

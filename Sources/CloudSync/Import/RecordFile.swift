@@ -1,3 +1,6 @@
+import Foundation
+import JSONText
+
 /// One record of a file, with the line on which it begins.
 package struct ImportRow: Hashable, Sendable {
   package let line: Int
@@ -105,12 +108,12 @@ package struct RecordFile {
 
   /// Detects the format by content: an array, or an object over several lines, is JSON; one object per line is NDJSON.
   private static func sniffed(_ bytes: [UInt8]) -> Format {
-    var reader = JSONReader(bytes)
-    switch reader.peek() {
+    let text = bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+    switch text.first {
     case UInt8(ascii: "["): return .json
     case UInt8(ascii: "{"):
-      let line = bytes[reader.index...].prefix { $0 != UInt8(ascii: "\n") }
-      guard case .object(let members, _)? = try? JSONReader.value(Array(line)) else { return .json }
+      let line = text.prefix { $0 != UInt8(ascii: "\n") }
+      guard case .object(let members, _)? = try? SourceValue(json: Data(line)) else { return .json }
       if members.count == 1, case .list(let elements)? = members.values.first, case .object? = elements.first {
         return .json
       }
@@ -120,13 +123,16 @@ package struct RecordFile {
   }
 
   private func eachOfJSON(_ visit: Visit) throws {
-    var (pieces, reader) = (pieces, JSONReader([]))
+    var (pieces, reader) = (pieces, JSONPieces())
     let isInObject: Bool
     switch try pieces.next(&reader, { try open(&$0) }) {
     case .list(let isMember): isInObject = isMember
     case .record(let record, let line):
-      let hasMore = try pieces.next(&reader) { $0.peek() != nil }
-      guard !hasMore else { throw noList }
+      do {
+        try pieces.next(&reader) { try $0.read { json throws(JSONError) in try json.end() } }
+      } catch is JSONError {
+        throw noList
+      }
       return try visit(line, Self.row(record, line: line))
     case .empty: return
     }
@@ -137,11 +143,10 @@ package struct RecordFile {
     }
     try pieces.next(&reader) { reader in
       // Truncated JSON is reported with its line; otherwise the object has more members.
-      if isInObject, !reader.closeObject() {
-        guard reader.peek() == UInt8(ascii: ",") else { throw reader.unexpected() }
+      if isInObject, try reader.read({ json throws(JSONError) in try json.nextKey() != nil }) {
         throw RecordFileError(message: "\(name) has more than one member; \(Self.advice)")
       }
-      try reader.end()
+      try reader.read { json throws(JSONError) in try json.end() }
     }
   }
 
@@ -153,7 +158,7 @@ package struct RecordFile {
 
   /// The beginning of a JSON file.
   private enum Opening {
-    /// A list was entered, which may be the member of an object.
+    /// A list follows, which may be the member of an object.
     case list(isMember: Bool)
     /// The only value is one object.
     case record(SourceValue, line: Int)
@@ -161,22 +166,28 @@ package struct RecordFile {
     case empty
   }
 
-  private func open(_ reader: inout JSONReader) throws -> Opening {
-    switch reader.peek() {
-    case UInt8(ascii: "["):
-      try reader.enterArray()
-      return .list(isMember: false)
-    case UInt8(ascii: "{"): break
-    default: throw reader.unexpected()
+  private func open(_ reader: inout JSONPieces) throws -> Opening {
+    let first = try reader.read { json throws(JSONError) in
+      let first = json.peek()
+      guard first == UInt8(ascii: "[") || first == UInt8(ascii: "{") else {
+        throw json.failure("this is not a JSON list of records")
+      }
+      return first
     }
+    if first == UInt8(ascii: "[") { return .list(isMember: false) }
     // A list of records may be longer than the memory; a single record is not.
     var list = reader
-    if try list.firstKey() != nil, list.peek() == UInt8(ascii: "[") {
-      try list.enterArray()
-      if list.peek() == UInt8(ascii: "{") {
-        reader = list
-        return .list(isMember: true)
-      }
+    let isMember = try list.read { json throws(JSONError) in
+      try json.enterObject()
+      guard try json.nextKey() != nil, json.peek() == UInt8(ascii: "[") else { return false }
+      let start = json.offset
+      defer { json.offset = start }
+      try json.enterArray()
+      return json.peek() == UInt8(ascii: "{")
+    }
+    if isMember {
+      reader = list
+      return .list(isMember: true)
     }
     let (value, line) = try reader.valueWithLine()
     guard case .object(let members, _) = value, !members.isEmpty else { throw noList }
@@ -199,9 +210,9 @@ package struct RecordFile {
       }
       let row: Result<ImportRow, FieldError>
       do {
-        row = Self.row(try JSONReader.value(line, line: number), line: number)
+        row = Self.row(try SourceValue(json: Data(line)), line: number)
       } catch {
-        row = .failure(FieldError(field: nil, "not JSON: \(error.message) (column \(error.column))"))
+        row = .failure(FieldError(field: nil, "not JSON: \(error.reason) (column \(error.position.column))"))
       }
       try visit(number, row)
     }
@@ -272,7 +283,8 @@ package struct RecordFile {
   private func failure(_ error: any Error) -> any Error {
     let what: String
     switch error {
-    case let error as JSONSyntaxError: what = "line \(error.line), column \(error.column): \(error.message)"
+    case let error as JSONError:
+      what = "line \(error.position.line), column \(error.position.column): \(error.reason)"
     case let error as UnclosedQuote: what = "line \(error.line): a quote is never closed"
     case let error as RecordTooLong: what = "has a record of more than \(error.limit) bytes"
     default: return error

@@ -1,3 +1,6 @@
+import Foundation
+package import JSONText
+
 /// A value of a file or the command line, before it has a field type.
 ///
 /// Numbers keep their digits, so that no precision is lost before their type is known.
@@ -18,7 +21,7 @@ package indirect enum SourceValue: Hashable, Sendable {
     switch text {
     case "true": .bool(true)
     case "false": .bool(false)
-    default: JSONReader.isNumber(text) ? .number(text) : .text(text)
+    default: JSONNumber.read(text) { _ in .number(text) } ?? .text(text)
     }
   }
 
@@ -34,7 +37,7 @@ package indirect enum SourceValue: Hashable, Sendable {
   /// The list that a text holds as JSON; nil for any other value.
   var list: SourceValue? {
     guard case .text(let text) = self, text.utf8.first == UInt8(ascii: "["),
-      let value = try? JSONReader.value(Array(text.utf8)), case .list = value
+      let value = try? SourceValue(json: Data(text.utf8)), case .list = value
     else { return nil }
     return value
   }
@@ -59,6 +62,28 @@ package indirect enum SourceValue: Hashable, Sendable {
     case .text, .emptyCell: "STRING"
     case .list(let elements): elements.first.map { $0.naturalType + "_LIST" } ?? "an empty list"
     case .object: "an object"
+    }
+  }
+}
+
+extension SourceValue: JSONReadable {
+  package init(json: inout JSONReader) throws(JSONError) {
+    switch json.peek() {
+    case UInt8(ascii: "{"):
+      let start = json.offset
+      var members: [String: SourceValue] = [:]
+      try json.enterObject()
+      while let key = try json.nextKey() {
+        let name = try key.string()
+        guard members.updateValue(try SourceValue(json: &json), forKey: name) == nil else {
+          throw json.failure("the key \"\(name)\" comes twice")
+        }
+      }
+      self = .object(members, source: json.text(from: start))
+    case UInt8(ascii: "["): self = .list(try [SourceValue](json: &json))
+    case UInt8(ascii: "\""): self = .text(try json.string())
+    case UInt8(ascii: "t"), UInt8(ascii: "f"): self = .bool(try json.bool())
+    default: self = try json.null() ? .null : .number(json.number().text)
     }
   }
 }

@@ -1,5 +1,6 @@
 package import CloudKit
 import Foundation
+package import JSONText
 
 /// A change to a record's fields: it sets some, clears some and leaves the others alone.
 ///
@@ -115,7 +116,7 @@ package struct FieldChanges: Hashable, Sendable {
 }
 
 extension FieldChanges: JSONReadable, JSONWritable {
-  package init(json: inout CloudKit.JSONReader) throws(JSONError) {
+  package init(json: inout JSONReader) throws(JSONError) {
     var values: [String: FieldValue]?
     var cleared: [String]?
     var rules: [String: MergeRule] = [:]

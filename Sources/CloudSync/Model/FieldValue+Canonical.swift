@@ -1,4 +1,5 @@
 import CloudKit
+import JSONText
 
 extension FieldValue {
   /// The value in the store's only encoding, so that equal values compare equal.

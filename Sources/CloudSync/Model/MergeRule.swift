@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import JSONText
 
 @_exported public import enum Facts.MergeRule
 

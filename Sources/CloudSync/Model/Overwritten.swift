@@ -1,4 +1,5 @@
 package import CloudKit
+package import JSONText
 
 /// The server's side of a record that a decision for this machine, a policy or an undo overwrites.
 ///
@@ -44,7 +45,7 @@ package struct Overwritten: Hashable, Sendable {
 }
 
 extension Overwritten: JSONReadable, JSONWritable {
-  package init(json: inout CloudKit.JSONReader) throws(JSONError) {
+  package init(json: inout JSONReader) throws(JSONError) {
     var values: FieldChanges?
     var replacements: [String: FieldValue]?
     try json.enterObject()

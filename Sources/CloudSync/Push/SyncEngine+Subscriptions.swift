@@ -81,14 +81,14 @@ extension WireSubscription {
     self.init(subscriptionID: identifier)
     subscriptionType = "query"
     zoneWide = true
-    query = WireSubscribedQuery(recordType: type, filterBy: [])
+    query = WireQuery(recordType: type)
     firesOn = ["create", "update", "delete"]
     notificationInfo = .silent
   }
 
   fileprivate func watchesTheSame(as other: WireSubscription) -> Bool {
     subscriptionType == other.subscriptionType && query?.recordType == other.query?.recordType
-      && Set(firesOn ?? []) == Set(other.firesOn ?? []) && (query?.filterBy ?? []).isEmpty && firesOnce != true
+      && Set(firesOn ?? []) == Set(other.firesOn ?? []) && query?.filterBy.isEmpty ?? true && firesOnce != true
   }
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import Foundation
+import JSONText
 
 /// `cktop config`.
 struct ConfigCommand: AsyncParsableCommand {

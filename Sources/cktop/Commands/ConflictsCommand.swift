@@ -3,6 +3,7 @@ import CloudKit
 public import CloudSync
 import Dashboard
 import Facts
+import JSONText
 
 /// `cktop conflicts`.
 struct ConflictsCommand: AsyncParsableCommand {

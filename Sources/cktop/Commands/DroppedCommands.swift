@@ -3,6 +3,7 @@ import CloudKit
 import CloudSync
 import Dashboard
 import Facts
+import JSONText
 
 /// `cktop conflicts dropped`.
 struct ConflictsDropped: Verb {

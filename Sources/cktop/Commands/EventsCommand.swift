@@ -3,6 +3,7 @@ import CloudSync
 import Dispatch
 import Facts
 import Foundation
+import JSONText
 
 /// `cktop events`.
 struct EventsCommand: Verb {

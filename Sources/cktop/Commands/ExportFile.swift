@@ -2,6 +2,7 @@ import CloudSync
 import Dashboard
 import Facts
 import Foundation
+import JSONText
 
 #if canImport(Glibc)
   import Glibc

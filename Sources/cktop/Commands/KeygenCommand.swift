@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import Foundation
+import JSONText
 
 #if canImport(Glibc)
   import Glibc

@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudSync
 import Dashboard
 import Facts
+import JSONText
 
 /// `cktop queue`.
 struct QueueCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudSync
 import Facts
+import JSONText
 
 /// Which operations, and how: the same for every verb of the queue.
 struct QueueSelection: ParsableArguments {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudSync
 import Foundation
+import JSONText
 
 /// `cktop records import`.
 struct RecordsImport: Verb {

@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudKit
 import CloudSync
 import Foundation
+import JSONText
 
 /// `cktop records put`.
 struct RecordsPut: Verb {

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudSync
 import Facts
+import JSONText
 
 /// The end of a sync, computed from its summary and the store: the summary of another process's sync has only counts.
 struct SyncReport {

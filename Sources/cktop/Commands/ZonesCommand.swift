@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudKit
 import CloudSync
 import Facts
+import JSONText
 
 /// `cktop zones`.
 struct ZonesCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudSync
 import Facts
+import JSONText
 
 /// `cktop zones accept`.
 struct ZonesAccept: Verb {

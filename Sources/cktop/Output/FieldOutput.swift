@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import JSONText
 
 extension OutputJSON {
   /// A field as `{ "type": …, "value": … }`, in the encoding of the wire.
@@ -21,7 +22,7 @@ extension OutputJSON {
     case .asset(let asset): .object(object(asset))
     case .list(_, let elements): .array(elements.map(bare))
     case .encrypted(let value): bare(value)
-    case .other(_, let value): OutputJSON(value)
+    case .other(_, let value): value
     }
   }
 
@@ -50,20 +51,5 @@ extension OutputJSON {
   /// Without receipt, keys and URL, which would give every reader of the output access to the asset.
   private static func object(_ asset: WireAsset) -> JSONObject {
     ["fileChecksum": .optional(asset.fileChecksum), "size": .optional(asset.size)]
-  }
-
-  /// A JSON value unchanged, with sorted keys.
-  init(_ value: JSONValue) {
-    switch value {
-    case .null: self = .null
-    case .bool(let value): self = .bool(value)
-    case .int(let value): self = .integer(value)
-    case .double(let value): self = .number(value)
-    case .digits(let value): self = .text(value)
-    case .string(let value): self = .text(value)
-    case .array(let values): self = .array(values.map(OutputJSON.init))
-    case .object(let members):
-      self = .object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, OutputJSON($0.value)) }))
-    }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Testing
 
 @testable import CloudKit
@@ -54,14 +55,14 @@ import Testing
     #expect(bodies[0]["zoneID"]?["zoneName"] == .string("notes"))
     #expect(
       bodies[0]["tokens"]?.elements == [
-        .object(["recordName": .string("n"), "recordType": .string("Note"), "fieldName": .string("photo")])
+        .object(["fieldName": .string("photo"), "recordName": .string("n"), "recordType": .string("Note")])
       ]
     )
     let field = bodies[1]["operations"]?.elements.first?["record"]?["fields"]?["photo"]
     #expect(field?["type"] == .string("ASSETID"))
     #expect(
       field?["value"]
-        == .object(["fileChecksum": .string("sum-u1"), "size": .int(4), "receipt": .string("receipt-u1")])
+        == .object(["fileChecksum": .string("sum-u1"), "receipt": .string("receipt-u1"), "size": .int(4)])
     )
     #expect(host["https://host.example/u1"] == Data("milk".utf8))
     #expect((record["photo"] as? CKAsset)?.fileURL == scratch.url.appending(path: "a.jpg"))
@@ -116,7 +117,7 @@ import Testing
       #expect(server.operations == ["development/private/assets/rereference", "development/private/records/modify"])
       #expect(
         try server.bodies()[0]["assets"]?.elements == [
-          .object(["recordName": .string("old"), "fieldName": .string("photo")])
+          .object(["fieldName": .string("photo"), "recordName": .string("old")])
         ]
       )
       let field = try server.bodies()[1]["operations"]?.elements.first?["record"]?["fields"]?["photo"]

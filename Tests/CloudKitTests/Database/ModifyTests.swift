@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Synchronization
 import Testing
 
@@ -58,14 +59,14 @@ import Testing
     #expect(
       operation?["record"]?["fields"]
         == .object([
-          "title": .object(["value": .string("new"), "type": .string("STRING")]), "body": .object(["value": .null]),
+          "body": .object(["value": .null]), "title": .object(["type": .string("STRING"), "value": .string("new")]),
         ])
     )
     #expect(record.allKeys() == ["title"])
   }
 
   @Test func `a parent is sent where it changed, as null where it was taken away`() async throws {
-    func sentParent(_ change: (CKRecord) -> Void) async throws -> JSONValue? {
+    func sentParent(_ change: (CKRecord) -> Void) async throws -> JSON? {
       let server = ScriptedServer(.json(#"{"records":[\#(saved("n", tag: "2", title: "old"))]}"#))
       let record = fetched("n")
       let parent = CKRecord.Reference(recordID: CKRecord.ID(recordName: "p", zoneID: zone), action: .none)
@@ -163,7 +164,7 @@ import Testing
   }
 
   @Test func `an empty list is left out of a new record, and clears a field that the server has`() async throws {
-    func sent(_ record: CKRecord, _ policy: CKModifyRecordsOperation.RecordSavePolicy) async throws -> JSONValue? {
+    func sent(_ record: CKRecord, _ policy: CKModifyRecordsOperation.RecordSavePolicy) async throws -> JSON? {
       let server = ScriptedServer(
         .json(#"{"records":[{"recordName":"n","recordType":"Note","recordChangeTag":"9","fields":{}}]}"#)
       )
@@ -184,8 +185,8 @@ import Testing
       record["tags"] = [String]()
       return record
     }
-    let one = JSONValue.object(["type": .string("INT64"), "value": .int(1)])
-    let cleared = JSONValue.object(["value": .null])
+    let one = JSON.object(["type": .string("INT64"), "value": .int(1)])
+    let cleared = JSON.object(["value": .null])
 
     #expect(try await sent(new(), .ifServerRecordUnchanged) == .object(["n": one]))
     // A record that is not known to be new may be on the server, with a list.

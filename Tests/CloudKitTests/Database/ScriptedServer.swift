@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import JSONText
 import Synchronization
 
 /// A transport that answers from a list and remembers what it was asked.
@@ -38,8 +39,8 @@ final class ScriptedServer: CKTransport {
   var texts: [String] { state.withLock { $0.requests.map { String(decoding: $0.body, as: UTF8.self) } } }
 
   /// The bodies of the requests.
-  func bodies() throws -> [JSONValue] {
-    try state.withLock { $0.requests }.map { try JSONDecoder().decode(JSONValue.self, from: $0.body) }
+  func bodies() throws -> [JSON] {
+    try state.withLock { $0.requests }.map { try JSON(json: $0.body) }
   }
 
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
@@ -72,14 +73,14 @@ final class ScriptedServer: CKTransport {
   }
 }
 
-extension JSONValue {
+extension JSON {
   /// A member of an object.
-  subscript(key: String) -> JSONValue? {
-    if case .object(let object) = self { object[key] } else { nil }
+  subscript(key: String) -> JSON? {
+    object?.members.last { $0.key == key }?.value
   }
 
   /// The elements of an array.
-  var elements: [JSONValue] {
-    if case .array(let elements) = self { elements } else { [] }
+  var elements: [JSON] {
+    array ?? []
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Testing
 
 @testable import CloudKit
@@ -47,7 +48,7 @@ import Testing
 
   @Test func `a sort by distance names its place`() throws {
     let sort = try #require(try query().wire(zoneID: .default).sortBy.last)
-    let json = try JSONDecoder().decode(JSONValue.self, from: sort.json())
+    let json = try JSON(json: sort.json())
 
     #expect(json["fieldName"] == .string("place"))
     #expect(

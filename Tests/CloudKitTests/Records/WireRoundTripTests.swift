@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import JSONText
 import Testing
 
 @Suite(.serialized) struct WireRoundTripTests {

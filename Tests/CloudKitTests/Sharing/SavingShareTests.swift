@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Testing
 
 @testable import CloudKit
@@ -164,7 +165,7 @@ import Testing
     )
     let database = server.container().privateCloudDatabase
     let share = try #require(try await ScriptedServer.fetchedShare(others: [ShareFixtures.guest]))
-    func sent() throws -> JSONValue? { try server.bodies().last?["operations"]?.elements.first?["record"] }
+    func sent() throws -> JSON? { try server.bodies().last?["operations"]?.elements.first?["record"] }
 
     share[CKShare.SystemFieldKey.title] = "Food"
     try await database.save(share)

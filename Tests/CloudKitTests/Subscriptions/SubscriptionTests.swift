@@ -1,11 +1,12 @@
 import CloudKit
 import Foundation
+import JSONText
 import Testing
 
 @Suite(.serialized) struct SubscriptionTests {
   private let zone = CKRecordZone.ID(zoneName: "notes")
 
-  private func saved(_ subscription: CKSubscription) async throws -> JSONValue {
+  private func saved(_ subscription: CKSubscription) async throws -> JSON {
     let server = ScriptedServer(.json(#"{"subscriptions":[]}"#), .json(#"{"subscriptions":[]}"#))
     _ = try? await server.container().privateCloudDatabase.save(subscription)
     #expect(server.operations == ["lookup", "modify"].map { "development/private/subscriptions/\($0)" })
@@ -60,10 +61,10 @@ import Testing
     let operation = try await saved(subscription)
 
     #expect(operation["operationType"] == .string("create"))
-    let expected: JSONValue = .object([
+    let expected: JSON = .object([
+      "notificationInfo": .object(["shouldSendContentAvailable": .bool(true)]),
       "subscriptionID": .string("notes-zone"), "subscriptionType": .string("zone"),
       "zoneID": .object(["zoneName": .string("notes")]),
-      "notificationInfo": .object(["shouldSendContentAvailable": .bool(true)]),
     ])
     #expect(operation["subscription"] == expected)
   }

@@ -103,7 +103,7 @@ import Testing
     ("x.json", "[\n {\"a\": 1},\n {\"a\" 2}\n]", "x.json line 3, column 7: expected : after the key;"),
     ("x.json", "[{\"a\": 1}", "x.json line 1, column 10: the JSON ends too early;"),
     ("x.json", "[{\"a\": 1}]\nx", "x.json line 2, column 1: something follows the end of the JSON value;"),
-    ("x.json", "[{\"a\": 01}]", "x.json line 1, column 9: expected , or } in the object;"),
+    ("x.json", "[{\"a\": 01}]", "x.json line 1, column 8: this is not a JSON value;"),
     ("x.json", "[{\"a\": NaN}]", "x.json line 1, column 8: this is not a JSON value;"),
     ("x.json", "[{\"a\": \"x\n\"}]", "x.json line 1, column 10: a control character in a string must be escaped;"),
     ("x.json", "[{\"a\": \"\\ud800\"}]", "x.json line 1, column 9: half a surrogate pair;"),
@@ -220,7 +220,7 @@ import Testing
 
     let error = #expect(throws: RecordFileError.self) { try RecordFile(Data(bomb.utf8), name: "x.json").contents() }
 
-    #expect(error?.message.contains("nested more than 64 deep") == true)
+    #expect(error?.message.contains("nested more than 100 deep") == true)
   }
 
   @Test func `escapes and numbers are read exactly`() throws {

@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import JSONText
 import Testing
 
 @testable import cktop
@@ -76,7 +77,7 @@ import Testing
     ),
     (.list(.string, [.string("x")]), #"{"type": "STRING_LIST", "value": ["x"]}"#),
     (.list(.unknown, []), #"{"type": "UNKNOWN_LIST", "value": []}"#),
-    (.other(type: "ODD", .object(["b": .null, "a": .int(1)])), #"{"type": "ODD", "value": {"a": 1, "b": null}}"#),
+    (.other(type: "ODD", .object(["a": .int(1), "b": .null])), #"{"type": "ODD", "value": {"a": 1, "b": null}}"#),
   ]
 
   @Test(arguments: fields) func `a field is written with its type, an asset without its secrets`(

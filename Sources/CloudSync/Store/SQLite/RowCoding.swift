@@ -2,6 +2,7 @@ import CloudKit
 import Facts
 import Foundation
 import GRDB
+import JSONText
 
 /// JSON columns. Fields use the wire encoding, so that people and other programs can read the file.
 enum JSONColumn {

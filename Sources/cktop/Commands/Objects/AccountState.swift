@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import JSONText
 
 /// The account as the server sees it, in the five states of Apple's `CKAccountStatus`.
 struct AccountState: Hashable, Sendable {

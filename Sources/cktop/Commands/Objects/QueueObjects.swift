@@ -1,6 +1,7 @@
 import CloudKit
 import CloudSync
 import Facts
+import JSONText
 
 extension QueueRow {
   /// The operation as a line of `queue list`.

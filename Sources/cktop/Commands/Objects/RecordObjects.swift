@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import JSONText
 
 extension RecordRow {
   /// The record as JSON.

@@ -2,6 +2,7 @@ import CloudKit
 import CloudSync
 import Facts
 import Foundation
+import JSONText
 
 /// The output of `status --json`.
 struct StatusObject {

@@ -38,6 +38,12 @@ package struct JSONNumber {
     self.isPlain = isPlain
   }
 
+  /// Passes the number that a text consists of to a closure; nil if the text is no number.
+  package static func read<Value>(_ text: String, _ body: (JSONNumber) -> Value?) -> Value? {
+    var text = text
+    return text.withUTF8 { JSONNumber(wholeOf: UnsafeRawBufferPointer($0)).flatMap(body) }
+  }
+
   /// Creates the number that all of the bytes represent.
   init?(wholeOf bytes: UnsafeRawBufferPointer) {
     self.init(startOf: bytes)
@@ -49,10 +55,10 @@ package struct JSONNumber {
   private var isNegative: Bool { bytes[0] == UInt8(ascii: "-") }
 
   /// The number as written.
-  var text: String { String(decoding: bytes, as: UTF8.self) }
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// The number as a 64-bit integer, in whatever form it is written; nil if it does not fit. It is never rounded.
-  var int64: Int64? {
+  package var int64: Int64? {
     if isPlain { return Self.int64(bytes[(isNegative ? 1 : 0)...], zeros: 0, isNegative: isNegative) }
     // 12.50e1 is 125: the digits without the point and without zeros at either end, shifted by the remaining exponent.
     let exponentMark = bytes.firstIndex { $0 | 0x20 == UInt8(ascii: "e") } ?? bytes.count
@@ -92,7 +98,7 @@ package struct JSONNumber {
   }
 
   /// The nearest double; nil if the number overflows, or is not zero but rounds to zero.
-  var double: Double? {
+  package var double: Double? {
     if let exact = shortDecimal { return exact }
     // Detect zero first: `Double` also returns zero for numbers that are too small.
     let mantissa = bytes.prefix { $0 | 0x20 != UInt8(ascii: "e") }

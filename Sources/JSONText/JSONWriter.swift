@@ -1,7 +1,7 @@
-internal import Foundation
+package import Foundation
 
 /// A type that can be encoded directly to JSON bytes.
-package protocol JSONWritable {
+@usableFromInline package protocol JSONWritable {
   /// Writes one value. The keys of objects are written in order, so that equal values have equal bytes. Recordings and
   /// simulations depend on this.
   func write(to json: inout JSONWriter)
@@ -11,24 +11,28 @@ extension JSONWritable {
   /// Encodes the value as a document.
   ///
   /// - Throws: `JSONError` for a number that is not finite, which JSON cannot represent.
-  package func json() throws(JSONError) -> Data {
-    var writer = JSONWriter()
-    write(to: &writer)
-    return try writer.document()
-  }
+  package func json() throws(JSONError) -> Data { try JSONFragment(self).data }
 }
 
 /// An encoded value, to be embedded in a document.
 package struct JSONFragment: JSONWritable, Sendable {
   fileprivate let bytes: [UInt8]
 
+  /// Encodes what a closure writes, which is one value.
+  ///
   /// - Throws: `JSONError` for a number that is not finite, which JSON cannot represent.
-  package init(_ value: some JSONWritable) throws(JSONError) {
+  package init(_ write: (inout JSONWriter) -> Void) throws(JSONError) {
     var writer = JSONWriter()
-    value.write(to: &writer)
+    write(&writer)
     if let failure = writer.failure { throw failure }
     bytes = writer.bytes
   }
+
+  /// Encodes a value.
+  package init(_ value: some JSONWritable) throws(JSONError) { try self.init { value.write(to: &$0) } }
+
+  /// The bytes.
+  package var data: Data { Data(bytes) }
 
   /// The number of bytes.
   package var count: Int { bytes.count }
@@ -36,18 +40,26 @@ package struct JSONFragment: JSONWritable, Sendable {
   package func write(to json: inout JSONWriter) { json.fragment(self) }
 }
 
-/// Writes JSON without whitespace to bytes. Commas are added automatically.
-package struct JSONWriter {
+/// Writes JSON on one line to bytes. Commas are added automatically.
+@usableFromInline package struct JSONWriter {
   fileprivate private(set) var bytes: [UInt8] = []
   private var isCommaDue = false
   /// The first failure, stored instead of thrown so that writing needs no `try` at every value.
   fileprivate private(set) var failure: JSONError?
+  /// Whether a space follows commas and colons.
+  private let isSpaced: Bool
 
-  package init() { bytes.reserveCapacity(1024) }
+  /// Creates a writer.
+  package init(isSpaced: Bool = false) {
+    self.isSpaced = isSpaced
+    bytes.reserveCapacity(1024)
+  }
 
-  fileprivate func document() throws(JSONError) -> Data {
-    if let failure { throw failure }
-    return Data(bytes)
+  /// Returns the bytes of a value, which can always be written.
+  package static func bytes(of value: JSON, isSpaced: Bool = false) -> [UInt8] {
+    var writer = JSONWriter(isSpaced: isSpaced)
+    value.write(to: &writer)
+    return writer.bytes
   }
 
   fileprivate mutating func fragment(_ fragment: JSONFragment) {
@@ -57,10 +69,10 @@ package struct JSONWriter {
 
   // MARK: - Structure
 
-  package mutating func beginObject() { begin(UInt8(ascii: "{")) }
-  package mutating func endObject() { end(UInt8(ascii: "}")) }
-  package mutating func beginArray() { begin(UInt8(ascii: "[")) }
-  package mutating func endArray() { end(UInt8(ascii: "]")) }
+  @usableFromInline package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+  @usableFromInline package mutating func endObject() { end(UInt8(ascii: "}")) }
+  @usableFromInline package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+  @usableFromInline package mutating func endArray() { end(UInt8(ascii: "]")) }
 
   private mutating func begin(_ bracket: UInt8) {
     comma()
@@ -74,45 +86,52 @@ package struct JSONWriter {
   }
 
   private mutating func comma() {
-    if isCommaDue { bytes.append(UInt8(ascii: ",")) }
+    if isCommaDue { separator(UInt8(ascii: ",")) }
     isCommaDue = true
   }
 
+  private mutating func separator(_ byte: UInt8) {
+    bytes.append(byte)
+    if isSpaced { bytes.append(UInt8(ascii: " ")) }
+  }
+
   /// Begins a member whose name needs no escapes. Its value must follow.
-  package mutating func key(_ name: StaticString) {
+  @usableFromInline package mutating func key(_ name: StaticString) {
     comma()
     bytes.append(UInt8(ascii: "\""))
     bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
     bytes.append(UInt8(ascii: "\""))
-    bytes.append(UInt8(ascii: ":"))
+    separator(UInt8(ascii: ":"))
     isCommaDue = false
   }
 
   /// Begins a member. Its value must follow.
-  package mutating func key(_ name: String) {
+  @usableFromInline package mutating func key(_ name: String) {
     string(name)
-    bytes.append(UInt8(ascii: ":"))
+    separator(UInt8(ascii: ":"))
     isCommaDue = false
   }
 
+  /// Writes an object whose members the closure writes.
+  package mutating func object(_ members: (inout JSONWriter) -> Void) {
+    beginObject()
+    members(&self)
+    endObject()
+  }
+
   /// Writes a member, or nothing if the value is nil.
-  package mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
+  @inlinable package mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
     guard let value else { return }
     key(name)
     value.write(to: &self)
   }
 
-  /// Writes the members of an object that is only `Encodable`. For rare values only.
-  mutating func members(of object: some Encodable) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let document = try? encoder.encode(object), document.first == UInt8(ascii: "{") else {
-      failure = JSONError(reason: "\(type(of: object)) could not be encoded", offset: bytes.count)
-      return
+  /// Writes the members of an object into the object that was begun.
+  package mutating func members(_ object: JSONObject) {
+    for member in object.members {
+      key(member.key)
+      member.value.write(to: &self)
     }
-    guard document.count > 2 else { return }
-    comma()
-    bytes.append(contentsOf: document.dropFirst().dropLast())
   }
 
   // MARK: - Values
@@ -123,13 +142,16 @@ package struct JSONWriter {
 
   /// Writes a number in the fewest digits that are read as the same value.
   package mutating func double(_ value: Double) {
-    guard value.isFinite else {
-      failure = JSONError(reason: "a number that is not finite", offset: bytes.count)
-      return null()
-    }
+    guard value.isFinite else { return fail("a number that is not finite") }
     let text = value.description
     // 3.0 is written as 3, as in all requests and stores so far.
     plain(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
+  }
+
+  /// Writes null for a value that JSON cannot represent, and fails the document.
+  package mutating func fail(_ reason: String) {
+    failure = JSONError(reason: reason, offset: bytes.count)
+    null()
   }
 
   /// Writes bytes that are valid JSON and need no quotes.
@@ -143,14 +165,18 @@ package struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
     var text = text
     text.withUTF8 { text in
-      if text.allSatisfy({ !Self.needsEscape($0) }) { return bytes.append(contentsOf: text) }
-      for byte in text { if Self.needsEscape(byte) { escape(byte) } else { bytes.append(byte) } }
+      // Most strings need no escapes and are copied at once.
+      var start = 0
+      for index in text.indices {
+        let byte = text[index]
+        guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+        bytes.append(contentsOf: text[start..<index])
+        escape(byte)
+        start = index + 1
+      }
+      bytes.append(contentsOf: text[start...])
     }
     bytes.append(UInt8(ascii: "\""))
-  }
-
-  private static func needsEscape(_ byte: UInt8) -> Bool {
-    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
 
   private mutating func escape(_ byte: UInt8) {

@@ -1,20 +1,30 @@
-internal import Foundation
+package import Foundation
 
 /// A type that can be decoded directly from JSON bytes.
-package protocol JSONReadable {
+@usableFromInline package protocol JSONReadable {
   /// Reads one value and leaves the reader behind it.
   init(json: inout JSONReader) throws(JSONError)
+  /// Reads a value that may be missing; nil for `null`, and for other forms of a missing value that the type has.
+  static func optional(json: inout JSONReader) throws(JSONError) -> Self?
 }
 
 extension JSONReadable {
-  /// Reads a whole document. Bytes after the value are an error.
+  @inlinable package static func optional(json: inout JSONReader) throws(JSONError) -> Self? {
+    try json.null() ? nil : Self(json: &json)
+  }
+
+  /// Reads a whole document, which may begin with a byte order mark. Bytes after the value are an error.
   package init(json document: Data) throws(JSONError) {
     let result = document.withUnsafeBytes { bytes in
       Result { () throws(JSONError) in
-        var json = JSONReader(bytes)
-        let value = try Self(json: &json)
-        try json.end()
-        return value
+        var json = JSONReader(bytes, from: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+        do throws(JSONError) {
+          let value = try Self(json: &json)
+          try json.end()
+          return value
+        } catch {
+          throw error.located(from: TextPosition(), in: bytes[..<error.offset])
+        }
       }
     }
     self = try result.get()
@@ -22,42 +32,82 @@ extension JSONReadable {
 }
 
 /// The reason that bytes are not the expected JSON.
-package struct JSONError: Error, Hashable, Sendable {
+@usableFromInline package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The problem. It never contains parts of the document, which may be private.
   package let reason: String
   /// The offset of the problem in bytes.
   package let offset: Int
+  /// The line and column of the problem. Found only when the error leaves the document: a reader recovers from errors,
+  /// and counting lines each time would take quadratic time.
+  package private(set) var position = TextPosition()
+
+  package init(reason: String, offset: Int) { (self.reason, self.offset) = (reason, offset) }
+
+  /// Returns the error with its line and column.
+  ///
+  /// - Parameters:
+  ///   - start: The position of the first byte.
+  ///   - bytes: The bytes before the problem.
+  package func located(from start: TextPosition, in bytes: some Sequence<UInt8>) -> JSONError {
+    var error = self
+    error.position = start
+    error.position.advance(over: bytes)
+    return error
+  }
+
+  @usableFromInline package var description: String { "\(reason) at byte \(offset)" }
+}
+
+/// A place in a text.
+package struct TextPosition: Hashable, Sendable {
+  /// The line, from 1.
+  package private(set) var line = 1
+  /// The column in bytes, from 1.
+  package private(set) var column = 1
+
+  package init() {}
+
+  /// Moves behind the bytes that follow.
+  package mutating func advance(over bytes: some Sequence<UInt8>) {
+    for byte in bytes {
+      column += 1
+      if byte == UInt8(ascii: "\n") { (line, column) = (line + 1, 1) }
+    }
+  }
 }
 
 /// Reads UTF-8 JSON sequentially. It builds no tree, so a value costs only what the caller creates from it.
 ///
 /// Replies contain up to 200 records per page, and `Decodable` is several times slower. The grammar is strictly RFC
-/// 8259. If an object has two members with the same name, the first one counts, as with `JSONDecoder`. Skipped values
-/// are checked too, except for the contents of strings.
+/// 8259. If an object has two members with the same name, the last one counts. Skipped values are checked too, except
+/// for the contents of strings.
 ///
-/// The bytes are borrowed: only `init(json document:)` creates a reader, which is valid only inside it.
-package struct JSONReader {
-  /// The maximum nesting depth of arbitrary arrays and objects. The protocol itself uses a depth of 8.
-  static let largestDepth = 128
+/// The bytes are borrowed, and must outlive the reader.
+@usableFromInline package struct JSONReader {
+  /// The maximum nesting depth of arrays and objects. The protocol itself uses a depth of 8.
+  package static let largestDepth = 100
 
   private let bytes: UnsafeRawBufferPointer
-  /// The current position, which callers can note and return to.
-  package var offset = 0
+  /// The current position, which callers can note and return to after a whole value.
+  package var offset: Int
   /// Whether an object or array was just entered, so that no comma is expected.
   private var isFirst = false
+  private var depth = 0
 
-  fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+  /// Creates a reader of the bytes from an offset.
+  package init(_ bytes: UnsafeRawBufferPointer, from offset: Int = 0) {
     self.bytes = bytes
-    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }
+    self.offset = offset
   }
 
   /// Creates an error for the current position.
   package func failure(_ reason: String, at offset: Int? = nil) -> JSONError {
-    JSONError(reason: reason, offset: offset ?? self.offset)
+    let offset = offset ?? self.offset
+    return JSONError(reason: offset < bytes.count ? reason : "the JSON ends too early", offset: offset)
   }
 
-  /// Returns the bytes from a noted position up to here.
-  func slice(from start: Int) -> Data { Data(bytes[start..<offset]) }
+  /// Returns the text from a noted position up to here.
+  package func text(from start: Int) -> String { String(decoding: bytes[start..<offset], as: UTF8.self) }
 
   // MARK: - Structure
 
@@ -71,49 +121,62 @@ package struct JSONReader {
     return 0
   }
 
-  fileprivate mutating func end() throws(JSONError) {
+  /// Checks that nothing follows.
+  package mutating func end() throws(JSONError) {
     _ = peek()
-    guard offset == bytes.count else { throw failure("unexpected bytes after the document") }
+    guard offset == bytes.count else { throw failure("something follows the end of the JSON value") }
   }
 
   /// Enters an object. `nextKey()` then advances through its members and leaves it.
-  package mutating func enterObject() throws(JSONError) {
+  @usableFromInline package mutating func enterObject() throws(JSONError) {
     guard peek() == UInt8(ascii: "{") else { throw failure("expected an object") }
-    offset += 1
-    isFirst = true
+    try enter()
   }
 
   /// Advances to the next member, whose value must be read or skipped; nil at the end of the object.
-  package mutating func nextKey() throws(JSONError) -> JSONKey? {
-    guard try step(until: UInt8(ascii: "}")) else { return nil }
-    guard peek() == UInt8(ascii: "\"") else { throw failure("expected a key") }
+  @usableFromInline package mutating func nextKey() throws(JSONError) -> JSONKey? {
+    guard try step(until: UInt8(ascii: "}"), "expected , or } in the object") else { return nil }
+    guard peek() == UInt8(ascii: "\"") else { throw failure("expected a key in double quotes") }
     let start = offset
     let (raw, isEscaped) = try scanText()
-    let key = JSONKey(raw: raw, unescaped: isEscaped ? try unescape(raw, at: start) : nil, offset: start)
-    guard peek() == UInt8(ascii: ":") else { throw failure("expected a colon") }
+    let key = JSONKey(
+      raw: raw,
+      unescaped: isEscaped ? try JSONEscapes.resolved(raw, at: start + 1) : nil,
+      offset: start
+    )
+    guard peek() == UInt8(ascii: ":") else { throw failure("expected : after the key") }
     offset += 1
     return key
   }
 
   /// Enters an array. `nextElement()` then advances through its elements and leaves it.
-  package mutating func enterArray() throws(JSONError) {
+  @usableFromInline package mutating func enterArray() throws(JSONError) {
     guard peek() == UInt8(ascii: "[") else { throw failure("expected an array") }
+    try enter()
+  }
+
+  private mutating func enter() throws(JSONError) {
+    guard depth < Self.largestDepth else { throw failure("nested more than \(Self.largestDepth) deep") }
+    depth += 1
     offset += 1
     isFirst = true
   }
 
   /// Advances to the next element, which must be read or skipped; false at the end of the array.
-  package mutating func nextElement() throws(JSONError) -> Bool { try step(until: UInt8(ascii: "]")) }
+  @usableFromInline package mutating func nextElement() throws(JSONError) -> Bool {
+    try step(until: UInt8(ascii: "]"), "expected , or ] in the array")
+  }
 
-  private mutating func step(until end: UInt8) throws(JSONError) -> Bool {
+  private mutating func step(until end: UInt8, _ expectation: String) throws(JSONError) -> Bool {
     let byte = peek()
     defer { isFirst = false }
     if byte == end {
       offset += 1
+      depth -= 1
       return false
     }
     if isFirst { return true }
-    guard byte == UInt8(ascii: ",") else { throw failure("expected a comma") }
+    guard byte == UInt8(ascii: ",") else { throw failure(expectation) }
     offset += 1
     guard peek() != end else { throw failure("expected a value after the comma") }
     return true
@@ -122,12 +185,13 @@ package struct JSONReader {
   // MARK: - Values
 
   /// Consumes a `null` if there is one.
-  package mutating func null() throws(JSONError) -> Bool {
+  @usableFromInline package mutating func null() throws(JSONError) -> Bool {
     guard peek() == UInt8(ascii: "n") else { return false }
     try literal("null")
     return true
   }
 
+  /// Reads `true` or `false`.
   package mutating func bool() throws(JSONError) -> Bool {
     switch peek() {
     case UInt8(ascii: "t"):
@@ -142,7 +206,7 @@ package struct JSONReader {
 
   private mutating func literal(_ word: StaticString) throws(JSONError) {
     let expected = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-    guard bytes[offset...].starts(with: expected) else { throw failure("expected a value") }
+    guard bytes[offset...].starts(with: expected) else { throw failure("this is not a JSON value") }
     offset += expected.count
   }
 
@@ -151,8 +215,8 @@ package struct JSONReader {
     guard peek() == UInt8(ascii: "\"") else { throw failure("expected a string") }
     let start = offset
     let (raw, isEscaped) = try scanText()
-    if isEscaped { return try unescape(raw, at: start) }
-    guard let text = String(utf8: raw) else { throw failure("invalid UTF-8", at: start) }
+    if isEscaped { return try JSONEscapes.resolved(raw, at: start + 1) }
+    guard let text = String(utf8: raw) else { throw failure("not valid UTF-8", at: start) }
     return text
   }
 
@@ -161,7 +225,7 @@ package struct JSONReader {
     let first = peek()
     guard first == UInt8(ascii: "-") || (first &- UInt8(ascii: "0")) < 10,
       let number = JSONNumber(startOf: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
-    else { throw failure("expected a number") }
+    else { throw failure("this is not a JSON value") }
     offset += number.bytes.count
     return number
   }
@@ -182,12 +246,10 @@ package struct JSONReader {
     var result: Value?
     if isText {
       let (raw, isEscaped) = try scanText()
-      if isEscaped {
-        var text = try unescape(raw, at: start)
-        result = text.withUTF8 { JSONNumber(wholeOf: UnsafeRawBufferPointer($0)).flatMap(value) }
-      } else {
-        result = JSONNumber(wholeOf: raw).flatMap(value)
-      }
+      result =
+        isEscaped
+        ? JSONNumber.read(try JSONEscapes.resolved(raw, at: start + 1), value)
+        : JSONNumber(wholeOf: raw).flatMap(value)
     } else {
       result = value(try number())
     }
@@ -195,24 +257,20 @@ package struct JSONReader {
     return result
   }
 
-  /// Reads an optional member; `null` counts as missing. A member that was already read is skipped.
-  package mutating func read<Value: JSONReadable>(into value: inout Value?) throws(JSONError) {
-    if try null() { return }
-    if value == nil { value = try Value(json: &self) } else { try skip() }
+  /// Reads an optional member.
+  @inlinable package mutating func read<Value: JSONReadable>(into value: inout Value?) throws(JSONError) {
+    value = try Value.optional(json: &self)
   }
 
   /// Skips a value.
-  package mutating func skip() throws(JSONError) { try skip(depth: 0) }
-
-  private mutating func skip(depth: Int) throws(JSONError) {
-    guard depth < Self.largestDepth else { throw failure("nested too deeply") }
+  package mutating func skip() throws(JSONError) {
     switch peek() {
     case UInt8(ascii: "{"):
       try enterObject()
-      while try nextKey() != nil { try skip(depth: depth + 1) }
+      while try nextKey() != nil { try skip() }
     case UInt8(ascii: "["):
       try enterArray()
-      while try nextElement() { try skip(depth: depth + 1) }
+      while try nextElement() { try skip() }
     case UInt8(ascii: "\""): _ = try scanText()
     case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try bool()
     case UInt8(ascii: "n"): _ = try null()
@@ -233,40 +291,39 @@ package struct JSONReader {
         offset = end + 1
         return (UnsafeRawBufferPointer(rebasing: bytes[start..<end]), isEscaped)
       }
-      guard byte >= 0x20 else { throw failure("a control character in a string", at: end) }
+      guard byte >= 0x20 else { throw failure("a control character in a string must be escaped", at: end) }
       if byte == UInt8(ascii: "\\") {
         isEscaped = true
         end += 1
       }
       end += 1
     }
-    throw failure("an unterminated string")
-  }
-
-  private func unescape(_ raw: UnsafeRawBufferPointer, at start: Int) throws(JSONError) -> String {
-    guard let text = JSONEscapes.resolved(raw) else { throw failure("invalid characters in a string", at: start) }
-    return text
+    throw failure("this string is never closed")
   }
 }
 
 /// The name of a member, which can be compared without creating a `String`.
-package struct JSONKey {
-  fileprivate let raw: UnsafeRawBufferPointer
+@usableFromInline package struct JSONKey {
+  @usableFromInline let raw: UnsafeRawBufferPointer
   /// The decoded name, if it is written with escapes.
-  fileprivate let unescaped: String?
+  @usableFromInline let unescaped: String?
   fileprivate let offset: Int
 
   /// Matches keys in a `switch`.
-  package static func ~= (name: StaticString, key: JSONKey) -> Bool {
+  @inlinable package static func ~= (name: StaticString, key: JSONKey) -> Bool {
     if let unescaped = key.unescaped { return unescaped == name.description }
-    guard key.raw.count == name.utf8CodeUnitCount, let start = key.raw.baseAddress else { return false }
-    return memcmp(start, name.utf8Start, key.raw.count) == 0
+    return key.raw.count == name.utf8CodeUnitCount && key.isEqual(name)
+  }
+
+  @usableFromInline func isEqual(_ name: StaticString) -> Bool {
+    guard let start = raw.baseAddress else { return false }
+    return memcmp(start, name.utf8Start, raw.count) == 0
   }
 
   /// Returns the name as a string.
-  package func string() throws(JSONError) -> String {
+  @usableFromInline package func string() throws(JSONError) -> String {
     if let unescaped { return unescaped }
-    guard let text = String(utf8: raw) else { throw JSONError(reason: "invalid UTF-8", offset: offset) }
+    guard let text = String(utf8: raw) else { throw JSONError(reason: "not valid UTF-8", offset: offset) }
     return text
   }
 }
