@@ -66,7 +66,7 @@ let package = Package(
     // A module of its own: two aliases cannot name one module.
     .target(name: "OSLogShim", dependencies: ["OSShim"], path: "Sources/Shims/OSLogShim"),
     .target(name: "UniformTypeIdentifiersShim", path: "Sources/Shims/UniformTypeIdentifiersShim"),
-    // The one reader and writer of JSON. It knows no key of the protocol: the client and the emulator share it.
+    // JSON of the protocol, of imports and of output; a program's own settings are Codable. It knows no key of the protocol: the client and the emulator share it.
     .target(name: "JSONText"),
     .target(
       name: "CloudKit",

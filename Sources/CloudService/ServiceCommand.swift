@@ -164,8 +164,7 @@ extension ServiceCommand {
     case .restoreDeletions(let zone, let version):
       try take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
     case .fetchAgain(let zones):
-      try store.fetchAgain(zones, actor: actor)
-      receipt.changed = zones.count
+      receipt.changed = try store.fetchAgain(zones, actor: actor)
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
       try store.askForSync()

@@ -33,7 +33,7 @@ extension JSONReadable {
 
 /// The reason that bytes are not the expected JSON.
 @usableFromInline package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The problem. It never contains parts of the document, which may be private.
+  /// The problem. It contains no values of the document, which may be private.
   package let reason: String
   /// The offset of the problem in bytes.
   package let offset: Int
@@ -69,6 +69,11 @@ package struct TextPosition: Hashable, Sendable {
 
   /// Moves behind the bytes that follow.
   package mutating func advance(over bytes: some Sequence<UInt8>) {
+    if bytes.withContiguousStorageIfAvailable({ advance(over: $0) }) == nil { advance(over: Array(bytes)) }
+  }
+
+  /// Not generic, because other modules call it for every byte of large files.
+  private mutating func advance(over bytes: UnsafeBufferPointer<UInt8>) {
     for byte in bytes {
       column += 1
       if byte == UInt8(ascii: "\n") { (line, column) = (line + 1, 1) }

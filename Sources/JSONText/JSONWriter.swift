@@ -44,7 +44,7 @@ package struct JSONFragment: JSONWritable, Sendable {
 @usableFromInline package struct JSONWriter {
   fileprivate private(set) var bytes: [UInt8] = []
   private var isCommaDue = false
-  /// The first failure, stored instead of thrown so that writing needs no `try` at every value.
+  /// The latest failure, stored instead of thrown so that writing needs no `try` at every value.
   fileprivate private(set) var failure: JSONError?
   /// Whether a space follows commas and colons.
   private let isSpaced: Bool

@@ -2,8 +2,8 @@ import ArgumentParser
 import Dispatch
 import Foundation
 
-/// The program. It is not asynchronous itself, because Dispatch traps where it cannot open a few files of its own,
-/// before a command could check the limit.
+/// The program: runs `Cktop` on the main actor. It is not asynchronous itself, because Dispatch traps where it cannot open
+/// a few files of its own, before a command could check the limit.
 @main
 enum Program {
   static func main() {

@@ -69,6 +69,45 @@ import Testing
     #expect(changed.rows.isEmpty)
   }
 
+  @Test func `a zone that is not on the server yet is not repaired, so that its unsent changes are not lost`()
+    async throws
+  {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+
+    #expect(try mine.store.fetchAgain([world.key("a").zoneKey], actor: "ana") == 0)
+    try await mine.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(1)])
+  }
+
+  @Test func `a record with a value that fits no type differs, and holds up no other`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    for name in ["a", "b"] { try mine.store.accept(world.put(name, ["x": .int64(1)])) }
+    try await mine.sync()
+    try mine.store.execute("UPDATE records SET changeTag = 'old' WHERE name = 'b'")
+    let misfit =
+      #"{"recordName":"a","recordType":"Note","recordChangeTag":"9","fields":{"x":{"type":"INT64","value":{}}}}"#
+    let good = #"{"recordName":"b","recordType":"Note","recordChangeTag":"8","fields":{}}"#
+    mine.transport.interfere { operation, _, _ in
+      switch operation {
+      case "changes/zone":
+        .answer(
+          status: 200,
+          #"{"zones":[{"zoneID":{"zoneName":"\#(world.key("a").zone)"},"records":[\#(misfit),\#(good)],"syncToken":"t","moreComing":false}]}"#
+        )
+      case "records/lookup": .answer(status: 200, #"{"records":[\#(misfit),\#(good)]}"#)
+      default: .pass
+      }
+    }
+
+    let found = try await mine.engine.verify { $0 == world.key("a").zoneKey }
+
+    #expect(found.map(\.different) == [["a", "b"]])
+  }
+
   @Test func `a repair does not delete many records without a decision`() async throws {
     let world = try World()
     let mine = try world.device("mine", deletionGuard: DeletionGuard())

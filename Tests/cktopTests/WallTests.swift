@@ -11,10 +11,13 @@ import Testing
   private static let arrows: [String: Set<String>] = [
     // `import CloudKit` in CloudKit is the Clang module of the same name, with empty submodules.
     "CloudKit": [
-      "AsyncHTTPClient", "CloudKit", "Crypto", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat", "NIOHTTP1",
-      "NIOHTTPCompression", "NIOPosix", "OpenCombine",
+      "AsyncHTTPClient", "CloudKit", "Crypto", "JSONText", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat",
+      "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "OpenCombine",
     ],
-    "CloudKitEmulator": ["CloudKit", "Crypto", "GRDB", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix"],
+    "JSONText": [],
+    "CloudKitEmulator": [
+      "CloudKit", "Crypto", "GRDB", "JSONText", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
+    ],
     "Shims/CombineShim": ["OpenCombine", "OpenCombineDispatch", "OpenCombineFoundation"],
     "Shims/CoreLocationShim": ["CloudKit"],
     "Shims/NetworkShim": [],
@@ -26,7 +29,7 @@ import Testing
     "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
     "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
     "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudSync"],
-    "CloudSync": ["CloudKit", "Crypto", "Facts", "GRDB"],
+    "CloudSync": ["CloudKit", "Crypto", "Facts", "GRDB", "JSONText"],
     "Facts": [],
     "CloudService": ["CloudKit", "CloudSync", "Facts", "OpenCombine"],
     "TerminalUI": ["TOMLKit"],
@@ -35,7 +38,7 @@ import Testing
     "CktopDemo": ["CloudKit", "CloudKitEmulator", "CloudSync"],
     "cktop": [
       "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "Dashboard",
-      "Facts", "TOMLKit", "Terminal", "TerminalUI",
+      "Facts", "JSONText", "TOMLKit", "Terminal", "TerminalUI",
     ],
   ]
 

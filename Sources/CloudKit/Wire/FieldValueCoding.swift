@@ -67,7 +67,9 @@ extension FieldValue: JSONReadable {
       // fails its record (`misfitType`).
       json = start
     }
-    let value = try JSON(json: &json).sorted
+    var value = try JSON(json: &json).sorted
+    // As stores have it: 1.0 and 1 are the same value.
+    if case .double(let number) = value, let whole = Int64(exactly: number) { value = .int(whole) }
     guard type == nil || type == "LIST" || type == "UNKNOWN_LIST" else { return .other(type: type ?? "", value) }
     return FieldValue(inferredFrom: value) ?? .other(type: type ?? FieldType.unknown.rawValue, value)
   }

@@ -1,5 +1,3 @@
-// Queries are decoded only from archives.
-
 package import JSONText
 
 extension WireQuery: JSONReadable {

@@ -13,14 +13,15 @@ extension FaultPlan {
   ///
   /// - Throws: `Invalid`.
   public init(json: Data) throws(Invalid) {
+    let plan: Data
     do throws(JSONError) {
-      // The decoder does not report where a document is malformed.
-      _ = try JSON(json: json)
+      // The decoder does not report where a document is malformed, and has another rule for repeated keys.
+      plan = try JSON(json: json).sorted.data
     } catch {
       throw Invalid(description: error.description)
     }
     do {
-      self = try JSONDecoder().decode(FaultPlan.self, from: json)
+      self = try JSONDecoder().decode(FaultPlan.self, from: plan)
     } catch let error as DecodingError {
       throw Invalid(description: error.line)
     } catch {

@@ -89,8 +89,8 @@ public struct ReceivedChanges: Sendable {
   /// Deleted zones, after all their records; the server gives no reason (reference 5.7). The deletion of a zone with
   /// records is delivered only after ``SyncEngine/acceptDeletions(in:ifVersion:)``.
   public var deletedZones: [CKRecordZone.ID] = []
-  /// Whether no app took changes for 90 days, so that they were dropped. From here on every record is delivered again;
-  /// records of the app that do not come were deleted meanwhile.
+  /// Whether no app took changes for 90 days, so that they were dropped. From here on every record is delivered again,
+  /// perhaps in several calls. Records that the app has and that it is not given again were deleted meanwhile.
   public var startsOver = false
 
   /// The number of changes of all kinds.

@@ -12,53 +12,67 @@ extension SyncStore {
     // Pause rules move first, so that no paused change is sent.
     if let policy = try other.settings().policy { try setPolicy(policy, isFirst: true, actor: "sync") }
     for held in try other.pauses() { try pause(held.rule, actor: held.actor ?? "sync") }
+    // Changes that a zone delete supersedes must not follow it.
+    for zone in try other.read({ try $0.zoneDeletions().keys.sorted() }) { try other.finishSuperseding(zone) }
     while true {
       let operations = try other.operationsToMove(to: path)
       guard !operations.isEmpty else { return }
-      for unit in operations.units { try enqueue(moved: unit, from: other) }
-      try other.end(moved: operations, to: path)
+      for unit in operations.units { try move(unit, from: other) }
     }
   }
 
-  /// Enqueues a zone operation, or changes of records in one transaction, so that no engine sends a part of a group, or
-  /// a paused change.
-  private func enqueue(moved operations: [QueuedOperation], from other: SyncStore) throws(StoreError) {
+  /// Moves a zone operation, a group, or changes of records, each in one transaction here, so that no engine sends a part
+  /// of a group, or a paused change.
+  private func move(_ operations: [QueuedOperation], from other: SyncStore) throws(StoreError) {
+    let first = operations[0]
     let accepted: [Accepted]
-    switch operations[0].kind {
-    case .zoneSave: accepted = [try enqueueZone(operations[0].key.zoneKey)]
-    case .zoneDelete: accepted = [try enqueueZoneDeletion(operations[0].key.zoneKey)]
+    switch first.kind {
+    case .zoneSave, .zoneDelete:
+      accepted = [try enqueueZoneOperation(first.key.zoneKey, first.kind, pausedBy: first.pausedBy)]
     case .save, .delete:
       let vault = other.storage.assetFolder.map(AssetVault.init)
       // Copies are removed with the other store, so copy them here too.
       let keeping: AssetKeeping = operations.contains(where: \.hasCopies) ? .copied : .referenced
       let changes = operations.map { Change(moved: $0, vault) }
       do {
-        accepted = try enqueue(changes, group: operations[0].group, assets: keeping)
+        accepted = try enqueue(changes, group: first.group, assets: keeping)
       } catch {
-        guard error.kind == .invalid else { throw error }
-        accepted = [.refused(error.message)]
+        guard error.kind == .invalid, first.group != nil else { throw error }
+        let ids = operations.map { String($0.id) }.joined(separator: " ")
+        throw unmovable("the atomic group of changes \(ids)", error.message, "show \(first.id)", other)
       }
     }
+    let moved = zip(operations, accepted).filter { if case .refused = $0.1 { false } else { true } }.map(\.0)
+    try other.end(moved: moved, to: path)
     for case (let operation, .refused(let reason)) in zip(operations, accepted) {
-      let what = "change \(operation.id) of \(other.path) cannot be moved to \(path)"
-      throw StoreError(.invalid, "\(what): \(reason); cktop queue discard \(operation.id) --store \(other.path)")
+      throw unmovable("change \(operation.id)", reason, "discard \(operation.id)", other)
     }
   }
 
-  /// The next operations to move, with all members of their groups. If there are none, the store stops accepting
-  /// changes.
+  private func unmovable(_ what: String, _ reason: String, _ remedy: String, _ other: SyncStore) -> StoreError {
+    StoreError(
+      .invalid,
+      "\(what) of \(other.path) cannot be moved to \(path): \(reason); cktop queue \(remedy) --store \(other.path)"
+    )
+  }
+
+  /// The next operations to move, with all members of their groups, by the identifier of the first member. If there are
+  /// none, the store stops accepting changes.
   private func operationsToMove(to path: String) throws(StoreError) -> [QueuedOperation] {
     try write { ledger in
       let operations = try ledger.operations(after: 0, limit: Self.slice)
       if operations.isEmpty { try ledger.setValue("joinedTo", path) }
-      let groups = Set(operations.compactMap(\.group))
-      return try operations.filter { $0.group == nil }
-        + groups.sorted().flatMap { try ledger.operations(inGroup: $0) }
+      var groups: Set<String> = []
+      return try operations.flatMap { operation in
+        guard let group = operation.group else { return [operation] }
+        return groups.insert(group).inserted ? try ledger.operations(inGroup: group) : []
+      }
     }
   }
 
   /// Removes moved operations from the queue, except those edited meanwhile.
   private func end(moved operations: [QueuedOperation], to path: String) throws(StoreError) {
+    guard !operations.isEmpty else { return }
     let now = now()
     try write { ledger in
       for operation in operations {

@@ -164,8 +164,8 @@ extension SyncStore {
     try ledger.setValue(Self.takeoverKey, user)
   }
 
-  /// Finishes a takeover, also one that a crash interrupted: edits become whole records, then the other user's records
-  /// are removed, in transactions of at most `slice` rows. Writes nothing if there is none.
+  /// Finishes a takeover, also one that a crash interrupted: removes the other user's records, whose edits become whole
+  /// records, in transactions of at most `slice` rows. Writes nothing if there is none.
   func finishTakeover(_ lease: Lease?) throws(StoreError) {
     guard let user = try read({ try $0.value(Self.takeoverKey) }) else { return }
     func repeated(_ body: (Ledger, _ now: Int64) throws -> Bool) throws(StoreError) {
@@ -179,6 +179,18 @@ extension SyncStore {
         if hasMore { storage.letOthersWrite() }
       }
     }
+    try repeated { ledger, now in
+      let keys = try ledger.recordKeys(limit: Self.slice)
+      for key in keys {
+        // In the same transaction, so that it is done once, with the record as its base.
+        if let edit = try ledger.operation(for: key), edit.kind == .save {
+          try Self.makeWhole(edit, for: user, now: now, ledger)
+        }
+        try ledger.removeRecord(key)
+      }
+      return keys.count == Self.slice
+    }
+    // Edits of records that are not in the local copy have other data of the other user.
     var last: Int64 = 0
     try repeated { ledger, now in
       let operations = try ledger.operations(after: last, limit: Self.slice)
@@ -187,11 +199,6 @@ extension SyncStore {
       }
       last = operations.last?.id ?? last
       return operations.count == Self.slice
-    }
-    try repeated { ledger, _ in
-      let keys = try ledger.recordKeys(limit: Self.slice)
-      for key in keys { try ledger.removeRecord(key) }
-      return keys.count == Self.slice
     }
     try repeated { ledger, now in
       for zone in try ledger.zones().map(\.key) {

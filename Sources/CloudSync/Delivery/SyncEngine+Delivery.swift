@@ -57,14 +57,16 @@ extension SyncEngine {
     while !Task.isCancelled {
       let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder)
       let hasRoom = try batch.blocked.isEmpty || store.setAside(batch.blocked, random: configuration.random())
-      guard !batch.numbers.isEmpty else {
+      guard !batch.numbers.isEmpty || batch.changes.startsOver else {
         if batch.blocked.isEmpty || !hasRoom { break } else { continue }
       }
       let changes = batch.changes
       configuration.origin?.adoptAssets(of: changes.modifications)
       let count = changes.count
       do {
-        if count > 0 { try await ask { try await delegate.syncEngine(self, didReceive: changes) } }
+        if count > 0 || changes.startsOver {
+          try await ask { try await delegate.syncEngine(self, didReceive: changes) }
+        }
       } catch let silence as NoAnswer where !silence.wasAsked {
         // It is asked when the earlier call has ended.
         return false

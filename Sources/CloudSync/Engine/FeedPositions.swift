@@ -14,7 +14,7 @@ struct FeedPositions {
   /// - Parameter start: the position with which the first page is requested.
   init(_ operation: String, from start: String?) {
     self.operation = operation
-    seen = [start.hashValue]
+    seen = Set(start.map { [$0.hashValue] } ?? [])
   }
 
   /// Returns the position of the page after one that has more to come.
@@ -36,11 +36,11 @@ struct FeedPositions {
 
   /// The error of a feed that gives a position again, or none where there is more to come.
   private static func stalled(_ operation: String) -> WebServicesError {
-    WebServicesError(.unexpectedServerResponse, "\(operation) gave the same position twice; stopped reading")
+    WebServicesError(.unexpectedServerResponse, "\(operation) gave the same position twice, or none; stopped fetching")
   }
 
   /// The error of a feed with so many pages that it is taken to be endless.
   static func endless(_ operation: String, pages: Int) -> WebServicesError {
-    WebServicesError(.unexpectedServerResponse, "\(operation) did not end after \(pages) pages; stopped reading")
+    WebServicesError(.unexpectedServerResponse, "\(operation) did not end after \(pages) pages; stopped fetching")
   }
 }

@@ -157,18 +157,18 @@ extension SyncEngine {
       guard page.moreComing else { return true }
       token = try positions.next(page.syncToken)
     }
-    try endTurn("changes/database", &summary)
+    try endTurn(of: .feed(of: nil), "changes/database", &summary)
     return false
   }
 
-  /// - Returns: the token to go on with: none.
+  /// Fetches the list of zones from the start. Returns nil, the token to continue with.
   private func forgetDatabaseToken(_ lease: Lease) throws -> String? {
     try store.forgetDatabaseToken(lease)
     broadcast.send(.refetching(nil))
     return nil
   }
 
-  /// - Returns: the token to go on with: none.
+  /// Fetches a zone from the start. Returns nil, the token to continue with.
   private func restartReading(_ zone: ZoneKey, _ lease: Lease) throws -> String? {
     try store.restartReading(zone, lease)
     broadcast.send(.refetching(zone.zoneID))
@@ -176,8 +176,10 @@ extension SyncEngine {
   }
 
   /// Ends the turn of a change feed that has more pages. It goes on from its stored token.
-  private func endTurn(_ operation: String, _ summary: inout SyncSummary) throws {
-    guard summary.pages < configuration.pageLimit else { throw FeedPositions.endless(operation, pages: summary.pages) }
+  private func endTurn(of feed: WaitScope, _ operation: String, _ summary: inout SyncSummary) throws {
+    let pages = feedPages[feed, default: 0] + configuration.feedTurn
+    feedPages[feed] = pages
+    guard pages < configuration.pageLimit else { throw FeedPositions.endless(operation, pages: pages) }
     summary.hasMoreToFetch = true
   }
 
@@ -248,7 +250,7 @@ extension SyncEngine {
         token = try positions.next(page.syncToken)
       }
     }
-    try endTurn("changes/zone", &summary)
+    try endTurn(of: .feed(of: zone), "changes/zone", &summary)
     return false
   }
 

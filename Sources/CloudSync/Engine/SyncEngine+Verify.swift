@@ -123,7 +123,7 @@ extension SyncEngine {
     var records: [String: MirrorRecord] = [:]
     var token: String?
     var positions = FeedPositions("changes/zone", from: nil)
-    while true {
+    for _ in 0..<configuration.pageLimit {
       try Task.checkCancellation()
       switch try await client.zoneChanges(zone.wire, since: token, in: database) {
       case .failure(_, let error) where error.code == .zoneNotFound: return [:]
@@ -135,12 +135,13 @@ extension SyncEngine {
         token = try positions.next(page.syncToken)
       }
     }
+    throw FeedPositions.endless("changes/zone", pages: configuration.pageLimit)
   }
 
   private func read(_ query: WireQuery, _ zone: ZoneKey, into records: inout [String: MirrorRecord]) async throws {
     var marker: String?
     var positions = FeedPositions("records/query", from: nil)
-    repeat {
+    for _ in 0..<configuration.pageLimit {
       try Task.checkCancellation()
       let page: WireRecords
       do {
@@ -151,9 +152,11 @@ extension SyncEngine {
         throw error
       }
       try take(page.records, zone, into: &records)
-      try positions.check(page.continuationMarker)
-      marker = page.continuationMarker == nil ? nil : try positions.next(page.continuationMarker)
-    } while marker != nil
+      guard let next = page.continuationMarker else { return }
+      try positions.check(next)
+      marker = try positions.next(next)
+    }
+    throw FeedPositions.endless("records/query", pages: configuration.pageLimit)
   }
 
   private func take(_ results: [WireRecordResult], _ zone: ZoneKey, into records: inout [String: MirrorRecord]) throws {
@@ -163,6 +166,9 @@ extension SyncEngine {
       // A full fetch also reports records that were deleted during the fetch.
       case .deleted(let name, _): records[name] = nil
       case .failure(_, let error) where error.code == .notFound: continue
+      // It has a value that the local copy cannot have, so both differ.
+      case .failure(let name?, _) where result.misfit != nil:
+        records[name] = MirrorRecord(key: RecordKey(zone, name), type: "", changeTag: "", fields: [:])
       // An error does not mean that the record is missing.
       case .failure(let name, var error):
         if let name { error.reason = "\(name): \(error.reason)" }

@@ -49,7 +49,7 @@ extension SyncEngine {
     summary.add(settled)
   }
 
-  /// Returns whether a zone does not exist that a reply says is missing.
+  /// Returns whether a zone is missing, after a reply said so.
   ///
   /// One wrong reply must not put the records of a zone on hold or end its deletes, so the server is asked once more for
   /// a zone that was there.

@@ -139,6 +139,8 @@ public actor SyncEngine {
   var driving: Task<Void, any Error>?
   /// The engine's lock, held or on standby.
   var lock: (any EngineLock)?
+  /// The pages of each change feed in its turns of this sync cycle.
+  var feedPages: [WaitScope: Int] = [:]
   /// The deletions on hold, as last published.
   var toldHeld: [HeldDeletions] = []
   /// The error that stopped the engine.
@@ -197,6 +199,7 @@ public actor SyncEngine {
     let startedAt = store.now()
     var summary = SyncSummary()
     summary.askedTypes = requests.types
+    feedPages = [:]
     settings = try store.settings().completed
     isWithoutApp = requests.isWithoutApp || isAlwaysWithoutApp
     broadcast.send(.syncBegan)

@@ -8,8 +8,8 @@ enum Retention {
   static let age: Int64 = 90 * 86_400_000
   /// The maximum number of endings kept.
   static let endings = 100_000
-  /// The maximum number of tombstones kept. They outlast their endings: an app that saves an object that it read long
-  /// ago means to create a record that was deleted here.
+  /// The number of latest deletions whose tombstones are kept. They outlast their endings: when an app saves an object
+  /// that it read before the deletion, the record is created again.
   static let tombstones = 1_000_000
   /// The maximum number of operators' commands kept.
   static let commands = 10_000

@@ -45,6 +45,8 @@ extension SyncStore {
     var operation = operation
     guard let end = operation.nextAttemptAt, end > now else { return }
     let setAt = try ledger.attempts(of: operation.id).first?.at ?? last
+    // It was shortened before a crash.
+    if end < setAt { return }
     if setAt > now {
       operation.nextAttemptAt = max(now, end - (setAt - now))
     } else if !operation.isServersWait {

@@ -76,16 +76,21 @@ extension SyncStore {
         for case .refused(let reason) in accepted { throw StoreError(.invalid, reason) }
       }
       if let group { try Self.checkSize(of: group, ledger) }
-      for case (let change, .enqueued(let id)) in zip(changes, accepted) {
-        guard let actor = change.pausedBy, let operation = try ledger.operation(id),
-          QueueVerb.pause.states.contains(operation.state)
-        else { continue }
-        try Self.apply(.pause, to: [operation], isFinal: false, actor, now: now, ledger)
+      for (change, accepted) in zip(changes, accepted) {
+        if let actor = change.pausedBy { try Self.pause([accepted], by: actor, now: now, ledger) }
       }
       if accepted.contains(where: { if case .enqueued = $0 { true } else { false } }) {
         try ledger.changeActivity { $0.lastEnqueueAt = now }
       }
       return accepted
+    }
+  }
+
+  /// Pauses accepted operations that were paused before.
+  static func pause(_ accepted: [Accepted], by actor: String, now: Int64, _ ledger: Ledger) throws {
+    for case .enqueued(let id) in accepted {
+      guard let operation = try ledger.operation(id), QueueVerb.pause.states.contains(operation.state) else { continue }
+      try apply(.pause, to: [operation], isFinal: false, actor, now: now, ledger)
     }
   }
 

@@ -25,13 +25,18 @@ extension SyncStore {
     return try read { try Self.nameProblem(of: zone, names, $0) }
   }
 
-  private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind) throws(StoreError) -> Accepted {
+  /// - Parameter actor: the name of the operator who paused it before it was accepted; nil: it is ready to be sent.
+  func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind, pausedBy actor: String? = nil) throws(StoreError)
+    -> Accepted
+  {
     guard scope.database == .private else { return .refused("only the private database has zones of one's own") }
     guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
     if let problem = try nameProblem(of: zone) { return .refused(problem) }
     let start = now()
     let (accepted, hasMore) = try write { ledger in
-      try enqueueZoneOperation(zone, kind, now: start, ledger)
+      let (accepted, hasMore) = try enqueueZoneOperation(zone, kind, now: start, ledger)
+      if let actor { try Self.pause([accepted], by: actor, now: start, ledger) }
+      return (accepted, hasMore)
     }
     if hasMore { try finishSuperseding(zone) }
     return accepted

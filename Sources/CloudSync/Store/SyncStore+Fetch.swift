@@ -404,7 +404,7 @@ extension SyncStore {
       let known =
         isWhole || comparesContent ? [] : try Self.placesInMirror(part, zone, epoch: epoch, reconciliation.ledger)
       for (place, result) in part.enumerated() where !known.contains(place) {
-        try take(result, zone, reconciliation, &effect) { record in
+        try take(result, zone, epoch: epoch, reconciliation, &effect) { record in
           try reconciliation.take(record, epoch: epoch, isWhole: isWhole, comparesContent: comparesContent)
         }
       }
@@ -431,6 +431,7 @@ extension SyncStore {
   private func take(
     _ result: WireRecordResult,
     _ zone: ZoneKey,
+    epoch: Int64,
     _ reconciliation: Reconciliation,
     _ effect: inout PageEffect,
     record take: (MirrorRecord) throws -> Bool

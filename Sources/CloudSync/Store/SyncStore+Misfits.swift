@@ -3,7 +3,7 @@ import Facts
 
 /// Fetched records with a value that does not fit its type. They are not stored, and do not hold up others.
 extension SyncStore {
-  /// Shows the operator a record that could not be stored, and logs it once.
+  /// Shows the operator a record that could not be stored, and logs it at most once an hour.
   static func note(misfit error: WebServicesError, _ zone: ZoneKey, _ reconciliation: Reconciliation) throws {
     let (ledger, now) = (reconciliation.ledger, reconciliation.now)
     try ledger.noteError(error, stands: true, now: now)

@@ -3,21 +3,32 @@ import Facts
 
 /// Repairing a local copy that differs from the server.
 extension SyncStore {
-  /// Has the next sync fetch zones from the start. It replaces records that differ from the server's, and deletes those
-  /// that the server does not have, unless the mass-deletion guard puts them on hold. Unsent changes are kept.
+  /// Requests that the next sync fetches zones from the start. It replaces records that differ from the server's, and
+  /// deletes those that the server does not have, unless the mass-deletion guard puts them on hold. Unsent changes are
+  /// kept.
   ///
   /// - Parameter actor: the operator's name, for the audit log.
-  package func fetchAgain(_ zones: [ZoneKey], actor: String) throws(StoreError) {
-    guard !zones.isEmpty else { return }
+  /// - Returns: the number of zones, without those that are not on the server yet or whose deletion is on hold.
+  @discardableResult
+  package func fetchAgain(_ zones: [ZoneKey], actor: String) throws(StoreError) -> Int {
     let now = now()
-    try write { ledger in
+    return try write { ledger in
+      let zones = try zones.filter { try ledger.zone($0).map { $0.state == .ready && $0.heldSince == nil } ?? true }
+      guard !zones.isEmpty else { return 0 }
       for zone in zones {
         try ledger.insertZone(zone, state: .ready)
-        if zone.isDefaultZone { try ledger.restartPulls(of: zone) } else { try ledger.restart(zone) }
+        guard !zone.isDefaultZone else {
+          try ledger.restartPulls(of: zone)
+          continue
+        }
+        // A full fetch that has just begun compares everything already.
+        if let known = try ledger.zone(zone), known.token == nil, known.readingAll { continue }
+        try ledger.restart(zone)
       }
-      try Self.readSoon(zones, ledger)
+      try ledger.changeActivity { $0.reachedEnd = false }
       let names = zones.map(\.zone).joined(separator: " ")
       try audit("repair", names, zones.count, actor, zone: zones.count == 1 ? names : nil, now: now, ledger)
+      return zones.count
     }
   }
 }

@@ -47,7 +47,7 @@ struct Question: Screen {
     }
   }
 
-  /// What is done on `y`; empty: the dashboard ends.
+  /// The commands that `y` gives; empty: the dashboard ends.
   private var commands: [ServiceCommand] {
     switch kind {
     case .discardOne(let row): [.perform(.discard, .ids([row.id]), versions: [row.id: row.version])]
@@ -123,7 +123,7 @@ struct Question: Screen {
     case .fetchAgain(let zones, let records):
       let what = zones.count == 1 ? "zone \(zones[0].zone)" : Words.count(zones.count, "zone")
       return
-        "Fetch \(what) again from the start (\(Words.count(records, "record")))? What differs from the server is replaced; "
+        "Fetch \(what) again from the start (\(Words.count(records, "record")))? Records that differ are replaced; "
         + "unsent changes are kept."
     case .undoAll(_, _, let count):
       return

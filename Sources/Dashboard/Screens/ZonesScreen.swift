@@ -52,8 +52,8 @@ struct ZonesScreen: Screen {
     case .acceptDeletions: return held(world).map { [.push(Question(.acceptDeletions($0)))] } ?? []
     case .restoreDeletions: return held(world).map { [.push(Question(.restoreDeletions($0)))] } ?? []
     case .repairZone:
-      guard let zones = list.chosen(world), !zones.isEmpty else { return [] }
-      list.state.marks = .some([:])
+      let zones = repairable(world)
+      guard !zones.isEmpty else { return [] }
       return [.push(Question(.fetchAgain(zones.map(\.key), records: zones.reduce(0) { $0 + $1.records })))]
     case .copy:
       return list.copy(world) { zone in
@@ -67,6 +67,11 @@ struct ZonesScreen: Screen {
     }
   }
 
+  /// The marked zones, else the selected one, that are on the server and have no deletions on hold.
+  private func repairable(_ world: World) -> [ZoneRow] {
+    (list.chosen(world) ?? []).filter { $0.state == "ready" && $0.held == nil }
+  }
+
   private func held(_ world: World) -> HeldDeletions? { list.selected(world)?.held }
 
   func availability(of id: CommandID, _ world: World) -> Availability {
@@ -75,7 +80,10 @@ struct ZonesScreen: Screen {
       guard let zone = list.selected(world) else { return .no("No zone is selected") }
       guard list.state.marks.isEmpty else { return .no("Decide about one zone at a time; Esc clears the marks") }
       return zone.held == nil ? .no("Zone \(zone.key.zone) has no deletions on hold") : .now
-    case .pauseZone, .repairZone: return list.chosen(world)?.isEmpty == false ? .now : .no("No zone is selected")
+    case .repairZone:
+      guard list.chosen(world)?.isEmpty == false else { return .no("No zone is selected") }
+      return repairable(world).isEmpty ? .no("Nothing of this zone can be fetched now") : .now
+    case .pauseZone: return list.chosen(world)?.isEmpty == false ? .now : .no("No zone is selected")
     case .copy, .mark: return list.selected(world) == nil ? .no("No zone is selected") : .now
     default: return .now
     }

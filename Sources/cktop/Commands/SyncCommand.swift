@@ -105,15 +105,8 @@ struct SyncCommand: Verb {
     }
     await bar?.stop()
     let summary = try identityChecked(result, session)
-    let end = try StoreReader(store, session.redaction).view { view in
-      SyncReport(
-        summary,
-        try view.status(),
-        startedAt: startedAt,
-        failedForPerson: try view.failuresForPerson(),
-        waitForCloud: try view.waitsForCloud()
-      )
-    }
+    let reader = StoreReader(store, session.redaction)
+    let end = try SyncReport(summary, startedAt: startedAt, reader)
     OutputStream.standard.line(session.redaction.redact(json ? end.json.line : end.line.visible))
     if store.knowsNoTypes, end.failure == nil {
       OutputStream.error.line(
@@ -129,12 +122,8 @@ struct SyncCommand: Verb {
         "cktop: the policy was not replaced, because the server did not confirm the store's user; try again"
       )
     }
-    let dropped = try store.dropped().count { $0.at >= startedAt && $0.isAutomatic }
-    if dropped > 0 {
-      let remedy = "run cktop conflicts dropped to see why and what can be undone"
-      OutputStream.error.line("cktop: dropped \(Words.count(dropped, "change")); \(remedy)")
-    }
-    try end.listFailures(StoreReader(store, session.redaction))
+    try SyncReport.reportDropped(in: store, since: startedAt)
+    try end.listFailures(reader)
     try end.status.end()
   }
 

@@ -36,6 +36,27 @@ struct SyncReport {
     status = .combined(codes)
   }
 
+  /// Reads the store after a sync that began at `startedAt`.
+  init(_ summary: SyncSummary, startedAt: Int64, _ reader: StoreReader) throws {
+    self = try reader.view { view in
+      SyncReport(
+        summary,
+        try view.status(),
+        startedAt: startedAt,
+        failedForPerson: try view.failuresForPerson(),
+        waitForCloud: try view.waitsForCloud()
+      )
+    }
+  }
+
+  /// Says on standard error how many changes the sync dropped.
+  static func reportDropped(in store: SyncStore, since startedAt: Int64) throws {
+    let dropped = try store.dropped().count { $0.at >= startedAt && $0.isAutomatic }
+    guard dropped > 0 else { return }
+    let remedy = "run cktop conflicts dropped to see why and what can be undone"
+    OutputStream.error.line("cktop: dropped \(Words.count(dropped, "change")); \(remedy)")
+  }
+
   /// The obstacle that the store records: an account problem, a wait, or the error that ended the sync.
   private static func standing(_ state: StoreStatus, since startedAt: Int64) -> WebServicesError? {
     if let problem = state.accountProblem { return WebServicesError(ServerErrorCode(problem.code), problem.message) }

@@ -17,24 +17,29 @@ struct VerifyCommand: Verb {
 
       Changes nothing without --repair. With it, zones that differ, or the zone of --zone in any case, are fetched from \
       the start by a sync, which also sends what can be sent. Unsent changes are kept. Then the differences are checked \
-      again: repaired is the number of records that no longer differ. Deletions of many records are put on hold; \
-      decide about them with cktop zones accept or restore.
+      again; the JSON key repaired is the number of records that no longer differ. Deletions can be put on hold; cktop \
+      zones accept or restore decides about them, and the exit code is 3 until then.
       """
   )
 
   @Option(help: "The zone to compare; by default all zones.") var zone: String?
-  @Flag(help: "Fetch what differs again.") var repair = false
+  @Flag(help: "Fetch zones that differ again.") var repair = false
   @Flag(help: "Print one JSON object per zone.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     let store = try repair ? session.storeToCommand() : session.storeToRead()
+    if repair { try session.refuseOtherPolicy(store) }
     let engine = try session.engine(store)
     var results: [(found: ZoneDifference, left: ZoneDifference)] = []
+    var report: SyncReport?
     do {
       let found = try await engine.verify { zone == nil || $0.zone == zone }
-      if let zone, found.isEmpty { throw CommandFailure("there is no zone \(zone)", .itemsFailed) }
-      results = try await repair ? repaired(found, engine, session) : found.map { ($0, $0) }
+      if let zone, found.isEmpty {
+        throw CommandFailure("there is no zone \(zone); cktop zones list shows those that are known", .itemsFailed)
+      }
+      results = found.map { ($0, $0) }
+      if repair { report = try await fetchAgain(&results, engine, session) }
     } catch let error as StoreError where error.kind == .otherUser {
       throw session.failure(ofStrangers: error)
     } catch let error as WebServicesError {
@@ -52,27 +57,38 @@ struct VerifyCommand: Verb {
       OutputStream.standard.lines(lines)
     }
     let isDone = results.allSatisfy { $0.left.isEmpty }
-    if !isDone, !repair { OutputStream.error.line("cktop: to fetch what differs again, run cktop verify --repair") }
-    try (isDone ? CommandStatus.done : .itemsFailed).end()
+    if !isDone, !repair {
+      let option = zone.map { " --zone \($0.asArgument)" } ?? ""
+      OutputStream.error.line("cktop: to fetch what differs again, run cktop verify --repair\(option)".visible)
+    }
+    try CommandStatus.combined([isDone ? .done : .itemsFailed, report?.status ?? .done]).end()
   }
 
-  /// Has the zones that differ fetched again, and compares what differed.
-  private func repaired(_ found: [ZoneDifference], _ engine: SyncEngine, _ session: Session) async throws
-    -> [(found: ZoneDifference, left: ZoneDifference)]
-  {
-    let zones = found.filter { zone != nil || !$0.isEmpty }.map(\.zone)
-    guard !zones.isEmpty else { return found.map { ($0, $0) } }
+  /// Fetches the zones that differ from the start, and compares again the records that differed.
+  ///
+  /// - Returns: the report of the sync; nil if nothing had to be fetched.
+  private func fetchAgain(
+    _ results: inout [(found: ZoneDifference, left: ZoneDifference)],
+    _ engine: SyncEngine,
+    _ session: Session
+  ) async throws -> SyncReport? {
+    let zones = results.map(\.found).filter { zone != nil || !$0.isEmpty }.map(\.zone)
+    guard !zones.isEmpty else { return nil }
+    let startedAt = SyncStore.currentTime
     try engine.store.fetchAgain(zones, actor: Operator.name)
     let summary = try await engine.syncOnce()
     if let error = summary.error { throw error }
-    var results: [(found: ZoneDifference, left: ZoneDifference)] = []
-    for difference in found {
-      var left = ZoneDifference(zone: difference.zone, recordCount: difference.recordCount)
-      left.isCompared = difference.isCompared
-      try await engine.compare(difference.names, &left)
-      results.append((difference, left))
+    for (place, result) in results.enumerated() {
+      var left = ZoneDifference(zone: result.found.zone, recordCount: result.found.recordCount)
+      left.isCompared = result.found.isCompared
+      try await engine.compare(result.found.names, &left)
+      results[place].left = left
     }
-    return results
+    let reader = StoreReader(engine.store, session.redaction)
+    let report = try SyncReport(summary, startedAt: startedAt, reader)
+    try SyncReport.reportDropped(in: engine.store, since: startedAt)
+    try report.listFailures(reader)
+    return report
   }
 }
 

@@ -22,6 +22,8 @@ extension OutputJSON {
     case .asset(let asset): .object(object(asset))
     case .list(_, let elements): .array(elements.map(bare))
     case .encrypted(let value): bare(value)
+    // Most readers of JSON would round it.
+    case .other(_, .digits(let number)): .text(number)
     case .other(_, let value): value
     }
   }

@@ -143,6 +143,20 @@ import Testing
     #expect(starts.withLock { $0 } == [true, false])
   }
 
+  @Test func `an app that returns to an empty store is told to start over, once`() async throws {
+    let world = try World()
+    let (mine, starts) = (try world.device("mine"), Mutex<[Bool]>([]))
+    try mine.store.startDelivering()
+    world.clock.advance(91 * 86_400)
+    try await mine.sync()
+
+    let back = try world.device("mine", delegate: StartDelegate { start in starts.withLock { $0.append(start) } })
+    try await back.engine.syncNow()
+    try await back.engine.syncNow()
+
+    #expect(starts.withLock { $0 } == [true])
+  }
+
   @Test func `a record that the app never takes holds up no other for long`() async throws {
     let world = try World()
     let theirs = try world.device("theirs")

@@ -294,6 +294,26 @@ struct StoreOwnerTests {
     #expect(try here.operations().rows.first?.cause == .paused(by: "ana"))
   }
 
+  @Test func `a paused zone delete of a store that is joined stays paused, and one bad change holds up no other`()
+    throws
+  {
+    let (here, other) = (try world.open("here"), try world.open("other"))
+    try other.accept(world.put("a", [:]))
+    try other.accept(world.put("b", [:]))
+    try here.accept(world.put("a", type: "Other", [:]))
+    let delete = try #require(try other.enqueueZoneDeletion(ZoneKey(zone: "Home")).id)
+    _ = try other.perform(.pause, on: .ids([delete]), actor: "ana")
+
+    let error = #expect(throws: StoreError.self) { try here.join(other) }
+    #expect(error?.kind == .invalid)
+    #expect(try other.queue() == ["save a pending", "zoneDelete  paused"])
+    _ = try other.perform(.discard, on: .matching(try QueueFilter(parsing: "name = 'a'"), text: ""), actor: "ana")
+    try here.join(other)
+
+    #expect(try here.queue() == ["save a pending", "save b pending", "zoneDelete  paused"])
+    #expect(try other.queue() == [])
+  }
+
   @Test func `taking over a store with 1,200 edits and records writes at most 500 rows at once, and survives a crash`()
     async throws
   {
@@ -303,13 +323,14 @@ struct StoreOwnerTests {
     let zone = world.scope.zoneForChangesWithoutOne
     try store.write { try $0.insertZone(zone, state: .ready) }
     try store.fill(1200)
-    try store.execute("UPDATE operations SET baseTag = '1', state = 'pending'")
+    let changes = FieldChanges(values: ["x": .int64(1)], cleared: ["z"])
+    try store.execute("UPDATE operations SET baseTag = '1', changes = ?", [try JSONColumn.text(changes)])
     try store.execute(
       """
       INSERT INTO records(zone, owner, name, type, changeTag, fields)
         SELECT zone, owner, name, type, '1', ? FROM operations
       """,
-      [try JSONColumn.text(["x": FieldValue.int64(0), "y": .int64(2)])]
+      [try JSONColumn.text(["x": FieldValue.int64(0), "y": .int64(2), "z": .int64(3)])]
     )
     try store.execute(
       "CREATE TRIGGER crash BEFORE DELETE ON records WHEN old.name = 'r700' BEGIN SELECT RAISE(ABORT, 'no'); END"
@@ -318,6 +339,9 @@ struct StoreOwnerTests {
     #expect(throws: StoreError.self) { try store.adopt(identity: "ben", signIn: nil, takesOver: true, nil) }
     #expect(try store.owner() == "ben")
     try store.execute("DROP TRIGGER crash")
+    // An edit between the crash and its repair, of a record that is still there.
+    try store.execute("DELETE FROM operations WHERE name = 'r701'")
+    try store.accept(Change(RecordKey(zone, "r701"), .save(type: "Note", FieldChanges(values: ["x": .int64(1)]))))
 
     let lease = try #require(try Lease.acquire(store))
     try store.finishInterrupted(lease)
@@ -329,7 +353,9 @@ struct StoreOwnerTests {
     #expect(operations.count == 1200)
     for operation in operations {
       #expect(operation.baseTag == nil && operation.base.isEmpty)
-      #expect(operation.changes.values == ["x": .int64(1), "y": .int64(2)])
+      let isLater = operation.key.name == "r701"
+      let kept: [String: FieldValue] = isLater ? ["z": .int64(3)] : [:]
+      #expect(operation.changes.values == ["x": .int64(1), "y": .int64(2)].merging(kept) { $1 })
     }
     #expect(try store.read { try $0.zone(zone)?.state } == .unconfirmed)
   }

@@ -112,20 +112,20 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    "status", "account", "events", "queue list", "queue show FAILED", "queue show ENDED", "queue causes",
-    "queue pauses", "conflicts list", "conflicts show CONFLICT", "conflicts dropped", "zones list", "records list",
-    "records get t1", "verify",
-  ])
-  func `no text for people has a time in UTC`(line: String) async throws {
-    let store = try await Store.shared.value
+  @Test func `no text for people has a time in UTC`() async throws {
+    let store = try await Store()
+    let lines = [
+      "status", "account", "events", "queue list", "queue show FAILED", "queue show ENDED", "queue causes",
+      "queue pauses", "conflicts show CONFLICT", "zones list", "records list", "records get t1",
+    ]
+    for line in lines {
+      let output = try await store.run(line, settings: ["TZ": "Asia/Kolkata"]).output
 
-    let output = try await store.run(line, settings: ["TZ": "Asia/Kolkata"]).output
-
-    #expect(!output.isEmpty)
-    #expect(!output.contains(/:\d\d(\.\d+)?Z/), "\(output)")
-    if ["records list", "records get t1", "conflicts show CONFLICT"].contains(line) {
-      #expect(output.contains("2026-01-02 08:34:05.500+05:30"), "\(output)")
+      #expect(!output.isEmpty)
+      #expect(!output.contains(/:\d\d(\.\d+)?Z/), "\(output)")
+      if ["records list", "records get t1", "conflicts show CONFLICT"].contains(line) {
+        #expect(output.contains("2026-01-02 08:34:05.500+05:30"), "\(output)")
+      }
     }
   }
 
@@ -145,8 +145,6 @@ import Testing
 /// A machine whose store has a bit of everything: a conflict, a failed change, an ended one, one that waits, a pause and
 /// deletions on hold.
 private final class Store: Sendable {
-  static let shared = Task { try await Store() }
-
   let machine: Machine
   private let cloud: Cloud
   private let numbers: [String: String]

@@ -5,7 +5,7 @@ import Testing
 @testable import cktop
 
 @Suite(.serialized) struct VerifyCommandTests {
-  @Test func `what verify finds is repaired by one command, which says what it did`() async throws {
+  @Test func `one command repairs the differences that verify finds, and says what it did`() async throws {
     let cloud = try await Cloud()
     let mine = try Machine(cloud)
     for name in ["a", "b", "c"] {
@@ -32,6 +32,30 @@ import Testing
     let again = try await mine.succeed("verify", "--repair", "--zone", "notes", "--json").object()
     #expect(again["repaired"] as? Int == 0 && again["zone"] as? String == "notes")
     #expect(try await mine.run("verify", "--repair", "--zone", "nowhere").status == 1)
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a repair that needs a decision ends with 3, and one with another policy is refused`() async throws {
+    let cloud = try await Cloud()
+    let mine = try Machine(cloud)
+    try await mine.succeed("records", "put", "--type", "Note", "--name", "a", "--zone", "notes", "n=1")
+    try await mine.succeed("sync")
+    let path = try #require(try await mine.run("status", "--json").object()["store"] as? String)
+    try SQLiteStorage(path: path).write { ledger in
+      try ledger.run("UPDATE records SET name = 'ghost1'")
+      try ledger.run(
+        """
+        INSERT INTO records(zone, owner, name, type, changeTag, fields, epoch)
+          SELECT zone, owner, 'ghost2', type, changeTag, fields, epoch FROM records
+        """
+      )
+    }
+    #expect(try await mine.run("verify", "--repair", settings: ["CKTOP_POLICY": "client"]).status == 2)
+
+    let end = try await mine.run("verify", "--repair")
+
+    #expect(end.status == 3)
+    #expect(end.error.contains("cktop zones accept notes"))
     withExtendedLifetime(cloud) {}
   }
 

@@ -19,7 +19,10 @@ extension Ledger {
   /// each record that changes in the mirror or whose operation ends.
   func startDelivering(now: Int64) throws {
     if try value(Self.deliveringKey) == nil {
-      try run("INSERT OR IGNORE INTO deliveries(zone, owner, name, type) SELECT zone, owner, name, type FROM records")
+      let all = "INSERT OR IGNORE INTO deliveries(zone, owner, name, type) SELECT zone, owner, name, coalesce(type, '')"
+      try run("\(all) FROM records")
+      // The app takes what does not come for deleted, so its own unsent records come too.
+      if try hasLapsedDeliveries() { try run("\(all) FROM operations WHERE operation = 'save'") }
     }
     try setValue(Self.deliveringKey, String(now))
   }

@@ -133,11 +133,10 @@ extension Ledger {
     )
   }
 
-  /// Whether the latest event of this kind is the same, and not older than a time.
+  /// Whether the same event was logged since a time.
   func hasLogged(_ event: Event, since time: Int64) throws -> Bool {
-    let last = try row("SELECT message, at FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1", [event.kind])
-    guard let last, let message: String = last["message"], let at: Int64 = last["at"] else { return false }
-    return message == event.stored && at >= time
+    let sql = "SELECT EXISTS (SELECT 1 FROM events WHERE kind = ? AND message = ? AND at >= ?)"
+    return try one(sql, [event.kind, event.stored, time]) ?? false
   }
 
   func latestEvent(of kind: String) throws -> Event? {

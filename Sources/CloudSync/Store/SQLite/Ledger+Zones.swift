@@ -221,6 +221,8 @@ extension Ledger {
   /// Stores the latest modification time seen; pages arrive in this order.
   func advance(_ pull: Pull, seen: Int64?, now: Int64) throws {
     guard var known = try pulls().first(where: { $0.zone == pull.zone && $0.type == pull.type }) else { return }
+    // Restarted meanwhile: the next poll fetches everything.
+    if known.watermark == nil, pull.watermark != nil { return }
     let watermark = max(known.watermark ?? 0, seen ?? 0)
     known.watermark = watermark == 0 ? nil : watermark
     known.lastFetchAt = now

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Reading on a full disk, where SQLite cannot create the shared memory of a file's connections (its -shm file).
 ///
-/// A connection that is alone with the file keeps that index in its own memory. SQLite lets it be alone by an exclusive
-/// lock, which no other process gets or passes, so what is read is whole even if a sync starts meanwhile. The lock is
-/// held for one transaction only, so that the sync does start.
+/// A connection with an exclusive lock on the file keeps that index in its own memory. No other process can lock the file
+/// meanwhile, so what is read is whole even if a sync starts. The lock is held for one transaction only, so that the sync
+/// does start.
 extension SQLiteStorage {
   /// Whether the disk had no room for the connections' shared memory when the store was last read.
   var isOnFullDisk: Bool { connections.withLock { $0 == nil } }
@@ -16,8 +16,9 @@ extension SQLiteStorage {
     if let writer = connections.withLock(\.self) { return try body(writer) }
     return try Self.onFullDisk(name) {
       let queue = try Self.openToRead(name)
+      let value = try body(queue)
       connections.withLock { $0 = queue }
-      return try body(queue)
+      return value
     } alone: {
       try body($0)
     }

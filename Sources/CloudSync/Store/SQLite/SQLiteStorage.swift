@@ -195,9 +195,10 @@ package final class SQLiteStorage: QueueStorage {
         isThere && !StoreLock.isKnown(path)
         ? try openOrMake(path)
         : try StoreLock.whileMaking(path) { isLocked in
+          // Another process may have created it while this one waited for the lock.
+          let isNew = try isLocked && !self.isThere(path)
           do { return try openOrMake(path) } catch {
-            // What could not be made is no store, and nobody else can have written to it.
-            if !isThere, isLocked { removeUnfinished(path) }
+            if isNew { removeUnfinished(path) }
             throw error
           }
         }

@@ -1,5 +1,5 @@
 extension Schema {
-  /// Acknowledged deletions, which are kept longer than the log of endings, and bounds of the deliveries.
+  /// Acknowledged deletions, which are kept longer than the log of endings, and the number of deliveries.
   static let tombstones = """
     -- The name is empty for a zone. A later deletion has a higher number.
     CREATE TABLE tombstones(
