@@ -23,7 +23,7 @@ extension JSONReadable {
           try json.end()
           return value
         } catch {
-          throw error.located(from: TextPosition(), in: bytes[..<error.offset])
+          throw error.located(from: TextPosition(), in: bytes.prefix(error.offset))
         }
       }
     }

@@ -23,7 +23,7 @@ struct JSONPieces: PieceReader {
         do throws(JSONError) {
           return (value: try body(&json), end: json.offset)
         } catch {
-          throw error.located(from: position, in: bytes[start..<error.offset])
+          throw error.located(from: position, in: bytes.prefix(error.offset).dropFirst(start))
         }
       }
     }
