@@ -1,6 +1,5 @@
 import CloudKit
 import CloudKitEmulator
-import Facts
 import Foundation
 
 @testable import CloudSync
@@ -177,7 +176,7 @@ final class SimulatedDevice {
   func mirror(parents: Bool = false) throws -> [String] {
     try store.records(mirrorOnly: true).rows.map { row in
       let shown = row.record.fields.filter { parents || $0.key != FieldChanges.parent }
-      let fields = shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text(Format(timeZone: .gmt)))" }
+      let fields = shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
       return "\(row.record.key.zone)/\(row.record.key.name) [\(row.record.changeTag)] \(fields.joined(separator: " "))"
     }.sorted()
   }

@@ -1,6 +1,5 @@
 import CloudKit
 import CloudKitEmulator
-import Facts
 import Foundation
 
 @testable import CloudSync
@@ -277,7 +276,7 @@ extension Change {
     switch kind {
     case .delete: "-\(key.zone)/\(key.name)"
     case .save(_, let fields):
-      "\(key.zone)/\(key.name)(\(fields.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text(Format(timeZone: .gmt)))" }.joined(separator: " ")))"
+      "\(key.zone)/\(key.name)(\(fields.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }.joined(separator: " ")))"
     }
   }
 }

@@ -145,7 +145,8 @@ import Testing
 
   @Test func `an app that returns to an empty store is told to start over, once`() async throws {
     let world = try World()
-    let (mine, starts) = (try world.device("mine"), Mutex<[Bool]>([]))
+    let mine = try world.device("mine")
+    let starts = Mutex<[Bool]>([])
     try mine.store.startDelivering()
     world.clock.advance(91 * 86_400)
     try await mine.sync()
