@@ -52,4 +52,6 @@ struct ModelDeclaration {
   var keys: [Key] { (identity.map { [$0] } ?? []) + fields + systemKeys.map(\.key) }
   /// The fields that are stored as assets.
   var assets: [Key] { fields.filter(\.property.isAsset) }
+  /// The fields whose references have an action.
+  var references: [Key] { fields.filter { $0.property.referenceAction != nil } }
 }

@@ -20,6 +20,7 @@ extension ModelDeclaration {
       recordType.map { block("\(access)static var recordType: Swift.String", ["\"\($0)\""]) },
       block("\(access)static var recordNameKey: Swift.String", ["\"\(identity?.fieldName ?? "recordName")\""]),
       assets.isEmpty ? nil : assetKeys,
+      references.isEmpty ? nil : referenceActions,
       systemKeys.isEmpty ? nil : systemValues,
       fieldList,
       queryKeys(type.trimmedDescription),
@@ -45,6 +46,11 @@ extension ModelDeclaration {
   private var assetKeys: String {
     let names = assets.map { "\"\($0.fieldName)\"" }.joined(separator: ", ")
     return block("\(access)static var assetKeys: Swift.Set<Swift.String>", ["[\(names)]"])
+  }
+
+  private var referenceActions: String {
+    let actions = references.map { "\"\($0.fieldName)\": \($0.property.referenceAction ?? "")" }.joined(separator: ", ")
+    return block("\(access)static var referenceActions: CloudKitModels.CKReferenceActions", ["[\(actions)]"])
   }
 
   private var systemValues: String {

@@ -49,7 +49,7 @@ struct ModelMembers {
   private mutating func add(_ variable: VariableDeclSyntax) {
     if variable.isStatic {
       if variable.names.contains("recordType") { recordType = DeclSyntax(variable) }
-      for name in ["recordNameKey", "assetKeys", "systemKeys"] where variable.names.contains(name) {
+      for name in ["recordNameKey", "assetKeys", "systemKeys", "referenceActions"] where variable.names.contains(name) {
         generated[name] = DeclSyntax(variable)
       }
       return

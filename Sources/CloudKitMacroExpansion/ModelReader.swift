@@ -178,7 +178,7 @@ struct ModelReader {
     let coded = Set(cases.map(\.name.plainName))
     for property in members.stored {
       if let attribute = property.fieldAttribute,
-        attribute.argument(labeled: "asset") == nil || !coded.contains(property.name)
+        ["asset", "reference"].allSatisfy({ attribute.argument(labeled: $0) == nil }) || !coded.contains(property.name)
       {
         report(attribute, "@CKField has no effect in a type with its own CodingKeys.")
       } else if let name = property.fieldAttribute?.argument(labeled: nil) {
@@ -240,7 +240,7 @@ struct ModelReader {
   private mutating func readCoding(of declaration: some DeclGroupSyntax) {
     let generated =
       ["Fields", "recordNameKey", "queryKey"] + (model.assets.isEmpty ? [] : ["assetKeys"])
-      + (model.systemKeys.isEmpty ? [] : ["systemKeys"])
+      + (model.systemKeys.isEmpty ? [] : ["systemKeys"]) + (model.references.isEmpty ? [] : ["referenceActions"])
     for name in generated {
       guard let own = members.generated[name] else { continue }
       report(own, "@CKModel generates '\(name)', so the type cannot declare it.")

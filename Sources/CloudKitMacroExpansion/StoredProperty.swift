@@ -24,6 +24,8 @@ struct StoredProperty {
   var isAsset: Bool {
     fieldAttribute?.argument(labeled: "asset")?.as(BooleanLiteralExprSyntax.self)?.literal.tokenKind == .keyword(.true)
   }
+  /// The action of its references as written, such as `.deleteSelf`; nil if none is set.
+  var referenceAction: String? { fieldAttribute?.argument(labeled: "reference")?.trimmedDescription }
 
   /// Whether it has a value before an initializer sets one.
   var hasDefault: Bool { initialValue != nil || (isOptional && letKeyword == nil) }

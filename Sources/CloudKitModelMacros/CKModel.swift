@@ -46,6 +46,7 @@
   names: named(recordType),
   named(recordNameKey),
   named(assetKeys),
+  named(referenceActions),
   named(systemKeys),
   named(Fields),
   named(queryKey(for:)),
@@ -63,6 +64,7 @@ public macro CKModel(recordType: String? = nil) = #externalMacro(module: "CloudK
 /// ```swift
 /// @CKField("done") var isDone = false
 /// @CKField(asset: true) var thumbnail: Data?
+/// @CKField(reference: .deleteSelf) var department: Link<Department>?
 /// ```
 ///
 /// - Parameters:
@@ -70,8 +72,10 @@ public macro CKModel(recordType: String? = nil) = #externalMacro(module: "CloudK
 ///     is the property's name.
 ///   - asset: Whether the value is stored as an asset; see `CKRecordModel.assetKeys`. File URLs and `CKAsset` values
 ///     always are.
+///   - reference: What happens to the record when the target of a reference is deleted; see
+///     `CKRecordModel.referenceActions`.
 @attached(peer)
-public macro CKField(_ name: String? = nil, asset: Bool = false) =
+public macro CKField(_ name: String? = nil, asset: Bool = false, reference: CKReferenceActions.Value? = nil) =
   #externalMacro(module: "CloudKitMacros", type: "CKFieldMacro")
 
 /// Makes a property of a `@CKModel` type a system value of the record instead of a field. The property must be an

@@ -13,9 +13,11 @@ public struct CKFieldSource {
   private let fields: [String: StoredField]
   private let recordNameKey: String
   private let systemKeys: [String: CKSystemValue]
+  private let references: LinkResolver?
 
-  init<Model: CKRecordModel>(_ record: CKRecord, for type: Model.Type) {
+  init<Model: CKRecordModel>(_ record: CKRecord, for type: Model.Type, references: LinkResolver? = nil) {
     self.record = record
+    self.references = references
     fields = record.storedFields
     (recordNameKey, systemKeys) = (type.recordNameKey, type.systemKeys)
   }
@@ -102,7 +104,14 @@ public struct CKFieldSource {
   }
 
   func decode<Value: Decodable>(_ type: Value.Type, for key: any CodingKey) throws -> Value {
-    let field = decoder(for: key)
+    try decode(type, decoder(for: key), key)
+  }
+
+  private func decode<Value: Decodable>(
+    _ type: Value.Type,
+    _ field: FieldDecoder,
+    _ key: any CodingKey
+  ) throws -> Value {
     do {
       return try field.decode(type)
     } catch {
@@ -114,7 +123,13 @@ public struct CKFieldSource {
 
   @usableFromInline
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, for key: String) throws -> Value? {
-    contains(FieldKey(key)) ? try decode(type, for: key) : nil
+    try decodeIfPresent(type, for: FieldKey(key))
+  }
+
+  /// Returns the value of a field; nil if it is missing, or refers to a model that is not loaded.
+  func decodeIfPresent<Value: Decodable>(_ type: Value.Type, for key: any CodingKey) throws -> Value? {
+    let field = decoder(for: key)
+    return field.field == nil || field.lacksModel(type) ? nil : try decode(type, field, key)
   }
 
   @usableFromInline
@@ -134,6 +149,6 @@ public struct CKFieldSource {
       } else {
         fields[key.stringValue].flatMap { $0.isEncrypted ? nil : $0.value }
       }
-    return FieldDecoder(field: value, codingPath: [key], isRecordName: isName)
+    return FieldDecoder(field: value, codingPath: [key], isRecordName: isName, references: references)
   }
 }

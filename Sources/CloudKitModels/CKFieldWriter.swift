@@ -13,12 +13,15 @@ public struct CKFieldWriter {
   private(set) var system = SystemValues()
   /// Whether fields are ignored, also those that a record cannot store.
   var takesSystemValuesOnly = false
+  /// The references in the fields; nil if only the system values are needed.
+  let references: ModelReferences?
   let recordName: String
   private let recordNameKey: String
   private let systemKeys: [String: CKSystemValue]
   private let assetKeys: Set<String>
 
-  init<Model: CKRecordModel>(_ model: Model) {
+  init<Model: CKRecordModel>(_ model: Model, references: ModelReferences? = nil) {
+    self.references = references
     recordName = model.recordName
     recordNameKey = Model.recordNameKey
     systemKeys = Model.systemKeys
@@ -72,12 +75,13 @@ public struct CKFieldWriter {
       return try checkName(name, key: key)
     }
     let isAsset = assetKeys.contains(key.stringValue)
-    let field = try FieldContent.recordValue(of: value, at: [key], asAsset: isAsset)
+    references?.begin()
+    let field = try FieldContent.recordValue(of: value, at: [key], asAsset: isAsset, references: references)
     if key.stringValue == recordNameKey {
       try checkName((field as? Int64).map { String($0) } ?? field as? String, key: key)
     } else if let kind = systemKeys[key.stringValue] {
       system.set(field, for: kind)
-    } else {
+    } else if references?.writes(field, for: key.stringValue) ?? true {
       fields.append((key.stringValue, field.map { StoredField($0) }))
     }
   }

@@ -10,18 +10,20 @@ public struct CKModelError: LocalizedError, Sendable {
   public let model: String
   /// The path of the field, such as `places[2].name`; nil if the error concerns the whole model.
   public let field: String?
-  /// The record that was decoded; nil for an error of encoding.
+  /// The record that was decoded, or the target that could not be saved; nil for an error of encoding.
   public internal(set) var recordID: CKRecord.ID?
   /// The name of the type that the model declares for the field, if it is known and the field does not match it.
   public let expected: String?
-  /// The `EncodingError` or `DecodingError`, or an error that the model's own coding threw.
+  /// The `EncodingError` or `DecodingError`, an error that the model's own coding threw, or the reason why the target of a
+  /// reference was not saved.
   ///
   /// The context of a `DecodingError` has `CKError.assetNotAvailable` as its underlying error if an asset must be
   /// downloaded before its bytes can be decoded.
   public let underlying: any Error
 
   private let reason: String
-  private let isEncoding: Bool
+  /// What cannot be done, as a participle.
+  private let step: String
 
   /// Wraps an error of encoding.
   package init(_ model: Any.Type, encoding error: any Error) { self.init("\(model)", error, isEncoding: true) }
@@ -38,8 +40,15 @@ public struct CKModelError: LocalizedError, Sendable {
   ///
   /// - Parameter reason: A sentence without values of the model.
   package init(_ recordType: String, field: String, _ reason: String) {
-    (model, self.field, expected, self.reason, isEncoding) = (recordType, field, nil, reason, true)
+    (model, self.field, expected, self.reason, step) = (recordType, field, nil, reason, "encoded")
     underlying = EncodingError.invalidValue(recordType, .init([FieldKey(field)], Unfit(reason: reason)))
+  }
+
+  /// Refuses to save a record, because the target of a reference could not be saved.
+  init(_ recordType: String, field: String, target: CKRecord.ID, failed error: any Error) {
+    (model, self.field, expected, step) = (recordType, field, nil, "saved")
+    reason = "The record that it refers to could not be saved. \(error.localizedDescription)"
+    (recordID, underlying) = (target, error)
   }
 
   /// Wraps an error of decoding.
@@ -55,13 +64,13 @@ public struct CKModelError: LocalizedError, Sendable {
     expected = facts.expected.map { String(describing: $0) }
     underlying = error
     reason = facts.reason
-    self.isEncoding = isEncoding
+    step = isEncoding ? "encoded" : "decoded"
   }
 
   /// A sentence that names the model, the field and what is wrong.
   public var errorDescription: String? {
     let subject = field.map { "Field '\($0)' of model '\(model)'" } ?? "Model '\(model)'"
-    return "\(subject) cannot be \(isEncoding ? "encoded" : "decoded"): \(reason)"
+    return "\(subject) cannot be \(step): \(reason)"
   }
 
   /// The reason, without the model and the field.

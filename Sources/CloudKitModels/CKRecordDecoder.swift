@@ -24,9 +24,19 @@ public struct CKRecordDecoder: Sendable {
   public func decode<Model: CKRecordModel & Decodable>(
     _ type: Model.Type,
     from record: CKRecord
+  ) throws(CKModelError) -> Model { try decode(type, from: record, references: nil) }
+
+  /// Returns the model stored in a record, with the loaded targets of its references.
+  func decode<Model: CKRecordModel & Decodable>(
+    _ type: Model.Type,
+    from record: CKRecord,
+    references: LinkResolver?
   ) throws(CKModelError) -> Model {
     do {
-      return try model(type, from: record)
+      return try model(type, from: record, references)
+    } catch let error as CKModelError {
+      // The error of a target names its own model and field.
+      throw error
     } catch {
       var error = CKModelError(type, decoding: error)
       error.recordID = record.recordID
@@ -34,12 +44,16 @@ public struct CKRecordDecoder: Sendable {
     }
   }
 
-  private func model<Model: CKRecordModel & Decodable>(_ type: Model.Type, from record: CKRecord) throws -> Model {
+  private func model<Model: CKRecordModel & Decodable>(
+    _ type: Model.Type,
+    from record: CKRecord,
+    _ references: LinkResolver?
+  ) throws -> Model {
     guard record.recordType == Model.recordType else {
       let reason = "The record has type \(record.recordType), but the model has type \(Model.recordType)."
       throw DecodingError.typeMismatch(type, .init([], Unfit(reason: reason)))
     }
-    let fields = CKFieldSource(record, for: type)
+    let fields = CKFieldSource(record, for: type, references: references)
     let direct = try (type as? any CKFieldReadable.Type)?.init(fields: fields) as? Model
     let model = try direct ?? Model(from: ModelDecoder(fields: fields))
     guard model.recordName == record.recordID.recordName else {

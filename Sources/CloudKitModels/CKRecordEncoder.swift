@@ -19,7 +19,7 @@ internal import Foundation
 /// | `Bool`, every integer | INT64; `Bool` is 0 or 1 |
 /// | `Double`, `Float` | DOUBLE |
 /// | `URL`, `UUID` | STRING; a file URL is an ASSET with the file's bytes |
-/// | `CKRecord.Reference` | REFERENCE |
+/// | `CKRecord.Reference`, ``Link``, another model | REFERENCE |
 /// | `CLLocation` | LOCATION |
 /// | `CKAsset` | ASSET |
 /// | an enum with a raw value, a wrapper that encodes a single value | that value |
@@ -28,9 +28,11 @@ internal import Foundation
 /// | `Data` and any other `Codable` in ``CKRecordModel/assetKeys`` | ASSET with the data or JSON |
 /// | nil | no value |
 ///
-/// The type of a field is fixed with its first value, so a `URL` property should have either files or other URLs. A
-/// property cannot be another model; use a `CKRecord.Reference`. Nested values cannot contain models, assets, files, or
-/// an object that contains itself.
+/// The type of a field is fixed with its first value, so a `URL` property should have either files or other URLs. Nested
+/// values cannot contain models, assets, files, or an object that contains itself.
+///
+/// A reference is in the zone of its record. A property that is a model, not a ``Link``, is not cleared by nil, and a list
+/// of models is only added to.
 ///
 /// A value that a record cannot store throws `CKModelError`, and the record is not changed. An encoder can be used by
 /// several tasks at the same time.
@@ -48,15 +50,24 @@ public struct CKRecordEncoder: Sendable {
   ///
   /// - Throws: `CKModelError` for a value that a record cannot store, or a record over 1 MB without its assets.
   public func encode<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) -> CKRecord {
-    try encoded(model).record
+    let encoded = try content(of: model).model
+    try encoded.checkZones()
+    return encoded.record
   }
 
-  /// Encodes a model for `write(onto:)`.
-  package func encoded<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) -> EncodedModel {
+  /// Encodes a model for `write(onto:)`, and returns it with the models that it refers to.
+  ///
+  /// - Parameter replacing: The reference fields that are written exactly as they are in the model.
+  func content<Model: CKRecordModel & Encodable>(
+    of model: Model,
+    replacing: Set<String> = []
+  ) throws(CKModelError) -> (model: EncodedModel, targets: [ModelReferences.Target]) {
     do {
-      let encoded = try content(of: model)
+      let (encoded, targets) = try fields(of: model, replacing: replacing)
       try RecordSize.check(encoded.record.storedFields, of: model)
-      return encoded
+      return (encoded, targets)
+    } catch let error as CKModelError {
+      throw error
     } catch {
       throw CKModelError(Model.self, encoding: error)
     }
@@ -84,18 +95,32 @@ public struct CKRecordEncoder: Sendable {
     }
   }
 
-  private func content<Model: CKRecordModel & Encodable>(of model: Model) throws -> EncodedModel {
-    var written = CKFieldWriter(model)
+  private func fields<Model: CKRecordModel & Encodable>(
+    of model: Model,
+    replacing: Set<String> = []
+  ) throws -> (model: EncodedModel, targets: [ModelReferences.Target]) {
+    let references = ModelReferences(of: model, self, replacing: replacing)
+    var written = CKFieldWriter(model, references: references)
     guard !written.recordName.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
     try ModelEncoder.write(model, to: &written)
     let system = written.system
     let record = try system.record(type: Model.recordType, name: written.recordName, zoneID: zoneID)
     record.set(written.fields)
+    if let key = replacing.subtracting(record.changedKeys()).min() {
+      throw Self.refusal(of: model, "The model has no field '\(key)' to replace.")
+    }
     if system.decidesParent {
       // Only the tag of the version is known, not its parent.
       if system.hasOnlyTag { record.decideParent(system.parent) } else { record.parent = system.parent }
     }
-    return EncodedModel(record: record, isArchived: system.hasArchive, decidesParent: system.decidesParent)
+    let encoded = EncodedModel(
+      record: record,
+      isArchived: system.hasArchive,
+      decidesParent: system.decidesParent,
+      references: references.references,
+      adding: references.adding
+    )
+    return (encoded, references.targets)
   }
 
   /// Updates a record with the model: sets fields that differ, clears fields that are nil, and keeps all other fields.
@@ -109,6 +134,8 @@ public struct CKRecordEncoder: Sendable {
   ) throws(CKModelError) {
     do {
       try update(record, with: model)
+    } catch let error as CKModelError {
+      throw error
     } catch {
       throw CKModelError(Model.self, encoding: error)
     }
@@ -122,7 +149,8 @@ public struct CKRecordEncoder: Sendable {
       throw Self.refusal(of: model, "The record and the model have different record names.")
     }
     // Compare two records, so that both sides have the precision that records keep.
-    let current = try content(of: model)
+    let current = try CKRecordEncoder(zoneID: record.recordID.zoneID).fields(of: model).model
+    try current.checkZones()
     var (all, set) = (record.storedFields, current.record.storedFields)
     for key in current.record.changedKeys() { all[key] = set.removeValue(forKey: key) }
     try RecordSize.check(all, of: model)
@@ -131,35 +159,5 @@ public struct CKRecordEncoder: Sendable {
 
   private static func refusal(of model: Any, _ reason: String) -> EncodingError {
     .invalidValue(model, .init([], Unfit(reason: reason)))
-  }
-}
-
-/// A model as a record.
-package struct EncodedModel: Sendable {
-  /// The record with all fields of the model, set or cleared.
-  package let record: CKRecord
-  /// Whether the model's archive decided the zone.
-  package let isArchived: Bool
-  /// Whether the model decides the parent, also by having none.
-  let decidesParent: Bool
-  /// The server's record to write it onto, if it was read.
-  var base: CKRecord?
-
-  /// Whether the model knows the version of the record that it was read from.
-  var knowsVersion: Bool { record.recordChangeTag != nil }
-
-  /// Copies every field, and the parent, if they differ.
-  package func write(onto other: CKRecord) {
-    for key in record.changedKeys() where !FieldContent.isSame(record[key], other[key]) { other[key] = record[key] }
-    if decidesParent { other.parent = record.parent }
-  }
-
-  /// Copies what an edit has changed since the original.
-  package func write(onto other: CKRecord, changedFrom original: EncodedModel) {
-    for key in Set(original.record.changedKeys()).union(record.changedKeys())
-    where !FieldContent.isSame(original.record[key], record[key]) {
-      other[key] = record[key]
-    }
-    if decidesParent, record.parent != original.record.parent { other.parent = record.parent }
   }
 }

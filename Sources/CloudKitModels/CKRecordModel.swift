@@ -55,9 +55,20 @@ public protocol CKRecordModel {
   /// By default there are none.
   static var assetKeys: Set<String> { get }
 
+  /// The actions of references, by the coding key of the property: what happens to this record when the target is
+  /// deleted. By default there are none, and a ``Link`` keeps the action that it was read with.
+  ///
+  /// ```swift
+  /// static let referenceActions: CKReferenceActions = ["department": .deleteSelf]
+  /// ```
+  static var referenceActions: CKReferenceActions { get }
+
   /// The record name, unique within its zone and constant for the lifetime of the model.
   var recordName: String { get }
 }
+
+/// The actions of references by the coding keys of their properties.
+public typealias CKReferenceActions = [String: CKRecord.ReferenceAction]
 
 extension CKRecordModel {
   /// The name of the Swift type.
@@ -72,6 +83,8 @@ extension CKRecordModel {
   public static var systemKeys: [String: CKSystemValue] { [:] }
   /// No assets besides `CKAsset` properties.
   public static var assetKeys: Set<String> { [] }
+  /// No actions.
+  public static var referenceActions: CKReferenceActions { [:] }
 }
 
 extension CKRecordModel where Self: Identifiable {
@@ -87,4 +100,22 @@ extension CKRecordModel where Self: Identifiable, ID == UUID {
 extension CKRecordModel where Self: Identifiable, ID: LosslessStringConvertible {
   /// The model's `id` as text: a `String` itself, an integer in decimal.
   public var recordName: String { id.description }
+}
+
+extension CKRecordModel {
+  /// Returns a reference to the record of the model, for a `CKRecord.Reference` property or a record. A ``Link`` needs
+  /// none.
+  ///
+  /// - Parameters:
+  ///   - action: What happens to the record with the reference when this model is deleted.
+  ///   - zoneID: The zone of the model, unless its archive has one. The default is the zone of models that are saved
+  ///     without one.
+  /// - Throws: `CKModelError` if the model's archive is damaged.
+  public func reference(
+    action: CKRecord.ReferenceAction = .none,
+    in zoneID: CKRecordZone.ID? = nil
+  ) throws(CKModelError) -> CKRecord.Reference {
+    let encoder = CKRecordEncoder(zoneID: zoneID ?? Self.databaseScope.zoneIDForModels)
+    return CKRecord.Reference(recordID: try encoder.place(of: self).recordID, action: action)
+  }
 }

@@ -6,6 +6,8 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   let field: (any CKRecordValue)?
   let codingPath: [any CodingKey]
   let userInfo: [CodingUserInfoKey: Any] = [:]
+  /// The loaded targets of references; nil if there are none.
+  let references: LinkResolver?
   /// Whether this is the record name instead of a field. It may contain an integer.
   private let isRecordName: Bool
   /// The type that is being decoded, for errors.
@@ -13,9 +15,16 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   /// Whether the decoded type requested a container, although the field contains bytes, which are then JSON.
   private var asksForJSON = false
 
-  init(field: (any CKRecordValue)?, codingPath: [any CodingKey], isRecordName: Bool = false, type: Any.Type? = nil) {
+  init(
+    field: (any CKRecordValue)?,
+    codingPath: [any CodingKey],
+    isRecordName: Bool = false,
+    type: Any.Type? = nil,
+    references: LinkResolver? = nil
+  ) {
     self.field = field
     self.codingPath = codingPath
+    self.references = references
     self.isRecordName = isRecordName
     self.type = type
   }
@@ -31,19 +40,25 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
       guard let value = try read(scalar) as? Value else { throw mismatch(type) }
       return value
     }
+    if let models = try decodeModels(type) { return models }
     // An empty list is stored as a missing value.
     let value = field ?? (type is any FieldList.Type ? NSArray() : nil)
-    let decoder = FieldDecoder(field: value, codingPath: codingPath, isRecordName: isRecordName, type: type)
+    let decoder = FieldDecoder(
+      field: value,
+      codingPath: codingPath,
+      isRecordName: isRecordName,
+      type: type,
+      references: references
+    )
     do {
       let result = try Value(from: decoder)
       if !decoder.asksForJSON { return result }
-    } catch  where !decoder.asksForJSON && !ModelInField.isModel(type) {
+    } catch  where !decoder.asksForJSON {
       throw error
     } catch {
       // The error only says that the field has no container.
     }
-    if ModelInField.isModel(type) { throw corrupted(Unfit(reason: ModelInField.reason)) }
-    guard let data = try read(Data.self) else { throw mismatch(type) }
+    guard !ModelInField.isModel(type), let data = try read(Data.self) else { throw mismatch(type) }
     return try NestedJSON.decode(type, from: data, at: codingPath)
   }
 
@@ -65,7 +80,9 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    if let elements = field as? [any CKRecordValue] { return ListDecoder(elements: elements, codingPath: codingPath) }
+    if let elements = field as? [any CKRecordValue] {
+      return ListDecoder(elements: elements, codingPath: codingPath, references: references)
+    }
     asksForJSON = field is NSData || field is CKAsset
     throw field == nil ? absent(type ?? [Any].self) : mismatch(type ?? [Any].self)
   }
@@ -100,11 +117,13 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
 private struct ListDecoder: UnkeyedDecodingContainer {
   let elements: [any CKRecordValue]
   let codingPath: [any CodingKey]
+  let references: LinkResolver?
   private(set) var currentIndex = 0
 
-  init(elements: [any CKRecordValue], codingPath: [any CodingKey]) {
+  init(elements: [any CKRecordValue], codingPath: [any CodingKey], references: LinkResolver?) {
     self.elements = elements
     self.codingPath = codingPath
+    self.references = references
   }
 
   var count: Int? { elements.count }
@@ -117,7 +136,8 @@ private struct ListDecoder: UnkeyedDecodingContainer {
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(type, .init(path, Unfit(reason: "The list ends here.")))
     }
-    let value = try FieldDecoder(field: elements[currentIndex], codingPath: path).decode(type)
+    let field = FieldDecoder(field: elements[currentIndex], codingPath: path, references: references)
+    let value = try field.decode(type)
     currentIndex += 1
     return value
   }

@@ -21,6 +21,10 @@ package enum FieldContent {
     case let value as any FieldList:
       self = try FieldContent(list: value, at: path)
     default:
+      if let reference = try path.reference(to: value) {
+        self = .scalar(reference)
+        return
+      }
       // Raw-value enums and wrappers show only while encoding that they are a single scalar.
       let encoder = FieldEncoder(path: try path.entering(value))
       try value.encode(to: encoder)
@@ -54,23 +58,27 @@ package enum FieldContent {
   ///
   /// An empty list has no value, because the server refuses one for a field whose type it does not know yet.
   ///
-  /// - Parameter asAsset: Whether `Data` and JSON are stored as assets.
+  /// - Parameters:
+  ///   - asAsset: Whether `Data` and JSON are stored as assets.
+  ///   - references: Collects the references, for a field of a model.
   static func recordValue<Value: Encodable>(
     of value: Value?,
     at keys: [any CodingKey],
-    asAsset: Bool = false
+    asAsset: Bool = false,
+    references: ModelReferences? = nil
   ) throws -> (any CKRecordValue)? {
-    let path = ValuePath(keys)
+    let path = ValuePath(keys, references: references)
     guard let value else {
-      guard !ModelInField.isModel(Value.self) else { throw path.refusal(of: Value.self, ModelInField.reason) }
+      if ModelInField.isModel(Value.self) { references?.notePlain() }
       return nil
     }
     // The most common list, which a record stores faster as it is.
     if Value.self == [String].self, !asAsset, let texts = value as? [String], !texts.isEmpty { return texts }
     switch try FieldContent(value, at: path) {
-    case .none: return try recordValue(of: Value?.none, at: keys)
+    case .none: return try recordValue(of: Value?.none, at: keys, references: references)
     case .scalar(let scalar): return asAsset ? try asset(of: scalar, at: path) : scalar
-    case .list(let elements) where elements.isEmpty: return try recordValue(of: Value?.none, at: keys)
+    case .list(let elements) where elements.isEmpty:
+      return try recordValue(of: Value?.none, at: keys, references: references)
     case .list(let elements):
       guard asAsset else { return NSArray(array: elements) }
       return NSArray(

@@ -33,6 +33,9 @@ struct ModelDecoder: Decoder {
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
       try fields.decode(type, for: key)
     }
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+      try fields.decodeIfPresent(type, for: key)
+    }
 
     func nestedContainer<Nested: CodingKey>(
       keyedBy type: Nested.Type,

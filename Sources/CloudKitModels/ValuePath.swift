@@ -4,11 +4,16 @@ internal import CloudKit
 struct ValuePath {
   private(set) var keys: [any CodingKey]
   private var instances: [ObjectIdentifier] = []
+  /// Collects the references of a model's fields; nil where models cannot be stored.
+  let references: ModelReferences?
 
   /// The maximum nesting that JSON decoders accept.
   private static let deepest = 512
 
-  init(_ keys: [any CodingKey]) { self.keys = keys }
+  init(_ keys: [any CodingKey], references: ModelReferences? = nil) {
+    self.keys = keys
+    self.references = references
+  }
 
   func appending(_ key: any CodingKey) -> ValuePath {
     var result = self
@@ -27,7 +32,7 @@ struct ValuePath {
     guard type(of: value) is AnyClass else { return self }
     let instance = ObjectIdentifier(value as AnyObject)
     guard !instances.contains(instance) else {
-      throw refusal(of: value, "The object contains itself, so it cannot be encoded. Use a CKRecord.Reference.")
+      throw refusal(of: value, "The object contains itself, so it cannot be encoded. Use a Link.")
     }
     var result = self
     result.instances.append(instance)
@@ -39,25 +44,32 @@ struct ValuePath {
   }
 }
 
-/// Models as values of fields, which are refused: a copy inside another record would not follow the model's own record.
+/// Models in fields. They are stored as references: a copy inside another record would not follow the model's own record.
 enum ModelInField {
-  static let reason = "A model cannot be a value of another model. Store a CKRecord.Reference to its record."
+  static let reason = "A model cannot be inside a nested value. Make it a property of the model, or use a Link."
 
   /// Whether a type is a model, an optional model or a list of models.
   static func isModel(_ type: Any.Type) -> Bool {
     switch type {
-    case is any CKRecordModel.Type: true
-    case let list as any FieldList.Type: isModel(list.elementType)
+    case let list as any FieldList.Type: model(list.elementType) != nil
     case let optional as any OptionalValue.Type: isModel(optional.wrappedType)
-    default: false
+    default: type is any CKRecordModel.Type
     }
+  }
+
+  /// Returns the type of a model or an optional model; nil for other types.
+  static func model(_ type: Any.Type) -> (any CKRecordModel.Type)? {
+    type as? any CKRecordModel.Type ?? (type as? any OptionalValue.Type).flatMap { model($0.wrappedType) }
   }
 }
 
-private protocol OptionalValue {
+/// An optional of any type.
+protocol OptionalValue {
   static var wrappedType: Any.Type { get }
+  static var nothing: Self { get }
 }
 
 extension Optional: OptionalValue {
-  fileprivate static var wrappedType: Any.Type { Wrapped.self }
+  static var wrappedType: Any.Type { Wrapped.self }
+  static var nothing: Self { nil }
 }

@@ -18,6 +18,8 @@ public struct CKModelChanges: Sendable {
     case save(EncodedModel, rules: [String: MergeRule], presence: Change.Presence? = nil)
     /// Applies only the differences between the edited and the original record.
     case edit(EncodedModel, original: EncodedModel, rules: [String: MergeRule])
+    /// Creates a model that another refers to, unless the local copy has it.
+    case target(EncodedModel, rules: [String: MergeRule])
     case delete(CKRecord.ID, isArchived: Bool)
   }
 
@@ -36,25 +38,33 @@ public struct CKModelChanges: Sendable {
   private var encoder: CKRecordEncoder { CKRecordEncoder(zoneID: encodingZone) }
 
   /// Saves a model: sets every field to the model's value, clears fields that are nil, and keeps fields that the model
-  /// does not declare.
+  /// does not declare. Models that it refers to are saved first if the local copy does not have them.
   ///
+  /// - Parameter replacing: The fields of properties that are models, to be written exactly as they are: nil clears
+  ///   the field, and a list loses what the property lacks.
   /// - Throws: `CKModelError` for a value that a record cannot store.
-  public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) {
-    steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules))
+  public mutating func save<Model: CKRecordModel & Encodable>(
+    _ model: Model,
+    replacing: Set<String> = []
+  ) throws(CKModelError) {
+    let encoded = try withTargets(model, replacing: replacing)
+    steps.append(.save(encoded, rules: encoded.rules(of: Model.self)))
   }
 
   /// Saves a model whose record is new.
   ///
   /// - Throws: `CKModelError` for a value that a record cannot store.
   public mutating func insert<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) {
-    steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules, presence: .absent))
+    let encoded = try withTargets(model)
+    steps.append(.save(encoded, rules: encoded.rules(of: Model.self), presence: .absent))
   }
 
   /// Saves a model whose record is in the local copy.
   ///
   /// - Throws: `CKModelError` for a value that a record cannot store.
   public mutating func update<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) {
-    steps.append(.save(try encoder.encoded(model), rules: Model.mergeRules, presence: .present))
+    let encoded = try withTargets(model)
+    steps.append(.save(encoded, rules: encoded.rules(of: Model.self), presence: .present))
   }
 
   /// Saves the differences between a model and its original before the edit. Changes that others made to other fields
@@ -66,11 +76,26 @@ public struct CKModelChanges: Sendable {
     _ model: Model,
     changedFrom original: Model
   ) throws(CKModelError) {
-    let edited = try encoder.encoded(model)
     guard model.recordName == original.recordName else {
       throw CKModelError(Model.self, encoding: model, "The model and its original have different record names.")
     }
-    steps.append(.edit(edited, original: try encoder.encoded(original), rules: Model.mergeRules))
+    let before = try ModelGraph([original], encoder).roots[0]
+    let edited = try withTargets(model)
+    steps.append(.edit(edited, original: before, rules: edited.rules(of: Model.self)))
+  }
+
+  /// Encodes a model, and adds the models that it refers to, each after those that it refers to itself.
+  private mutating func withTargets<Model: CKRecordModel & Encodable>(
+    _ model: Model,
+    replacing: Set<String> = []
+  ) throws(CKModelError) -> EncodedModel {
+    let graph = try ModelGraph([model], replacing: replacing, encoder)
+    let targets = Dictionary(graph.targets.map { ($0.record.recordID, $0) }) { first, _ in first }
+    for id in graph.order().ids {
+      guard let target = targets[id] else { continue }
+      steps.append(.target(target, rules: graph.rules[id] ?? [:]))
+    }
+    return graph.roots[0]
   }
 
   /// Deletes the record of a model, whatever its fields. That of a model with an archive is deleted in its zone.
@@ -79,5 +104,12 @@ public struct CKModelChanges: Sendable {
   public mutating func delete(_ model: some CKRecordModel) throws(CKModelError) {
     let (recordID, isArchived) = try encoder.place(of: model)
     steps.append(.delete(recordID, isArchived: isArchived))
+  }
+}
+
+extension EncodedModel {
+  /// Returns the merge rules of a model. Its lists that only add lose nothing to what others have saved.
+  fileprivate func rules(of type: (some CKRecordModel).Type) -> [String: MergeRule] {
+    type.mergeRules.merging(adding.map { ($0, MergeRule.elements) }) { own, _ in own }
   }
 }

@@ -25,16 +25,22 @@ extension SyncStore {
   /// Saving a model that was read a while ago also reverts changes that others have made to its fields since. To avoid
   /// this, use `save(_:changedFrom:in:)`.
   ///
-  /// - Parameter zoneID: The zone, as for `CKModelChanges`.
+  /// Models that it refers to are accepted in the same transaction, before it, if neither the local copy nor the queue
+  /// has them.
+  ///
+  /// - Parameters:
+  ///   - zoneID: The zone, as for `CKModelChanges`.
+  ///   - replacing: The fields to write exactly as they are, as for `CKModelChanges`.
   /// - Throws: `CKModelError` for a value that a record cannot store; `StoreError` if the store cannot accept the
   ///   change, or it can never be sent.
   @discardableResult
   public func save<Model: CKRecordModel & Encodable>(
     _ model: Model,
-    in zoneID: CKRecordZone.ID? = nil
+    in zoneID: CKRecordZone.ID? = nil,
+    replacing: Set<String> = []
   ) async throws -> QueuedChange {
     var changes = CKModelChanges(in: zoneID)
-    try changes.save(model)
+    try changes.save(model, replacing: replacing)
     return try await accept(changes)[0]
   }
 
@@ -43,7 +49,7 @@ extension SyncStore {
   /// If the server turns out to have a record of this name, the change becomes a failed one (`EXISTS`), and the
   /// server's record stays as it is.
   ///
-  /// - Throws: `StoreError` of kind `invalid` if the local copy has the record; otherwise as for ``save(_:in:)``.
+  /// - Throws: `StoreError` of kind `invalid` if the local copy has the record; otherwise as for ``save(_:in:replacing:)``.
   @discardableResult
   public func insert<Model: CKRecordModel & Encodable>(
     _ model: Model,
@@ -56,7 +62,7 @@ extension SyncStore {
 
   /// Accepts a model whose record is in the local copy.
   ///
-  /// - Throws: `StoreError` of kind `invalid` if it is not; otherwise as for ``save(_:in:)``.
+  /// - Throws: `StoreError` of kind `invalid` if it is not; otherwise as for ``save(_:in:replacing:)``.
   @discardableResult
   public func update<Model: CKRecordModel & Encodable>(
     _ model: Model,
@@ -67,7 +73,7 @@ extension SyncStore {
     return try await accept(changes)[0]
   }
 
-  /// Accepts a model, whether its record exists or not; the same as ``save(_:in:)``.
+  /// Accepts a model, whether its record exists or not; the same as ``save(_:in:replacing:)``.
   @discardableResult
   public func upsert<Model: CKRecordModel & Encodable>(
     _ model: Model,
@@ -80,7 +86,8 @@ extension SyncStore {
   @discardableResult
   public func save<Model: CKRecordModel & Encodable>(
     _ models: [Model],
-    in zoneID: CKRecordZone.ID? = nil
+    in zoneID: CKRecordZone.ID? = nil,
+    replacing: Set<String> = []
   ) async throws -> [QueuedChange] {
     var changes = CKModelChanges(in: zoneID)
     var names: Set<String> = []
@@ -88,7 +95,7 @@ extension SyncStore {
       guard names.insert(model.recordName).inserted else {
         throw CKModelError(Model.self, encoding: model, "Two of the models have the same record name.")
       }
-      try changes.save(model)
+      try changes.save(model, replacing: replacing)
     }
     return try await accept(changes)
   }
@@ -146,14 +153,18 @@ extension SyncStore {
     // Later steps build on the records that earlier steps changed.
     var records: [CKRecord.ID: CKRecord?] = [:]
     var schema = KnownSchema(self)
-    let requested = try changes.steps.map { step in
+    let requested = try changes.steps.compactMap { step -> (change: Change, isTarget: Bool)? in
       let id = step.recordID
       // A model that was read knows its zone.
       let zone = zoneKey(step.isArchived ? id.zoneID : changes.zoneID)
       let known = try records[id] ?? record(id, in: zone)
+      try step.model?.checkZones(in: zone.zoneID)
+      if step.isTarget, known != nil { return nil }
       let applied = step.applied(to: known)
       records[id] = .some(applied)
-      guard let type = step.recordType, let applied else { return Change(RecordKey(zone, id.recordName), .delete) }
+      guard let type = step.recordType, let applied else {
+        return (Change(RecordKey(zone, id.recordName), .delete), false)
+      }
       let changed = try applied.changedFields()
       var fields = FieldChanges(values: changed.set, cleared: changed.cleared, rules: step.rules)
       if let parent = applied.changedParent { fields[FieldChanges.parent] = parent.map { .parent($0.recordName) } }
@@ -168,11 +179,12 @@ extension SyncStore {
       var change = Change(key, .save(type: type, fields), assets: changed.assets, base: base)
       change.presence = step.presence
       change.unchanged = (read ?? [:]).filter { !fields.names.contains($0.key) && $0.value.assets == nil }
-      return change
+      return (change, step.isTarget)
     }
-    let accepted = try enqueue(requested, group: group, isWhole: true)
-    return try zip(requested, accepted).map { change, accepted in
-      try queued(change.key.recordID, accepted, isDeletion: change.kind == .delete, origin)
+    let accepted = try enqueue(requested.map(\.change), group: group, isWhole: true)
+    return try zip(requested, accepted).filter { !$0.0.isTarget }.map { requested, accepted in
+      let change = requested.change
+      return try queued(change.key.recordID, accepted, isDeletion: change.kind == .delete, origin)
     }
   }
 }
@@ -215,32 +227,38 @@ extension FieldValue {
 }
 
 extension CKModelChanges.Step {
+  /// The model; nil for a deletion.
+  var model: EncodedModel? {
+    switch self {
+    case .save(let model, _, _), .edit(let model, _, _), .target(let model, _): model
+    case .delete: nil
+    }
+  }
+
   var recordID: CKRecord.ID {
     switch self {
-    case .save(let model, _, _), .edit(let model, _, _): model.record.recordID
+    case .save(let model, _, _), .edit(let model, _, _), .target(let model, _): model.record.recordID
     case .delete(let recordID, _): recordID
     }
   }
 
+  /// Whether another model refers to it.
+  var isTarget: Bool { if case .target = self { true } else { false } }
+
   /// Whether the model's archive decided the zone.
   var isArchived: Bool {
     switch self {
-    case .save(let model, _, _), .edit(let model, _, _): model.isArchived
+    case .save(let model, _, _), .edit(let model, _, _), .target(let model, _): model.isArchived
     case .delete(_, let isArchived): isArchived
     }
   }
 
   /// The type of the model; nil for a deletion.
-  var recordType: CKRecord.RecordType? {
-    switch self {
-    case .save(let model, _, _), .edit(let model, _, _): model.record.recordType
-    case .delete: nil
-    }
-  }
+  var recordType: CKRecord.RecordType? { model?.record.recordType }
 
   var rules: [String: MergeRule] {
     switch self {
-    case .save(_, let rules, _), .edit(_, _, let rules): rules
+    case .save(_, let rules, _), .edit(_, _, let rules), .target(_, let rules): rules
     case .delete: [:]
     }
   }
@@ -261,7 +279,7 @@ extension CKModelChanges.Step {
   func applied(to known: CKRecord?) -> CKRecord? {
     switch self {
     case .delete: return nil
-    case .save(let model, _, _):
+    case .save(let model, _, _), .target(let model, _):
       guard let known else { return model.record.copy() as? CKRecord }
       model.write(onto: known)
       return known

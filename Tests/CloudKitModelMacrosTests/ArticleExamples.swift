@@ -76,6 +76,26 @@ struct Post: Codable, Identifiable, CKRecordModel {
   var topics: [String] = []
 }
 
+struct Department: Codable, Identifiable, CKRecordModel {
+  var id = UUID()
+  var title: String
+}
+
+@CKModel
+struct Employee {
+  var id = UUID()
+  var name: String
+  var department: Department?
+  @CKField(reference: .deleteSelf) var team: Link<Team>?
+  var boss: Link<Employee>?
+  var reports: [Link<Employee>] = []
+}
+
+struct Team: Codable, Identifiable, CKRecordModel {
+  var id = UUID()
+  var members: [Employee] = []
+}
+
 private enum ArticleExamples {
   static func landing() async throws {
     let database = CKContainer.default().database(for: Note.self)
@@ -119,6 +139,17 @@ private enum ArticleExamples {
 
     let zoneID = CKRecordZone.ID(zoneName: "notes", ownerName: owner)
     try await container.database(for: Note.self, in: zoneID).save(Note(title: "Tea"), in: zoneID)
+  }
+
+  static func references(_ database: CKDatabase, _ team: Team) async throws {
+    let employees = try await database.all(Employee.self, following: .depth(1))
+    let boss = try await employees[0].boss?.load(from: database)
+    show(boss)
+
+    let lead = Employee(name: "Ann", department: Department(title: "Sales"))
+    try await database.save(Employee(name: "Bob", boss: Link(lead)))
+
+    try await database.save(team, replacing: ["members"])
   }
 
   static func sharing(_ note: Note, _ database: CKDatabase) async throws {

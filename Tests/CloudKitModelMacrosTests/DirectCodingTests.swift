@@ -20,6 +20,13 @@ import Testing
     var portrait = Portrait(recordName: "p", data: Data("d".utf8), version: "v")
     portrait.album = CKRecord.Reference(recordID: CKRecord.ID(recordName: "a"), action: .none)
     try expectSameRecord(portrait)
+    let target = Kitchen(id: UUID(), a: "1", b: "2", url: nil, kind: .big)
+    try expectSameRecord(Linked(id: "a"))
+    let linked = Linked(id: "a", kitchen: target, next: Link(Linked(id: "b")), others: [Link(Linked(id: "c"))])
+    try expectSameRecord(linked)
+    let record = try CKRecordEncoder().encode(linked)
+    #expect((record["place"] as? CKRecord.Reference)?.action == .deleteSelf)
+    #expect((record["next"] as? CKRecord.Reference)?.action == CKRecord.ReferenceAction.none)
   }
 
   @Test func `a model that cannot be stored is refused as by Codable`() throws {
@@ -114,6 +121,7 @@ private struct ByCodable<Model: CKRecordModel & Codable>: CKRecordModel, Codable
   static var recordNameKey: String { Model.recordNameKey }
   static var systemKeys: [String: CKSystemValue] { Model.systemKeys }
   static var assetKeys: Set<String> { Model.assetKeys }
+  static var referenceActions: CKReferenceActions { Model.referenceActions }
 
   let model: Model
   var recordName: String { model.recordName }
@@ -144,6 +152,16 @@ private struct Sample: Equatable {
   var kind = Kitchen.Kind.small
   var list: CKRecord.Reference?
   var untold = Double?.none
+}
+
+/// A model that refers to others and to its own type.
+@CKModel
+private struct Linked {
+  var id: String
+  @CKField("place", reference: .deleteSelf) var kitchen: Kitchen?
+  var kitchens: [Kitchen] = []
+  var next: Link<Linked>?
+  var others: [Link<Linked>] = []
 }
 
 /// A model whose identity is not its record name.

@@ -398,7 +398,7 @@ import Testing
           let id: UUID
           @CKField(asset: true) var small: Data?
           @CKField("big", asset: true) var large = Data()
-          @CKField(asset: false) var title: String
+          @CKField(asset: false, reference: .deleteSelf) var title: String
           @CKSystem(.creationDate) var createdAt: Date?
           @CKSystem(.creatorUserRecordName) var author: String?
           @CKSystem(.changeTag) var version: String?
@@ -426,6 +426,10 @@ import Testing
 
         static var assetKeys: Swift.Set<Swift.String> {
           ["small", "big"]
+        }
+
+        static var referenceActions: CloudKitModels.CKReferenceActions {
+          ["title": .deleteSelf]
         }
 
         static var systemKeys: [Swift.String: CloudKitModels.CKSystemValue] {

@@ -2,14 +2,14 @@ public import CloudKit
 
 /// The calls for models with a completion handler, which is called once, on any thread.
 extension CKDatabase {
-  /// Saves a model, as ``save(_:in:)-(Model,_)`` does.
+  /// Saves a model, as ``save(_:in:replacing:)-(Model,_,_)`` does.
   public func save<Model: CKRecordModel & Codable & Sendable>(
     _ model: Model,
     in zoneID: CKRecordZone.ID? = nil,
     completionHandler: @escaping @Sendable (Result<Model, any Error>) -> Void
   ) { answer(completionHandler) { try await $0.save(model, in: zoneID) } }
 
-  /// Saves several models, as ``save(_:in:)-([Model],_)`` does.
+  /// Saves several models, as ``save(_:in:replacing:)-([Model],_,_)`` does.
   public func save<Model: CKRecordModel & Codable & Sendable>(
     _ models: [Model],
     in zoneID: CKRecordZone.ID? = nil,
@@ -51,7 +51,7 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable (Result<[Result<Void, any Error>], any Error>) -> Void
   ) { answer(completionHandler) { try await $0.delete(models, in: zoneID) } }
 
-  /// Returns the model with a record name, as ``load(_:named:in:)-(_,String,_)`` does.
+  /// Returns the model with a record name, as ``load(_:named:in:following:)-(_,String,_,_)`` does.
   public func load<Model: CKRecordModel & Decodable & Sendable>(
     _ type: Model.Type = Model.self,
     named recordName: String,
@@ -59,7 +59,7 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable (Result<Model, any Error>) -> Void
   ) { answer(completionHandler) { try await $0.load(Model.self, named: recordName, in: zoneID) } }
 
-  /// Returns the models with these record names, as ``load(_:named:in:)-(_,[String],_)`` does.
+  /// Returns the models with these record names, as ``load(_:named:in:following:)-(_,[String],_,_)`` does.
   public func load<Model: CKRecordModel & Decodable & Sendable>(
     _ type: Model.Type = Model.self,
     named recordNames: [String],
@@ -67,14 +67,14 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable (Result<[String: Result<Model, any Error>], any Error>) -> Void
   ) { answer(completionHandler) { try await $0.load(Model.self, named: recordNames, in: zoneID) } }
 
-  /// Returns all models that match a query, as ``load(_:in:)`` does.
+  /// Returns all models that match a query, as ``load(_:in:following:)`` does.
   public func load<Model: CKRecordModel & Decodable & Sendable>(
     _ query: Query<Model>,
     in zoneID: CKRecordZone.ID? = nil,
     completionHandler: @escaping @Sendable (Result<[Model], any Error>) -> Void
   ) { answer(completionHandler) { try await $0.load(query, in: zoneID) } }
 
-  /// Returns all models of a type in a zone, as ``all(_:in:)`` does.
+  /// Returns all models of a type in a zone, as ``all(_:in:following:)`` does.
   public func all<Model: CKRecordModel & Decodable & Sendable>(
     _ type: Model.Type = Model.self,
     in zoneID: CKRecordZone.ID? = nil,

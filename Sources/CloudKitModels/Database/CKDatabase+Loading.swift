@@ -5,6 +5,10 @@ internal import Foundation
 ///
 /// Without a zone, models are read from ``CKDatabase/zoneIDForModels``. A model of a `@CKModel` type is read with just
 /// its fields.
+///
+/// `following` is the number of references in a row that are followed to other models. Their records are fetched level by
+/// level, each once, 200 in a request. Without it, a ``Link`` keeps the identity of its target, an optional model is nil,
+/// a list of models is empty, and a property that is a model and not optional is an error.
 extension CKDatabase {
   /// Returns the model with a record name.
   ///
@@ -12,9 +16,10 @@ extension CKDatabase {
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordName: String,
-    in zoneID: CKRecordZone.ID? = nil
+    in zoneID: CKRecordZone.ID? = nil,
+    following depth: LinkDepth = .none
   ) async throws -> Model {
-    guard let result = try await load(type, named: [recordName], in: zoneID)[recordName] else {
+    guard let result = try await load(type, named: [recordName], in: zoneID, following: depth)[recordName] else {
       throw CKError(.serverResponseLost, "The reply does not include the record \(recordName).")
     }
     return try result.get()
@@ -24,13 +29,14 @@ extension CKDatabase {
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordNames: [String],
-    in zoneID: CKRecordZone.ID? = nil
+    in zoneID: CKRecordZone.ID? = nil,
+    following depth: LinkDepth = .none
   ) async throws -> [String: Result<Model, any Error>] {
     let ids = recordNames.map { CKRecord.ID(recordName: $0, zoneID: zoneID ?? zoneIDForModels) }
-    let results = try await records(for: ids, desiredKeys: type.desiredKeys)
-    var models: [String: Result<Model, any Error>] = [:]
-    for (id, result) in results { models[id.recordName] = missingZoneIsEmpty(result, zoneID).model(type) }
-    return models
+    let found = try await records(for: ids, desiredKeys: type.desiredKeys)
+    let results = found.values.map { missingZoneIsEmpty($0, zoneID) }
+    let models = try await LinkLoader(self, following: depth).models(type, from: results)
+    return Dictionary(zip(found.keys.map(\.recordName), models)) { first, _ in first }
   }
 
   /// Returns all models that match a query, up to its limit.
@@ -39,20 +45,38 @@ extension CKDatabase {
   ///   ``pages(of:in:)``.
   public func load<Model: CKRecordModel & Decodable>(
     _ query: Query<Model>,
-    in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> [Model] {
-    var models: [Model] = []
-    for try await page in pages(of: query, in: zoneID) { models += try page.results.map { try $0.result.get() } }
-    return models
+    in zoneID: CKRecordZone.ID? = nil,
+    following depth: LinkDepth = .none
+  ) async throws -> [Model] { try await loadWithCycles(query, in: zoneID, following: depth).models }
+
+  /// Returns all models that match a query, as ``load(_:in:following:)`` does, and the cycles between them.
+  public func loadWithCycles<Model: CKRecordModel & Decodable>(
+    _ query: Query<Model>,
+    in zoneID: CKRecordZone.ID? = nil,
+    following depth: LinkDepth = .all
+  ) async throws -> LoadedModels<Model> {
+    let loader = LinkLoader(self, following: depth)
+    var records: [Result<CKRecord, any Error>] = []
+    var (query, cursor) = (query, CKQueryOperation.Cursor?.none)
+    repeat {
+      let page = try await recordPage(of: query, in: zoneID, after: cursor)
+      query.limit = query.limit.map { Swift.max(0, $0 - page.results.count) }
+      cursor = page.cursor
+      // The first failure ends the load before the rest is fetched.
+      records += try page.results.map { .success(try $0.result.get()) }
+    } while cursor != nil && query.limit != 0
+    let models = try await loader.models(Model.self, from: records).map { try $0.get() }
+    return LoadedModels(models: models, cycles: loader.cycles)
   }
 
   /// Returns all models of a type in a zone.
   ///
-  /// - Throws: As for ``load(_:in:)``.
+  /// - Throws: As for ``load(_:in:following:)``.
   public func all<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
-    in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> [Model] { try await load(Query<Model>(), in: zoneID) }
+    in zoneID: CKRecordZone.ID? = nil,
+    following depth: LinkDepth = .none
+  ) async throws -> [Model] { try await load(Query<Model>(), in: zoneID, following: depth) }
 
   /// Returns the pages of a query's results, each fetched when it is asked for, up to the query's limit.
   ///
@@ -78,6 +102,15 @@ extension CKDatabase {
     in zoneID: CKRecordZone.ID? = nil,
     after cursor: CKQueryOperation.Cursor? = nil
   ) async throws -> CKModelPage<Model> {
+    let page = try await recordPage(of: query, in: zoneID, after: cursor)
+    return CKModelPage(page.results.map { (id: $0.id, result: $0.result.model(Model.self)) }, cursor: page.cursor)
+  }
+
+  private func recordPage<Model: CKRecordModel & Decodable>(
+    of query: Query<Model>,
+    in zoneID: CKRecordZone.ID?,
+    after cursor: CKQueryOperation.Cursor?
+  ) async throws -> CKModelPage<CKRecord> {
     let limit = query.limit ?? CKQueryOperation.maximumResults
     let wire = try query.query()
     guard query.limit != 0 else { return CKModelPage([]) }
@@ -99,8 +132,7 @@ extension CKDatabase {
           )
         }
       if query.isLogged { report("Results: \(answer.matchResults.map(\.0.recordName).joined(separator: ", "))") }
-      let results = answer.matchResults.map { (id: $0.0, result: $0.1.model(Model.self)) }
-      return CKModelPage(results, cursor: answer.queryCursor)
+      return CKModelPage(answer.matchResults.map { (id: $0.0, result: $0.1) }, cursor: answer.queryCursor)
     } catch let error as CKError
       where cursor == nil && (error.code == .unknownItem || error.code == .zoneNotFound && zoneID == nil)
     {
@@ -177,7 +209,7 @@ public struct CKModelPages<Model: CKRecordModel & Decodable>: AsyncSequence, Sen
 
 extension CKRecordModel {
   /// The fields to fetch; nil for all, of a model that does not list its fields.
-  fileprivate static var desiredKeys: [CKRecord.FieldKey]? {
+  static var desiredKeys: [CKRecord.FieldKey]? {
     func names<Model: CKFieldModel>(_ type: Model.Type) -> [String] { type.Fields.allCases.map(\.rawValue) }
     return (self as? any CKFieldModel.Type).map { names($0) }
   }

@@ -1,5 +1,4 @@
 public import CloudKit
-internal import Foundation
 
 /// Models saved to and deleted from the server directly. `SyncStore` has the same calls for models in the durable
 /// queue.
@@ -15,6 +14,12 @@ extension CKDatabase {
   /// A model with a change tag or an archive (``CKRecordModel/systemKeys``) is saved only if the record has not changed
   /// since. Any other model overwrites its own fields, and keeps those that it does not declare.
   ///
+  /// Models that it refers to are saved first if the server does not have them, and not changed otherwise. A property
+  /// that is an optional model or a list of models never clears or shortens its field, because its targets may not have
+  /// been loaded; a ``Link`` does.
+  ///
+  /// - Parameter replacing: The fields of properties that are models, to be written exactly as they are: nil clears
+  ///   the field, and a list loses what the property lacks.
   /// - Returns: The model as saved, with its system values. If the saved record does not decode, `CKModelError` is
   ///   thrown although it was saved; its ``CKModelError/recordID`` is set then.
   /// - Throws: `CKError.serverRecordChanged` if the record has changed since the model was read; `CKModelError` for a
@@ -22,18 +27,23 @@ extension CKDatabase {
   @discardableResult
   public func save<Model: CKRecordModel & Codable>(
     _ model: Model,
-    in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> Model { try await write([model], .save, in: zoneID)[0].get() }
+    in zoneID: CKRecordZone.ID? = nil,
+    replacing: Set<String> = []
+  ) async throws -> Model { try await write([model], .save, in: zoneID, replacing: replacing)[0].get() }
 
-  /// Saves several models, each with its own result, in the order given.
+  /// Saves several models, each with its own result, in the order given. Models that they refer to are saved first; if
+  /// one of those fails, the result of the models that refer to it is a ``CKModelError`` with its ID.
   ///
   /// - Throws: An error if nothing was saved: `CKModelError`, or `CKError.invalidArguments` if two models have the
   ///   same record name.
   @discardableResult
   public func save<Model: CKRecordModel & Codable>(
     _ models: [Model],
-    in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> [Result<Model, any Error>] { try await write(models, .save, in: zoneID) }
+    in zoneID: CKRecordZone.ID? = nil,
+    replacing: Set<String> = []
+  ) async throws -> [Result<Model, any Error>] {
+    try await write(models, .save, in: zoneID, replacing: replacing)
+  }
 
   /// Saves a new model.
   ///
@@ -46,7 +56,7 @@ extension CKDatabase {
 
   /// Saves a model whose record exists.
   ///
-  /// - Throws: `CKError.unknownItem` if it does not exist; otherwise as for ``save(_:in:)-(Model,_)``.
+  /// - Throws: `CKError.unknownItem` if it does not exist; otherwise as for ``save(_:in:replacing:)-(Model,_,_)``.
   @discardableResult
   public func update<Model: CKRecordModel & Codable>(
     _ model: Model,
@@ -96,94 +106,7 @@ extension CKDatabase {
   /// The number of attempts to save a record that others change at the same time.
   static var attempts: Int { 16 }
 
-  private func write<Model: CKRecordModel & Codable>(
-    _ models: [Model],
-    _ verb: ModelWrite,
-    in zoneID: CKRecordZone.ID?
-  ) async throws -> [Result<Model, any Error>] {
-    let encoder = CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels)
-    let encoded = try models.map(encoder.encoded)
-    let ids = encoded.map(\.record.recordID)
-    try Self.refuseRepeated(ids)
-    var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-    var pending = Dictionary(zip(ids, encoded)) { first, _ in first }
-    if verb == .update { try await readBases(of: &pending, &results, zoneID) }
-    var records = pending.mapValues { verb.firstRecord($0) }
-    for attempt in 1...Self.attempts where !records.isEmpty {
-      // A random wait separates callers that conflict with each other.
-      if attempt > 2 { try await Task.sleep(for: .milliseconds(Int.random(in: 0...attempt * 10))) }
-      let sent = ids.compactMap { records[$0] }
-      let saved: [CKRecord.ID: Result<CKRecord, any Error>]
-      do {
-        saved = try await saveCreatingZone(sent, isOwnZone: zoneID == nil)
-      } catch  where attempt > 1 {
-        // Other models have been saved already.
-        saved = Dictionary(sent.map { ($0.recordID, .failure(error)) }) { first, _ in first }
-      }
-      records = [:]
-      for (id, result) in saved {
-        results[id] = result
-        guard attempt < Self.attempts, let model = pending[id], case .failure(let error) = result,
-          let base = verb.base(after: error, of: model, attempt: attempt)
-        else { continue }
-        model.write(onto: base)
-        records[id] = base
-      }
-    }
-    return ids.map { id in
-      let result = results[id] ?? .failure(Self.unanswered(id))
-      return result.flatMap { record in Result { try CKRecordDecoder().decode(Model.self, from: record) } }
-    }
-  }
-
-  /// Reads the server's records of models that know no version of theirs. Those that cannot be read are not saved.
-  private func readBases(
-    of models: inout [CKRecord.ID: EncodedModel],
-    _ results: inout [CKRecord.ID: Result<CKRecord, any Error>],
-    _ zoneID: CKRecordZone.ID?
-  ) async throws {
-    let unknown = models.filter { !$0.value.knowsVersion }.map(\.key)
-    guard !unknown.isEmpty else { return }
-    for (id, result) in try await records(for: unknown) {
-      switch result {
-      case .success(let record): models[id]?.base = record
-      case .failure:
-        results[id] = missingZoneIsEmpty(result, zoneID)
-        models[id] = nil
-      }
-    }
-  }
-
-  /// Saves records and creates the zone for models if the server does not have it yet.
-  private func saveCreatingZone(
-    _ records: [CKRecord],
-    isOwnZone: Bool
-  ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
-    func save(_ records: [CKRecord]) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
-      try await modifyRecords(saving: records, deleting: [], atomically: false).saveResults
-    }
-    func lacksZone(_ error: any Error) -> Bool {
-      isOwnZone && databaseScope == .private && (error as? CKError)?.code == .zoneNotFound
-    }
-    var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-    var homeless = records
-    do {
-      results = try await save(records)
-      homeless = records.filter { record in
-        guard record.recordID.zoneID == zoneIDForModels, case .failure(let error) = results[record.recordID] else {
-          return false
-        }
-        return lacksZone(error)
-      }
-    } catch {
-      guard lacksZone(error) else { throw error }
-    }
-    guard !homeless.isEmpty else { return results }
-    try await self.save(CKRecordZone(zoneID: zoneIDForModels))
-    return results.merging(try await save(homeless)) { $1 }
-  }
-
-  private static func refuseRepeated(_ ids: [CKRecord.ID]) throws {
+  static func refuseRepeated(_ ids: [CKRecord.ID]) throws {
     var seen: Set<CKRecord.ID> = []
     if let id = ids.first(where: { !seen.insert($0).inserted }) {
       throw CKError(.invalidArguments, "Two of the models have the record name \(id.recordName).")
@@ -198,6 +121,12 @@ extension CKDatabase {
 /// The ways to write a model, as decisions about one record.
 enum ModelWrite: Sendable {
   case save, insert, update, upsert
+
+  /// Whether to read the server's record before the first request. A version that the model knows would otherwise be
+  /// overwritten with a list of models that only adds.
+  func needsBase(_ model: EncodedModel) -> Bool {
+    model.knowsVersion ? self != .insert && !model.adding.isEmpty : self == .update
+  }
 
   /// Returns the record to send first.
   func firstRecord(_ model: EncodedModel) -> CKRecord {

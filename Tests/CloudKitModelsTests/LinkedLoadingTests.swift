@@ -1,0 +1,107 @@
+import CloudKit
+import CloudKitModels
+import Foundation
+import Testing
+
+/// Models that refer to each other, loaded from a database.
+@Suite(.serialized) struct LinkedLoadingTests {
+  private let cloud: Cloud
+  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+
+  init() throws { cloud = try Cloud() }
+
+  @Test func `a load follows references as deep as it is asked to`() async throws {
+    let cat = Employee(id: "cat", department: Department(id: "it"))
+    let bob = Employee(id: "bob", boss: Link(cat))
+    try await database.save(Employee(id: "ann", department: Department(id: "sales"), boss: Link(bob)))
+
+    let none = try await database.load(Employee.self, named: "ann")
+    #expect(none.department == nil && none.boss?.recordName == "bob" && none.boss?.isLoaded == false)
+    let one = try await database.load(Employee.self, named: "ann", following: .depth(1))
+    #expect(one.department?.id == "sales" && one.boss?.model?.boss?.isLoaded == false)
+    let all = try await database.load(Employee.self, named: "ann", following: .all)
+    #expect(all.boss?.model?.boss?.model?.department?.id == "it")
+
+    let loaded = try await none.boss?.load(from: database)
+    #expect(loaded?.id == "bob")
+    #expect(try await database.load(Query<Employee>().filter(.name, equals: "Ann"), following: .all).count == 3)
+  }
+
+  @Test func `a required model is loaded with a depth, and without one the error names the field`() async throws {
+    var desk = Desk(id: "d", owner: Employee(id: "ann"))
+    (desk.guest, desk.visitors) = (Employee(id: "bob"), [Employee(id: "cat"), Employee(id: "bob")])
+    #expect(try await database.save(desk).owner.id == "ann")
+    let read = try await database.load(Desk.self, named: "d", following: .depth(1))
+    #expect(read.owner.id == "ann" && read.guest?.id == "bob" && read.visitors.map(\.id) == ["cat", "bob"])
+    let error = try await #require(throws: CKModelError.self) { try await database.load(Desk.self, named: "d") }
+    #expect(error.model == "Desk" && error.field == "owner")
+  }
+
+  @Test func `a target that does not exist is not loaded`() async throws {
+    let gone = CKRecord.ID(recordName: "gone", zoneID: database.zoneIDForModels)
+    try await database.save(
+      Employee(id: "ann", boss: Link(to: gone), reports: [Link(to: gone), Link(Employee(id: "bob"))])
+    )
+    let ann = try await database.load(Employee.self, named: "ann", following: .all)
+    #expect(ann.boss?.isLoaded == false && ann.reports.map(\.isLoaded) == [false, true])
+  }
+
+  @Test func `a cycle ends with the identity and is reported once, and a diamond is none`() async throws {
+    let zone = database.zoneIDForModels
+    func link(_ name: String) -> Link<Employee> { Link(to: CKRecord.ID(recordName: name, zoneID: zone)) }
+    try await database.save([
+      Employee(id: "ann", boss: link("bob")), Employee(id: "bob", boss: link("cat")),
+      Employee(id: "cat", boss: link("ann")),
+      Employee(id: "top"), Employee(id: "left", boss: link("top")), Employee(id: "right", boss: link("top")),
+      Employee(id: "base", reports: [link("left"), link("right")]),
+    ])
+
+    let loaded = try await database.loadWithCycles(Query<Employee>())
+
+    #expect(loaded.cycles.map { $0.map(\.recordName) } == [["ann", "bob", "cat"]])
+    let models = Dictionary(uniqueKeysWithValues: loaded.models.map { ($0.id, $0) })
+    let around = models["ann"]?.boss?.model?.boss?.model?.boss
+    #expect(around?.recordName == "ann" && around?.isLoaded == false)
+    #expect(models["base"]?.reports.map { $0.model?.boss?.isLoaded } == [true, true])
+  }
+
+  @Test func `a record that is loaded as another type with fewer fields is fetched again`() async throws {
+    try await database.save(Employee(id: "ann"))
+    let ann = CKRecord.ID(recordName: "ann", zoneID: database.zoneIDForModels)
+    try await database.save(Badge(id: "badge", holder: Link(to: ann)))
+
+    let badges = try await database.all(Badge.self, following: .depth(1))
+
+    #expect(badges.first { $0.id == "badge" }?.holder?.model?.name == "Ann")
+  }
+
+  @Test func `10,000 models with one reference each to 500 targets need 53 requests`() async throws {
+    try await database.save((0..<500).map { Department(id: "d\($0)") })
+    let zone = database.zoneIDForModels
+    let people = (0..<10_000).map {
+      Worker(id: "w\($0)", department: Link(to: .init(recordName: "d\($0 % 500)", zoneID: zone)))
+    }
+    try await database.save(people)
+    let ends = ["records/query", "records/lookup"]
+    let before = ends.reduce(0) { $0 + cloud.requests.bodies($1).count }
+
+    let workers = try await database.all(Worker.self, following: .depth(1))
+
+    #expect(workers.count == 10_000 && workers.allSatisfy { $0.department.model?.id == $0.department.recordName })
+    #expect(ends.reduce(0) { $0 + cloud.requests.bodies($1).count } - before <= 53)
+  }
+}
+
+private struct Worker: Codable, Identifiable, CKRecordModel {
+  var id: String
+  var department: Link<Department>
+}
+
+/// A part of `Employee`.
+private struct Badge: Codable, Identifiable, CKFieldModel {
+  var id: String
+  var holder: Link<Employee>?
+
+  static let recordType = "Employee"
+  enum Fields: String, CKRecordFields { case holder }
+}

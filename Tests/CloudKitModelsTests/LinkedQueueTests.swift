@@ -1,0 +1,82 @@
+import CloudKit
+import CloudKitModels
+import CloudSync
+import CloudSyncModels
+import Foundation
+import Testing
+
+/// Models that refer to each other, saved through the queue.
+@Suite(.serialized) struct LinkedQueueTests {
+  private let cloud: Cloud
+
+  init() throws { cloud = try Cloud() }
+
+  private func queued(_ store: SyncStore) throws -> [String] { try store.operations().rows.map(\.key.name) }
+
+  @Test func `targets that are not known are queued before the model in one transaction`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    try await phone.store.save(Department(id: "sales"))
+    let bob = Employee(id: "bob", department: Department(id: "it"))
+
+    let change = try await phone.store.save(Employee(id: "ann", department: Department(id: "sales"), boss: Link(bob)))
+
+    #expect(change.recordID.recordName == "ann")
+    #expect(try queued(phone.store) == ["sales", "it", "bob", "ann"])
+    _ = try await phone.sync()
+    _ = try await tablet.sync()
+    #expect(try await tablet.store.load(Department.self, named: "it")?.id == "it")
+
+    // What the local copy has is not queued, whatever was edited.
+    try await tablet.store.save(Employee(id: "cat", department: Department(id: "it", title: "edited")))
+    #expect(try queued(tablet.store) == ["cat"])
+  }
+
+  @Test func `a target that cannot be stored refuses the model, and nothing is queued`() async throws {
+    let phone = try cloud.device("phone")
+    let bob = Employee(id: "bob", name: String(repeating: "x", count: 1_000_001))
+    await #expect(throws: CKModelError.self) { try await phone.store.save(Employee(boss: Link(bob))) }
+    #expect(try queued(phone.store).isEmpty)
+  }
+
+  @Test func `models that refer to each other reach the server`() async throws {
+    let phone = try cloud.device("phone")
+    let ann = Employee(id: "ann", boss: Link(Employee(id: "bob")))
+    try await phone.store.save(Employee(id: "bob", boss: Link(ann)))
+    _ = try await phone.sync()
+    #expect(cloud.onServer("ann", zone: "cktop")?["boss"] != nil)
+    #expect(cloud.onServer("bob", zone: "cktop")?["boss"] != nil)
+    #expect(try phone.store.operations().total == 0)
+  }
+
+  @Test func `a list of models adds to the local copy, and an edit removes what it knew`() async throws {
+    let phone = try cloud.device("phone")
+    let (ann, bob, cat) = (Employee(id: "ann"), Employee(id: "bob"), Employee(id: "cat"))
+    func members() async throws -> [String]? {
+      _ = try await phone.sync()
+      let database = cloud.account().privateCloudDatabase
+      return try await database.load(Team.self, named: "t", following: .depth(1)).members.map(\.id)
+    }
+    try await phone.store.save(Team(members: [ann, bob]))
+    #expect(try await members() == ["ann", "bob"])
+    try await phone.store.save(Team())
+    #expect(try phone.store.operations().total == 0)
+    try await phone.store.save(Team(members: [cat]))
+    #expect(try await members() == ["ann", "bob", "cat"])
+
+    try await phone.store.save(Team(members: [bob]), changedFrom: Team(members: [ann, bob]))
+    #expect(try await members() == ["bob", "cat"])
+    try await phone.store.save(Team(members: [cat]), replacing: ["members"])
+    #expect(try await members() == ["cat"])
+  }
+
+  @Test func `a device that does not know the record adds to the list of another`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    try await phone.store.save(Team(members: [Employee(id: "ann")]))
+    try await tablet.store.save(Team(members: [Employee(id: "bob")]))
+    _ = try await phone.sync()
+    _ = try await tablet.sync()
+    let database = cloud.account().privateCloudDatabase
+    let team = try await database.load(Team.self, named: "t", following: .depth(1))
+    #expect(Set(team.members.map(\.id)) == ["ann", "bob"])
+  }
+}
