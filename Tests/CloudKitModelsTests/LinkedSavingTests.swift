@@ -83,7 +83,7 @@ import Testing
     #expect(requests()[1] == 3)
 
     let team = Team(id: "t", members: [Employee(id: "cat", department: Department(id: "sales")), bob])
-    let error = try await #require(throws: CKModelError.self) { try await database.save(team, in: .default) }
+    let error = try await #require(throws: CKModelError.self) { _ = try await database.save(team, in: .default) }
     #expect(error.model == "Team" && error.recordID?.recordName == "cat")
     #expect(requests()[1] == 4)
   }
