@@ -68,6 +68,9 @@ extension ValuePath {
     if let url = value as? URL, url.isFileURL {
       throw refusal(of: url, "A file cannot be inside a nested value. Use a URL or CKAsset property of the model.")
     }
+    if let link = value as? any AnyLink, link.anyModel != nil, !link.isSaved {
+      throw refusal(of: link, "A link in a nested value does not save its model. Make it a property of the model.")
+    }
     // Scalars contain nothing; an asset refuses by itself.
     if value is any FieldScalar, !(value is CKAsset) { return }
     try value.encode(to: NestedEncoder(path: entering(value)))

@@ -46,7 +46,7 @@ struct ValuePath {
 
 /// Models in fields. They are stored as references: a copy inside another record would not follow the model's own record.
 enum ModelInField {
-  static let reason = "A model cannot be inside a nested value. Make it a property of the model, or use a Link."
+  static let reason = "A model cannot be inside a nested value. Make it a property of the model."
 
   /// Whether a type is a model, an optional model or a list of models.
   static func isModel(_ type: Any.Type) -> Bool {

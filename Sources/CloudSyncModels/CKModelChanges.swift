@@ -48,7 +48,7 @@ public struct CKModelChanges: Sendable {
     replacing: Set<String> = []
   ) throws(CKModelError) {
     let encoded = try withTargets(model, replacing: replacing)
-    steps.append(.save(encoded, rules: encoded.rules(of: Model.self)))
+    steps.append(.save(encoded, rules: encoded.rules(Model.mergeRules)))
   }
 
   /// Saves a model whose record is new.
@@ -56,7 +56,7 @@ public struct CKModelChanges: Sendable {
   /// - Throws: `CKModelError` for a value that a record cannot store.
   public mutating func insert<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) {
     let encoded = try withTargets(model)
-    steps.append(.save(encoded, rules: encoded.rules(of: Model.self), presence: .absent))
+    steps.append(.save(encoded, rules: encoded.rules(Model.mergeRules), presence: .absent))
   }
 
   /// Saves a model whose record is in the local copy.
@@ -64,7 +64,7 @@ public struct CKModelChanges: Sendable {
   /// - Throws: `CKModelError` for a value that a record cannot store.
   public mutating func update<Model: CKRecordModel & Encodable>(_ model: Model) throws(CKModelError) {
     let encoded = try withTargets(model)
-    steps.append(.save(encoded, rules: encoded.rules(of: Model.self), presence: .present))
+    steps.append(.save(encoded, rules: encoded.rules(Model.mergeRules), presence: .present))
   }
 
   /// Saves the differences between a model and its original before the edit. Changes that others made to other fields
@@ -81,7 +81,7 @@ public struct CKModelChanges: Sendable {
     }
     let before = try ModelGraph([original], encoder).roots[0]
     let edited = try withTargets(model)
-    steps.append(.edit(edited, original: before, rules: edited.rules(of: Model.self)))
+    steps.append(.edit(edited, original: before, rules: edited.rules(Model.mergeRules, adding: before.adding)))
   }
 
   /// Encodes a model, and adds the models that it refers to, each after those that it refers to itself.
@@ -93,7 +93,7 @@ public struct CKModelChanges: Sendable {
     let targets = Dictionary(graph.targets.map { ($0.record.recordID, $0) }) { first, _ in first }
     for id in graph.order().ids {
       guard let target = targets[id] else { continue }
-      steps.append(.target(target, rules: graph.rules[id] ?? [:]))
+      steps.append(.target(target, rules: target.rules(graph.rules[id] ?? [:])))
     }
     return graph.roots[0]
   }
@@ -108,8 +108,11 @@ public struct CKModelChanges: Sendable {
 }
 
 extension EncodedModel {
-  /// Returns the merge rules of a model. Its lists that only add lose nothing to what others have saved.
-  fileprivate func rules(of type: (some CKRecordModel).Type) -> [String: MergeRule] {
-    type.mergeRules.merging(adding.map { ($0, MergeRule.elements) }) { own, _ in own }
+  /// Returns the merge rules of a model, by those of its type. Its lists that only add lose nothing to what others have
+  /// saved.
+  ///
+  /// - Parameter more: The lists of the original that only add.
+  fileprivate func rules(_ own: [String: MergeRule], adding more: Set<String> = []) -> [String: MergeRule] {
+    own.merging(adding.union(more).map { ($0, MergeRule.elements) }) { own, _ in own }
   }
 }

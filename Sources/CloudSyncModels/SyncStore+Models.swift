@@ -159,7 +159,13 @@ extension SyncStore {
       let zone = zoneKey(step.isArchived ? id.zoneID : changes.zoneID)
       let known = try records[id] ?? record(id, in: zone)
       try step.model?.checkZones(in: zone.zoneID)
-      if step.isTarget, known != nil { return nil }
+      if step.isTarget, let known {
+        guard known.recordType == step.recordType else {
+          let types = "of type \(known.recordType), not \(step.recordType ?? "")"
+          throw StoreError(.invalid, "\(id.recordName) is a record \(types)")
+        }
+        return nil
+      }
       let applied = step.applied(to: known)
       records[id] = .some(applied)
       guard let type = step.recordType, let applied else {

@@ -37,6 +37,20 @@ import Testing
     #expect(error.model == "Desk" && error.field == "owner")
   }
 
+  @Test func `a ring ends where it began, whichever of its records is loaded first`() async throws {
+    let cat = Employee(id: "cat", boss: Link(to: CKRecord.ID(recordName: "ann", zoneID: database.zoneIDForModels)))
+    let bob = Employee(id: "bob", boss: Link(cat))
+    try await database.save(Employee(id: "ann", boss: Link(bob)))
+
+    let loaded = try await database.loadWithCycles(Query<Employee>(), following: .all)
+
+    #expect(loaded.cycles.count == 1 && loaded.models.count == 3)
+    for model in loaded.models {
+      let last = model.boss?.model?.boss?.model
+      #expect(last != nil && last?.boss?.recordName == model.id && last?.boss?.isLoaded == false)
+    }
+  }
+
   @Test func `a target that does not exist is not loaded`() async throws {
     let gone = CKRecord.ID(recordName: "gone", zoneID: database.zoneIDForModels)
     try await database.save(

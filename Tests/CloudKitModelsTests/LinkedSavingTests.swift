@@ -148,6 +148,31 @@ import Testing
     await #expect(throws: CKModelError.self) { try await database.save(Team(), replacing: ["leader"]) }
   }
 
+  @Test func `models with known versions that refer to each other are saved outside an atomic zone, too`() async throws
+  {
+    var first = try await database.save(Node(id: "a"), in: .default)
+    var second = try await database.save(Node(id: "b"), in: .default)
+    var third = try await database.save(Node(id: "c"), in: .default)
+    (first.next, second.next, third.next) = (Link(second), Link(first), Link(third))
+
+    let results = try await database.save([first, second, third], in: .default)
+
+    #expect(try results.map { try $0.get().next?.recordName } == ["b", "a", "c"])
+  }
+
+  @Test func `two models of different types cannot have the same record name`() async throws {
+    await #expect(throws: CKModelError.self) {
+      _ = try await database.save(Employee(id: "1", department: Department(id: "1")))
+    }
+    try await database.save(Department(id: "2"))
+    let boss = Employee(id: "3", boss: Link(Employee(id: "2")))
+    await #expect(throws: (any Error).self) { _ = try await database.save(boss) }
+    let server = try await database.record(
+      for: CKRecord.ID(recordName: "2", zoneID: database.zoneIDForModels)
+    )
+    #expect(server.recordType == "Department")
+  }
+
   @Test func `more targets than a request holds are sent before their records`() async throws {
     let people = (0..<300).map { Employee(id: "p\($0)", department: Department(id: "d\($0 / 2)")) }
     try await database.save(CKRecordZone(zoneName: "cktop"))
@@ -171,6 +196,14 @@ private struct Ledger: Codable, Identifiable, CKRecordModel {
   var id: String
   var team: Team?
   var members: [Employee] = []
+  var tag: String?
+  static let systemKeys: [String: CKSystemValue] = ["tag": .changeTag]
+}
+
+/// A model that can refer to itself, and knows its version.
+private struct Node: Codable, Identifiable, CKRecordModel {
+  var id: String
+  var next: Link<Node>?
   var tag: String?
   static let systemKeys: [String: CKSystemValue] = ["tag": .changeTag]
 }

@@ -37,6 +37,8 @@ private struct ModelWriter {
   /// The models to send, as far as they are not settled.
   private var models: [CKRecord.ID: EncodedModel]
   private(set) var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+  /// Whether deferred references are set. The records were written by this save, so each is repeated after a conflict.
+  private var isSecondRound = false
   /// Whether some models may have been saved.
   private var hasSent = false
 
@@ -55,16 +57,28 @@ private struct ModelWriter {
     guard !needed.isEmpty else { return }
     for (id, result) in try await database.records(for: needed) {
       switch result {
+      case .success(let record) where record.recordType != models[id]?.record.recordType:
+        results[id] = .failure(Self.otherType(record))
+        models[id] = nil
       case .success(let record):
         // A newer version is a conflict.
         let tag = models[id]?.record.recordChangeTag
         if tag == nil || tag == record.recordChangeTag { models[id]?.base = record }
-      case .failure where models[id]?.knowsVersion == true: continue
+      case .failure(let error)
+      where models[id]?.knowsVersion == true
+        && [.unknownItem, .zoneNotFound].contains((error as? CKError)?.code):
+        continue
+      // Without its record, a list that only adds would replace that of the server.
       case .failure:
         results[id] = database.missingZoneIsEmpty(result, zoneID)
         models[id] = nil
       }
     }
+  }
+
+  private static func otherType(_ record: CKRecord) -> CKError {
+    let (name, type) = (record.recordID.recordName, record.recordType)
+    return CKError(.invalidArguments, "The server has a record of type \(type) with the name \(name).")
   }
 
   /// Adds the targets that the server lacks to the models to send.
@@ -74,6 +88,9 @@ private struct ModelWriter {
     let found = try await database.records(for: targets.map(\.record.recordID), desiredKeys: [])
     for target in targets {
       let id = target.record.recordID
+      if case .success(let record)? = found[id], record.recordType != target.record.recordType {
+        results[id] = .failure(Self.otherType(record))
+      }
       guard case .failure(let error)? = found[id] else { continue }
       switch (error as? CKError)?.code {
       case .unknownItem?: models[id] = target
@@ -97,6 +114,7 @@ private struct ModelWriter {
       again.append(id)
     }
     again = again.filter { !failsWithTarget($0) }
+    isSecondRound = true
     if !again.isEmpty { _ = try await send(again, atomically: false) }
     // A record whose target is not complete is not complete either.
     for id in order.ids {
@@ -111,10 +129,13 @@ private struct ModelWriter {
     while true {
       waiting = waiting.filter { !failsWithTarget($0) }
       guard !waiting.isEmpty else { return }
-      let unsent = Set(waiting)
-      let ready = waiting.filter { id in !(models[id]?.references.contains { unsent.contains($0.target) } ?? false) }
+      // A record whose version is known is on the server, so nothing waits for it.
+      let unsent = Set(waiting.filter { models[$0]?.knowsVersion != true })
+      let ready = waiting.filter { id in
+        !(models[id]?.references.contains { $0.target != id && unsent.contains($0.target) } ?? false)
+      }
       let isAtomic = canBeAtomic && ready.count < min(waiting.count, Self.largestRequest)
-      let batch = isAtomic ? Array(waiting.prefix(Self.largestRequest)) : ready
+      let batch = isAtomic ? Array(waiting.prefix(Self.largestRequest)) : ready.isEmpty ? waiting : ready
       if try await send(batch, atomically: isAtomic) {
         let sent = Set(batch)
         waiting.removeAll { sent.contains($0) }
@@ -180,7 +201,8 @@ private struct ModelWriter {
 
   /// Returns the server's record on which to repeat the write of a model; nil if the result stands.
   private func base(after result: Result<CKRecord, any Error>, of id: CKRecord.ID, attempt: Int) -> CKRecord? {
-    guard roots.contains(id), let model = models[id], case .failure(let error) = result,
+    let verb = isSecondRound ? ModelWrite.upsert : verb
+    guard isSecondRound || roots.contains(id), let model = models[id], case .failure(let error) = result,
       let base = verb.base(after: error, of: model, attempt: attempt)
     else { return nil }
     model.write(onto: base)

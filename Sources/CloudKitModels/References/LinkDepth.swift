@@ -7,7 +7,8 @@ public struct LinkDepth: Sendable, Hashable {
   /// Follows no reference. A ``Link`` keeps the identity of its target, an optional model is nil, and a list of models
   /// is empty.
   public static let none = LinkDepth(limit: 0)
-  /// Follows every reference, and ends where a record refers back to one that leads to it.
+  /// Follows every reference, and ends where a record refers back to one that leads to it. A load of more than 100
+  /// references in a row, or of a million models, is an error.
   public static let all = LinkDepth(limit: .max)
 
   /// Follows this number of references in a row: 1 loads the targets of the models, 2 also the targets of those.

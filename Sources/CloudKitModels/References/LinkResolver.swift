@@ -37,15 +37,25 @@ final class LinkResolver {
   private var path: [CKRecord.ID] = []
   /// The first place on the path that a reference of the record being decoded leads back to.
   private var lowestCut = Int.max
-  /// The results that do not depend on the path.
-  private var decoded: [Decoded: Any] = [:]
+  /// The results in which no reference was cut, each with the IDs of its records.
+  private var decoded: [Decoded: (model: Any, ids: Set<CKRecord.ID>)] = [:]
+  /// The IDs of the records that the record being decoded contains.
+  private var contained: Set<CKRecord.ID> = []
+  /// The number of models that were decoded.
+  private var count = 0
+
+  /// The largest number of references in a row: each takes some of the stack.
+  private static let deepest = 100
+  /// The largest number of models of one load. Without a depth, models that are densely linked are decoded once for each
+  /// way that leads to them.
+  private static let most = 1_000_000
 
   init(following depth: LinkDepth = .none, models: [CKRecord.ID: any CKRecordModel] = [:]) {
     (self.depth, self.models) = (depth.limit, models)
   }
 
   /// Forgets what earlier decoding found, because records were added.
-  func restart() { (missing, cycles, seenCycles, decoded) = ([], [], [], [:]) }
+  func restart() { (missing, cycles, seenCycles, decoded, count) = ([], [], [], [:], 0) }
 
   /// Whether a target is loaded and is not on the path. Notes one that is missing within the depth.
   func isLoaded(_ id: CKRecord.ID, as type: any CKRecordModel.Type) -> Bool {
@@ -79,17 +89,29 @@ final class LinkResolver {
       target: Target(id: record.recordID, type: type),
       depthLeft: depth == .max ? depth : depth - index
     )
-    if let model = decoded[key] as? Model { return model }
-    let cutBefore = lowestCut
-    lowestCut = .max
+    // A record on the path would be a cycle here.
+    if let (model, ids) = decoded[key], let model = model as? Model, ids.isDisjoint(with: path) {
+      contained.formUnion(ids)
+      return model
+    }
+    try Task.checkCancellation()
+    count += 1
+    guard index < Self.deepest, count <= Self.most else {
+      let reason = "Too many references lead from one model to others. Load with a depth."
+      throw DecodingError.dataCorrupted(.init([], Unfit(reason: reason)))
+    }
+    let (cutBefore, outer) = (lowestCut, contained)
+    (lowestCut, contained) = (.max, [record.recordID])
     path.append(record.recordID)
     defer {
       path.removeLast()
+      // Nothing contains the record that a load begins with.
+      if path.isEmpty { contained = [] } else { contained.formUnion(outer) }
       // A cut at this record or below does not concern those above.
       lowestCut = min(cutBefore, lowestCut < index ? lowestCut : .max)
     }
     let model = try CKRecordDecoder().decode(type, from: record, references: self)
-    if lowestCut >= index { decoded[key] = model }
+    if lowestCut == .max { decoded[key] = (model, contained) }
     return model
   }
 

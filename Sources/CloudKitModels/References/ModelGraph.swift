@@ -26,18 +26,25 @@ package struct ModelGraph {
       roots.append(encoded)
       open += found
     }
-    var seen = Set(roots.map(\.record.recordID))
+    var seen = Dictionary(roots.map { ($0.record.recordID, $0.record.recordType) }) { first, _ in first }
     var next = 0
     while next < open.count {
       let target = open[next]
       next += 1
       if self.models[target.id] == nil { self.models[target.id] = target.model }
-      guard !target.isSaved, seen.insert(target.id).inserted else { continue }
+      let modelType: any CKRecordModel.Type = type(of: target.model)
+      if let other = seen[target.id] {
+        guard other != modelType.recordType else { continue }
+        let reason = "A model of type \(other) has the same record name in this zone."
+        throw CKModelError(modelType, encoding: target.model, reason)
+      }
+      seen[target.id] = modelType.recordType
+      if target.isSaved { continue }
       let (encoded, found) = try Self.encoded(target)
       // The model was read from the server.
       if encoded.knowsVersion { continue }
       targets.append(encoded)
-      rules[target.id] = type(of: target.model).mergeRules
+      rules[target.id] = modelType.mergeRules
       open += found
     }
   }

@@ -250,7 +250,10 @@ final class Runtime {
     }
     exports.append(
       Task { [weak self] in
-        let result = await Task.detached { Result { try write(export, progress) } }.value
+        // Writing blocks, so it takes no thread of the tasks.
+        let result = await withCheckedContinuation { continuation in
+          DispatchQueue.global().async { continuation.resume(returning: Result { try write(export, progress) }) }
+        }
         switch result {
         case .success(let said): self?.say(said, isError: false)
         case .failure(let error): self?.say(message(error).sentence, isError: true)

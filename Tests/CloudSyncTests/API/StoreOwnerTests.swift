@@ -263,14 +263,14 @@ struct StoreOwnerTests {
     )
 
     #expect(throws: StoreError.self) { try here.join(other) }
-    #expect(try here.queue().filter { $0.contains("g") } == ["save a pending"])
+    #expect(try here.queue() == [])
     try here.execute("DROP TRIGGER crash")
     let transactions = try Transactions.of(here)
     try here.join(other)
 
-    #expect(try here.queue() == ["save a pending", "save g1 pending", "save g2 pending", "save g3 pending"])
+    #expect(try here.queue() == ["save g1 pending", "save g2 pending", "save g3 pending", "save a pending"])
     #expect(try here.read { try $0.keys(inGroup: "g").count } == 3)
-    #expect(transactions.rows == [3])
+    #expect(transactions.rows == [3, 1])
     #expect(try other.queue() == [])
   }
 
@@ -314,7 +314,7 @@ struct StoreOwnerTests {
     #expect(try other.queue() == [])
   }
 
-  @Test func `taking over a store with 1,200 edits and records writes at most 500 rows at once, and survives a crash`()
+  @Test func `taking over a store with 1,200 edits and records takes 500 at once, and survives a crash`()
     async throws
   {
     let ana = try world.device("store")
@@ -347,7 +347,8 @@ struct StoreOwnerTests {
     try store.finishInterrupted(lease)
     lease.release(store)
 
-    #expect(transactions.rows.allSatisfy { $0 <= 500 })
+    // An edit changes twice: it becomes whole, and its record leaves the local copy.
+    #expect(transactions.rows.allSatisfy { $0 <= 2 * 500 })
     #expect(try store.count("SELECT count(*) FROM records") == 0)
     let operations = try store.read { try $0.operations(after: 0, limit: 1200) }
     #expect(operations.count == 1200)

@@ -42,11 +42,11 @@ import Testing
     try await mine.succeed("sync")
     let path = try #require(try await mine.run("status", "--json").object()["store"] as? String)
     try SQLiteStorage(path: path).write { ledger in
-      try ledger.run("UPDATE records SET name = 'ghost1'")
       try ledger.run(
         """
+        WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 120)
         INSERT INTO records(zone, owner, name, type, changeTag, fields, epoch)
-          SELECT zone, owner, 'ghost2', type, changeTag, fields, epoch FROM records
+          SELECT zone, owner, 'ghost' || n, type, changeTag, fields, epoch FROM records, numbers
         """
       )
     }
