@@ -60,6 +60,21 @@ import Testing
     #expect(try store.detail(of: row.id)?.operation?.changes["note"] == .string("here"))
   }
 
+  @Test func `a date and a reference stay what they are in the failed change, where no record shows their types`()
+    async throws
+  {
+    let time = FieldValue.timestamp(1_767_323_045_000)
+    try store.accept(world.put("b", ["due": time, "to": .reference(WireReference(recordName: "x", action: "NONE"))]))
+    try store.execute("UPDATE operations SET state = 'failed'")
+    let row = try #require(try store.operations().rows.first)
+
+    try edit(row, "due=2026-01-31T12:01:00Z", "to=y")
+
+    let changes = try #require(try store.detail(of: row.id)?.operation?.changes)
+    #expect(changes["due"] == .timestamp(1_769_860_860_000))
+    #expect(changes["to"] == .reference(WireReference(recordName: "y", action: "NONE")))
+  }
+
   @Test func `only a failed save in the version that was shown is edited`() async throws {
     let row = try await failed()
     try edit(row, "n=1")

@@ -121,7 +121,7 @@ extension SyncStore {
   /// Sets fields of a failed save, or clears them, and sends it again.
   ///
   /// The type of a field is that of the assignment, else that of the server's record, else that of the newest records
-  /// of its type.
+  /// of its type, else that of the failed change if its text does not show it.
   ///
   /// - Parameter version: the state that was edited; nil: the current one.
   /// - Throws: `StoreError`, with nothing changed, if a value does not fit its field, or the change is not a failed
@@ -174,7 +174,9 @@ extension SyncStore {
     var edit = FieldChanges()
     let known = try ledger.fieldTypes(of: operation.type ?? "", wanted: Set(assignments.map(\.name)))
     for assignment in assignments {
-      let type = mirror?.fields[assignment.name]?.wireType ?? known[assignment.name]
+      let type =
+        mirror?.fields[assignment.name]?.wireType ?? known[assignment.name]
+        ?? operation.changes[assignment.name]?.typeNotInText
       do {
         edit[assignment.name] = try assignment.value(knownType: type)
       } catch {
@@ -182,6 +184,16 @@ extension SyncStore {
       }
     }
     return edit
+  }
+}
+
+extension FieldValue {
+  /// The wire type, if its values are written like texts. The type of a text or number may be why the change failed.
+  fileprivate var typeNotInText: String? {
+    switch self {
+    case .timestamp, .location, .bytes, .reference: wireType
+    default: nil
+    }
   }
 }
 

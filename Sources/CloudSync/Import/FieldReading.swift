@@ -89,6 +89,8 @@ extension SourceValue {
     // A table cell can hold a list only as text.
     case .text where list != nil:
       throw FieldError(field: field, "\(field) is REFERENCE and this value is a list; give the name of a record")
+    case .text(let name) where name.hasPrefix("{"):
+      throw FieldError(field: field, "\(field) is REFERENCE and this value is no object of one; check its JSON")
     case .text(let name): reference = WireReference(recordName: name)
     // A table cannot distinguish a number from a name that looks like one.
     case .number(let digits): reference = WireReference(recordName: digits)
@@ -96,6 +98,9 @@ extension SourceValue {
       guard let decoded = try? WireReference(json: Data(source.utf8)) else { fallthrough }
       reference = decoded
       reference.action = reference.action ?? "NONE"
+      guard ["NONE", "DELETE_SELF", "VALIDATE"].contains(reference.action) else {
+        throw FieldError(field: field, "\(field) has an unknown action; use NONE, DELETE_SELF or VALIDATE")
+      }
     default: throw mismatch(.scalar(.reference), field, "give the name of a record")
     }
     if let problem = NameRule.certain.recordNameProblem(reference.recordName, mayBeUser: true) {

@@ -61,6 +61,9 @@ struct VerifyCommand: Verb {
       let option = zone.map { " --zone \($0.asArgument)" } ?? ""
       OutputStream.error.line("cktop: to fetch what differs again, run cktop verify --repair\(option)".visible)
     }
+    if !isDone, let pauses = report?.state.pauses, !pauses.isEmpty {
+      OutputStream.error.line("cktop: \(pauses.reasons); run \(pauses.resumeCommands), then repair again".visible)
+    }
     try CommandStatus.combined([isDone ? .done : .itemsFailed, report?.status ?? .done]).end()
   }
 

@@ -128,6 +128,14 @@ import Testing
       "a is LOCATION and this value is not one; give latitude,longitude in degrees, such as 52.52,13.40"
     ),
     ("a:REFERENCE=", nil, "a refers to no record: a record name must not be empty"),
+    (
+      #"a:REFERENCE={"recordName":"x","recordName":"y"}"#, nil,
+      "a is REFERENCE and this value is no object of one; check its JSON"
+    ),
+    (
+      #"a={"recordName":"x","action":"FOO"}"#, "REFERENCE",
+      "a has an unknown action; use NONE, DELETE_SELF or VALIDATE"
+    ),
     ("a=x", "ASSETID", "a is ASSETID, which cannot be given as text; leave it out"),
     ("a=x", "ENCRYPTED_STRING", "a is of type ENCRYPTED_STRING, which this version cannot write; leave it out"),
   ]
