@@ -98,6 +98,23 @@ final class Child: Sendable {
       if state.end == nil { kill(pid, signal) }
     }
   }
+
+  /// Stops it, and waits until each of its threads has stopped: until then one could begin a transaction, which would
+  /// lock the store for as long as the process is stopped.
+  func stop() async {
+    send(SIGSTOP)
+    while !threadStates.allSatisfy({ $0 == "T" }) { await Task.yield() }
+  }
+
+  /// The states of its threads, as the kernel names them.
+  private var threadStates: [Character] {
+    let folder = "/proc/\(pid)/task"
+    return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).compactMap { thread in
+      // The state follows the name, which is in parentheses.
+      let text = try? String(contentsOfFile: "\(folder)/\(thread)/stat", encoding: .utf8)
+      return text?.split(separator: ")").last?.first { $0 != " " }
+    }
+  }
 }
 
 /// Strings as the C library takes lists of them, for as long as this lives.

@@ -57,7 +57,7 @@ import Testing
     let store = try store()
     let process = try start("http://127.0.0.1:\(try await server.start())")
     try await until { try store.status().isInSync && store.engineRest().rest != nil }
-    process.send(SIGSTOP)
+    await process.stop()
     try enqueue("a", in: store)
 
     // Looks of ten seconds later, at the same state.
@@ -80,7 +80,7 @@ import Testing
     let store = try store()
     let process = try start("http://127.0.0.1:\(try await server.start())")
     try await until { try store.status().isInSync && store.engineRest().rest?.wakesAt != nil }
-    process.send(SIGSTOP)
+    await process.stop()
 
     // After the watchdog's interval and the patience for it.
     let verdict = try self.store(ahead: 310_000).status().verdict(hasCredential: true)

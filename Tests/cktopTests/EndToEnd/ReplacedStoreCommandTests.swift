@@ -60,7 +60,7 @@ import Testing
       let status = try await machine.run("status", "--json", settings: settings).object()
       if (status["sync"] as? [String: Any])?["inSync"] as? Bool == true { break }
     }
-    watching.send(SIGSTOP)
+    await watching.stop()
     // Until it is stopped, it can notice the deletion.
     while try !String(contentsOfFile: "/proc/\(watching.pid)/stat", encoding: .utf8).contains(") T ") {}
     try FileManager.default.removeItem(atPath: store)

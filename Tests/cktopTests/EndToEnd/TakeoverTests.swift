@@ -50,7 +50,7 @@ import Testing
     async throws
   {
     let (first, second) = try await drivers()
-    first.send(SIGSTOP)
+    await first.stop()
 
     let stopped = ContinuousClock.now
     try enqueue("a")
