@@ -22,7 +22,7 @@ public struct CKModelError: LocalizedError, Sendable {
   public let underlying: any Error
 
   private let reason: String
-  /// What cannot be done, as a participle.
+  /// The step that failed, as in "encoded" or "saved".
   private let step: String
 
   /// Wraps an error of encoding.

@@ -11,8 +11,7 @@ public enum SyncEvent: Sendable {
   /// The delegate rejected changes, for this reason and with this error; it is asked again.
   case deliveryFailed(reason: String, error: any Error)
   /// The change token of this zone, or of the list of zones if nil, cannot be used: the server refused it, or it is
-  /// larger than 1 MB. All its changes are fetched
-  /// again; only what differs from the local copy is delivered.
+  /// larger than 1 MB. All its changes are fetched again; only what differs from the local copy is delivered.
   case refetching(CKRecordZone.ID?)
   /// Deletions on the server are on hold until a person decides, or those on hold have changed; see
   /// ``SyncEngine/heldDeletions()``.

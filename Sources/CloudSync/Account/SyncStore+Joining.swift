@@ -128,7 +128,7 @@ extension QueuedOperation {
   /// Whether the store has copies of its files.
   fileprivate var hasCopies: Bool { assets.contains { $0.path == nil } }
 
-  /// Whether one transaction can move both, neither of which is in a group.
+  /// Whether one transaction can move both operations. The caller has checked that neither is in a group.
   fileprivate func isAlike(_ other: QueuedOperation) -> Bool {
     !key.name.isEmpty && !other.key.name.isEmpty && hasCopies == other.hasCopies
   }

@@ -49,7 +49,7 @@ extension Ledger {
 
   func removePulls() throws { try run("DELETE FROM pulls") }
 
-  /// Has the polled queries of a zone fetch every record again, and look for deletions.
+  /// Makes the polled queries of a zone fetch every record again and look for deletions.
   func restartPulls(of zone: ZoneKey) throws {
     let sql = "UPDATE pulls SET watermark = NULL, sweptAt = NULL WHERE zone = ? AND owner = ?"
     try run(sql, [zone.zone, zone.owner])
