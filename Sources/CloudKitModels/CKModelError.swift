@@ -136,7 +136,7 @@ struct Unfit: Error {
   /// The error that a caller can act on. Its description is the reason.
   private(set) var cause: CKError?
 
-  init(reason: String) { self.reason = reason }
+  init(reason: String, _ cause: (any Error)? = nil) { (self.reason, self.cause) = (reason, cause as? CKError) }
 
   init(_ code: CKError.Code, _ reason: String) {
     self.reason = reason

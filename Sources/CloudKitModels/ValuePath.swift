@@ -57,6 +57,16 @@ enum ModelInField {
     }
   }
 
+  /// Returns the type of the models that a property of a type refers to; nil if it refers to none.
+  static func target(_ type: Any.Type) -> (any CKRecordModel.Type)? {
+    switch type {
+    case let list as any FieldList.Type: target(list.elementType)
+    case let optional as any OptionalValue.Type: target(optional.wrappedType)
+    case let link as any AnyLink.Type: link.modelType
+    default: type as? any CKRecordModel.Type
+    }
+  }
+
   /// Returns the type of a model or an optional model; nil for other types.
   static func model(_ type: Any.Type) -> (any CKRecordModel.Type)? {
     type as? any CKRecordModel.Type ?? (type as? any OptionalValue.Type).flatMap { model($0.wrappedType) }

@@ -4,8 +4,9 @@ public import CloudSync
 
 /// Models of the local copy: the server's records with the queued changes applied.
 ///
-/// Without a zone, models are read from the store's zone for changes, as they are saved. The work does not run on the
-/// caller's actor.
+/// Without a zone, models are read from the store's zone for changes, as they are saved. `following` is the number of
+/// references in a row that are followed to other models, as for `CKDatabase`. The work does not run on the caller's
+/// actor.
 extension SyncStore {
   /// Returns the model with a record name; nil if there is none or its deletion is queued.
   ///
@@ -13,8 +14,11 @@ extension SyncStore {
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordName: String,
-    in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> Model? { try await load(type, named: [recordName], in: zoneID)[recordName]?.get() }
+    in zoneID: CKRecordZone.ID? = nil,
+    following depth: LinkDepth = .none
+  ) async throws -> Model? {
+    try await load(type, named: [recordName], in: zoneID, following: depth)[recordName]?.get()
+  }
 
   /// Returns the models with these record names that there are, each with its own result.
   ///
@@ -22,13 +26,13 @@ extension SyncStore {
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordNames: [String],
-    in zoneID: CKRecordZone.ID? = nil
+    in zoneID: CKRecordZone.ID? = nil,
+    following depth: LinkDepth = .none
   ) async throws -> [String: Result<Model, any Error>] {
-    var models: [String: Result<Model, any Error>] = [:]
-    for (name, record) in try await records(recordNames.map { RecordKey(zoneKey(zoneID), $0) }) {
-      models[name] = Result { try CKRecordDecoder().decode(type, from: record) }
-    }
-    return models
+    let zone = zoneKey(zoneID).zoneID
+    let found = try await records(recordNames.map { CKRecord.ID(recordName: $0, zoneID: zone) })
+    let models = try await loader(following: depth).models(type, from: found.map { .success($0) })
+    return Dictionary(zip(found.map(\.recordID.recordName), models)) { first, _ in first }
   }
 
   /// Returns all models of a type in a zone, by record name.
@@ -37,11 +41,11 @@ extension SyncStore {
   ///   ``pages(of:in:size:)``.
   public func all<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
-    in zoneID: CKRecordZone.ID? = nil
+    in zoneID: CKRecordZone.ID? = nil,
+    following depth: LinkDepth = .none
   ) async throws -> [Model] {
-    var models: [Model] = []
-    for try await page in pages(of: type, in: zoneID) { models += try page.results.map { try $0.result.get() } }
-    return models
+    let records = try await allRecords(in: zoneKey(zoneID), type: Model.recordType)
+    return try await loader(following: depth).models(type, from: records.map { .success($0) }).map { try $0.get() }
   }
 
   /// Returns the models of a type in a zone page by page, by record name. Models that are saved or deleted meanwhile
@@ -56,21 +60,45 @@ extension SyncStore {
     StoredModelPages(store: self, zone: zoneKey(zoneID), size: max(1, size))
   }
 
-  @concurrent private func records(_ keys: [RecordKey]) async throws -> [(name: String, record: CKRecord)] {
-    let records = try keys.compactMap { key in try record(key).map { (name: key.name, record: CKRecord($0)) } }
-    origin?.adoptAssets(of: records.map(\.record))
+  private func loader(following depth: LinkDepth) -> LinkLoader {
+    LinkLoader(following: depth) { ids, _ in
+      Dictionary(try await self.records(ids).map { ($0.recordID, .success($0)) }) { first, _ in first }
+    }
+  }
+
+  /// Returns those of some records that there are.
+  @concurrent func records(_ ids: [CKRecord.ID]) async throws -> [CKRecord] {
+    let records = try ids.compactMap { id in try record(RecordKey(id)).map { CKRecord($0) } }
+    origin?.adoptAssets(of: records)
     return records
   }
 
-  /// Returns the records of a type that follow another.
+  /// Returns all records of a zone.
+  ///
+  /// - Parameter type: The type of the records; nil for all.
+  func allRecords(in zone: ZoneKey, type: String? = nil) async throws -> [CKRecord] {
+    var records: [CKRecord] = []
+    var last: RecordKey?
+    repeat {
+      let page = try await page(after: last, zone: zone, type: type, limit: 200)
+      records += page.records
+      last = page.last
+    } while last != nil
+    return records
+  }
+
+  /// Returns the records that follow another.
   @concurrent fileprivate func page(
     after key: RecordKey?,
     zone: ZoneKey,
-    type: String,
+    type: String?,
     limit: Int
   ) async throws -> (records: [CKRecord], last: RecordKey?) {
     let rows = try records(after: key, zone: zone, type: type, limit: limit)
-    let records = rows.map { CKRecord($0.record) }
+    let isDeleting = try hasZoneDelete(zone)
+    let records = try rows.compactMap { row in
+      try (isDeleting ? record(row.record.key) : row.record).map { CKRecord($0) }
+    }
     origin?.adoptAssets(of: records)
     return (records, rows.count < limit ? nil : rows.last?.record.key)
   }

@@ -51,6 +51,23 @@ import Testing
     }
   }
 
+  @Test func `a target that cannot be fetched fails the models that lead to it, and no others`() async throws {
+    let people = [Employee(id: "ann", boss: Link(Employee(id: "bob"))), Employee(id: "cat")]
+    let records = people.map { person in Result<CKRecord, any Error> { try CKRecordEncoder().encode(person) } }
+    let loader = LinkLoader(following: .depth(1)) { ids, _ in
+      Dictionary(uniqueKeysWithValues: ids.map { ($0, .failure(CKError(.permissionFailure))) })
+    }
+    let models = try await loader.models(Employee.self, from: records)
+    let error = try #require(throws: CKModelError.self) { try models[0].get() }
+    #expect(error.model == "Employee" && error.field == "boss" && error.recordID?.recordName == "ann")
+    guard case DecodingError.dataCorrupted(let context) = error.underlying else {
+      Issue.record("another error")
+      return
+    }
+    #expect((context.underlyingError as? CKError)?.code == .permissionFailure)
+    #expect(try models[1].get().id == "cat")
+  }
+
   @Test func `a target that does not exist is not loaded`() async throws {
     let gone = CKRecord.ID(recordName: "gone", zoneID: database.zoneIDForModels)
     try await database.save(

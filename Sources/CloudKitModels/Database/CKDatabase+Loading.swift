@@ -35,7 +35,7 @@ extension CKDatabase {
     let ids = recordNames.map { CKRecord.ID(recordName: $0, zoneID: zoneID ?? zoneIDForModels) }
     let found = try await records(for: ids, desiredKeys: type.desiredKeys)
     let results = found.values.map { missingZoneIsEmpty($0, zoneID) }
-    let models = try await LinkLoader(self, following: depth).models(type, from: results)
+    let models = try await linkLoader(following: depth).models(type, from: results)
     return Dictionary(zip(found.keys.map(\.recordName), models)) { first, _ in first }
   }
 
@@ -55,7 +55,7 @@ extension CKDatabase {
     in zoneID: CKRecordZone.ID? = nil,
     following depth: LinkDepth = .all
   ) async throws -> LoadedModels<Model> {
-    let loader = LinkLoader(self, following: depth)
+    let loader = linkLoader(following: depth)
     var records: [Result<CKRecord, any Error>] = []
     var (query, cursor) = (query, CKQueryOperation.Cursor?.none)
     repeat {
@@ -67,6 +67,10 @@ extension CKDatabase {
     } while cursor != nil && query.limit != 0
     let models = try await loader.models(Model.self, from: records).map { try $0.get() }
     return LoadedModels(models: models, cycles: loader.cycles)
+  }
+
+  private func linkLoader(following depth: LinkDepth) -> LinkLoader {
+    LinkLoader(following: depth) { ids, keys in try await self.records(for: ids, desiredKeys: keys) }
   }
 
   /// Returns all models of a type in a zone.

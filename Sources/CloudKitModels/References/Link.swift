@@ -98,6 +98,7 @@ extension Link: Codable {
 
 /// A link to a model of any type.
 protocol AnyLink {
+  static var modelType: any CKRecordModel.Type { get }
   var recordName: String { get }
   var isSaved: Bool { get }
   var reference: CKRecord.Reference? { get }
@@ -105,5 +106,6 @@ protocol AnyLink {
 }
 
 extension Link: AnyLink {
+  static var modelType: any CKRecordModel.Type { Model.self }
   var anyModel: (any CKRecordModel)? { model }
 }

@@ -1,12 +1,16 @@
 public import CloudKit
 
 /// Decodes records with the models behind their references, which it fetches level by level.
-struct LinkLoader {
-  private let database: CKDatabase
+package struct LinkLoader {
+  /// Returns the records with these IDs, with at least these fields; nil for all.
+  package typealias Fetch = ([CKRecord.ID], [CKRecord.FieldKey]?) async throws -> Records
+  package typealias Records = [CKRecord.ID: Result<CKRecord, any Error>]
+
+  private let fetch: Fetch
   private let resolver: LinkResolver
 
-  init(_ database: CKDatabase, following depth: LinkDepth) {
-    self.database = database
+  package init(following depth: LinkDepth, fetch: @escaping Fetch) {
+    self.fetch = fetch
     resolver = LinkResolver(following: depth)
   }
 
@@ -16,7 +20,7 @@ struct LinkLoader {
   /// Returns the models of records.
   ///
   /// Decoding finds the IDs that are missing. Each is fetched once, and decoding starts again, until none is missing.
-  func models<Model: CKRecordModel & Decodable>(
+  package func models<Model: CKRecordModel & Decodable>(
     _ type: Model.Type,
     from records: [Result<CKRecord, any Error>]
   ) async throws -> [Result<Model, any Error>] {
@@ -29,22 +33,22 @@ struct LinkLoader {
         result.flatMap { record in Result<Model, any Error> { try resolver.decode(type, from: record) } }
       }
       guard !resolver.missing.isEmpty else { return models }
-      try await fetch(resolver.missing)
+      try await add(resolver.missing)
     }
   }
 
-  private func fetch(_ missing: Set<LinkResolver.Target>) async throws {
+  private func add(_ missing: Set<LinkResolver.Target>) async throws {
     // A type that does not list its fields needs all, and then so do the others of the request.
-    let keys = missing.map { $0.type.desiredKeys }
+    let keys = missing.map { $0.model.type.desiredKeys }
     let desiredKeys: [CKRecord.FieldKey]? =
       keys.contains(nil) ? nil : Set(keys.compactMap(\.self).flatMap(\.self)).sorted()
-    let results = try await database.records(for: missing.map(\.id), desiredKeys: desiredKeys)
+    let results = try await fetch(missing.map(\.id), desiredKeys)
     for target in missing {
       switch results[target.id] {
       case .success(let record)?: resolver.records[target] = record
       case .failure(let error as CKError)? where [.unknownItem, .zoneNotFound].contains(error.code):
         resolver.absent.insert(target.id)
-      case .failure(let error)?: throw error
+      case .failure(let error)?: resolver.failures[target.id] = error
       case nil: resolver.absent.insert(target.id)
       }
     }

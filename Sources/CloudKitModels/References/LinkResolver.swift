@@ -6,14 +6,9 @@ final class LinkResolver {
   /// A record to decode as a type. Records are kept by both, because some are fetched with the fields of one type only.
   struct Target: Hashable {
     let id: CKRecord.ID
-    let type: any CKRecordModel.Type
+    let model: ModelType
 
-    static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.type == right.type }
-
-    func hash(into hasher: inout Hasher) {
-      hasher.combine(id)
-      hasher.combine(ObjectIdentifier(type))
-    }
+    init(id: CKRecord.ID, type: any CKRecordModel.Type) { (self.id, model) = (id, ModelType(type: type)) }
   }
 
   private struct Decoded: Hashable {
@@ -26,6 +21,8 @@ final class LinkResolver {
   var records: [Target: CKRecord] = [:]
   /// The records that the server does not have.
   var absent: Set<CKRecord.ID> = []
+  /// The records that could not be fetched.
+  var failures: [CKRecord.ID: any Error] = [:]
   /// Models that are used as they are.
   private let models: [CKRecord.ID: any CKRecordModel]
 
@@ -57,7 +54,7 @@ final class LinkResolver {
   /// Forgets what earlier decoding found, because records were added.
   func restart() { (missing, cycles, seenCycles, decoded, count) = ([], [], [], [:], 0) }
 
-  /// Whether a target is loaded and is not on the path. Notes one that is missing within the depth.
+  /// Whether a target is loaded, or could not be, and is not on the path. Notes one that is missing within the depth.
   func isLoaded(_ id: CKRecord.ID, as type: any CKRecordModel.Type) -> Bool {
     if models[id] != nil { return true }
     guard path.count <= depth else { return false }
@@ -67,15 +64,20 @@ final class LinkResolver {
       return false
     }
     let target = Target(id: id, type: type)
-    if records[target] != nil { return true }
+    if records[target] != nil || failures[id] != nil { return true }
     if !absent.contains(id) { missing.insert(target) }
     return false
   }
 
   /// Returns the model of a target; nil if it is not loaded.
+  ///
+  /// - Throws: `Unfit` if it could not be fetched; `CKModelError` if its record does not match.
   func model<Model: CKRecordModel>(_ id: CKRecord.ID, as type: Model.Type) throws -> Model? {
     guard isLoaded(id, as: type) else { return nil }
     if let model = models[id] as? Model { return model }
+    if let error = failures[id] {
+      throw Unfit(reason: "Its target cannot be fetched. \(error.localizedDescription)", error)
+    }
     guard let record = records[Target(id: id, type: type)],
       let decodable = type as? any (CKRecordModel & Decodable).Type
     else { return nil }
@@ -127,7 +129,11 @@ extension FieldDecoder {
   /// Returns the model that the field's reference refers to; nil if it is not loaded.
   func loadedModel<Model: CKRecordModel>(_ type: Model.Type) throws -> Model? {
     guard let reference = field as? CKReference else { return nil }
-    return try references?.model(reference.recordID, as: type)
+    do {
+      return try references?.model(reference.recordID, as: type)
+    } catch let unfit as Unfit {
+      throw DecodingError.dataCorrupted(.init(codingPath, unfit))
+    }
   }
 
   /// Whether the field refers to a model that is not loaded.

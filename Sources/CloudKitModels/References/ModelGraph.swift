@@ -13,11 +13,14 @@ package struct ModelGraph {
 
   /// Encodes models and those that they refer to.
   ///
-  /// - Parameter replacing: The reference fields of `models` that are written exactly as they are.
+  /// - Parameters:
+  ///   - replacing: The reference fields of `models` that are written exactly as they are.
+  ///   - isWhole: Whether to encode also those that are known to be on the server, with those that they refer to.
   /// - Throws: `CKModelError` for a value that a record cannot store.
   package init<Model: CKRecordModel & Encodable>(
     _ models: [Model],
     replacing: Set<String> = [],
+    isWhole: Bool = false,
     _ encoder: CKRecordEncoder
   ) throws(CKModelError) {
     var open: [ModelReferences.Target] = []
@@ -39,10 +42,10 @@ package struct ModelGraph {
         throw CKModelError(modelType, encoding: target.model, reason)
       }
       seen[target.id] = modelType.recordType
-      if target.isSaved { continue }
+      if target.isSaved, !isWhole { continue }
       let (encoded, found) = try Self.encoded(target)
       // The model was read from the server.
-      if encoded.knowsVersion { continue }
+      if encoded.knowsVersion, !isWhole { continue }
       targets.append(encoded)
       rules[target.id] = modelType.mergeRules
       open += found
@@ -56,6 +59,13 @@ package struct ModelGraph {
       throw CKModelError(type(of: target.model), encoding: target.model, "It must be Encodable to be referred to.")
     }
     return try CKRecordEncoder(zoneID: target.id.zoneID).content(of: model)
+  }
+
+  /// Whether a model leads back to itself.
+  var hasCycle: Bool {
+    let models = Dictionary((roots + targets).map { ($0.record.recordID, $0.references) }) { first, _ in first }
+    let walk = GraphWalk { id in models[id]?.map { ($0.key, $0.target) } ?? [] }
+    return walk.hasCycle(from: roots.map(\.record.recordID))
   }
 
   /// The order in which to send records, targets first.
@@ -78,57 +88,12 @@ package struct ModelGraph {
     let roots = roots.filter { isSent($0.record.recordID) }
     var models: [CKRecord.ID: EncodedModel] = [:]
     for model in roots + targets.filter({ isLacking($0.record.recordID) }) { models[model.record.recordID] = model }
-    var walk = GraphWalk(models)
-    for root in roots { walk.visit(root.record.recordID) }
-    return walk.order
-  }
-}
-
-/// A walk from records to those that they refer to, depth first. It is a loop, because a chain can be long.
-private struct GraphWalk {
-  private enum State {
-    case open, done(level: Int)
-  }
-
-  private let models: [CKRecord.ID: EncodedModel]
-  private var states: [CKRecord.ID: State] = [:]
-  private var levels: [[CKRecord.ID]] = []
-  private var deferred: [CKRecord.ID: Set<String>] = [:]
-
-  init(_ models: [CKRecord.ID: EncodedModel]) { self.models = models }
-
-  /// Records without targets come first, then those that need only these, and so on.
-  var order: ModelGraph.Order { ModelGraph.Order(ids: levels.flatMap(\.self), deferred: deferred) }
-
-  mutating func visit(_ root: CKRecord.ID) {
-    var stack = [(id: root, next: 0, level: 0)]
-    guard states[root] == nil else { return }
-    states[root] = .open
-    while let (id, next, level) = stack.last {
-      let references = models[id]?.references ?? []
-      guard next < references.count else {
-        stack.removeLast()
-        finish(id, level: level)
-        if let last = stack.indices.last { stack[last].level = max(stack[last].level, level + 1) }
-        continue
-      }
-      stack[stack.count - 1].next += 1
-      let reference = references[next]
+    var walk = GraphWalk { id in
       // A record whose version is known is on the server, so nothing waits for it.
-      guard let target = models[reference.target], !target.knowsVersion else { continue }
-      switch states[reference.target] {
-      case .open?: deferred[id, default: []].insert(reference.key)
-      case .done(let targetLevel)?: stack[stack.count - 1].level = max(level, targetLevel + 1)
-      case nil:
-        states[reference.target] = .open
-        stack.append((reference.target, 0, 0))
-      }
+      let open = models[id]?.references.filter { models[$0.target]?.knowsVersion == false } ?? []
+      return open.map { ($0.key, $0.target) }
     }
-  }
-
-  private mutating func finish(_ id: CKRecord.ID, level: Int) {
-    states[id] = .done(level: level)
-    while levels.count <= level { levels.append([]) }
-    levels[level].append(id)
+    for root in roots { walk.visit(root.record.recordID) }
+    return Order(ids: walk.levels.flatMap(\.self), deferred: walk.cut)
   }
 }
