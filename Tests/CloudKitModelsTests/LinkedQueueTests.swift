@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitEmulator
 import CloudKitModels
 import CloudSync
 import CloudSyncModels
@@ -78,5 +79,60 @@ import Testing
     let database = cloud.account().privateCloudDatabase
     let team = try await database.load(Team.self, named: "t", following: .depth(1))
     #expect(Set(team.members.map(\.id)) == ["ann", "bob"])
+  }
+
+  @Test func `a target that the server turns out to have is left as it is, and can be restored`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    try await tablet.store.save(Department(id: "it", title: "theirs"))
+    try await tablet.sync()
+
+    try await phone.store.save(Employee(id: "ann", department: Department(id: "it", title: "ours")))
+    try await phone.sync()
+
+    #expect(cloud.onServer("it", zone: "cktop")?["title"] == .string("theirs"))
+    #expect(cloud.onServer("ann", zone: "cktop")?["department"] != nil)
+    #expect(try await phone.store.load(Department.self, named: "it")?.title == "theirs")
+    #expect(try phone.store.operations().total == 0)
+    #expect(try phone.store.dropped().map(\.key.name) == ["it"])
+  }
+
+  @Test func `a target that is saved by itself later is merged as any save is`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    try await tablet.store.save(Employee(id: "bob", reports: [Link(Employee(id: "dan"))]))
+    try await tablet.sync()
+
+    let bob = Employee(id: "bob", department: Department(id: "it"))
+    try await phone.store.save(Employee(id: "ann", boss: Link(bob)))
+    try await phone.store.save(bob)
+    try await phone.sync()
+
+    #expect(cloud.onServer("bob", zone: "cktop")?["department"] != nil)
+  }
+
+  @Test func `a model that another refers to can be inserted after it in the same changes`() async throws {
+    let phone = try cloud.device("phone")
+    var changes = CKModelChanges()
+    let bob = Employee(id: "bob", name: "Bob")
+    try changes.insert(Employee(id: "ann", boss: Link(bob)))
+    try changes.insert(bob)
+    try await phone.store.enqueue(changes)
+    #expect(try queued(phone.store).sorted() == ["ann", "bob"])
+    try await phone.sync()
+    #expect(cloud.onServer("ann", zone: "cktop")?["boss"] != nil && cloud.onServer("bob", zone: "cktop") != nil)
+  }
+
+  @Test func `a load from the local copy follows references as deep as it is asked to`() async throws {
+    let phone = try cloud.device("phone")
+    let bob = Employee(id: "bob", department: Department(id: "it"))
+    try await phone.store.save(Employee(id: "ann", department: Department(id: "it"), boss: Link(bob)))
+    try await phone.store.save(Desk(id: "d", owner: bob))
+
+    let employees = try await phone.store.all(Employee.self, following: .depth(1))
+    #expect(employees.first?.department?.id == "it" && employees.first?.boss?.model?.id == "bob")
+    #expect(employees.first?.boss?.model?.department == nil)
+    #expect(try await phone.store.load(Employee.self, named: "ann")?.department == nil)
+    // A required model is loaded only by a load that follows it.
+    #expect(try await phone.store.load(Desk.self, named: "d", following: .all)?.owner.department?.id == "it")
+    await #expect(throws: CKModelError.self) { try await phone.store.load(Desk.self, named: "d") }
   }
 }

@@ -37,6 +37,8 @@ package struct Change: Hashable, Sendable {
   package enum Presence: Hashable, Sendable {
     /// The record is new.
     case absent
+    /// The record is created if it is new. One that is there already is left as it is.
+    case absentOrKept
     case present
   }
 

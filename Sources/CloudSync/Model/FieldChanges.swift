@@ -13,6 +13,8 @@ package struct FieldChanges: Hashable, Sendable {
   package private(set) var rules: [String: MergeRule]
   /// Whether the record must be new to the server: one that is there already is not changed.
   var isInsert = false
+  /// Whether an insert ends without an error if the server has the record already.
+  var yields = false
 
   /// - Parameter rules: rules of untouched fields are ignored.
   package init(values: [String: FieldValue] = [:], cleared: Set<String> = [], rules: [String: MergeRule] = [:]) {
@@ -120,7 +122,7 @@ extension FieldChanges: JSONReadable, JSONWritable {
     var values: [String: FieldValue]?
     var cleared: [String]?
     var rules: [String: MergeRule] = [:]
-    var isInsert = false
+    var (isInsert, yields) = (false, false)
     try json.enterObject()
     while let key = try json.nextKey() {
       switch key {
@@ -133,11 +135,12 @@ extension FieldChanges: JSONReadable, JSONWritable {
           rules[field] = rule
         }
       case "insert": isInsert = try json.bool()
+      case "yields": yields = try json.bool()
       default: try json.skip()
       }
     }
     self.init(values: values ?? [:], cleared: Set(cleared ?? []), rules: rules)
-    self.isInsert = isInsert
+    (self.isInsert, self.yields) = (isInsert, yields)
   }
 
   package func write(to json: inout JSONWriter) {
@@ -154,6 +157,7 @@ extension FieldChanges: JSONReadable, JSONWritable {
       json.endObject()
     }
     json.member("values", values)
+    if yields { json.member("yields", true) }
     json.endObject()
   }
 }

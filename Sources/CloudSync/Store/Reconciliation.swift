@@ -113,6 +113,10 @@ struct Reconciliation {
       return try ledger.update(operation)
     }
     if operation.changes.isInsert, operation.baseTag == nil, !operation.mayHaveMade(server) {
+      if operation.changes.yields {
+        try drop(operation.changes, of: operation, .serverKept())
+        return try ledger.end(operation, .merged, .serverKept(), now: now)
+      }
       operation.fail(.rejected(code: "EXISTS", message: "the server has a record of this name already"))
       return try ledger.update(operation)
     }

@@ -152,9 +152,11 @@ extension SyncStore {
       switch change.presence {
       case .absent where isHere: return .refused("there is a record \(change.key.name) already")
       case .present where !isHere: return .refused("there is no record \(change.key.name) to update")
-      case .absent: fields.isInsert = queued == nil && !hasZoneDelete
+      case .absentOrKept where isHere: return .unchanged
+      case .absent, .absentOrKept: fields.isInsert = queued == nil && !hasZoneDelete
       case .present, nil: break
       }
+      fields.yields = fields.isInsert && change.presence == .absentOrKept
       // The record is new to the server, so unchanged fields must be sent as well.
       if hasZoneDelete || (queued.map { $0.kind == .delete } ?? (mirror == nil)) {
         let named = fields.names.union(queued?.changes.names ?? [])
@@ -316,7 +318,9 @@ extension SyncStore {
     }
     if queued == nil, mirror != nil, changes.isEmpty, !saving.hasZoneDelete { return .unchanged }
     let joins = group != nil && queued?.group != group
-    if let queued, queued.kind == .save, changes.isEmpty, !joins, queued.state != .failed || queued.changes.isEmpty {
+    let yielded = queued?.changes.yields == true
+    let isFailed = queued?.state == .failed && queued?.changes.isEmpty == false
+    if let queued, queued.kind == .save, changes.isEmpty, !joins, !yielded, !isFailed {
       return .unchanged
     }
     let size = changes.applied(to: current).reduce(0) { $0 + $1.key.utf8.count + $1.value.byteCount + 30 }
@@ -360,7 +364,8 @@ extension SyncStore {
       for name in added { operation.base[name] = base[name] }
       operation.compareWhereStale(added, base, mirror)
       // An insert that found a record is not one any more once it is edited.
-      if operation.state == .failed { operation.changes.isInsert = false }
+      if operation.state == .failed || yielded { operation.changes.isInsert = false }
+      operation.changes.yields = false
       operation.changes.apply(changes)
       if mirror != nil, !joins, !saving.hasZoneDelete, operation.isChangedBack {
         try ledger.end(operation, .superseded, .editedBack, now: now)
