@@ -369,8 +369,16 @@ public final class CloudKitService {
   @discardableResult
   public func delete(_ recordID: CKRecord.ID) async throws -> QueuedChange { try await delete([recordID])[0] }
 
-  /// Accepts changes of records.
-  private func accept(_ body: @escaping @Sendable (SyncStore) throws -> [QueuedChange]) async throws -> [QueuedChange] {
+  /// Accepts the deletion of a zone with all its records, as `SyncStore.deleteZone(_:)` does.
+  @discardableResult
+  public func deleteZone(_ zoneID: CKRecordZone.ID) async throws -> Bool {
+    try await accept { try $0.acceptDeletion(of: ZoneKey(zoneID)) }
+  }
+
+  /// Accepts changes.
+  private func accept<Accepted: Sendable>(
+    _ body: @escaping @Sendable (SyncStore) throws -> Accepted
+  ) async throws -> Accepted {
     do {
       return try await change(body)
     } catch  where error is CKError || (error as? StoreError)?.kind == .invalid {

@@ -84,6 +84,11 @@ public struct CKModelChanges: Sendable {
     steps.append(.edit(edited, original: before, rules: edited.rules(Model.mergeRules, adding: before.adding)))
   }
 
+  /// Deletes the records of a plan.
+  public mutating func delete(_ plan: CKDeletionPlan) {
+    for record in plan.records { steps.append(.delete(record.recordID, isArchived: true)) }
+  }
+
   /// Encodes a model, and adds the models that it refers to, each after those that it refers to itself.
   private mutating func withTargets<Model: CKRecordModel & Encodable>(
     _ model: Model,
@@ -95,6 +100,9 @@ public struct CKModelChanges: Sendable {
       guard let target = targets[id] else { continue }
       steps.append(.target(target, rules: target.rules(graph.rules[id] ?? [:])))
     }
+    // The model itself was a target of one before.
+    let id = graph.roots[0].record.recordID
+    steps.removeAll { if case .target(let target, _) = $0 { target.record.recordID == id } else { false } }
     return graph.roots[0]
   }
 

@@ -111,6 +111,60 @@ extension SyncStore {
     return try await accept(changes)
   }
 
+  /// Accepts the deletion of a model's record and of the records that a cascade names, found in the local copy with the
+  /// queued changes applied.
+  ///
+  /// Up to 200 records of a custom zone are sent in one atomic request. More are sent in the order of the plan, where
+  /// only parents and targets of `VALIDATE` wait for the records that refer to them.
+  @discardableResult
+  public func delete(
+    _ model: some CKRecordModel,
+    cascade: CKCascade,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> [QueuedChange] { try await delete([model], cascade: cascade, in: zoneID) }
+
+  /// Accepts the deletion of several models' records and of the records that a cascade names, all or none.
+  @discardableResult
+  public func delete<Model: CKRecordModel>(
+    _ models: [Model],
+    cascade: CKCascade,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> [QueuedChange] {
+    let plan = try await plan(deleting: models, cascade: cascade, in: zoneID)
+    var changes = CKModelChanges(in: zoneID)
+    changes.delete(plan)
+    // The server may have a model that the local copy lacks.
+    let known = Set(plan.records.map(\.recordID))
+    let lacking = try models.filter { try !known.contains(recordID(of: $0, in: zoneID)) }
+    for model in lacking { try changes.delete(model) }
+    return try await enqueue(changes, atomically: lacking.isEmpty && plan.fitsAtomicRequest)
+  }
+
+  /// Returns the records that `delete(_:cascade:in:)` would delete, and accepts nothing.
+  public func plan<Model: CKRecordModel>(
+    deleting model: Model,
+    cascade: CKCascade,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> CKDeletionPlan { try await plan(deleting: [model], cascade: cascade, in: zoneID) }
+
+  /// Returns the records that `delete(_:cascade:in:)` would delete, and accepts nothing.
+  public func plan<Model: CKRecordModel>(
+    deleting models: [Model],
+    cascade: CKCascade,
+    in zoneID: CKRecordZone.ID? = nil
+  ) async throws -> CKDeletionPlan {
+    try await DeletionSearch.plan(
+      deleting: models.map { try recordID(of: $0, in: zoneID) },
+      cascade: cascade,
+      records: { ids in try await self.records(ids).map(LinkedRecord.init) },
+      zone: { zone in try await self.allRecords(in: ZoneKey(zone)).map(LinkedRecord.init) }
+    )
+  }
+
+  private func recordID(of model: some CKRecordModel, in zoneID: CKRecordZone.ID?) throws -> CKRecord.ID {
+    try CKRecordEncoder(zoneID: zoneKey(zoneID).zoneID).place(of: model).recordID
+  }
+
   /// Accepts the differences between a model and its original before the edit.
   ///
   /// - Throws: The same errors as `save(_:in:)`.
@@ -270,7 +324,11 @@ extension CKModelChanges.Step {
   }
 
   var presence: Change.Presence? {
-    if case .save(_, _, let presence) = self { presence } else { nil }
+    switch self {
+    case .save(_, _, let presence): presence
+    case .target: .absentOrKept
+    case .edit, .delete: nil
+    }
   }
 
   /// Returns all fields as they were before the edit, if known.

@@ -12,7 +12,7 @@ public enum CKAssetDownloads: Sendable, Hashable {
 /// Uploads and downloads single assets for the databases of a container.
 struct AssetService: Sendable {
   let transport: any CKAssetTransport
-  let downloads: CKAssetDownloads
+  private(set) var downloads: CKAssetDownloads
   let place: AssetFolder.Place
   private let instruments: Instruments
   /// The deadline for transfers; nil leaves it to the transport.
@@ -36,6 +36,13 @@ struct AssetService: Sendable {
     (self.transport, self.instruments) = (transport, instruments)
     downloads = .onDemand
     place = AssetFolder.Place()
+  }
+
+  /// A copy of the service that downloads files only when they are asked for.
+  var onDemand: AssetService {
+    var service = self
+    service.downloads = .onDemand
+    return service
   }
 
   /// Returns a copy of the service with a deadline for transfers.

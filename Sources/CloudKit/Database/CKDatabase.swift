@@ -44,6 +44,11 @@ public final class CKDatabase: NSObject, Sendable {
   /// The same database without the settings of the current operation, for later calls.
   var unconfigured: CKDatabase { CKDatabase(scope: databaseScope, client: client, assets: assets) }
 
+  /// The same database for reads that do not need the files of assets.
+  package var withoutDownloads: CKDatabase {
+    CKDatabase(scope: databaseScope, client: client, assets: assets.onDemand, settings: settings)
+  }
+
   /// Writes a line to the container's log, for a caller that asked for it.
   package func report(_ text: String) {
     if case .success(let client) = client { client.configuration.instruments.report(text) }

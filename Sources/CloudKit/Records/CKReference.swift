@@ -19,7 +19,7 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordVal
 
   /// The action in its wire encoding. The server also has `VALIDATE`, which Apple's enum lacks and which must be kept
   /// when the reference is written back.
-  let wireAction: String
+  package let wireAction: String
 
   /// Makes a reference to a record by its ID.
   public init(recordID: CKRecordID, action: CKReferenceAction) {

@@ -51,6 +51,15 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable (Result<[Result<Void, any Error>], any Error>) -> Void
   ) { answer(completionHandler) { try await $0.delete(models, in: zoneID) } }
 
+  /// Deletes the record of a model and the records that a cascade names, as
+  /// ``delete(_:cascade:in:)-(CKRecordModel,_,_)`` does.
+  public func delete(
+    _ model: some CKRecordModel & Sendable,
+    cascade: CKCascade,
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<CKDeletionReport, any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.delete(model, cascade: cascade, in: zoneID) } }
+
   /// Returns the model with a record name, as ``load(_:named:in:following:)-(_,String,_,_)`` does.
   public func load<Model: CKRecordModel & Decodable & Sendable>(
     _ type: Model.Type = Model.self,

@@ -1,4 +1,4 @@
-import CloudKit
+public import CloudKit
 import Facts
 
 /// Accepting changes of zones themselves.
@@ -13,6 +13,28 @@ extension SyncStore {
   package func enqueueZoneDeletion(_ zone: ZoneKey) throws(StoreError) -> Accepted {
     try enqueueZoneOperation(zone, .zoneDelete)
   }
+
+  /// Accepts the deletion of a zone with all its records. Queued changes of the zone end, and an undo can restore them.
+  /// Changes that are accepted afterwards are for a new zone of the same name.
+  ///
+  /// - Returns: Whether it was accepted; false if it was queued already.
+  /// - Throws: `StoreError` of kind `invalid` if the zone cannot be deleted now: outside the private database, a default
+  ///   zone, or while its changes are being sent.
+  @concurrent @discardableResult
+  public func deleteZone(_ zoneID: CKRecordZone.ID) async throws(StoreError) -> Bool {
+    try acceptDeletion(of: ZoneKey(zoneID))
+  }
+
+  package func acceptDeletion(of zone: ZoneKey) throws(StoreError) -> Bool {
+    switch try enqueueZoneDeletion(zone) {
+    case .enqueued: true
+    case .unchanged: false
+    case .refused(let reason): throw StoreError(.invalid, reason)
+    }
+  }
+
+  /// Whether the deletion of a zone is queued. Its records in the local copy are then as good as gone.
+  package func hasZoneDelete(_ zone: ZoneKey) throws(StoreError) -> Bool { try read { try $0.hasZoneDelete(zone) } }
 
   /// The number of queued record changes of a zone.
   package func queuedChanges(in zone: ZoneKey) throws(StoreError) -> Int {
