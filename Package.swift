@@ -257,6 +257,14 @@ let package = Package(
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
+    // The code of the pages for users of other libraries.
+    .testTarget(
+      name: "PagesTests",
+      dependencies: [
+        "CloudKitModelMacros", "CloudKitModels", "CloudSyncModels", "CloudService", "CloudSync", "CloudKit",
+        "CloudKitEmulator", .product(name: "OpenCombine", package: "OpenCombine"),
+      ]
+    ),
     .testTarget(name: "CktopDemoTests", dependencies: ["CktopDemo", "CloudSync"]),
     .testTarget(
       name: "cktopTests",

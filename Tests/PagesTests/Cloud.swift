@@ -1,0 +1,35 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+
+/// A server, connections to it, and a folder for stores.
+final class Cloud: Sendable {
+  var container: CKContainer { container(of: "ana") }
+  private let emulator: Emulator
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "cktop-pages-\(UUID().uuidString)")
+
+  init() throws {
+    emulator = try Emulator()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// The container as a user sees it.
+  func container(of user: String) -> CKContainer {
+    CKContainer(
+      identifier: "iCloud.test",
+      credential: .webAuth(apiToken: "token", webAuthToken: user),
+      transport: EmulatorTransport(emulator, now: { Date() })
+    )
+  }
+
+  func path(_ name: String) -> String { folder.appending(path: name).path(percentEncoded: false) }
+
+  func goOffline() { emulator.isOffline = true }
+
+  /// Rejects each save of a record of this name.
+  func refuse(_ name: String) {
+    emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(recordName: name), then: .poison)])
+  }
+}

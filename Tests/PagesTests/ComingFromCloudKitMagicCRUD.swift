@@ -1,0 +1,292 @@
+import CloudKit
+import CloudKitModelMacros
+import Foundation
+import Testing
+
+/// The code of the page.
+enum MagicCRUDPage {
+  // snippet.model
+  struct MyModel: Codable, CKRecordModel {
+    static let recordType = "MyModel"
+    static let databaseScope: CKDatabase.Scope = .public
+    static let systemKeys: [String: CKSystemValue] = [
+      "createdBy": .creatorUserRecordName, "createdAt": .creationDate, "changeTag": .changeTag,
+    ]
+    var recordName = UUID().uuidString
+    var createdBy: String?
+    var createdAt: Date?
+    var changeTag: String?
+    var title: String
+    var description: String
+    var isCompleted: Bool
+  }
+  // snippet.end
+
+  // snippet.names
+  struct Reading: Codable, CKRecordModel {
+    var recordName = "custom-\(Date().timeIntervalSince1970)"
+    var celsius: Double
+  }
+
+  struct Country: Codable, Identifiable, CKRecordModel {
+    let id: String
+    var name: String
+  }
+  // snippet.end
+
+  // snippet.coding
+  struct Path: RawRepresentable, Codable {
+    var steps: [String]
+    var rawValue: String { steps.joined(separator: "/") }
+    init(rawValue: String) { steps = rawValue.split(separator: "/").map { String($0) } }
+  }
+  // snippet.end
+
+  struct Route: Codable, Identifiable, CKRecordModel {
+    var id = UUID()
+    var path: Path
+  }
+
+  // snippet.references
+  struct Department: Codable, Identifiable, CKRecordModel {
+    var id = UUID()
+    var name: String
+    var employees: [Link<Employee>] = []
+  }
+
+  struct Employee: Codable, Identifiable, CKRecordModel {
+    var id = UUID()
+    var name: String
+    var department: Link<Department>?
+  }
+  // snippet.end
+
+  // snippet.fields
+  @CKModel struct Article {
+    static let databaseScope: CKDatabase.Scope = .public
+    var id = UUID()
+    var category: String
+    @CKSystem(.creationDate) var createdAt: Date?
+  }
+  // snippet.end
+
+  static func oldRecords(_ container: CKContainer) async throws {
+    // snippet.zone
+    let database = container.privateCloudDatabase
+    for country in try await database.all(Country.self, in: .default) {
+      try await database.upsert(country)
+    }
+    // snippet.end
+  }
+
+  static func verbs(_ container: CKContainer, _ myObject: MyModel) async throws -> [MyModel] {
+    // snippet.verbs
+    let database = container.database(for: MyModel.self)
+    let saved = try await database.save(myObject)
+    let loaded = try await database.load(MyModel.self, named: saved.recordName)
+    let all = try await database.all(MyModel.self)
+    try await database.delete(loaded)
+    // snippet.end
+    return all
+  }
+
+  static func handlers(_ database: CKDatabase, _ myObject: MyModel) {
+    // snippet.handlers
+    database.save(myObject) { result in
+      switch result {
+      case .success(let saved): print("Record saved: \(saved.recordName)")
+      case .failure(let error): print("Error: \(error.localizedDescription)")
+      }
+    }
+    // snippet.end
+  }
+
+  static func explicit(_ database: CKDatabase, _ myObject: MyModel) async throws -> MyModel {
+    // snippet.explicit
+    let new = try await database.insert(myObject)
+    let changed = try await database.update(new)
+    let newest = try await database.upsert(changed)
+    // snippet.end
+    return newest
+  }
+
+  static func saveLinked(_ database: CKDatabase) async throws -> Department {
+    // snippet.saveLinked
+    var department = try await database.save(Department(name: "Engineering"))
+    department.employees = ["Alice", "Bob"].map { Link(Employee(name: $0, department: Link(department))) }
+    department = try await database.save(department)
+    // snippet.end
+    return department
+  }
+
+  static func loadLinked(_ database: CKDatabase, _ id: String) async throws -> [String] {
+    var names: [String] = []
+    // snippet.loadLinked
+    let department = try await database.load(Department.self, named: id, following: .depth(1))
+    for employee in department.employees {
+      names.append(employee.model?.name ?? "not loaded: \(employee.recordName)")
+    }
+    // snippet.end
+    return names
+  }
+
+  static func cycles(_ database: CKDatabase) async throws -> LoadedModels<Department> {
+    // snippet.cycles
+    let loaded = try await database.loadWithCycles(Query<Department>())
+    for cycle in loaded.cycles { print("Cycle: \(cycle.map(\.recordName))") }
+    // snippet.end
+    return loaded
+  }
+
+  static func subscribe(_ database: CKDatabase) async throws {
+    // snippet.subscription
+    let subscription = CKQuerySubscription(
+      recordType: "MyModel",
+      predicate: NSPredicate(value: true),
+      subscriptionID: "all-mymodels-changes",
+      options: [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion]
+    )
+    subscription.notificationInfo = CKSubscription.NotificationInfo()
+    subscription.notificationInfo?.shouldSendContentAvailable = true
+    try await database.save(subscription)
+    // snippet.end
+  }
+
+  static func notifications(_ container: CKContainer) async throws {
+    // snippet.notifications
+    for try await notification in container.notifications {
+      if let recordID = (notification as? CKQueryNotification)?.recordID {
+        print("Changed: \(recordID.recordName)")
+      }
+    }
+    // snippet.end
+  }
+
+  static func queries(_ database: CKDatabase) async throws -> ([Article], [Article]) {
+    // snippet.queries
+    let important = NSPredicate(format: "category == %@", "important")
+    let found = try await database.load(Query<Article>().filter(important))
+    let newest = Query<Article>()
+      .filter(\.category, equals: "important")
+      .sorted(by: \.createdAt, ascending: false)
+      .limit(20)
+    let latest = try await database.load(newest)
+    // snippet.end
+    return (found, latest)
+  }
+
+  static func pages(_ database: CKDatabase) async throws -> [Article] {
+    // snippet.pages
+    let query = Query<Article>().limit(50)
+    let first = try await database.page(of: query)
+    var articles = first.models
+    if let cursor = first.cursor {
+      articles += try await database.page(of: query, after: cursor).models
+    }
+    // snippet.end
+    return articles
+  }
+
+  static func batch(_ database: CKDatabase, _ models: [MyModel]) async throws {
+    // snippet.batch
+    for (model, result) in zip(models, try await database.save(models)) {
+      if case .failure(let error) = result { print("\(model.recordName): \(error.localizedDescription)") }
+    }
+    // snippet.end
+  }
+
+  static func errors(_ database: CKDatabase, _ myObject: MyModel) async {
+    // snippet.errors
+    do {
+      try await database.upsert(myObject)
+    } catch let error as CKError {
+      switch error.code {
+      case .networkFailure, .networkUnavailable: print("The server cannot be reached.")
+      case .quotaExceeded: print("The storage is full.")
+      default: print(error.localizedDescription)
+      }
+    } catch let error as CKModelError {
+      print("\(error.model).\(error.field ?? ""): \(error.failureReason ?? "")")
+    } catch {
+      print(error.localizedDescription)
+    }
+    // snippet.end
+  }
+
+  static func container() -> CKContainer {
+    // snippet.container
+    let container = CKContainer(identifier: "iCloud.My.CloudContainer")
+    // snippet.end
+    return container
+  }
+}
+
+@Suite(.serialized) struct ComingFromCloudKitMagicCRUD {
+  private let cloud: Cloud
+  private var database: CKDatabase { cloud.container.publicCloudDatabase }
+
+  init() throws { cloud = try Cloud() }
+
+  private func model(_ title: String) -> MagicCRUDPage.MyModel {
+    MagicCRUDPage.MyModel(title: title, description: "d", isCompleted: false)
+  }
+
+  @Test func `a model is saved, changed, loaded and deleted in the default zone of the public database`() async throws {
+    let model = model("a")
+    let all = try await MagicCRUDPage.verbs(cloud.container, model)
+
+    #expect(all.map(\.recordName) == [model.recordName] && all[0].description == "d")
+    #expect(all[0].createdAt != nil && all[0].createdBy != nil && all[0].changeTag != nil)
+    #expect(try await database.all(MagicCRUDPage.MyModel.self).isEmpty)
+
+    let newest = try await MagicCRUDPage.explicit(database, model)
+    try await MagicCRUDPage.batch(database, [newest, self.model("b")])
+    await MagicCRUDPage.errors(database, newest)
+    let records = try await database.records(for: [CKRecord.ID(recordName: newest.recordName)])
+    #expect(records.values.compactMap { try? $0.get().recordType } == ["MyModel"])
+  }
+
+  @Test func `records of a private default zone are found there, and copied to the zone for models`() async throws {
+    let database = cloud.container.privateCloudDatabase
+    try await database.save(MagicCRUDPage.Country(id: "fr", name: "France"), in: .default)
+    #expect(try await database.all(MagicCRUDPage.Country.self).isEmpty)
+
+    try await MagicCRUDPage.oldRecords(cloud.container)
+
+    #expect(try await database.load(MagicCRUDPage.Country.self, named: "fr").name == "France")
+  }
+
+  @Test func `names and coding are the model's own`() throws {
+    #expect(MagicCRUDPage.Reading(celsius: 1).recordName.hasPrefix("custom-"))
+    let route = MagicCRUDPage.Route(path: MagicCRUDPage.Path(rawValue: "a/b"))
+    let record = try CKRecordEncoder().encode(route)
+    #expect(record["path"] as? String == "a/b")
+    #expect(try CKRecordDecoder().decode(MagicCRUDPage.Route.self, from: record).path.steps == ["a", "b"])
+  }
+
+  @Test func `models that refer to each other are saved together and loaded to a depth`() async throws {
+    let database = cloud.container.privateCloudDatabase
+    let department = try await MagicCRUDPage.saveLinked(database)
+
+    #expect(try await MagicCRUDPage.loadLinked(database, department.recordName) == ["Alice", "Bob"])
+    #expect(try await MagicCRUDPage.cycles(database).cycles.count == 2)
+    let employees = try await database.all(MagicCRUDPage.Employee.self)
+    #expect(employees.map { $0.department?.recordName } == [department.recordName, department.recordName])
+  }
+
+  @Test func `articles are found by their fields, and page by page`() async throws {
+    try await database.save([MagicCRUDPage.Article(category: "important"), MagicCRUDPage.Article(category: "other")])
+
+    let (found, latest) = try await MagicCRUDPage.queries(database)
+    #expect(found.count == 1 && latest.map(\.id) == found.map(\.id))
+    #expect(try await MagicCRUDPage.pages(database).count == 2)
+  }
+
+  @Test func `a subscription that is saved again is still one`() async throws {
+    try await database.save(model("a"))
+    try await MagicCRUDPage.subscribe(database)
+    try await MagicCRUDPage.subscribe(database)
+
+    #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["all-mymodels-changes"])
+  }
+}
