@@ -150,6 +150,15 @@ private enum ArticleExamples {
     try await database.save(Employee(name: "Bob", boss: Link(lead)))
 
     try await database.save(team, replacing: ["members"])
+
+    let isRing = try lead.hasCycle()
+    let canBeRing = Employee.hasCycle()
+    show((isRing, canBeRing))
+
+    let plan = try await database.plan(deleting: team, cascade: .children)
+    for record in plan.records { print(record.recordType, record.recordID.recordName) }
+    let report = try await database.delete(plan)
+    if let error = report.error { print("Not deleted: \(error)") }
   }
 
   static func sharing(_ note: Note, _ database: CKDatabase) async throws {

@@ -138,6 +138,14 @@ enum MagicCRUDPage {
     return loaded
   }
 
+  static func deleteLinked(_ department: Department, _ database: CKDatabase) async throws -> CKDeletionReport {
+    // snippet.cascade
+    let report = try await database.delete(department, cascade: .targets)
+    if let error = report.error { print("Not all were deleted: \(error.localizedDescription)") }
+    // snippet.end
+    return report
+  }
+
   static func subscribe(_ database: CKDatabase) async throws {
     // snippet.subscription
     let subscription = CKQuerySubscription(
@@ -264,7 +272,7 @@ enum MagicCRUDPage {
     #expect(try CKRecordDecoder().decode(MagicCRUDPage.Route.self, from: record).path.steps == ["a", "b"])
   }
 
-  @Test func `models that refer to each other are saved together and loaded to a depth`() async throws {
+  @Test func `models that refer to each other are saved, loaded to a depth, and deleted together`() async throws {
     let database = cloud.container.privateCloudDatabase
     let department = try await MagicCRUDPage.saveLinked(database)
 
@@ -272,6 +280,9 @@ enum MagicCRUDPage {
     #expect(try await MagicCRUDPage.cycles(database).cycles.count == 2)
     let employees = try await database.all(MagicCRUDPage.Employee.self)
     #expect(employees.map { $0.department?.recordName } == [department.recordName, department.recordName])
+
+    #expect(try await MagicCRUDPage.deleteLinked(department, database).deleted.count == 3)
+    #expect(try await database.all(MagicCRUDPage.Employee.self).isEmpty)
   }
 
   @Test func `articles are found by their fields, and page by page`() async throws {

@@ -97,6 +97,18 @@ enum MYCloudKitPage {
     // snippet.end
   }
 
+  static func deleteChildren(_ task: Task, _ engine: SyncEngine) async throws {
+    // snippet.children
+    try await engine.store.delete(task, cascade: .children, in: task.zoneID)
+    // snippet.end
+  }
+
+  static func deleteGroup(_ task: Task, _ engine: SyncEngine) async throws {
+    // snippet.zoneDeletion
+    try await engine.store.deleteZone(task.zoneID)
+    // snippet.end
+  }
+
   static func fetch(_ engine: SyncEngine) async throws -> SyncSummary {
     // snippet.fetch
     let summary = try await engine.syncNow()
@@ -177,11 +189,15 @@ enum MYCloudKitPage {
     _ = try await MYCloudKitPage.fetch(theirs)
     let child = try await database.record(for: CKRecord.ID(recordName: "s", zoneID: task.zoneID))
     #expect(child.parent?.recordID.recordName == "task123")
-    try await theirs.store.delete(subtask, in: task.zoneID)
-    try await MYCloudKitPage.delete(task, theirs)
+    try await MYCloudKitPage.deleteChildren(task, theirs)
     _ = try await MYCloudKitPage.fetch(theirs)
     #expect(await app.local.names == ["home"])
     #expect(try await database.all(MYCloudKitPage.Task.self, in: task.zoneID).isEmpty)
+
+    try await MYCloudKitPage.delete(MYCloudKitPage.sync(theirs), theirs)
+    try await MYCloudKitPage.deleteGroup(task, theirs)
+    _ = try await MYCloudKitPage.fetch(theirs)
+    #expect(try await database.allRecordZones().contains { $0.zoneID == task.zoneID } == false)
   }
 
   @Test func `a change that the server rejects is repaired by the app`() async throws {
