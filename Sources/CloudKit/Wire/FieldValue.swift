@@ -76,6 +76,21 @@ package enum FieldValue: Hashable, Sendable {
     return false
   }
 
+  /// The approximate bytes of the value on the wire; exact to a few bytes for text and numbers.
+  package var byteCount: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .int64, .double, .timestamp: 12
+    case .bytes(let data): (data.count * 4 + 2) / 3
+    case .location: 80
+    case .reference(let reference): reference.recordName.utf8.count + 40
+    case .asset: 300
+    case .list(_, let elements): elements.reduce(2) { $0 + $1.byteCount + 3 }
+    case .encrypted(let value): value.byteCount
+    case .other(_, let json): (try? json.json().count) ?? 64
+    }
+  }
+
   /// The references in this value: the value itself, or the elements of its list.
   package var references: [WireReference] {
     switch self {

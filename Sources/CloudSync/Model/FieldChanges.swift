@@ -162,23 +162,6 @@ extension FieldChanges: JSONReadable, JSONWritable {
   }
 }
 
-extension FieldValue {
-  /// The approximate bytes of the value on the wire; exact to a few bytes for text and numbers.
-  package var byteCount: Int {
-    switch self {
-    case .string(let text): text.utf8.count
-    case .int64, .double, .timestamp: 12
-    case .bytes(let data): (data.count * 4 + 2) / 3
-    case .location: 80
-    case .reference(let reference): reference.recordName.utf8.count + 40
-    case .asset: 300
-    case .list(_, let elements): elements.reduce(2) { $0 + $1.byteCount + 3 }
-    case .encrypted(let value): value.byteCount
-    case .other(_, let json): (try? json.json().count) ?? 64
-    }
-  }
-}
-
 extension [FieldChanges] {
   /// All fields that any of them touches.
   var names: Set<String> { reduce(into: []) { $0.formUnion($1.names) } }
