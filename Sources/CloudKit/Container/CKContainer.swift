@@ -148,7 +148,8 @@ public final class CKContainer: NSObject, Sendable {
           configuration.webAuthTokenRefused(token)
           account.lost()
         },
-        instruments: Instruments(configuration.logger)
+        instruments: Instruments(configuration.logger),
+        cache: configuration.recordCache
       )
       return .success(WebServicesClient(settings, transport: configuration.transport))
     }

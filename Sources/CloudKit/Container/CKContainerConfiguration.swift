@@ -19,7 +19,7 @@ public struct CKContainerConfiguration: Sendable {
   /// The program's credential; nil for servers that need none.
   public var credential: CKCredential?
   /// The transport that sends requests.
-  public var transport: any CKTransport
+  public var transport: any CKTransport { didSet { renewCache() } }
   /// Called with each web auth token that replaces the previous one, before the reply that contained it is returned.
   /// Keep the newest token: the documentation says that the previous one is invalid at once.
   public var webAuthTokenRotated: @Sendable (String) -> Void
@@ -34,6 +34,10 @@ public struct CKContainerConfiguration: Sendable {
   public var assetDownloads = CKAssetDownloads.eager
   /// The folder for downloaded files that are in use; nil for a folder of this user next to other temporary files.
   public var assetFolder: URL?
+  /// The cache of records that are fetched by ID; off by default. Containers made from copies of this configuration share
+  /// one cache, as long as neither this setting nor the transport is set in a copy.
+  public var cache = CKRecordCacheSettings.off { didSet { renewCache() } }
+  package var recordCache: SharedRecordCache?
   /// How long a downloaded file is kept after its asset is gone, if its URL was read.
   package var assetGrace = AssetFolder.Place().grace
 
@@ -55,6 +59,8 @@ public struct CKContainerConfiguration: Sendable {
     self.webAuthTokenRefused = webAuthTokenRefused
     self.logger = logger ?? Instruments.silent
   }
+
+  private mutating func renewCache() { recordCache = cache.isEnabled ? SharedRecordCache(cache) : nil }
 
   /// Reads a configuration from environment variables: `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT` (default
   /// `development`), `CLOUDKIT_URL` (default Apple's), the credential (`CKCredential.fromEnvironment`), and the proxy in

@@ -14,6 +14,8 @@ final class WebAuthSession: Sendable {
 
   private struct State {
     var token: String?
+    /// The token with which the sign-in began.
+    var firstToken: String?
     var signIn = 0
     var hasSignedOut = false
   }
@@ -30,7 +32,7 @@ final class WebAuthSession: Sendable {
     rotated: @escaping @Sendable (String) -> Void,
     refused: (@Sendable (String) -> Void)?
   ) {
-    state = Mutex(State(token: token))
+    state = Mutex(State(token: token, firstToken: token))
     self.rotated = rotated
     self.refused = refused
   }
@@ -42,6 +44,11 @@ final class WebAuthSession: Sendable {
 
   /// A number that increases with each sign-in and sign-out.
   var signIn: Int { state.withLock { $0.signIn } }
+
+  /// The user for the cache of records.
+  var reader: RecordCache.Reader {
+    state.withLock { RecordCache.Reader(firstToken: $0.token == nil ? nil : $0.firstToken, signIn: $0.signIn) }
+  }
 
   /// Whether the user signed out. False if the token was rejected.
   var hasSignedOut: Bool { state.withLock { $0.hasSignedOut } }
@@ -77,7 +84,9 @@ final class WebAuthSession: Sendable {
     changes.withLock { _ in
       let former = current
       if let token { rotated(token) } else if let former { refused?(former.text) }
-      state.withLock { $0 = State(token: token, signIn: $0.signIn + 1, hasSignedOut: token == nil) }
+      state.withLock {
+        $0 = State(token: token, firstToken: token, signIn: $0.signIn + 1, hasSignedOut: token == nil)
+      }
     }
   }
 }

@@ -10,7 +10,8 @@ extension CKDatabase {
     return try result.get()
   }
 
-  /// Fetches several records by their IDs, each with its own result. Sends one request for every 200 records of a zone.
+  /// Fetches several records by their IDs, each with its own result. Sends one request for every 200 records of a zone,
+  /// without those that the cache has (`CKContainerConfiguration.cache`).
   ///
   /// - Parameters:
   ///   - ids: The records' IDs. Duplicates are fetched once.
@@ -20,10 +21,21 @@ extension CKDatabase {
     for ids: [CKRecord.ID],
     desiredKeys: [CKRecord.FieldKey]? = nil
   ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+    let cached = try cachedRecords(for: ids, desiredKeys: desiredKeys)
+    let others = cached.isEmpty ? ids : ids.filter { cached[$0] == nil }
+    return try await uncachedRecords(for: others, desiredKeys: desiredKeys).merging(cached) { $1 }
+  }
+
+  /// Fetches several records from the server, whether the cache has them or not. A decision about what to write needs
+  /// the current version.
+  package func uncachedRecords(
+    for ids: [CKRecord.ID],
+    desiredKeys: [CKRecord.FieldKey]? = nil
+  ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
     try await receivingAssets(of: readRecords(for: ids, desiredKeys: desiredKeys))
   }
 
-  /// Fetches several records without downloading their assets.
+  /// Fetches several records from the server without downloading their assets.
   func readRecords(
     for ids: [CKRecord.ID],
     desiredKeys: [CKRecord.FieldKey]? = nil

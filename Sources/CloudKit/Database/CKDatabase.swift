@@ -18,7 +18,7 @@ public final class CKDatabase: NSObject, Sendable {
   /// The scope of this database.
   public let databaseScope: Scope
 
-  private let client: Result<WebServicesClient, CKError>
+  let client: Result<WebServicesClient, CKError>
   /// The service that uploads and downloads asset files.
   let assets: AssetService
   /// The settings from `configuredWith(configuration:group:body:)` for calls through this instance.

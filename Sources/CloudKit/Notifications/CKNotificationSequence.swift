@@ -73,6 +73,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
       connection(true)
       if let body, let notification = CKNotification.notification(json: body) {
         pace = Pace()
+        courier.container.forget(notification)
         return notification
       }
       // A keep-alive normally takes a while. If it comes at once, wait, so that requests do not loop without a pause.

@@ -66,7 +66,7 @@ extension CKDatabase {
     }
     guard !stale.isEmpty, outcome.stopped == nil else { return }
     do {
-      for (id, result) in try await records(for: Array(stale.keys)) {
+      for (id, result) in try await uncachedRecords(for: Array(stale.keys)) {
         guard let state = try? result.get().snapshot else { continue }
         stale[id]?.state.withLock { $0 = $0.refreshed(from: state) }
       }

@@ -49,6 +49,7 @@ final class AccountWatch: Sendable {
 
   private func post(_ container: CKContainer?) {
     guard let container else { return }
+    container.forgetRecords()
     NotificationCenter.default.post(name: .CKAccountChanged, object: container)
   }
 }

@@ -11,11 +11,15 @@ extension WebServicesClient {
     atomic: Bool,
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireRecordResult] {
-    try await call("records/modify", in: database, as: WireRecords.self) {
-      $0.member("atomic", atomic)
-      $0.member("operations", operations)
-      $0.member("zoneID", zone)
-    }.records
+    try await caching([zone], in: database, writes: true) { () async throws(WebServicesError) in
+      try await call("records/modify", in: database, as: WireRecords.self) {
+        $0.member("atomic", atomic)
+        $0.member("operations", operations)
+        $0.member("zoneID", zone)
+      }.records
+    } apply: {
+      $0.wrote($1, of: operations.count, to: zone)
+    }
   }
 
   /// Fetches up to 200 records of one zone by name. Missing ones are returned as `NOT_FOUND` elements.
@@ -25,11 +29,15 @@ extension WebServicesClient {
     desiredKeys: [String]? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireRecordResult] {
-    try await call("records/lookup", in: database, as: WireRecords.self) {
-      $0.member("desiredKeys", desiredKeys)
-      $0.member("records", recordNames.map(WireRecordName.init(recordName:)))
-      $0.member("zoneID", zone)
-    }.records
+    try await caching([zone], in: database) { () async throws(WebServicesError) in
+      try await call("records/lookup", in: database, as: WireRecords.self) {
+        $0.member("desiredKeys", desiredKeys)
+        $0.member("records", recordNames.map(WireRecordName.init(recordName:)))
+        $0.member("zoneID", zone)
+      }.records
+    } apply: {
+      $0.fetched($1, of: zone, desiredKeys: desiredKeys)
+    }
   }
 
   /// Fetches one page of a query in a zone, or in all zones of the database if the zone is nil.
@@ -41,13 +49,17 @@ extension WebServicesClient {
     continuing marker: String? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> WireRecords {
-    try await call("records/query", in: database) {
-      $0.member("continuationMarker", marker)
-      $0.member("desiredKeys", desiredKeys)
-      $0.member("query", query)
-      $0.member("resultsLimit", resultsLimit.map(Int64.init))
-      $0.member("zoneID", zone)
-      $0.member("zoneWide", zone == nil ? true : nil)
+    try await caching(zone.map { [$0] }, in: database) { () async throws(WebServicesError) in
+      try await call("records/query", in: database, as: WireRecords.self) {
+        $0.member("continuationMarker", marker)
+        $0.member("desiredKeys", desiredKeys)
+        $0.member("query", query)
+        $0.member("resultsLimit", resultsLimit.map(Int64.init))
+        $0.member("zoneID", zone)
+        $0.member("zoneWide", zone == nil ? true : nil)
+      }
+    } apply: {
+      $0.saw($1.records, of: zone)
     }
   }
 
@@ -86,8 +98,13 @@ extension WebServicesClient {
     _ operations: [WireZoneOperation],
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireZoneResult] {
-    try await call("zones/modify", in: database, as: WireDatabaseChanges.self) { $0.member("operations", operations) }
-      .listedZones
+    let zones = operations.map(\.zone.zoneID)
+    return try await caching(zones, in: database, writes: true) { () async throws(WebServicesError) in
+      try await call("zones/modify", in: database, as: WireDatabaseChanges.self) { $0.member("operations", operations) }
+        .listedZones
+    } apply: { request, _ in
+      request.drop(zones)
+    }
   }
 
   /// Fetches the zones changed since a database token, in the private and shared databases only.
@@ -96,9 +113,13 @@ extension WebServicesClient {
     resultsLimit: Int? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> WireDatabaseChanges {
-    try await call("changes/database", in: database) {
-      $0.member("resultsLimit", resultsLimit.map(Int64.init))
-      $0.member("syncToken", token)
+    try await caching(nil, in: database) { () async throws(WebServicesError) in
+      try await call("changes/database", in: database, as: WireDatabaseChanges.self) {
+        $0.member("resultsLimit", resultsLimit.map(Int64.init))
+        $0.member("syncToken", token)
+      }
+    } apply: {
+      $0.drop($1.zones.compactMap(\.zoneID))
     }
   }
 
@@ -140,10 +161,19 @@ extension WebServicesClient {
     resultsLimit: Int? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> [WireZoneChangesResult] {
-    var pages = try await call("changes/zone", in: database, as: WireList<WireZoneChangesResult>.self) {
-      $0.member("resultsLimit", resultsLimit.map(Int64.init))
-      $0.member("zones", feeds)
-    }.elements
+    try await caching(feeds.map(\.zone), in: database) { () async throws(WebServicesError) in
+      let pages = try await call("changes/zone", in: database, as: WireList<WireZoneChangesResult>.self) {
+        $0.member("resultsLimit", resultsLimit.map(Int64.init))
+        $0.member("zones", feeds)
+      }.elements
+      return Self.match(pages, to: feeds)
+    } apply: { request, pages in
+      for (feed, page) in zip(feeds, pages) { request.saw(page, of: feed.zone) }
+    }
+  }
+
+  private static func match(_ pages: [WireZoneChangesResult], to feeds: [ZoneFeed]) -> [WireZoneChangesResult] {
+    var pages = pages
     let matches = feeds.map { feed in pages.firstIndex { $0.isPage(of: feed.zone) }.map { pages.remove(at: $0) } }
     return zip(feeds, matches).map { feed, match in
       if let match { return match }

@@ -32,6 +32,8 @@ package final class WebServicesClient: Sendable {
     /// again with the next request.
     package var tokenRefused: (@Sendable (String) -> Void)?
     package var instruments: Instruments
+    /// The cache of records that the containers of one configuration share; nil for none.
+    package var cache: SharedRecordCache?
 
     package init(
       container: String,
@@ -40,7 +42,8 @@ package final class WebServicesClient: Sendable {
       now: @escaping @Sendable () -> Date = { Date() },
       tokenRotated: @escaping @Sendable (String) -> Void = { _ in },
       tokenRefused: (@Sendable (String) -> Void)? = nil,
-      instruments: Instruments = Instruments(Instruments.silent)
+      instruments: Instruments = Instruments(Instruments.silent),
+      cache: SharedRecordCache? = nil
     ) {
       self.container = container
       self.environment = environment
@@ -49,6 +52,7 @@ package final class WebServicesClient: Sendable {
       self.tokenRotated = tokenRotated
       self.tokenRefused = tokenRefused
       self.instruments = instruments
+      self.cache = cache
     }
   }
 
@@ -58,7 +62,7 @@ package final class WebServicesClient: Sendable {
   let assetTransport: any CKAssetTransport
   private let webAuth: WebAuthSession
   /// The container and its environment, as in URL paths.
-  private let place: String
+  let place: String
   /// The seconds to add to the local clock, known from a refused signature.
   private let clockOffset = Mutex<TimeInterval>(0)
 
@@ -87,6 +91,12 @@ package final class WebServicesClient: Sendable {
 
   /// A number that increases with each sign-in and sign-out. Facts about one user may not apply to the next.
   package var signIn: Int { webAuth.signIn }
+
+  /// The user of requests, whose records the cache keeps apart from those of other users.
+  var reader: RecordCache.Reader {
+    if case .serverToServerKey(let key)? = configuration.credential { return RecordCache.Reader(keyID: key.keyID) }
+    return webAuth.reader
+  }
 
   /// Whether the user signed out. An expired or refused token does not count.
   package var hasSignedOut: Bool { webAuth.hasSignedOut }

@@ -57,6 +57,16 @@ package enum WireZoneResult: Hashable, Sendable {
   case failure(WireZoneID?, WebServicesError)
 }
 
+extension WireZoneResult {
+  /// The zone, if it is named.
+  var zoneID: WireZoneID? {
+    switch self {
+    case .zone(let zone): zone.zoneID
+    case .failure(let id, _): id
+    }
+  }
+}
+
 extension WireZoneResult: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) {
     if let failure = try WireItemError(ifPresent: &json) {

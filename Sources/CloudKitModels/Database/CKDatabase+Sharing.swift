@@ -21,7 +21,7 @@ extension CKDatabase {
   ) async throws -> CKShare {
     let id = try CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels).place(of: model).recordID
     return try await savedShare(titled: title) {
-      let root = try await records(for: [id])[id].map { try missingZoneIsEmpty($0, zoneID).get() }
+      let root = try await uncachedRecords(for: [id])[id].map { try missingZoneIsEmpty($0, zoneID).get() }
       guard let root else { throw Self.unanswered(id) }
       guard let share = root.share else { return ([root], CKShare(rootRecord: root)) }
       return ([], try await existingShare(share.recordID))

@@ -55,7 +55,7 @@ private struct ModelWriter {
   mutating func readBases() async throws {
     let needed = models.filter { verb.needsBase($0.value) }.map(\.key)
     guard !needed.isEmpty else { return }
-    for (id, result) in try await database.records(for: needed) {
+    for (id, result) in try await database.uncachedRecords(for: needed) {
       switch result {
       case .success(let record) where record.recordType != models[id]?.record.recordType:
         results[id] = .failure(Self.otherType(record))
@@ -85,7 +85,7 @@ private struct ModelWriter {
   mutating func findTargets() async throws {
     let targets = graph.targets
     guard !targets.isEmpty, !models.isEmpty else { return }
-    let found = try await database.records(for: targets.map(\.record.recordID), desiredKeys: [])
+    let found = try await database.uncachedRecords(for: targets.map(\.record.recordID), desiredKeys: [])
     for target in targets {
       let id = target.record.recordID
       if case .success(let record)? = found[id], record.recordType != target.record.recordType {
