@@ -87,7 +87,11 @@ final class Cloud: Sendable {
   }
 
   /// The container of a user.
-  func account(_ user: String = "ana", logger: Logger? = nil) -> CKContainer {
+  func account(
+    _ user: String = "ana",
+    logger: Logger? = nil,
+    cache: CKRecordCacheSettings = .off
+  ) -> CKContainer {
     let credential = CKCredential.webAuth(apiToken: "token", webAuthToken: user)
     var configuration = CKContainerConfiguration(
       identifier: Self.container,
@@ -95,6 +99,7 @@ final class Cloud: Sendable {
       transport: requests
     )
     if let logger { configuration.logger = logger }
+    configuration.cache = cache
     return CKContainer(configuration: configuration)
   }
 

@@ -39,6 +39,13 @@ extension CKDatabase {
     return Dictionary(zip(found.keys.map(\.recordName), models)) { first, _ in first }
   }
 
+  /// Removes the record of a model from the cache, so that the next load returns the server's version.
+  ///
+  /// - Throws: `CKModelError` if the model's archive is damaged.
+  public func forget(_ model: some CKRecordModel, in zoneID: CKRecordZone.ID? = nil) throws(CKModelError) {
+    forget(try CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels).place(of: model).recordID)
+  }
+
   /// Returns all models that match a query, up to its limit.
   ///
   /// - Throws: The first error of a record that cannot be read or does not match the model. To get the others, use
