@@ -75,6 +75,7 @@ let count = arguments.dropFirst().first.flatMap { Int($0) }
 switch arguments.first {
 case "stream": try await stream(count ?? 100_000)
 case "upload": try await Upload(count: count ?? 10_000).compare()
+case "cache": try await CachedReads(count: count ?? 5000).compare()
 case "serve": try await Upload.serve()
 default: try await compare()
 }
