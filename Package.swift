@@ -122,7 +122,7 @@ let package = Package(
     .target(
       name: "CloudSync",
       dependencies: [
-        "CloudKit", "Facts", "JSONText", .product(name: "Crypto", package: "swift-crypto"),
+        "CloudKit", "Facts", "JSONText", "NetworkShim", .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),

@@ -29,7 +29,7 @@ import Testing
     "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
     "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
     "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudSync"],
-    "CloudSync": ["CloudKit", "Crypto", "Facts", "GRDB", "JSONText"],
+    "CloudSync": ["CloudKit", "Crypto", "Facts", "GRDB", "JSONText", "NetworkShim"],
     "Facts": [],
     "CloudService": ["CloudKit", "CloudSync", "Facts", "OpenCombine"],
     "TerminalUI": ["TOMLKit"],

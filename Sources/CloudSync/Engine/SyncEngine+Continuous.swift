@@ -99,6 +99,8 @@ extension SyncEngine {
     let inbox = PushInbox()
     var listening: Task<Void, Never>?
     defer { listening?.cancel() }
+    var network: Task<Void, Never>?
+    defer { network?.cancel() }
     var lease: Lease?
     defer {
       if let lease {
@@ -175,6 +177,13 @@ extension SyncEngine {
             try held.rest(store, until: end, pollInterval: polls.interval(isPushed: inbox.isListening))
           }
           restingUntil = .some(end)
+          // Only while there is none, so that a machine's changes of addresses wake nobody otherwise.
+          if try store.lacksNetwork() {
+            network = network ?? awaitNetwork()
+          } else {
+            network?.cancel()
+            network = nil
+          }
           let left = end.map { Duration.milliseconds(max(1, $0 - store.now())) }
           // Without a watch of the system the store has to be polled.
           await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)

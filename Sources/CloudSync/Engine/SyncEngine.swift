@@ -1,6 +1,7 @@
 public import CloudKit
 import Facts
 import Foundation
+import NetworkShim
 import Synchronization
 
 /// Keeps a CloudKit database and a store on this machine in sync: sends queued changes and fetches those of others.
@@ -69,6 +70,9 @@ public actor SyncEngine {
     package var replacingPolicy: ConflictPolicy?
     /// The source of push notifications; nil if there is none.
     package var pushes: CKNotificationSequence?
+    /// Reports whether the network can be used: its present state, then each change. Asked while requests wait because
+    /// of network errors.
+    package var network: @Sendable () -> AsyncStream<Bool> = NWPathMonitor.reports
     /// The database from which asset files are downloaded; nil if there is none.
     package var origin: CKDatabase?
     /// The owner of the store if the credential does not show the user; set when the store is opened.

@@ -24,9 +24,14 @@ public struct NWPath: Hashable, Sendable {
   /// Whether the user wants to limit traffic. Linux does not know, so it is always false.
   public var isConstrained: Bool { false }
 
-  init(supportsIPv4: Bool, supportsIPv6: Bool) {
+  /// The interfaces with their addresses: a path over others is another one, whatever it supports. A container's bridge
+  /// may keep a path satisfied while the machine's own network is lost and comes back.
+  private let addresses: Set<[UInt8]>
+
+  init(supportsIPv4: Bool, supportsIPv6: Bool, addresses: Set<[UInt8]> = []) {
     self.supportsIPv4 = supportsIPv4
     self.supportsIPv6 = supportsIPv6
+    self.addresses = addresses
     status = supportsIPv4 || supportsIPv6 ? .satisfied : .unsatisfied
   }
 
@@ -36,33 +41,42 @@ public struct NWPath: Hashable, Sendable {
     guard getifaddrs(&list) == 0 else { return NWPath(supportsIPv4: false, supportsIPv6: false) }
     defer { freeifaddrs(list) }
     var (ipv4, ipv6) = (false, false)
+    var addresses: Set<[UInt8]> = []
     var next = list
     while let interface = next?.pointee {
       next = interface.ifa_next
       let flags = Int(interface.ifa_flags)
       let isUsable = flags & Int(IFF_UP) != 0 && flags & Int(IFF_RUNNING) != 0
-      guard isUsable, flags & Int(IFF_LOOPBACK) == 0, let address = interface.ifa_addr else { continue }
+      guard isUsable, flags & Int(IFF_LOOPBACK) == 0, let address = interface.ifa_addr, !address.isLinkLocal else {
+        continue
+      }
       switch Int32(address.pointee.sa_family) {
-      case AF_INET: ipv4 = ipv4 || !address.isLinkLocal
-      case AF_INET6: ipv6 = ipv6 || !address.isLinkLocal
+      case AF_INET: ipv4 = true
+      case AF_INET6: ipv6 = true
       default: continue
       }
+      addresses.insert(Array(String(cString: interface.ifa_name).utf8) + address.addressBytes)
     }
-    return NWPath(supportsIPv4: ipv4, supportsIPv6: ipv6)
+    return NWPath(supportsIPv4: ipv4, supportsIPv6: ipv6, addresses: addresses)
   }
 }
 
 extension UnsafeMutablePointer<sockaddr> {
-  /// Whether the address is link-local: 169.254.0.0/16 or fe80::/10.
-  fileprivate var isLinkLocal: Bool {
+  /// The bytes of an IPv4 or IPv6 address; empty for any other.
+  fileprivate var addressBytes: [UInt8] {
     let raw = UnsafeRawPointer(self)
     switch Int32(pointee.sa_family) {
     case AF_INET:
-      let address = raw.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr
-      return UInt32(bigEndian: address) >> 16 == 0xA9FE
-    default:
-      let address = raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-      return withUnsafeBytes(of: address) { $0[0] == 0xFE && $0[1] & 0xC0 == 0x80 }
+      return withUnsafeBytes(of: raw.loadUnaligned(as: sockaddr_in.self).sin_addr) { Array($0) }
+    case AF_INET6:
+      return withUnsafeBytes(of: raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr) { Array($0) }
+    default: return []
     }
+  }
+
+  /// Whether the address is link-local: 169.254.0.0/16 or fe80::/10.
+  fileprivate var isLinkLocal: Bool {
+    let bytes = addressBytes
+    return bytes.count == 4 ? bytes[0] == 169 && bytes[1] == 254 : bytes.first == 0xFE && bytes[1] & 0xC0 == 0x80
   }
 }

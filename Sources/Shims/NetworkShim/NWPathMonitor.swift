@@ -15,14 +15,23 @@ public final class NWPathMonitor: Sendable {
   }
 
   private let state = Mutex(State())
+  private let reading: @Sendable () -> NWPath
+  private let opening: @Sendable () -> Int32?
 
   /// Creates a monitor. Call `start(queue:)` to start it.
-  public init() {}
+  public convenience init() { self.init(reading: { .current }, opening: LinkSocket.open) }
+
+  /// - Parameters:
+  ///   - reading: returns the current path.
+  ///   - opening: opens a descriptor that can be read after each change; nil if changes cannot be observed.
+  init(reading: @escaping @Sendable () -> NWPath, opening: @escaping @Sendable () -> Int32?) {
+    (self.reading, self.opening) = (reading, opening)
+  }
 
   deinit { cancel() }
 
   /// The current path.
-  public var currentPath: NWPath { .current }
+  public var currentPath: NWPath { reading() }
 
   /// The queue that the monitor was started on.
   public var queue: DispatchQueue? { state.withLock { $0.queue } }
@@ -39,7 +48,7 @@ public final class NWPathMonitor: Sendable {
       guard state.queue == nil, !state.isCancelled else { return false }
       state.queue = queue
       // If sockets are not permitted, the path is reported once and not monitored further.
-      state.source = LinkSocket.open().map { LinkSocket.source($0, on: queue) { [weak self] in self?.tell() } }
+      state.source = opening().map { LinkSocket.source($0, on: queue) { [weak self] in self?.tell() } }
       state.source?.activate()
       return true
     }
@@ -58,7 +67,7 @@ public final class NWPathMonitor: Sendable {
   }
 
   private func tell() {
-    let path = NWPath.current
+    let path = reading()
     let handler = state.withLock { state -> (@Sendable (NWPath) -> Void)? in
       guard !state.isCancelled, state.told != path else { return nil }
       state.told = path
@@ -73,7 +82,7 @@ private enum LinkSocket {
   /// `RTMGRP_LINK`, `RTMGRP_IPV4_IFADDR` and `RTMGRP_IPV6_IFADDR`, which are missing in the Glibc module.
   private static let groups: UInt32 = 0x1 | 0x10 | 0x100
 
-  static func open() -> Int32? {
+  @Sendable static func open() -> Int32? {
     let type = Int32(SOCK_RAW.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     let descriptor = socket(AF_NETLINK, type, 0)
     guard descriptor >= 0 else { return nil }
@@ -99,7 +108,7 @@ private enum LinkSocket {
     source.setEventHandler {
       // The contents of the reports are not needed: the interfaces are read again.
       var buffer = [UInt8](repeating: 0, count: 8192)
-      while recv(descriptor, &buffer, buffer.count, 0) > 0 {}
+      while read(descriptor, &buffer, buffer.count) > 0 {}
       changed()
     }
     source.setCancelHandler { close(descriptor) }

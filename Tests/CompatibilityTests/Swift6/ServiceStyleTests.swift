@@ -1,8 +1,10 @@
 import CloudKit
 import Combine
 import Foundation
-import Network
+import Synchronization
 import Testing
+
+@testable import Network
 
 // Code in the style of a service that screens bind to: a main-actor class with published properties, a network monitor,
 // a change token in defaults.
@@ -192,5 +194,49 @@ private final class Keeper: ServiceDelegate {
     #expect(told == monitor.currentPath)
     #expect(told.status == (told.supportsIPv4 || told.supportsIPv6 ? .satisfied : .unsatisfied))
     #expect(monitor.pathUpdateHandler == nil)
+  }
+
+  @Test func `a monitor tells each change of the path once`() async throws {
+    let paths = [
+      NWPath(supportsIPv4: true, supportsIPv6: false, addresses: [[1]]),
+      NWPath(supportsIPv4: true, supportsIPv6: false, addresses: [[1]]),
+      NWPath(supportsIPv4: false, supportsIPv6: false),
+      // The same status over another address: the network was lost and is back.
+      NWPath(supportsIPv4: true, supportsIPv6: false, addresses: [[2]]),
+    ]
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let (reading, writing) = (ends[0], ends[1])
+    _ = fcntl(reading, F_SETFL, O_NONBLOCK)
+    defer { close(writing) }
+    let read = Mutex(0)
+    let monitor = NWPathMonitor(
+      reading: {
+        read.withLock { number in
+          defer { number += 1 }
+          return paths[min(number, paths.count - 1)]
+        }
+      },
+      opening: { reading }
+    )
+    let (told, continuation) = AsyncStream.makeStream(of: NWPath.self)
+    monitor.pathUpdateHandler = { continuation.yield($0) }
+    monitor.start(queue: DispatchQueue(label: "example.changes"))
+
+    var seen: [NWPath] = []
+    for await path in told {
+      seen.append(path)
+      if seen.count == 1 {
+        // The kernel reports a change that leaves the path as it is, then two others.
+        for number in 2...4 {
+          var byte: UInt8 = 0
+          write(writing, &byte, 1)
+          while read.withLock({ $0 }) < number { await Task.yield() }
+        }
+      }
+      if seen.count == 3 { break }
+    }
+    #expect(seen == [paths[0], paths[2], paths[3]])
+    monitor.cancel()
   }
 }
