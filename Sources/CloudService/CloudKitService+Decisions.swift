@@ -124,12 +124,18 @@ extension CloudKitService {
   /// are still accepted.
   ///
   /// - Throws: `CloudKitServiceError` if the service is read-only; `StoreError` if the store cannot be written.
-  public func pause() async throws { try await change { _ = try $0.pause(.everything, actor: Self.actor) } }
+  public func pause() async throws {
+    try await change { _ = try $0.pause(.everything, actor: Self.actor) }
+    try await shared?.pause()
+  }
 
   /// Ends a pause of everything. Zones that were paused one by one stay paused.
   ///
   /// - Throws: the same errors as ``pause()``.
-  public func resume() async throws { try await change { _ = try $0.resume(.everything, actor: Self.actor) } }
+  public func resume() async throws {
+    try await change { _ = try $0.resume(.everything, actor: Self.actor) }
+    try await shared?.resume()
+  }
 
   /// Pauses sending to a zone. It is still fetched.
   ///

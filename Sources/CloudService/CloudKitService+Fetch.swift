@@ -14,7 +14,8 @@ extension CloudKitService {
   ///   `CloudKitServiceError` with the server's answer, such as `networkUnavailable`; `StoreError` if the store cannot
   ///   be read.
   public func fetch(recordID: CKRecord.ID) async throws -> CKRecord? {
-    let (store, origin) = (store, engine?.configuration.origin)
+    let service = try service(for: recordID.zoneID)
+    let (store, origin) = (service.store, service.engine?.configuration.origin)
     switch try await Task.detached(operation: { try store?.knowledge(of: RecordKey(recordID)) ?? .unknown }).value {
     case .present(let known):
       let record = CKRecord(known)
@@ -24,7 +25,7 @@ extension CloudKitService {
     case .unknown: break
     }
     do {
-      return try await database().record(for: recordID)
+      return try await service.database().record(for: recordID)
     } catch let error as CKError where error.code == .unknownItem || error.code == .zoneNotFound {
       return nil
     } catch {
@@ -49,7 +50,7 @@ extension CloudKitService {
     inZoneWith zoneID: CKRecordZone.ID? = nil,
     desiredKeys: [CKRecord.FieldKey]? = nil
   ) async throws -> [CKRecord] {
-    let database = try database()
+    let database = try zoneID.map { try service(for: $0) }?.database() ?? database()
     do {
       var page = try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys)
       var records = try page.matchResults.map { try $0.1.get() }

@@ -13,6 +13,7 @@ extension CloudKitService {
 
   /// Syncs continuously from now on, if there is an engine. While another process syncs the store, waits for its end.
   public func start() {
+    shared?.start()
     guard opening.toSync != nil, !isReadOnly, driving == nil else { return }
     stop = nil
     let before = stopping
@@ -49,9 +50,12 @@ extension CloudKitService {
   @discardableResult
   public func stop(within limit: Duration = .seconds(5)) async -> Bool {
     stopPeriodicSync()
-    stopSyncing()
-    syncingOnce?.cancel()
-    let tasks = [stopping, syncingOnce].compactMap { $0 }
+    let services = [self, shared].compactMap(\.self)
+    for service in services {
+      service.stopSyncing()
+      service.syncingOnce?.cancel()
+    }
+    let tasks = services.flatMap { [$0.stopping, $0.syncingOnce].compactMap(\.self) }
     return tasks.isEmpty ? true : await Self.ends(tasks, within: limit)
   }
 

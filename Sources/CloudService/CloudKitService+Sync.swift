@@ -32,7 +32,7 @@ public struct QueueStatus: Sendable, Hashable {
 
 /// Syncing on demand, and its status.
 extension CloudKitService {
-  /// Syncs now: sends everything and fetches all changes. Ends our own back-offs; keeps a server's wait. While
+  /// Syncs now: sends everything and fetches all changes, also those of ``shared``. Ends our own back-offs; keeps a server's wait. While
   /// everything is paused, or the server asked to wait, it returns at once; the summary's `reachedEnd` is false then.
   ///
   /// - Returns: what was sent and fetched, whichever process did it. Its `itemFailure` is an error that did not stop
@@ -55,8 +55,14 @@ extension CloudKitService {
     case .failure(let error): if !(error is CancellationError) { stop = Stop(error: error, at: Date()) }
     }
     await readNow()
-    let summary = try result.get()
+    // One database does not hold up the other.
+    var others: Result<SyncSummary, any Error>?
+    if let shared {
+      do { others = .success(try await shared.sync(recordTypes: recordTypes)) } catch { others = .failure(error) }
+    }
+    var summary = try result.get()
     if let failure = summary.failure { throw CloudKitServiceError(failure) }
+    if let others = try others?.get() { summary.add(others) }
     return summary
   }
 
@@ -145,6 +151,6 @@ extension CloudKitService {
     try await change { store in
       let selection = try text.map { .matching(try QueueFilter(parsing: $0), text: $0) } ?? Selection.all
       return try store.perform(verb, on: selection, actor: "app").changed.count
-    }
+    } + (shared?.perform(verb, text) ?? 0)
   }
 }

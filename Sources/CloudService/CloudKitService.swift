@@ -43,6 +43,11 @@ public final class CloudKitService {
   @ObservationIgnored public internal(set) var engine: SyncEngine?
   /// Whether the service's own calls reject changes and send none.
   public let isReadOnly: Bool
+  /// The service for the records that others share with the user, with a store and an engine of its own; nil before
+  /// ``accept(_:)`` or a change of such a record. See <doc:CloudService#Shared-records>.
+  public internal(set) var shared: CloudKitService?
+  /// Opens that service; nil if this one is not for a private database.
+  @ObservationIgnored var openShared: (() throws -> CloudKitService)?
   /// Called after each reading, and when other published state has changed.
   @ObservationIgnored package var changed: (@MainActor () -> Void)?
   /// Called when another store is shown, because its file was replaced.
@@ -94,6 +99,9 @@ public final class CloudKitService {
   ) throws {
     let engine = try SyncEngine(configuration, delegate: delegate)
     try self.init(store: engine.store, engine: engine, isReadOnly: isReadOnly)
+    guard let configuration = configuration.forSharedDatabase else { return }
+    openShared = { try CloudKitService(configuration, delegate: delegate, isReadOnly: isReadOnly) }
+    if try configuration.hasStore { shared = try openShared?() }
   }
 
   /// Creates a service for an open store. Without an engine it shows and changes the store, and another process syncs.
@@ -333,12 +341,12 @@ public final class CloudKitService {
   /// ```
   ///
   /// - Returns: a value to await the outcome of the change.
-  /// - Throws: `CloudKitServiceError` if the service is read-only or the record can never be sent (name, type, 1 MB, a
-  ///   share); `StoreError` if the store cannot accept it.
+  /// - Throws: the delegate's error if it does not accept the record; `CloudKitServiceError` if the service is read-only
+  ///   or the record can never be sent (name, type, 1 MB, a share); `StoreError` if the store cannot accept it.
   @discardableResult
   public func save(_ record: CKRecord) async throws -> QueuedChange { try await save([record])[0] }
 
-  /// Accepts records to be saved, all or none.
+  /// Accepts records to be saved, all or none of each database.
   ///
   /// ```swift
   /// let outcome = try await service.save(records).outcomes
@@ -349,17 +357,17 @@ public final class CloudKitService {
   /// - Throws: the same errors as for one record.
   @discardableResult
   public func save(_ records: [CKRecord]) async throws -> [QueuedChange] {
-    let origin = engine?.configuration.origin
-    return try await accept { try $0.save(records, origin: origin) }
+    try engine?.validate(records)
+    return try await accept(records, zone: \.recordID.zoneID) { try $1.save($0, origin: $2) }
   }
 
-  /// Accepts deletions, all or none. They are on disk on return. Deleting a record that does not exist is no error.
+  /// Accepts deletions, all or none of each database. They are on disk on return. Deleting a record that does not exist is no error.
   ///
   /// - Returns: a value for each record, in order, to await the outcome of its deletion.
   /// - Throws: the same errors as ``save(_:)-(CKRecord)``.
   @discardableResult
   public func delete(_ recordIDs: [CKRecord.ID]) async throws -> [QueuedChange] {
-    try await accept { try $0.delete(recordIDs) }
+    try await accept(recordIDs, zone: \.zoneID) { recordIDs, store, _ in try store.delete(recordIDs) }
   }
 
   /// Accepts a deletion. It is on disk on return.
@@ -372,18 +380,33 @@ public final class CloudKitService {
   /// Accepts the deletion of a zone with all its records, as `SyncStore.deleteZone(_:)` does.
   @discardableResult
   public func deleteZone(_ zoneID: CKRecordZone.ID) async throws -> Bool {
-    try await accept { try $0.acceptDeletion(of: ZoneKey(zoneID)) }
-  }
-
-  /// Accepts changes.
-  private func accept<Accepted: Sendable>(
-    _ body: @escaping @Sendable (SyncStore) throws -> Accepted
-  ) async throws -> Accepted {
     do {
-      return try await change(body)
+      return try await change { try $0.acceptDeletion(of: ZoneKey(zoneID)) }
     } catch  where error is CKError || (error as? StoreError)?.kind == .invalid {
       throw CloudKitServiceError(error)
     }
+  }
+
+  /// Accepts changes of records, each in the store of its database.
+  private func accept<Item: Sendable>(
+    _ items: [Item],
+    zone: (Item) -> CKRecordZone.ID,
+    _ body: @escaping @Sendable ([Item], SyncStore, CKDatabase?) throws -> [QueuedChange]
+  ) async throws -> [QueuedChange] {
+    let services = try items.map { try service(for: zone($0)) }
+    var changes = [QueuedChange?](repeating: nil, count: items.count)
+    for service in [self, shared].compactMap(\.self) {
+      let places = items.indices.filter { services[$0] === service }
+      guard !places.isEmpty || items.isEmpty && service === self else { continue }
+      let (items, origin) = (places.map { items[$0] }, service.engine?.configuration.origin)
+      do {
+        let accepted = try await service.change { try body(items, $0, origin) }
+        for (place, change) in zip(places, accepted) { changes[place] = change }
+      } catch  where error is CKError || (error as? StoreError)?.kind == .invalid {
+        throw CloudKitServiceError(error)
+      }
+    }
+    return changes.compactMap(\.self)
   }
 
   /// Changes the store, off the main actor. The published state has the effect on return.

@@ -1,5 +1,6 @@
 public import CloudKit
-import CloudSync
+public import CloudSync
+import Facts
 import Foundation
 
 /// An error of the service, with a message for people. What the server or the framework reported stays within reach
@@ -9,8 +10,8 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
   case containerNotFound(CKError? = nil)
   /// No user is signed in, or not the owner of this store.
   case accountUnavailable(CKError? = nil)
-  /// The server cannot be reached. Changes are queued all the same.
-  case networkUnavailable(CKError? = nil)
+  /// The server cannot be reached. `queued` is the change that was accepted and is sent later, if one was.
+  case networkUnavailable(CKError? = nil, queued: QueuedChange? = nil)
   /// The service is read-only, or has no engine to sync with.
   case writeNotSupportedOnPlatform
   /// A record lacks a field that the app needs.
@@ -19,8 +20,11 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
   case recordNotFound(CKError? = nil)
   /// The zone of the record has not been fetched to the end, and this service cannot ask the server.
   case notFetchedYet
-  /// Both sides changed the record.
-  case conflictDetected(local: CKRecord, remote: CKRecord, CKError? = nil)
+  /// Both sides changed the record. A change that was accepted stays in the queue; see ``CloudKitService/conflicts(limit:)``.
+  case conflictDetected(local: CKRecord, remote: CKRecord)
+  /// The change was accepted, is in the queue and could not be sent yet, for this reason. Nothing has to be done, unless
+  /// the reason says so.
+  case queued(QueuedChange, reason: String)
   /// The user's storage is full.
   case quotaExceeded(CKError? = nil)
   /// The server does not allow it.
@@ -34,29 +38,36 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
   public var errorDescription: String? {
     switch self {
     case .containerNotFound: "The container cannot be used."
-    case .accountUnavailable: "No user is signed in to iCloud."
+    case .accountUnavailable: "No user is signed in to iCloud; changes stay in the queue."
     case .networkUnavailable: "The server cannot be reached; changes are queued and sent later."
     case .writeNotSupportedOnPlatform: "The service is read-only."
     case .missingRequiredField(let name): "The field \(name) is missing."
     case .recordNotFound: "There is no such record."
     case .notFetchedYet: "The zone of the record has not been fetched yet; sync first."
-    case .conflictDetected: "Both sides changed the record."
-    case .quotaExceeded: "The iCloud storage is full."
+    case .conflictDetected: "Both sides changed the record; the change stays in the queue until that is resolved."
+    case .queued(_, let reason): "The change is queued and not sent yet: \(reason)"
+    case .quotaExceeded: "The iCloud storage is full; changes stay in the queue."
     case .permissionDenied: "The server does not allow it."
     case .invalidRecord(let reason, _): "The record cannot be saved: \(reason)"
     case .unknown(let error): (error as? StoreError)?.message ?? error.localizedDescription
     }
   }
 
-  /// The framework's error, with its code, `retryAfterSeconds` and `userInfo`; nil if none of it was the cause.
+  /// The framework's error, with its code, `retryAfterSeconds` and `userInfo`; nil if none of it was the cause. That of a
+  /// conflict has both records.
   public var ckError: CKError? {
     switch self {
-    case .containerNotFound(let error), .accountUnavailable(let error), .networkUnavailable(let error),
-      .recordNotFound(let error), .conflictDetected(_, _, let error), .quotaExceeded(let error),
-      .permissionDenied(let error), .invalidRecord(_, let error):
+    case .containerNotFound(let error), .accountUnavailable(let error), .networkUnavailable(let error, _),
+      .recordNotFound(let error), .quotaExceeded(let error), .permissionDenied(let error),
+      .invalidRecord(_, let error):
       error
+    case .conflictDetected(let local, let remote):
+      CKError(
+        .serverRecordChanged,
+        userInfo: [CKRecordChangedErrorClientRecordKey: local, CKRecordChangedErrorServerRecordKey: remote]
+      )
     case .unknown(let error): error as? CKError
-    case .writeNotSupportedOnPlatform, .missingRequiredField, .notFetchedYet: nil
+    case .writeNotSupportedOnPlatform, .missingRequiredField, .notFetchedYet, .queued: nil
     }
   }
 
@@ -78,7 +89,7 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
     case .unknownItem: self = .recordNotFound(error)
     case .serverRecordChanged:
       if let local = error.clientRecord, let remote = error.serverRecord {
-        self = .conflictDetected(local: local, remote: remote, error)
+        self = .conflictDetected(local: local, remote: remote)
       } else {
         self = .unknown(error)
       }
@@ -88,5 +99,11 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
       self = .invalidRecord(error.localizedDescription, error)
     default: self = .unknown(error)
     }
+  }
+
+  /// Translates the failure of a change, which stays in the queue.
+  init(_ failure: SyncFailure) {
+    let isRefusedByApp = failure.code == FailureCause.refusedByApp("").code
+    self = isRefusedByApp ? .invalidRecord(failure.message, failure.ckError) : CloudKitServiceError(failure.ckError)
   }
 }

@@ -42,6 +42,7 @@ private final class Examples {
 
   func show(_ value: Any?) {}
   func ask(_ conflict: OpenConflict) {}
+  func ask(_ local: CKRecord, _ remote: CKRecord) {}
   func wait(until date: Date) {}
 
   func start(_ credential: CKCredential) throws -> CloudKitService {
@@ -67,6 +68,19 @@ private final class Examples {
     print("\(result.successful.count) sent, \(result.failed.count) failed, \(result.conflicts.count) in conflict")
 
     try await service.store?.save(note)
+  }
+
+  func send(_ service: CloudKitService, _ record: CKRecord, _ container: CKContainer, _ url: URL) async throws {
+    do {
+      let saved = try await service.saveAndSend(record)
+      show(saved)
+    } catch CloudKitServiceError.networkUnavailable {
+      show("queued")
+    } catch CloudKitServiceError.conflictDetected(let local, let remote) {
+      ask(local, remote)
+    }
+
+    try await service.accept(container.shareMetadata(for: url))
   }
 
   func follow(_ service: CloudKitService) async {

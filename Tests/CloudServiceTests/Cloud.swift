@@ -5,7 +5,7 @@ import CloudSync
 import Foundation
 import Observation
 
-/// A server and services of its one user, each with a store of its own name.
+/// A server and services, mostly of one user, each with a store of its own name.
 @MainActor
 final class Cloud {
   let emulator: Emulator
@@ -20,6 +20,7 @@ final class Cloud {
   /// A service of a store. Of two with one store, one syncs for both.
   func service(
     _ name: String = "mine",
+    user: String = "ana",
     delegate: (any SyncEngineDelegate)? = nil,
     isReadOnly: Bool = false,
     _ change: (inout SyncEngine.Configuration) -> Void = { _ in },
@@ -27,14 +28,21 @@ final class Cloud {
   ) throws -> CloudKitService {
     var transport: any CKTransport = EmulatorTransport(emulator, now: { Date() })
     if let probe { transport = ProbedTransport(inner: transport, probe: probe) }
-    let container = CKContainer(
-      identifier: "iCloud.test",
-      credential: .webAuth(apiToken: "token", webAuthToken: "ana"),
-      transport: transport
+    var configuration = try SyncEngine.Configuration(
+      container: container(of: user, transport),
+      storePath: folder.path("\(name).sqlite")
     )
-    var configuration = try SyncEngine.Configuration(container: container, storePath: folder.path("\(name).sqlite"))
     change(&configuration)
     return try CloudKitService(configuration, delegate: delegate, isReadOnly: isReadOnly)
+  }
+
+  /// A container of a user; by default on the server without any detour.
+  func container(of user: String, _ transport: (any CKTransport)? = nil) -> CKContainer {
+    CKContainer(
+      identifier: "iCloud.test",
+      credential: .webAuth(apiToken: "token", webAuthToken: user),
+      transport: transport ?? EmulatorTransport(emulator, now: { Date() })
+    )
   }
 
   func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }

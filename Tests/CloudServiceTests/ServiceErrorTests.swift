@@ -21,6 +21,7 @@ import Testing
     case .quotaExceeded: "quotaExceeded"
     case .permissionDenied: "permissionDenied"
     case .invalidRecord: "invalidRecord"
+    case .queued: "queued"
     case .unknown: "unknown"
     }
   }
@@ -50,25 +51,33 @@ import Testing
     let (local, remote) = (CKRecord(recordType: "Note"), CKRecord(recordType: "Note"))
     let info = [CKRecordChangedErrorClientRecordKey: local, CKRecordChangedErrorServerRecordKey: remote]
     let error = CloudKitServiceError(CKError(.serverRecordChanged, userInfo: info))
-    guard case .conflictDetected(let mine, let theirs, let original?) = error else {
+    guard case .conflictDetected(let mine, let theirs) = error else {
       Issue.record("\(error)")
       return
     }
-    #expect(mine === local && theirs === remote && original.code == .serverRecordChanged)
+    #expect(mine === local && theirs === remote && error.ckError?.code == .serverRecordChanged)
+    #expect(error.ckError?.clientRecord === local && error.ckError?.serverRecord === remote)
   }
 
-  @Test func `each case has a text of its own`() {
+  /// A change of a store in memory.
+  private func change() throws -> QueuedChange {
+    let scope = SyncStore.Scope(container: "iCloud.test", environment: "development", database: .private)
+    return try SyncStore(SQLiteStorage(inMemory: "errors"), scope: scope).save([CKRecord(recordType: "Note")])[0]
+  }
+
+  @Test func `each case has a text of its own`() throws {
     let record = CKRecord(recordType: "Note")
     let errors: [CloudKitServiceError] = [
       .containerNotFound(), .accountUnavailable(), .networkUnavailable(), .writeNotSupportedOnPlatform,
       .missingRequiredField("title"), .recordNotFound(), .notFetchedYet,
       .conflictDetected(local: record, remote: record),
       .quotaExceeded(), .permissionDenied(), .invalidRecord("too large"), .unknown(StoreError(.damaged, "damaged")),
+      .queued(try change(), reason: "everything is paused"),
     ]
     let texts = errors.compactMap(\.errorDescription)
     #expect(Set(texts).count == errors.count && !texts.contains(""))
     #expect(errors.allSatisfy { $0.localizedDescription == $0.errorDescription })
-    #expect(errors.allSatisfy { $0.ckError == nil })
+    #expect(errors.filter { $0.ckError != nil }.map(name) == ["conflictDetected"])
   }
 
   @Test func `an error of the store that rejects a record is an invalid record, and others stay`() {

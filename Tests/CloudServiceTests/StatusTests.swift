@@ -189,7 +189,7 @@ import Testing
     cloud.emulator.isOffline = true
     service.start()
     await until { service.lastError != nil }
-    guard case CloudKitServiceError.networkUnavailable(let error?)? = service.lastError else {
+    guard case CloudKitServiceError.networkUnavailable(let error?, _)? = service.lastError else {
       Issue.record("\(String(describing: service.lastError))")
       return
     }

@@ -110,8 +110,13 @@ extension [QueuedChange] {
   /// - Throws: `CancellationError`; `StoreError` as for a single change.
   public var outcomes: BatchOutcome {
     get async throws {
-      guard let store = first?.store else { return BatchOutcome(items: []) }
-      return BatchOutcome(items: zip(self, try await store.outcomes(of: self)).map { .init(change: $0, outcome: $1) })
+      var items = [BatchOutcome.Item?](repeating: nil, count: count)
+      for places in Dictionary(grouping: indices, by: { ObjectIdentifier(self[$0].store) }).values {
+        let changes = places.map { self[$0] }
+        let outcomes = try await changes[0].store.outcomes(of: changes)
+        for (place, outcome) in zip(places, outcomes) { items[place] = .init(change: self[place], outcome: outcome) }
+      }
+      return BatchOutcome(items: items.compactMap(\.self))
     }
   }
 }
@@ -133,6 +138,13 @@ extension SyncStore {
       // Ended by a write that concerns one of the changes, or by cancellation.
       await wakeup.sleep(nil)
     }
+  }
+
+  /// The outcome of a change, if it has one by now.
+  package func outcome(of change: QueuedChange) throws(StoreError) -> ChangeOutcome? {
+    var outcomes: [ChangeOutcome?] = [nil]
+    try decide(&outcomes, of: [change])
+    return outcomes[0]
   }
 
   /// Fills in the outcomes that are known by now.

@@ -6,10 +6,9 @@ extension SyncEngine {
   ///
   /// - Throws: `StoreError` if the store cannot be used.
   public init(_ configuration: Configuration, delegate: (any SyncEngineDelegate)? = nil) throws(StoreError) {
-    guard let location = configuration.location else {
+    guard let location = configuration.location, let path = configuration.path else {
       throw StoreError(.invalid, "the configuration names no store; make it from a container")
     }
-    let path = StorePath.path(of: configuration.identity ?? configuration.owner, base: location.path)
     let store = try SyncStore(path: path, scope: location.scope)
     // Set the owner before anything is saved, so that other users do not take this file.
     if let owner = configuration.owner, try store.owner() != owner {
@@ -92,10 +91,17 @@ extension SyncEngine {
   /// queued, or if it has been deleted, all but its assets. They are on disk when this returns.
   ///
   /// - Returns: a value for each record, in order, to await the outcome of its change.
-  /// - Throws: `CKError` for what cannot be stored or sent; `StoreError` if the store cannot accept it.
+  /// - Throws: the delegate's error for a record that it does not accept; `CKError` for what cannot be stored or sent;
+  ///   `StoreError` if the store cannot accept it.
   @discardableResult
   public nonisolated func save(_ records: [CKRecord]) throws -> [QueuedChange] {
-    try store.save(records, origin: configuration.origin)
+    try validate(records)
+    return try store.save(records, origin: configuration.origin)
+  }
+
+  /// Throws the delegate's error for the first record that it does not accept.
+  package nonisolated func validate(_ records: [CKRecord]) throws {
+    for record in records { try delegate?.syncEngine(self, validate: record) }
   }
 
   /// Accepts deletions, all or none. They are on disk when this returns.

@@ -38,6 +38,25 @@ extension SyncEngine.Configuration {
     if identity == nil { owner = user?.recordName }
     location = (base, scope)
   }
+
+  /// The same configuration for the records that others share with the user, with a store beside this one; nil unless
+  /// this one is for a private database.
+  package var forSharedDatabase: Self? {
+    guard let location, location.scope.database == .private else { return nil }
+    var shared = self
+    shared.origin = CKContainer(sharing: client).sharedCloudDatabase
+    shared.location = (StorePath.shared(besides: location.path, location.scope), location.scope)
+    shared.location?.scope.database = .shared
+    return shared
+  }
+
+  /// Whether the store exists.
+  package var hasStore: Bool {
+    get throws(StoreError) { try path.map(SyncStore.exists) ?? false }
+  }
+
+  /// The file of the store; nil if the configuration names none.
+  var path: String? { location.map { StorePath.path(of: identity ?? owner, base: $0.path) } }
 }
 
 extension DatabaseName {

@@ -3,6 +3,12 @@ public import CloudKit
 /// Lets an app take part in syncing. Every requirement has a default, and none is called inside a transaction: a
 /// delegate that throws or is slow does not hold up the rest.
 public protocol SyncEngineDelegate: AnyObject, Sendable {
+  /// Validates a record that the app saves with an engine or a service, before the change is accepted. Edits that reach
+  /// the queue by other means, such as models and imports, are inspected by `syncEngine(_:willSend:)` only.
+  ///
+  /// - Throws: an error if the record must not be saved. The save throws it, and nothing of the call is accepted.
+  func syncEngine(_ engine: SyncEngine, validate record: CKRecord) throws
+
   /// Inspects a record before it is sent: all its fields, with the queued changes applied.
   ///
   /// Called once for each version of a record, and again if the process ended before the answer was stored.
@@ -47,6 +53,8 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
 }
 
 extension SyncEngineDelegate {
+  /// Accepts the record.
+  public func syncEngine(_ engine: SyncEngine, validate record: CKRecord) throws {}
   /// Returns the record unchanged.
   public func syncEngine(_ engine: SyncEngine, willSend record: CKRecord) async throws -> CKRecord { record }
   /// True.

@@ -19,6 +19,15 @@ package enum StorePath {
     "\(encoded(scope.container)).\(scope.environment).\(scope.database.rawValue).sqlite"
   }
 
+  /// The base file for the database of shared records beside that of a private database.
+  static func shared(besides base: String, _ scope: SyncStore.Scope) -> String {
+    let url = URL(fileURLWithPath: base)
+    var shared = scope
+    shared.database = .shared
+    guard url.lastPathComponent == name(scope) else { return "\(stem(base))-shared.sqlite" }
+    return url.deletingLastPathComponent().appendingPathComponent(name(shared)).path
+  }
+
   /// The file of a user, if `base` is that of the first one. Without a user it is `base`.
   package static func path(of user: String?, base: String) -> String {
     guard let user, let owner = SyncStore.value("identity", ofStoreAt: base), owner != SyncStore.nobody, owner != user

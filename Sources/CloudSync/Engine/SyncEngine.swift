@@ -431,6 +431,19 @@ public struct SyncSummary: Sendable, Hashable, Codable {
 
   package init() {}
 
+  /// Adds the results of a sync of another database.
+  package mutating func add(_ other: SyncSummary) {
+    sent += other.sent
+    failed += other.failed
+    fetched += other.fetched
+    deleted += other.deleted
+    requests += other.requests
+    reachedEnd = reachedEnd && other.reachedEnd
+    waitForApp = [waitForApp, other.waitForApp].compactMap(\.self).reduce(0, +)
+    if waitForApp == 0 { waitForApp = nil }
+    lastItemError = lastItemError ?? other.lastItemError
+  }
+
   /// Notes a record that could not be stored.
   mutating func note(_ effect: SyncStore.PageEffect) {
     guard let misfit = effect.misfit else { return }
