@@ -16,12 +16,21 @@ extension FieldValue {
     case .bytes(let data): "\(data.count) bytes"
     case .timestamp(let milliseconds): format.value(milliseconds)
     case .location(let place): "\(place.latitude),\(place.longitude)"
-    case .reference(let reference): "→ \(reference.recordName)"
+    case .reference(let reference): "→ \(reference.recordName)\(reference.unusual)"
     case .asset(let asset): "asset, \(asset.size.map { "\($0) bytes" } ?? "size unknown")"
     case .list(_, let elements): "[" + elements.map { $0.text(format) }.joined(separator: ", ") + "]"
     case .encrypted(let value): value.text(format)
     case .other(let type, _): type
     }
+  }
+}
+
+extension WireReference {
+  /// The action and the zone in parentheses, except for the usual ones: `NONE`, and the zone of the record.
+  fileprivate var unusual: String {
+    let owner = zoneID?.ownerRecordName.map { " of \($0)" } ?? ""
+    let parts = [action == "NONE" ? nil : action, zoneID.map { "zone \($0.zoneName)\(owner)" }].compactMap(\.self)
+    return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
   }
 }
 
