@@ -146,11 +146,13 @@ extension SyncStore {
         if let tag = version.serverTag, tag != mirror?.changeTag { return .moved }
       }
       let before = operation
-      let edit = try Self.edit(assignments, of: operation, mirror, ledger)
+      let fields = operation.changes.applied(to: mirror?.fields ?? [:])
+      let edit = try Self.edit(assignments, of: operation, mirror, ledger).completed(from: fields)
+        .canonical(in: operation.key.zoneKey)
       if let problem = try Self.referenceProblem(of: edit, in: operation.key.zoneKey, names, ledger) {
         throw StoreError(.invalid, problem)
       }
-      operation.apply(edit, to: operation.changes.applied(to: mirror?.fields ?? [:]), readAt: mirror?.changeTag, mirror)
+      operation.apply(edit, to: fields, readAt: mirror?.changeTag, mirror)
       operation.assets = operation.assets.kept(by: operation.changes)
       operation.editedAt = now
       let names = edit.names.sorted().joined(separator: ", ")

@@ -82,7 +82,8 @@ extension SourceValue {
     return JSONNumber.read(text) { $0.int64 }
   }
 
-  /// A reference by record name, in the same zone unless an object names another.
+  /// A reference by record name. It has an action and a zone only where an object says them: what is left out is that
+  /// of the field when the change is accepted.
   func reference(field: String) throws(FieldError) -> WireReference {
     var reference: WireReference
     switch self {
@@ -91,14 +92,13 @@ extension SourceValue {
       throw FieldError(field: field, "\(field) is REFERENCE and this value is a list; give the name of a record")
     case .text(let name) where name.hasPrefix("{"):
       throw FieldError(field: field, "\(field) is REFERENCE and this value is no object of one; check its JSON")
-    case .text(let name): reference = WireReference(recordName: name)
+    case .text(let name): reference = WireReference(recordName: name, action: nil)
     // A table cannot distinguish a number from a name that looks like one.
-    case .number(let digits): reference = WireReference(recordName: digits)
+    case .number(let digits): reference = WireReference(recordName: digits, action: nil)
     case .object(_, let source):
       guard let decoded = try? WireReference(json: Data(source.utf8)) else { fallthrough }
       reference = decoded
-      reference.action = reference.action ?? "NONE"
-      guard ["NONE", "DELETE_SELF", "VALIDATE"].contains(reference.action) else {
+      guard [nil, "NONE", "DELETE_SELF", "VALIDATE"].contains(reference.action) else {
         throw FieldError(field: field, "\(field) has an unknown action; use NONE, DELETE_SELF or VALIDATE")
       }
     default: throw mismatch(.scalar(.reference), field, "give the name of a record")

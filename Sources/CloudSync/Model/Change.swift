@@ -56,12 +56,14 @@ package struct Change: Hashable, Sendable {
     self.baseTag = baseTag
   }
 
-  /// The change in the store's encoding.
-  var canonical: Change {
+  /// The change in the store's encoding. What its references leave out is that of the record's fields.
+  func canonical(over fields: [String: FieldValue]) -> Change {
     var change = self
     change.base = base?.mapValues { $0?.canonical(in: key.zoneKey) }
     change.unchanged = unchanged.mapValues { $0.canonical(in: key.zoneKey) }
-    if case .save(let type, let changes) = kind { change.kind = .save(type: type, changes.canonical(in: key.zoneKey)) }
+    if case .save(let type, let changes) = kind {
+      change.kind = .save(type: type, changes.completed(from: fields).canonical(in: key.zoneKey))
+    }
     return change
   }
 }

@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 
 extension FieldValue {
   /// The records to which a value of a record in this zone refers, optionally only those with this action.
@@ -10,6 +10,44 @@ extension FieldValue {
         name: reference.recordName
       )
     }
+  }
+}
+
+extension FieldValue {
+  /// The value with the actions that its references leave out, and their zones: those that the field has now.
+  ///
+  /// A list has those of the element with the same name, else those that all its elements have. Without any, the action
+  /// is `NONE`, and the zone that of the record.
+  package func completed(from present: FieldValue?) -> FieldValue {
+    switch self {
+    case .reference(let reference): .reference(reference.completed(from: present?.references ?? []))
+    case .list(.reference, let elements): .list(.reference, elements.map { $0.completed(from: present) })
+    default: self
+    }
+  }
+}
+
+extension WireReference {
+  fileprivate func completed(from present: [WireReference]) -> WireReference {
+    guard action == nil else { return self }
+    let same = present.filter { $0.recordName == recordName }
+    let models = same.isEmpty ? present : same
+    func common<Value: Hashable>(_ value: (WireReference) -> Value?) -> Value? {
+      let values = Set(models.map(value))
+      return values.count == 1 ? values.first ?? nil : nil
+    }
+    let (action, zone) = (common { $0.action } ?? "NONE", common { $0.zoneID })
+    return WireReference(recordName: recordName, zoneID: zoneID ?? zone, action: action)
+  }
+}
+
+extension FieldChanges {
+  /// The changes with the actions and zones that their references leave out: those that the fields have now.
+  func completed(from fields: [String: FieldValue]) -> FieldChanges {
+    guard values.hasReferences else { return self }
+    var result = self
+    for (name, value) in values { result[name] = value.completed(from: fields[name]) }
+    return result
   }
 }
 

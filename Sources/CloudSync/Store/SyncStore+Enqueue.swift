@@ -143,7 +143,10 @@ extension SyncStore {
       operation.maxAttempts = limit
       return try insert(operation)
     }
-    var change = change.canonical
+    let remains = hasZoneDelete ? [:] : mirror?.fields ?? [:]
+    // After a queued delete the new record has only the fields named now.
+    let current = queued?.kind == .delete ? [:] : queued?.changes.applied(to: remains) ?? remains
+    var change = change.canonical(over: current)
     let accepted: Accepted
     switch change.kind {
     case .save(let type, var fields):
@@ -179,6 +182,7 @@ extension SyncStore {
         type: type,
         fields: fields,
         assets: assets,
+        current: current,
         group: group,
         hasZoneDelete: hasZoneDelete
       )
@@ -286,6 +290,8 @@ extension SyncStore {
     var type: String
     var fields: FieldChanges
     var assets: [QueuedAsset]
+    /// The record's fields now, with the queued change.
+    var current: [String: FieldValue]
     var group: String?
     /// Whether a delete of its zone is pending.
     var hasZoneDelete: Bool
@@ -305,11 +311,8 @@ extension SyncStore {
       let next = queued?.kind == .delete ? "; cktop sync sends its deletion, then it can be created again" : ""
       return .refused("\(key.name) is a record of type \(known), not \(type)\(next)")
     }
-    let onServer = mirror?.fields ?? [:]
-    // After a queued delete the new record has only the fields named now.
+    let (onServer, current) = (mirror?.fields ?? [:], saving.current)
     let isRecreation = queued?.kind == .delete
-    let remains = saving.hasZoneDelete ? [:] : onServer
-    let current = isRecreation ? [:] : queued?.changes.applied(to: remains) ?? remains
     let fields = queued.map { saving.fields.counted(from: change, onto: $0, current) } ?? saving.fields
     var changes = fields.effective(on: current)
     // A field missing in the mirror may exist on the server, so keep the clear.

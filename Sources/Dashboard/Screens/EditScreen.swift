@@ -33,6 +33,11 @@ struct EditScreen: Screen {
 
     /// Whether the server cannot take the value for its type.
     var hasWrongType: Bool { isChanged && local != nil && knownType != nil && local?.wireType != knownType }
+
+    /// The value that an edit gives it; nil if it clears it.
+    func value(of edit: FieldAssignment) -> FieldValue? {
+      ((try? edit.value(knownType: knownType)) ?? nil)?.completed(from: local)
+    }
   }
 
   var title: String? { "Edit \(id)" }
@@ -123,7 +128,7 @@ struct EditScreen: Screen {
       guard let field else { return [] }
       var values = [("Local", field.local, StyleRole.local), ("Server", field.server, .server)]
       if let edit = edits[field.id] {
-        values.insert(("Edited", (try? edit.value(knownType: field.knownType)) ?? nil, .ok), at: 0)
+        values.insert(("Edited", field.value(of: edit), .ok), at: 0)
       }
       return [.push(ValueScreen(field.id, values.map { ($0.0, $0.1?.text(world.format) ?? "–", $0.2) }))]
     case .back:
@@ -226,7 +231,7 @@ struct EditScreen: Screen {
     let empty = "This operation is no longer in the queue"
     list.table(columns, fields, world, visible: Table.visibleRows(in: table), empty: empty) { field in
       let edit = edits[field.id].map { edit in
-        ((try? edit.value(knownType: field.knownType)) ?? nil).map { StyledText($0.text(world.format), .ok) }
+        field.value(of: edit).map { StyledText($0.text(world.format), .ok) }
           ?? StyledText("cleared", .ok)
       }
       return Table.Row(

@@ -64,13 +64,15 @@ import Testing
     ("a:bytes=AQID", nil, .bytes(Data([1, 2, 3]))),
     ("a:LOCATION=52.52, 13.4", nil, .location(berlin)),
     ("a:LOCATION={\"latitude\": 52.52, \"longitude\": 13.4}", nil, .location(berlin)),
-    ("a:REFERENCE=DE", nil, .reference(WireReference(recordName: "DE"))),
-    ("a=42", "REFERENCE", .reference(WireReference(recordName: "42"))),
+    ("a:REFERENCE=DE", nil, .reference(WireReference(recordName: "DE", action: nil))),
+    ("a=42", "REFERENCE", .reference(WireReference(recordName: "42", action: nil))),
     (
       "a:REFERENCE={\"recordName\": \"DE\", \"action\": \"DELETE_SELF\"}", nil,
       .reference(WireReference(recordName: "DE", action: "DELETE_SELF"))
     ),
-    ("a:REFERENCE_LIST=[\"DE\"]", nil, .list(.reference, [.reference(WireReference(recordName: "DE"))])),
+    (
+      "a:REFERENCE_LIST=[\"DE\"]", nil, .list(.reference, [.reference(WireReference(recordName: "DE", action: nil))])
+    ),
     ("a:STRING_LIST=[1, true]", nil, .list(.string, [.string("1"), .string("true")])),
     ("a:STRING=5", "INT64", .string("5")),
     ("Z9_z=x", nil, .string("x")),

@@ -137,7 +137,6 @@ import Testing
       let file = try RecordFile(Data(text.utf8), name: "x.csv")
       return try ImportPlan(file, recordType: "N", idField: nil, references: ["c": "C"]) { _ in known }.all()
     }
-    func link(_ name: String) -> FieldValue { .reference(WireReference(recordName: name)) }
     let list = "\"[\"\"1\"\",\"\"3\"\"]\""
 
     for known in [[:], ["c": "REFERENCE"]] {
@@ -282,6 +281,9 @@ import Testing
     )
   }
 
+  /// A reference that says a name alone.
+  private func link(_ name: String) -> FieldValue { .reference(WireReference(recordName: name, action: nil)) }
+
   @Test func `a reference field refers to the record of that name, whatever the others hold`() throws {
     let plan = try plan(
       [
@@ -293,17 +295,9 @@ import Testing
     )
     let free = try self.plan(["{\"id\": 4, \"c\": [\"DE\", 1]}"], references: ["c": "Country"])
 
-    #expect(
-      plan.records.map { $0.fields["c"] } == [
-        .reference(WireReference(recordName: "DE")), .reference(WireReference(recordName: "42")), nil,
-        .reference(WireReference(recordName: "1.10")),
-      ]
-    )
+    #expect(plan.records.map { $0.fields["c"] } == [link("DE"), link("42"), nil, link("1.10")])
     #expect(plan.refusals.map(\.line) == [4])
-    #expect(
-      free.records[0].fields["c"]
-        == .list(.reference, [.reference(WireReference(recordName: "DE")), .reference(WireReference(recordName: "1"))])
-    )
+    #expect(free.records[0].fields["c"] == .list(.reference, [link("DE"), link("1")]))
   }
 
   @Test func `a reference to a field of another type is a wrong command`() {

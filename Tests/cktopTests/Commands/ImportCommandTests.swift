@@ -46,6 +46,33 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `put and import of a name keep the action of the reference, and the text shows it`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let action = #"twin:REFERENCE={"recordName": "wien", "action": "VALIDATE"}"#
+    try await machine.succeed("records", "put", "--type", "City", "--name", "baku", action)
+    let file = try machine.folder.write(#"{"code": "baku", "twin": "oslo"}"#, to: "cities.ndjson")
+
+    try await machine.succeed("records", "put", "--name", "baku", "twin=graz")
+    let put = try await machine.succeed("records", "get", "baku").output
+    try await machine.succeed(
+      "records",
+      "import",
+      file,
+      "--type",
+      "City",
+      "--id",
+      "code",
+      "--reference",
+      "twin=City"
+    )
+    let imported = try await machine.succeed("records", "get", "baku").output
+
+    #expect(put.contains("twin (REFERENCE) = → graz (VALIDATE)"))
+    #expect(imported.contains("twin (REFERENCE) = → oslo (VALIDATE)"))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `an export of several types is imported without naming a type`() async throws {
     let cloud = try await Cloud()
     let (first, other) = (try Machine(cloud), try Machine(cloud, user: "ben"))
