@@ -498,4 +498,102 @@ import Testing
     #expect(world.onServer("a")?["x"] == .int64(1))
     #expect(try device.store.dropped() == [])
   }
+
+  // MARK: - Deletions
+
+  /// Record `a` with `x` and `y` 0, whose unsent edit of `x` a deletion dropped.
+  private func deleted() async throws -> (world: World, device: TestDevice, id: Int64) {
+    let world = try World()
+    let device = try world.device("mine", policy: .manual)
+    try device.store.accept(world.put("a", ["x": .int64(0), "y": .int64(0)]))
+    try await device.sync()
+    let id = try device.store.accept(world.put("a", ["x": .int64(2)]))
+    #expect(try device.store.accept(world.delete("a")) == id)
+    return (world, device, id)
+  }
+
+  @Test func `an edit that a deletion dropped is queued again as it was`() async throws {
+    let (world, device, id) = try await deleted()
+    #expect(try device.store.queue() == ["delete a pending"])
+
+    #expect(try device.store.undo(id, actor: "ana") == .enqueued(id))
+
+    #expect(try device.store.queue() == ["save a pending"])
+    #expect(try device.store.dropped() == [])
+    try await device.sync()
+    #expect(world.onServer("a") == ["x": .int64(2), "y": .int64(0)])
+  }
+
+  @Test func `a conflict whose record was deleted here is open again with both sides`() async throws {
+    let rivals = try await rivals()
+    let before = try #require(try rivals.mine.store.conflict(rivals.id))
+    try rivals.mine.store.accept(rivals.world.delete("a"))
+    #expect(try rivals.mine.store.queue() == ["delete a pending"])
+
+    #expect(try rivals.undo(rivals.id) == rivals.id)
+
+    #expect(try rivals.mine.store.conflict(rivals.id)?.fields == before.fields)
+    _ = try rivals.mine.store.resolve(rivals.id, take: .local, actor: "ana")
+    try await rivals.mine.sync()
+    #expect(rivals.server == ["x": .int64(2), "y": .int64(0)])
+  }
+
+  @Test func `a record that was deleted before it was ever sent comes back whole`() async throws {
+    let world = try World()
+    let device = try world.device("mine")
+    let id = try device.store.accept(world.put("a", ["x": .int64(1)]))
+    try device.store.accept(world.delete("a"))
+    #expect(try device.store.queue() == [])
+
+    #expect(try device.store.undo(id, actor: "ana") == .enqueued(id))
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(1)])
+    #expect(try device.store.endings() == ["save a acknowledged"])
+  }
+
+  @Test func `after the deletion was sent, the record is recreated with the edit`() async throws {
+    let (world, device, id) = try await deleted()
+    try await device.sync()
+    #expect(world.onServer("a") == nil)
+
+    guard case .enqueued(let again) = try device.store.undo(id, actor: "ana") else { throw Unexpected() }
+    #expect(try device.store.operation(again).state == .pending)
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(2), "y": .int64(0)])
+  }
+
+  @Test func `an edit that was on its way when its record was deleted can be undone after the deletion was sent`()
+    async throws
+  {
+    let world = try World()
+    let device = try world.device("mine", policy: .manual)
+    let store = device.store
+    try store.accept(world.put("a", ["x": .int64(0)]))
+    try await device.sync()
+    let id = try store.accept(world.put("a", ["x": .int64(2)]))
+    let first = device.transport.count("records/modify") + 1
+    device.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == first else { return .pass }
+      #expect(throws: Never.self) { try store.accept(world.delete("a")) }
+      #expect(throws: StoreError.self) { try store.undo(id, actor: "ana") }
+      return .pass
+    }
+    try await device.sync()
+    #expect(world.onServer("a") == nil)
+
+    _ = try store.undo(id, actor: "ana")
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(2)])
+  }
+
+  @Test func `a new edit of a deleted record ends the undo of what the deletion dropped`() async throws {
+    let (world, device, id) = try await deleted()
+
+    try device.store.accept(world.put("a", ["x": .int64(3)]))
+
+    #expect(throws: StoreError.self) { try device.store.undo(id, actor: "ana") }
+  }
 }

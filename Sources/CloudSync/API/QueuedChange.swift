@@ -184,8 +184,8 @@ extension SyncStore {
     guard (ended.kind == .delete) == change.isDeletion else { return .superseded }
     switch ended.ending {
     case .acknowledged, .merged:
-      // A discarded change that was sent has been restored.
-      let kept = try ledger.dropped(of: id).filter { !$0.isDiscard }
+      // A change that was dropped as a whole and sent has been restored, or is a deletion now.
+      let kept = try ledger.dropped(of: id).filter { !$0.isWhole }
       let dropped = kept.flatMap(\.changes.names).map(FieldChanges.shown)
       guard ended.ending == .merged || !dropped.isEmpty else { return .sent(ended.kind == .delete ? nil : record) }
       return .merged(record, dropped: Set(dropped).sorted())

@@ -12,7 +12,7 @@ package struct DroppedChange: Hashable, Sendable {
   package var type: String?
   /// The dropped field changes; empty for a delete, or if nothing was dropped.
   package var changes: FieldChanges
-  /// The base of a conflict or of a change that a person discarded; else that of the fields with a merge rule: for a counter the difference was dropped.
+  /// The base of a conflict or of a change that was dropped as a whole; else that of the fields with a merge rule: for a counter the difference was dropped.
   package var base: [String: FieldValue]
   /// The cause of the conflict in which it was decided; undoing it before it is sent opens the conflict again.
   package var conflict: Cause?
@@ -51,7 +51,7 @@ package struct DroppedChange: Hashable, Sendable {
     self.changes = changes ?? FieldChanges()
     conflict = operation.state == .conflict ? operation.cause : nil
     let rules = self.changes.rules
-    base = conflict == nil && !cause.isDiscard ? operation.base.filter { rules[$0.key] != nil } : operation.base
+    base = conflict == nil && !cause.isOfWhole ? operation.base.filter { rules[$0.key] != nil } : operation.base
     self.overwritten = overwritten
     assets = operation.assets.kept(by: self.changes)
     self.cause = cause
@@ -62,16 +62,17 @@ package struct DroppedChange: Hashable, Sendable {
   }
 
   /// Whether the base of the dropped change is known. If so, later changes on the server are found by comparing with it.
-  var hasBase: Bool { conflict != nil || cause.isDiscard }
+  /// A deletion that was sent is the latest change on the server.
+  var hasBase: Bool { cause != .deletedBeforeSent && (conflict != nil || isWhole) }
 
   /// Whether a change was dropped here, not only values of the server overwritten.
   package var dropsChange: Bool { kind == .delete || isWithdrawn || !changes.isEmpty }
 
-  /// Whether an operator discarded the whole operation.
-  package var isDiscard: Bool { cause.isDiscard }
+  /// Whether the whole operation was dropped: an operator discarded it, or the record was deleted.
+  package var isWhole: Bool { cause.isOfWhole }
 
   /// Whether the change was given up with nothing on the server against it, so that an undo overwrites nothing.
-  var isWithdrawn: Bool { cause.isDiscard || cause == .zoneDeleteEnqueued }
+  var isWithdrawn: Bool { overwritten == nil && (isWhole || cause == .zoneDeleteEnqueued) }
 
   /// The changes that undo it on the current record: fields with a merge rule are merged again.
   func joined(with fields: [String: FieldValue]) -> FieldChanges { changes.joined(base: base, with: fields) }
@@ -98,7 +99,12 @@ package struct DroppedRow: Hashable, Identifiable, Sendable {
 }
 
 extension Cause {
-  fileprivate var isDiscard: Bool { if case .discarded = self { true } else { false } }
+  fileprivate var isOfWhole: Bool {
+    switch self {
+    case .discarded, .deletedBeforeSent: true
+    default: false
+    }
+  }
 
   /// Whether no person dropped what it was dropped for.
   fileprivate var isAutomatic: Bool {

@@ -64,6 +64,7 @@ struct Restoration {
       recordBase = dropped.base
       for name in dropped.changes.names { base[name] = .some(dropped.base[name]) }
     }
+    if dropped.cause == .deletedBeforeSent { for name in dropped.changes.names { base[name] = .some(nil) } }
     guard dropped.kind != .delete else { return changes = nil }
     apply(dropped.joined(with: current(fields)))
     assets += dropped.assets

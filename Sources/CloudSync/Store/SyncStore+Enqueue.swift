@@ -148,6 +148,7 @@ extension SyncStore {
     let current = queued?.kind == .delete ? [:] : queued?.changes.applied(to: remains) ?? remains
     var change = change.canonical(over: current)
     let accepted: Accepted
+    var dropsSave = false
     switch change.kind {
     case .save(let type, var fields):
       let zone = change.key.zoneKey
@@ -188,10 +189,20 @@ extension SyncStore {
       )
       accepted = try accept(saving, queued, mirror, now: now, ledger, insert: insert)
     case .delete:
+      if let queued, queued.kind == .save, queued.errorCode != StoreError.unreadable {
+        dropsSave = true
+        try ledger.closeDropped(of: change.key)
+        let server = hasZoneDelete ? nil : mirror
+        let overwritten = server.map { Overwritten.record($0.fields) }
+        let cause = Cause.deletedBeforeSent
+        try ledger.add(
+          DroppedChange(queued.changes, of: queued, cause, overwriting: overwritten, of: server, at: now)
+        )
+      }
       accepted = try acceptDelete(change, queued, mirror, group: group, now: now, ledger, insert: insert)
     }
     // A dropped change can be undone until the next edit.
-    if !isNew, case .enqueued = accepted { try ledger.closeDropped(of: change.key) }
+    if !isNew, !dropsSave, case .enqueued = accepted { try ledger.closeDropped(of: change.key) }
     return accepted
   }
 

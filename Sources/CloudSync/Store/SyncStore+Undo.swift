@@ -1,11 +1,12 @@
 import CloudKit
 import Facts
 
-/// Undoing what a conflict, a policy, a discard or an undo dropped or overwrote.
+/// Undoing what a conflict, a policy, a discard, a deletion or an undo dropped or overwrote.
 extension SyncStore {
   /// Undoes what was dropped of an operation. Possible until the record is edited again.
   ///
-  /// A discarded operation is queued again as it was. Dropped changes are accepted again with the time of their edit, and
+  /// A discarded operation is queued again as it was, and so is a save whose record was deleted, until the deletion is
+  /// sent; after that the record is recreated. Dropped changes are accepted again with the time of their edit, and
   /// the server's values that were overwritten are queued to be restored. What was decided in a conflict is a conflict
   /// again, for a person, and so is whatever the server has changed since.
   ///
@@ -104,7 +105,7 @@ extension SyncStore {
       )
     }
     try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)
-    if try last.isDiscard && requeue(id, now: now, ledger) { return (.enqueued(id), last.key.zone) }
+    if try last.isWhole && requeue(last, now: now, ledger) { return (.enqueued(id), last.key.zone) }
     let queued = try ledger.operation(for: last.key)
     if let queued, queued.id == id, dropped.contains(where: \.isOfWholeRecord) {
       try withdraw(queued, actor: actor, now: now, ledger)
@@ -218,15 +219,32 @@ extension SyncStore {
 
   // MARK: - Whole operations
 
-  /// Queues a discarded operation again as it was: with its number, its state and its attempts. What the server has
-  /// changed since is merged with it; where both sides changed a field, it is a conflict for a person.
+  /// Queues an operation again as it was when it was dropped as a whole: with its number, its state and its attempts.
+  /// What the server has changed since is merged with it; where both sides changed a field, it is a conflict for a
+  /// person.
   ///
-  /// - Returns: whether it is queued; not if the record has another operation, or its zone is to be deleted.
-  private func requeue(_ id: Int64, now: Int64, _ ledger: Ledger) throws -> Bool {
+  /// - Returns: whether it is queued; not if the record has another operation, if the server's record was deleted with
+  ///   it, or if its zone is to be deleted.
+  private func requeue(_ dropped: DroppedChange, now: Int64, _ ledger: Ledger) throws -> Bool {
+    let id = dropped.operation
     guard let number = try ledger.latestOpenDropped(of: id), var operation = try ledger.discardedOperation(number),
-      try ledger.operation(for: operation.key) == nil, try !ledger.hasZoneDelete(operation.key.zoneKey)
+      try !ledger.hasZoneDelete(operation.key.zoneKey)
     else { return false }
+    if let deletion = try ledger.operation(for: operation.key) {
+      guard deletion.id == id, deletion.kind == .delete else { return false }
+      guard deletion.state != .inFlight, !deletion.isUnanswered else { throw Self.isBeingSent(id) }
+      try ledger.removeOperations([id])
+    } else if dropped.overwritten != nil {
+      return false
+    }
     operation.forgetGrants()
+    if operation.state == .inFlight {
+      // It was sent, and the deletion came before the reply.
+      operation.remember(sent: operation.changes)
+      (operation.sentGeneration, operation.sentKind) = (nil, nil)
+      (operation.needsReadBack, operation.isUnanswered) = (true, true)
+      operation.becomePending(.basedOnOldVersion, now: now)
+    }
     // Its own back-off is over; a wait that the server asked for goes on.
     if operation.state == .waiting, !operation.isServersWait || operation.nextAttemptAt ?? 0 <= now {
       operation.becomePending(.ready, now: now)
@@ -251,10 +269,14 @@ extension SyncStore {
 
   /// Takes a restored change back before it is sent.
   private func withdraw(_ operation: QueuedOperation, actor: String, now: Int64, _ ledger: Ledger) throws {
-    guard operation.state != .inFlight else {
-      throw StoreError(.invalid, "change \(operation.id) is being sent; undo it when it has been sent")
-    }
+    guard operation.state != .inFlight else { throw Self.isBeingSent(operation.id) }
     try Self.apply(.discard, to: [operation], isFinal: false, actor, now: now, ledger)
+  }
+}
+
+extension SyncStore {
+  private static func isBeingSent(_ id: Int64) -> StoreError {
+    StoreError(.invalid, "change \(id) is being sent; undo it when it has been sent")
   }
 }
 

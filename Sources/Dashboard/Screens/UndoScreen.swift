@@ -150,7 +150,10 @@ struct DroppedInspector: Inspector {
   private func effect(_ record: RecordDetail?) -> String {
     let key = world.keys.name(of: .restore)
     guard change.isOpen else { return "The record was edited since: this can no longer be undone." }
-    if change.isDiscard { return "\(key) queues the change again as it was." }
+    if change.isWhole {
+      let record = change.overwritten == nil ? "" : ", and recreates the record once its deletion is sent"
+      return "\(key) queues the change again as it was\(record)."
+    }
     switch (change.conflict != nil, change.overwritten) {
     case (true, nil) where !change.dropsChange: return "\(key) opens the conflict again, until the resolution is sent."
     case (true, nil): return "\(key) opens the conflict again, unless the server has its old values back."

@@ -9,7 +9,7 @@ import JSONText
 struct ConflictsDropped: Verb {
   static let configuration = CommandConfiguration(
     commandName: "dropped",
-    abstract: "List what conflicts, discards and undos dropped or overwrote and can be undone, newest first.",
+    abstract: "List what was dropped or overwritten and can be undone, newest first.",
     discussion: """
       Local changes that a policy or an app dropped are listed until a person has seen them, even if the record was edited \
       since. 'cktop status' counts them. --seen marks those that it lists as seen; a change that is dropped meanwhile \
@@ -73,7 +73,8 @@ struct ConflictsUndo: Verb {
       that were overwritten cannot be restored.
 
       A discarded change is queued again under its number and as it was: failed with its cause, paused, in conflict or \
-      pending. What was dropped in a conflict is a conflict again. A resolution for this side is a conflict again until it \
+      pending. So is one whose record was deleted; once the deletion is sent, the record is recreated with it. What was \
+      dropped in a conflict is a conflict again. A resolution for this side is a conflict again until it \
       is sent; after that, the server's former values are queued. Where the server has changed a field since, it is a \
       conflict.
       """

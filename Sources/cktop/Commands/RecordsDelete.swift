@@ -8,7 +8,8 @@ struct RecordsDelete: Verb {
     abstract: "Enqueue the deletion of records.",
     discussion: """
       An ambiguous name stops the command before anything is enqueued. Asks for confirmation on a terminal; elsewhere \
-      --yes is required.
+      --yes is required. 'cktop conflicts undo' with the operation's number restores an unsent change or a conflict that \
+      this drops.
       """
   )
 

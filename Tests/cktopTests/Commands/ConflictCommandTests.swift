@@ -44,6 +44,19 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a conflict whose record is deleted is listed as dropped and can be undone`() async throws {
+    let (cloud, _, second, id) = try await conflict()
+
+    try await second.succeed("records", "delete", "t1", "--yes")
+    let dropped = try await second.succeed("conflicts", "dropped").output
+    let undone = try await second.succeed("conflicts", "undo", "\(id)").output
+
+    #expect(dropped.contains("deleted before it was sent"))
+    #expect(undone.contains("conflict \(id) is open again"))
+    #expect(try await second.succeed("conflicts", "show", "\(id)").output.contains("mine"))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a dry run says what would be sent and changes nothing`() async throws {
     let (cloud, _, second, id) = try await conflict()
 

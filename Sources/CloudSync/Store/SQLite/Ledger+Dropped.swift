@@ -3,7 +3,7 @@ import GRDB
 
 /// The table `dropped`: changes that were accepted and will not be sent.
 extension Ledger {
-  /// Adds a dropped change; for a discard with all that its operation has besides, as it is queued.
+  /// Adds a dropped change; of a whole operation with all that it has besides, as it is queued.
   func add(_ dropped: DroppedChange) throws {
     try run(
       """
@@ -17,7 +17,7 @@ extension Ledger {
         try JSONColumn.text(dropped.changes), dropped.base.isEmpty ? nil : try JSONColumn.text(dropped.base),
         try JSONColumn.text(of: dropped.assets), dropped.cause.stored, dropped.conflict?.stored,
         dropped.at, dropped.isOpen, try dropped.overwritten.map { try JSONColumn.text($0) }, dropped.editedAt,
-        dropped.isAutomatic, dropped.isDiscard ? dropped.operation : nil,
+        dropped.isAutomatic, dropped.isWhole ? dropped.operation : nil,
       ]
     )
   }
@@ -33,7 +33,7 @@ extension Ledger {
     try one("SELECT max(id) FROM dropped WHERE operationId = ? AND isOpen = 1", [operation])
   }
 
-  /// The operation that a dropped change discarded, as it was queued; nil where an earlier version discarded it.
+  /// The operation that was dropped as a whole, as it was queued; nil where an earlier version dropped it.
   func discardedOperation(_ id: Int64) throws -> QueuedOperation? {
     let row = try row("SELECT \(QueuedOperation.discarded) FROM dropped WHERE id = ? AND former IS NOT NULL", [id])
     do { return try row.map(QueuedOperation.init(row:)) } catch { throw UnreadableRow(.dropped(id), error) }
