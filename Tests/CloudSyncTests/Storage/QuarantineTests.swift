@@ -104,6 +104,16 @@ import Testing
     #expect(try store.count("SELECT count(*) FROM quarantine WHERE source = 'records'") == 1)
   }
 
+  @Test func `verifying finds a record that cannot be read, and sets it aside`() async throws {
+    try await device.sync()
+    try spoil("UPDATE records SET fields = '{' WHERE name = 'b'")
+
+    let differences = try await device.engine.verify()
+
+    #expect(differences.flatMap(\.different) == ["b"])
+    #expect(try store.count("SELECT count(*) FROM quarantine WHERE source = 'records'") == 1)
+  }
+
   @Test func `an app is given no record that could not be read, and the whole one once it has been read again`()
     async throws
   {

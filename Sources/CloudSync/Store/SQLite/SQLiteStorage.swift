@@ -443,7 +443,9 @@ package final class SQLiteStorage: QueueStorage {
       } catch {
         guard let row = error as? UnreadableRow, places.insert(row.place).inserted else { throw error }
         guard access != .reading else {
-          throw StoreError(.damaged, "a row of the store \(name) cannot be read; `cktop sync` sets it aside")
+          // A sync reads the queue, and of the local copy only what changed.
+          let command = if case .record = row.place { "cktop verify --repair" } else { "cktop sync" }
+          throw StoreError(.damaged, "a row of the store \(name) cannot be read; `\(command)` sets it aside")
         }
         try writer.write { try Quarantine.take(row, $0) }
         notify()
