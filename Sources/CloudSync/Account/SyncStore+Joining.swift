@@ -86,8 +86,9 @@ extension SyncStore {
 
   /// Removes a store's file and the files beside it.
   package static func removeFiles(ofStoreAt path: String) {
-    for ending in ["", "-wal", "-shm", ".driver", ".assets"] {
-      try? FileManager.default.removeItem(atPath: path + ending)
+    SQLiteStorage.removeDatabase(path)
+    for file in [StoreLock.path(path), path + ".assets"] {
+      try? FileManager.default.removeItem(atPath: file)
     }
   }
 }

@@ -53,7 +53,7 @@ package enum Disposition: Hashable, Sendable {
     maxAttempts: Int,
     isRequestLevel: Bool
   ) {
-    let transient: Disposition = attempt >= maxAttempts ? .deadLetter : .backOff
+    let transient = Self.transient(attempt: attempt, maxAttempts: maxAttempts)
     switch error.code {
     case .throttled: self = .wait(.throttle)
     case .tryAgainLater:
@@ -98,6 +98,11 @@ package enum Disposition: Hashable, Sendable {
     // Never dropped: limited retries, then a dead letter with the raw reply.
     case .unknown: self = isRequestLevel ? .outage : transient
     }
+  }
+
+  /// The disposition of a temporary failure, by the number of this attempt, from 1.
+  static func transient(attempt: Int, maxAttempts: Int) -> Disposition {
+    attempt >= maxAttempts ? .deadLetter : .backOff
   }
 }
 

@@ -117,8 +117,10 @@ package enum Interpreter {
     var outcomes = outcomes
     for operation in sent {
       guard case .failed(let error, _)? = outcomes[operation.id], error.code == .zoneNotFound else { continue }
-      let isLast = operation.attempts + 1 >= operation.maxAttempts
-      outcomes[operation.id] = .failed(error, isLast ? .deadLetter : .backOff)
+      outcomes[operation.id] = .failed(
+        error,
+        .transient(attempt: operation.attempts + 1, maxAttempts: operation.maxAttempts)
+      )
     }
     return outcomes
   }

@@ -55,12 +55,12 @@ extension SyncStore {
     guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
     if let problem = try nameProblem(of: zone) { return .refused(problem) }
     let start = now()
-    let (accepted, hasMore) = try write { ledger in
-      let (accepted, hasMore) = try enqueueZoneOperation(zone, kind, now: start, ledger)
+    let accepted = try write { ledger in
+      let accepted = try enqueueZoneOperation(zone, kind, now: start, ledger)
       if let actor { try Self.pause([accepted], by: actor, now: start, ledger) }
-      return (accepted, hasMore)
+      return accepted
     }
-    if hasMore { try finishSuperseding(zone) }
+    if kind == .zoneDelete { try finishSuperseding(zone) }
     return accepted
   }
 
@@ -69,26 +69,26 @@ extension SyncStore {
   func finishSuperseding(_ zone: ZoneKey) throws(StoreError) {
     while try read({ try Self.superseded(in: zone, limit: 1, $0) }).isEmpty == false {
       let now = now()
-      _ = try write { try Self.endSuperseded(in: zone, now: now, $0) }
+      try write { try Self.endSuperseded(in: zone, now: now, $0) }
     }
   }
 
   /// Accepts the operation. Of the changes that a zone delete supersedes, it ends the first ones; the others, which are
   /// not sent from now on, end in transactions of their own, after a crash when the next sync begins.
   private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind, now: Int64, _ ledger: Ledger) throws
-    -> (Accepted, hasMore: Bool)
+    -> Accepted
   {
     try claimQueue(ledger)
     let queued = try ledger.zoneOperations(of: zone)
     let same = queued.first { $0.kind == kind }
     let others = queued.filter { $0.kind != kind }
     if kind == .zoneSave, same == nil, others.isEmpty, try ledger.zone(zone)?.state == .ready {
-      return (.unchanged, false)
+      return .unchanged
     }
     // Deleting the zone again also ends changes queued since the first zone delete.
     let endsChanges = try kind == .zoneDelete && ledger.changeCount(of: zone) > 0
     if try others.contains(where: { $0.state == .inFlight }) || (endsChanges && ledger.isSending(to: zone)) {
-      return (.refused("changes of zone \(zone.zone) are on their way; try again in a moment"), false)
+      return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
     }
     let cause = kind == .zoneDelete ? Cause.zoneDeleteEnqueued : .zoneKept
     try ledger.end(others.map(\.id), .superseded, cause, now: now)
@@ -103,14 +103,14 @@ extension SyncStore {
       try ledger.changeActivity { $0.lastEnqueueAt = now }
       accepted = .enqueued(try ledger.insert(QueuedOperation(zone, kind, now: now)))
     }
-    return (accepted, try endsChanges && Self.endSuperseded(in: zone, now: now, ledger))
+    if endsChanges { try Self.endSuperseded(in: zone, now: now, ledger) }
+    return accepted
   }
 
-  /// Ends the next changes that a pending zone delete supersedes. Returns whether there may be more.
-  private static func endSuperseded(in zone: ZoneKey, now: Int64, _ ledger: Ledger) throws -> Bool {
+  /// Ends the next changes that a pending zone delete supersedes.
+  private static func endSuperseded(in zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
     let ids = try superseded(in: zone, limit: slice, ledger)
     for operation in try ledger.operations(ids) { try supersede(operation, now: now, ledger) }
-    return ids.count == slice
   }
 
   /// The oldest changes that a pending zone delete supersedes.

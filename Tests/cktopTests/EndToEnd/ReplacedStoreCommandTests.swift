@@ -61,8 +61,6 @@ import Testing
       if (status["sync"] as? [String: Any])?["inSync"] as? Bool == true { break }
     }
     await watching.stop()
-    // Until it is stopped, it can notice the deletion.
-    while try !String(contentsOfFile: "/proc/\(watching.pid)/stat", encoding: .utf8).contains(") T ") {}
     try FileManager.default.removeItem(atPath: store)
 
     for verb in [["sync"], ["status"], ["queue", "list"], ["sync"]] {

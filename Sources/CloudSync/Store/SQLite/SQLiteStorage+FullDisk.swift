@@ -66,8 +66,8 @@ extension SQLiteStorage {
     return try body(queue)
   }
 
-  /// Removes a file whose making failed, which no other process uses before it is whole.
-  static func removeUnfinished(_ path: String) {
+  /// Removes a database: its file, its logs and the index of its log.
+  static func removeDatabase(_ path: String) {
     for suffix in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + suffix) }
   }
 }

@@ -198,7 +198,8 @@ package final class SQLiteStorage: QueueStorage {
           // Another process may have created it while this one waited for the lock.
           let isNew = try isLocked && !self.isThere(path)
           do { return try openOrMake(path) } catch {
-            if isNew { removeUnfinished(path) }
+            // No other process uses it before it is whole.
+            if isNew { removeDatabase(path) }
             throw error
           }
         }
