@@ -172,11 +172,13 @@ let package = Package(
       dependencies: ["Terminal", "TerminalUI"],
       path: "Tests/TerminalSample"
     ),
-    .testTarget(name: "JSONTextTests", dependencies: ["JSONText"]),
+    // What several test targets use.
+    .target(name: "TestSupport", path: "Tests/Support"),
+    .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
     .testTarget(
       name: "CloudKitTests",
       dependencies: [
-        "CloudKit", "JSONText",
+        "CloudKit", "JSONText", "TestSupport",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
@@ -207,7 +209,7 @@ let package = Package(
     .testTarget(
       name: "CloudKitEmulatorTests",
       dependencies: [
-        "CloudKitEmulator", "CloudKit", .product(name: "Crypto", package: "swift-crypto"),
+        "CloudKitEmulator", "CloudKit", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
@@ -215,7 +217,8 @@ let package = Package(
     .testTarget(
       name: "CloudSyncTests",
       dependencies: [
-        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "JSONText", .product(name: "GRDB", package: "GRDB.swift"),
+        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "JSONText", "TestSupport",
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),
@@ -234,7 +237,7 @@ let package = Package(
     .testTarget(
       name: "PowerCut",
       dependencies: [
-        "CPowerCut", "Facts", "CloudSync", "CloudKit", "CloudKitEmulator",
+        "CPowerCut", "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       exclude: ["CPowerCut"]
@@ -242,7 +245,8 @@ let package = Package(
     .testTarget(
       name: "Simulation",
       dependencies: [
-        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
+        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "TestSupport",
+        .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
     .testTarget(
@@ -270,7 +274,7 @@ let package = Package(
       name: "cktopTests",
       dependencies: [
         "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "JSONText", "Notes", "Orders",
-        "terminal-sample",
+        "TestSupport", "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Features/Features.tsv", "Output/status.schema.json"]

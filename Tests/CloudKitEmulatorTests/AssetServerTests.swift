@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(15))) struct AssetServerTests {

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct FileTests {

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import TestSupport
 import Testing
 
 /// Random records and predicates: `evaluate(with:)` on this machine against the server's answer to the same predicate.

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import Foundation
+import TestSupport
 import Testing
 
 /// The store in memory and the store in a file answer alike, byte for byte, whatever is asked of them.

@@ -1,6 +1,7 @@
 import CloudKit
 import Foundation
 import JSONText
+import TestSupport
 import Testing
 
 @testable import CloudSync

@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Facts
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudSync

@@ -1,5 +1,6 @@
 import CloudKit
 import JSONText
+import TestSupport
 import Testing
 
 @testable import CloudSync

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import TestSupport
 import Testing
 
 /// What waits in a circle always goes, and what the planner asks for is what the server takes.

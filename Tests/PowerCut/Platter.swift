@@ -1,3 +1,5 @@
+import TestSupport
+
 /// What a disk holds for certain, and what it was told since and may lose.
 ///
 /// A file's contents are certain up to its last sync, its name up to the last sync that was of its folder as well.

@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import TestSupport
 import Testing
 
 /// The power goes at each boundary between two calls on the disk; what had not been synced is dropped, torn at sectors

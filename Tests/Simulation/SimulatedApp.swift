@@ -1,5 +1,6 @@
 import CloudKit
 import Synchronization
+import TestSupport
 
 @testable import CloudSync
 

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import TestSupport
 
 @testable import CloudSync
 

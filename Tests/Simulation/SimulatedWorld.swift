@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import CloudSync
 

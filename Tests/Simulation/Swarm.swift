@@ -1,4 +1,5 @@
 import CloudSync
+import TestSupport
 
 /// What goes wrong in one run and how often: each fault has a rate of its own, and some do not occur at all, so that
 /// runs differ in kind.
@@ -71,9 +72,6 @@ struct Swarm: Sendable {
 extension SplitMix64 {
   /// A number from 0 up to 1.
   mutating func fraction() -> Double { Double(next() >> 11) / Double(1 << 53) }
-
-  /// A number below `bound`.
-  mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
   /// Whether something of this chance happens.
   mutating func happens(_ chance: Double) -> Bool { fraction() < chance }

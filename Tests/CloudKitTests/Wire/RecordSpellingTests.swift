@@ -1,6 +1,7 @@
 import CloudKit
 import Foundation
 import JSONText
+import TestSupport
 import Testing
 
 /// Section 2 of the protocol: how records and errors come, and what requests look like.

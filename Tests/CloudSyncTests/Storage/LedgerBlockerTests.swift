@@ -1,5 +1,6 @@
 import CloudKit
 import GRDB
+import TestSupport
 import Testing
 
 @testable import CloudSync

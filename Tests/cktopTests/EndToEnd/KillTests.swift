@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import CloudSync
 import Foundation
+import TestSupport
 import Testing
 
 @testable import cktop
@@ -132,21 +133,9 @@ import Testing
   }
 }
 
-/// A small seeded generator: equal seeds give equal moments.
-private struct SplitMix64: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
+extension SplitMix64 {
   /// Some microsecond of a time.
-  mutating func moment(in time: Duration) -> Duration {
+  fileprivate mutating func moment(in time: Duration) -> Duration {
     .microseconds(Int64.random(in: 0..<max(1, Int64(time / .microseconds(1))), using: &self))
   }
 }
