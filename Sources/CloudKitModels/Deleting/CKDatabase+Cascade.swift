@@ -54,7 +54,7 @@ extension CKDatabase {
       deleting: ids,
       cascade: cascade,
       records: { ids in
-        try await database.records(for: ids).values.compactMap { result in
+        try await database.uncachedRecords(for: ids).values.compactMap { result in
           do { return LinkedRecord(try result.get()) } catch let error as CKError where error.isAbsence { return nil }
         }
       },
