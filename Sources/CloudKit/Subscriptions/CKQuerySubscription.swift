@@ -1,4 +1,6 @@
+internal import Crypto
 public import Foundation
+internal import JSONText
 internal import Synchronization
 
 /// A subscription that fires when a record that matches a predicate is created, changed or deleted, depending on its
@@ -132,6 +134,45 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     wire.firesOn = Options.words.filter { querySubscriptionOptions.contains($0.option) }.map(\.word)
     if querySubscriptionOptions.contains(.firesOnce) { wire.firesOnce = true }
     return wire
+  }
+}
+
+extension CKQuerySubscription {
+  /// Creates a subscription whose identifier is made of everything that it watches: the record type, the predicate, the
+  /// zone and the options. Equal ones get the same identifier in every process, whatever the order of their conditions.
+  ///
+  /// - Throws: `CKError.invalidArguments` for a query that the server does not support.
+  package convenience init(
+    recordType: CKRecord.RecordType,
+    predicate: NSPredicate,
+    zoneID: CKRecordZone.ID?,
+    options: Options
+  ) throws(CKError) {
+    let draft = CKQuerySubscription(recordType: recordType, predicate: predicate, subscriptionID: "", options: options)
+    draft.zoneID = zoneID
+    let hash = SHA256.hash(data: try draft.watched()).prefix(16)
+    let id = recordType + "-" + hash.map { String(format: "%02x", $0) }.joined()
+    self.init(recordType: recordType, predicate: predicate, subscriptionID: id, options: options)
+    self.zoneID = zoneID
+  }
+
+  /// Whether both subscriptions fire for the same changes.
+  package func watchesTheSame(as other: CKQuerySubscription) -> Bool {
+    guard let watched = try? watched(), let others = try? other.watched() else { return false }
+    return watched == others
+  }
+
+  /// Returns the encoding of what the subscription watches, with its conditions in a fixed order.
+  private func watched() throws(CKError) -> Data {
+    var wire = try wire()
+    (wire.subscriptionID, wire.notificationInfo) = ("", nil)
+    do {
+      let filters = try wire.query?.filterBy.map { (text: String(decoding: try $0.json(), as: UTF8.self), filter: $0) }
+      wire.query?.filterBy = filters?.sorted { $0.text < $1.text }.map(\.filter) ?? []
+      return try wire.json()
+    } catch {
+      throw .invalidArguments("The server cannot compare with a number that is not finite.")
+    }
   }
 }
 

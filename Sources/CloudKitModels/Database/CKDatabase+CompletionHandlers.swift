@@ -113,6 +113,29 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable (Result<CKShare, any Error>) -> Void
   ) { answer(completionHandler) { try await $0.shareZone(zoneID, title: title) } }
 
+  /// Subscribes to the changes of models, as ``subscribe(to:where:options:in:configure:)`` does.
+  public func subscribe<Model: CKRecordModel & Sendable>(
+    to type: Model.Type = Model.self,
+    where query: Query<Model> = Query(),
+    options: CKQuerySubscription.Options = .allChanges,
+    in zoneID: CKRecordZone.ID? = nil,
+    configure: @escaping @Sendable (CKSubscription.NotificationInfo) -> Void = { _ in },
+    completionHandler: @escaping @Sendable (Result<CKQuerySubscription, any Error>) -> Void
+  ) {
+    answer(completionHandler) {
+      try await $0.subscribe(where: query, options: options, in: zoneID, configure: configure)
+    }
+  }
+
+  /// Ends a subscription, as ``unsubscribe(from:where:options:in:)`` does.
+  public func unsubscribe<Model: CKRecordModel & Sendable>(
+    from type: Model.Type = Model.self,
+    where query: Query<Model> = Query(),
+    options: CKQuerySubscription.Options = .allChanges,
+    in zoneID: CKRecordZone.ID? = nil,
+    completionHandler: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) { answer(completionHandler) { try await $0.unsubscribe(where: query, options: options, in: zoneID) } }
+
   private func answer<Value: Sendable>(
     _ completionHandler: @escaping @Sendable (Result<Value, any Error>) -> Void,
     _ body: @escaping @Sendable (CKDatabase) async throws -> Value
