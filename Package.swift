@@ -96,7 +96,10 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),
-    .target(name: "CloudKitModels", dependencies: ["CloudKit", "Facts"]),
+    .target(
+      name: "CloudKitModels",
+      dependencies: ["CloudKit", "Facts", .product(name: "OpenCombine", package: "OpenCombine")]
+    ),
     // Models through the durable queue.
     .target(name: "CloudSyncModels", dependencies: ["CloudKitModels", "CloudSync", "CloudKit"]),
     .target(name: "CloudKitModelMacros", dependencies: ["CloudKitModels", "CloudKitMacros"]),
@@ -190,7 +193,7 @@ let package = Package(
     .testTarget(
       name: "CloudKitModelsTests",
       dependencies: [
-        "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator", "JSONText",
+        "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator", "CombineShim", "JSONText",
         .product(name: "Logging", package: "swift-log"),
       ]
     ),

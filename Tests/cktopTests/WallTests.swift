@@ -24,7 +24,7 @@ import Testing
     "Shims/OSLogShim": ["OSShim"],
     "Shims/OSShim": ["Logging", "OSShim"],
     "Shims/UniformTypeIdentifiersShim": [],
-    "CloudKitModels": ["CloudKit", "Facts"],
+    "CloudKitModels": ["CloudKit", "Facts", "OpenCombine"],
     "CloudKitModelMacros": ["CloudKitMacros", "CloudKitModels"],
     "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
     "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],

@@ -14,6 +14,8 @@ public final class CKContainer: NSObject, Sendable {
 
   /// The last known state of the user's account.
   let account: AccountWatch
+  /// The pushes for all observers of models.
+  let pushes = PushBroadcast()
   let client: Result<WebServicesClient, CKError>
   private let configuration: Result<CKContainerConfiguration, CKCredentialError>
   private let assets: AssetService

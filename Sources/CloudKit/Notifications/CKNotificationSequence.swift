@@ -41,6 +41,9 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
       self.connection = connection
     }
 
+    /// Makes the push token now, so that pushes arrive that are sent before the first `next()`.
+    mutating func open() async throws(CKError) { box = try await courier.open() }
+
     /// Waits for the next notification; nil when the task is cancelled.
     public mutating func next() async throws -> CKNotification? {
       while !Task.isCancelled {
@@ -88,10 +91,12 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
 
   /// The wait between failed attempts: one second, doubled each time, at most a minute, but at least the wait that the
   /// server asked for.
-  struct Pace {
+  package struct Pace {
     private var failures = 0
 
-    mutating func afterFailure(retryAfter: Double?) -> Duration {
+    package init() {}
+
+    package mutating func afterFailure(retryAfter: Double?) -> Duration {
       defer { failures += 1 }
       let own = Swift.min(60, 1 << Swift.min(failures, 6))
       return .seconds(Swift.max(Double(own), retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0))
@@ -101,7 +106,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
 
 extension CKError {
   /// Whether the same request can succeed later without anyone's intervention.
-  fileprivate var isTransient: Bool {
+  package var isTransient: Bool {
     switch code {
     case .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .internalError, .zoneBusy,
       .serverResponseLost, .accountTemporarilyUnavailable:
@@ -114,6 +119,12 @@ extension CKError {
 extension CKContainer {
   /// The pushes of this user's or key's subscriptions in all databases of the container.
   public var notifications: CKNotificationSequence { CKNotificationSequence(WebCourier(self)) }
+
+  /// Calls a closure with each push until the listener is released. All listeners of a container share one poll, which
+  /// begins with the first of them and ends with the last.
+  package func listen(_ receive: @escaping @Sendable (PushBroadcast.Event) -> Void) -> PushBroadcast.Listener {
+    pushes.listen(to: notifications, receive)
+  }
 
   /// Registers a device token of Apple's push service to receive pushes.
   ///
