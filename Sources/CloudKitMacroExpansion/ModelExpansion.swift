@@ -10,8 +10,6 @@ extension ModelDeclaration {
       case "Identifiable": isIdentifiable
       case "Decodable": isDecodable
       case "Encodable": isEncodable
-      case "CKFieldReadable": makesDecoding
-      case "CKFieldWritable": makesEncoding
       default: true
       }
     }
@@ -26,9 +24,7 @@ extension ModelDeclaration {
       queryKeys(type.trimmedDescription),
       makesCodingKeys ? codingKeys : nil,
       makesDecoding && !isClass ? decoding : nil,
-      makesDecoding && !isClass ? reading : nil,
       makesEncoding ? encoding : nil,
-      makesEncoding ? writing : nil,
     ]
     return try ExtensionDeclSyntax(
       """
@@ -86,16 +82,6 @@ extension ModelDeclaration {
     )
   }
 
-  /// The initializer that does the same without coding.
-  var reading: String {
-    let lines = keys.map { key in
-      let role = role(of: key)
-      let value = "\(role)\"\(key.fieldName)\"\(role.isEmpty ? fallback(of: key) : "")"
-      return "self.\(key.property.written) = try fields.value(\(value))"
-    }
-    return block("\(access)init(fields: CloudKitModels.CKFieldSource) throws", lines)
-  }
-
   private func fallback(of key: Key) -> String {
     let property = key.property
     guard !property.isOptional, property.name != identity?.property.name, let value = property.initialValue else {
@@ -105,28 +91,13 @@ extension ModelDeclaration {
   }
 
   private var encoding: String {
-    // `encodeIfPresent` also accepts values that are not optional.
     let lines = keys.map { key in
-      "try container.encodeIfPresent(self.\(key.property.written), forKey: .\(key.property.written))"
+      "try fields.write(self.\(key.property.written), for: .\(key.property.written))"
     }
     return block(
       "\(access)func encode(to encoder: any Swift.Encoder) throws",
-      ["var container = encoder.container(keyedBy: CodingKeys.self)"] + lines
+      ["var fields = CloudKitModels.CKFieldWriter(encoder, keyedBy: CodingKeys.self)"] + lines
     )
-  }
-
-  private var writing: String {
-    let lines = keys.map { key in
-      let label = key.property.isAsset ? "special: " : role(of: key)
-      return "try fields.write(\(label)self.\(key.property.written), for: \"\(key.fieldName)\")"
-    }
-    return block("\(access)func write(to fields: inout CloudKitModels.CKFieldWriter) throws", lines)
-  }
-
-  /// The label of the argument for a property that is not a field; empty for one that is.
-  private func role(of key: Key) -> String {
-    if key.fieldName == identity?.fieldName ?? "recordName" { return "identity: " }
-    return systemKeys.contains { $0.key.fieldName == key.fieldName } ? "special: " : ""
   }
 
   private func block(_ head: String, _ lines: [String]) -> String {

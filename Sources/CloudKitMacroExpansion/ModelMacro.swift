@@ -37,9 +37,7 @@ extension ModelMacro {
     guard reader.problems.isEmpty, reader.model.isClass else { return [] }
     var members: [DeclSyntax] = []
     if reader.model.makesEmptyInitializer { members.append("init() {}") }
-    if reader.model.makesDecoding {
-      members += ["\(raw: reader.model.decoding)", "\(raw: reader.model.reading)"]
-    }
+    if reader.model.makesDecoding { members.append("\(raw: reader.model.decoding)") }
     return members
   }
 }

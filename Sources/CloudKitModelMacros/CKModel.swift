@@ -29,8 +29,6 @@
 /// - A type with its own `CodingKeys` keeps them. They select and name the fields, so a property without a case is not
 ///   stored. The type's own `init(from:)` and `encode(to:)` are kept too. A type that declares only one of `Encodable`
 ///   and `Decodable` gets no conformance to the other.
-/// - The encoder and the decoder of records use `init(fields:)` and `write(to:)`, which do the same as the generated
-///   `init(from:)` and `encode(to:)` in less time.
 ///
 /// The generated members have the access level of the type.
 ///
@@ -41,8 +39,6 @@
   Encodable,
   Decodable,
   Identifiable,
-  CKFieldReadable,
-  CKFieldWritable,
   names: named(recordType),
   named(recordNameKey),
   named(assetKeys),
@@ -52,11 +48,9 @@
   named(queryKey(for:)),
   named(CodingKeys),
   named(init(from:)),
-  named(encode(to:)),
-  named(init(fields:)),
-  named(write(to:))
+  named(encode(to:))
 )
-@attached(member, names: named(init()), named(init(from:)), named(init(fields:)))
+@attached(member, names: named(init()), named(init(from:)))
 public macro CKModel(recordType: String? = nil) = #externalMacro(module: "CloudKitMacros", type: "CKModelMacro")
 
 /// Sets how a property of a `@CKModel` type is stored.

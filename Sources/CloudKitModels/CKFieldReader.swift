@@ -1,6 +1,7 @@
 public import CloudKit
 
 /// Reads the properties of a model one by one, for an `init(from:)` that distinguishes missing fields from others.
+/// `@CKModel` generates such an initializer.
 ///
 /// ```swift
 /// init(from decoder: any Decoder) throws {
@@ -11,35 +12,81 @@ public import CloudKit
 /// ```
 public struct CKFieldReader<Key: CodingKey> {
   private let container: KeyedDecodingContainer<Key>
+  /// The record; nil for other decoders.
+  private let record: ModelDecoder?
 
   /// Creates a reader for the keyed values of a decoder.
   public init(_ decoder: any Decoder, keyedBy: Key.Type) throws {
     container = try decoder.container(keyedBy: Key.self)
+    record = decoder as? ModelDecoder
   }
 
-  // Disfavored, so that an optional property uses the overload that returns an optional. Both would fit equally well.
+  // `type` makes the compiler prefer the overloads for `CKNativeField`, which read a record directly. The others that
+  // do not return an optional are disfavored, so that an optional property uses the one that does.
 
   /// Returns the value of a field; throws `DecodingError` if it is missing.
-  @_disfavoredOverload
-  public func value<Value: Decodable>(_ key: Key) throws -> Value { try container.decode(Value.self, forKey: key) }
+  @inlinable
+  public func value<Value: CKNativeField & Decodable>(_ key: Key, as type: Value.Type = Value.self) throws -> Value {
+    if let field = field(key.stringValue), let value = try? Value.read(field) { return value }
+    return try decode(type, key)
+  }
 
   /// Returns the value of a field; nil if it is missing.
-  public func value<Value: Decodable>(_ key: Key) throws -> Value? {
-    try container.decodeIfPresent(Value.self, forKey: key)
+  @inlinable
+  public func value<Value: CKNativeField & Decodable>(_ key: Key, as type: Value.Type = Value.self) throws -> Value? {
+    if let field = field(key.stringValue), let value = try? Value.read(field) { return value }
+    return try decodeIfPresent(type, key)
   }
 
   /// Returns the value of a field, or the default if it is missing. A missing list is read as empty, not as the
   /// default.
-  @_disfavoredOverload
-  public func value<Value: Decodable>(_ key: Key, default value: @autoclosure () -> Value) throws -> Value {
-    guard container.contains(key) || Value.self is any FieldList.Type else { return value() }
-    return try container.decode(Value.self, forKey: key)
+  @inlinable
+  public func value<Value: CKNativeField & Decodable>(
+    _ key: Key,
+    default value: @autoclosure () -> Value
+  ) throws -> Value {
+    if let field = field(key.stringValue), let value = try? Value.read(field) { return value }
+    return try decode(Value.self, key, default: value)
   }
 
-  /// Returns the value of a field; nil if it is missing. The default is never used, because nil is stored as a missing
-  /// field.
+  /// Returns the value of any property; throws `DecodingError` if it is missing.
+  @_disfavoredOverload
+  public func value<Value: Decodable>(_ key: Key) throws -> Value { try decode(Value.self, key) }
+
+  /// Returns the value of any property; nil if it is missing.
+  public func value<Value: Decodable>(_ key: Key, as type: Value.Type = Value.self) throws -> Value? {
+    try decodeIfPresent(type, key)
+  }
+
+  /// Returns the value of any property, or the default if it is missing. A missing list is read as empty, not as the
+  /// default.
+  @_disfavoredOverload
+  public func value<Value: Decodable>(_ key: Key, default value: @autoclosure () -> Value) throws -> Value {
+    try decode(Value.self, key, default: value)
+  }
+
+  /// Returns the value of any property; nil if it is missing. The default is never used, because nil is stored as a
+  /// missing field.
   public func value<Value: Decodable>(_ key: Key, default value: @autoclosure () -> Value?) throws -> Value? {
-    try container.decodeIfPresent(Value.self, forKey: key)
+    try decodeIfPresent(Value.self, key)
+  }
+
+  @usableFromInline
+  func field(_ key: String) -> StoredField? { record?.nativeField(key) }
+
+  @usableFromInline
+  func decode<Value: Decodable>(_ type: Value.Type, _ key: Key) throws -> Value {
+    try container.decode(type, forKey: key)
+  }
+
+  @usableFromInline
+  func decodeIfPresent<Value: Decodable>(_ type: Value.Type, _ key: Key) throws -> Value? {
+    try container.decodeIfPresent(type, forKey: key)
+  }
+
+  @usableFromInline
+  func decode<Value: Decodable>(_ type: Value.Type, _ key: Key, default value: () -> Value) throws -> Value {
+    container.contains(key) || type is any FieldList.Type ? try decode(type, key) : value()
   }
 }
 
@@ -52,7 +99,8 @@ extension CKRecord {
     for key: CKRecord.FieldKey
   ) throws(CKModelError) -> Value {
     do {
-      return try FieldDecoder(field: self[key], codingPath: [CloudKitModels.FieldKey(key)]).decode(type)
+      let field = self[key].map { StoredField($0) }
+      return try FieldDecoder(field, codingPath: [CloudKitModels.FieldKey(key)]).decode(type)
     } catch {
       throw CKModelError(recordType, decoding: error)
     }

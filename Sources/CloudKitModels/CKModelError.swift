@@ -129,21 +129,6 @@ extension [any CodingKey] {
   }
 }
 
-/// The error for a value of the right type that cannot be converted. The reason never contains the value, which may be
-/// private.
-struct Unfit: Error {
-  let reason: String
-  /// The error that a caller can act on. Its description is the reason.
-  private(set) var cause: CKError?
-
-  init(reason: String, _ cause: (any Error)? = nil) { (self.reason, self.cause) = (reason, cause as? CKError) }
-
-  init(_ code: CKError.Code, _ reason: String) {
-    self.reason = reason
-    cause = CKError(code, userInfo: [NSLocalizedDescriptionKey: reason])
-  }
-}
-
 extension EncodingError.Context {
   /// Makes a context with a reason of this module.
   init(_ path: [any CodingKey], _ unfit: Unfit) {

@@ -53,9 +53,7 @@ public struct CKRecordDecoder: Sendable {
       let reason = "The record has type \(record.recordType), but the model has type \(Model.recordType)."
       throw DecodingError.typeMismatch(type, .init([], Unfit(reason: reason)))
     }
-    let fields = CKFieldSource(record, for: type, references: references)
-    let direct = try (type as? any CKFieldReadable.Type)?.init(fields: fields) as? Model
-    let model = try direct ?? Model(from: ModelDecoder(fields: fields))
+    let model = try Model(from: ModelDecoder(record, for: type, references: references))
     guard model.recordName == record.recordID.recordName else {
       let reason =
         "The model does not preserve the record name. A String identity preserves any name."

@@ -84,10 +84,7 @@ public struct CKRecordEncoder: Sendable {
       throw CKModelError(Model.self, encoding: model, "Its archive can be read only if it is Encodable.")
     }
     do {
-      var written = CKFieldWriter(encodable)
-      written.takesSystemValuesOnly = true
-      try ModelEncoder.write(encodable, to: &written)
-      let system = written.system
+      let system = try ModelEncoder(encodable).system
       let record = try system.record(type: Model.recordType, name: model.recordName, zoneID: zoneID)
       return (record.recordID, system.hasArchive)
     } catch {
@@ -100,11 +97,11 @@ public struct CKRecordEncoder: Sendable {
     replacing: Set<String> = []
   ) throws -> (model: EncodedModel, targets: [ModelReferences.Target]) {
     let references = ModelReferences(of: model, self, replacing: replacing)
-    var written = CKFieldWriter(model, references: references)
-    guard !written.recordName.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
-    try ModelEncoder.write(model, to: &written)
+    let name = model.recordName
+    guard !name.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
+    let written = try ModelEncoder(model, references: references)
     let system = written.system
-    let record = try system.record(type: Model.recordType, name: written.recordName, zoneID: zoneID)
+    let record = try system.record(type: Model.recordType, name: name, zoneID: zoneID)
     record.set(written.fields)
     if let key = replacing.subtracting(record.changedKeys()).min() {
       throw Self.refusal(of: model, "The model has no field '\(key)' to replace.")

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// Decodes one field: a scalar, a native list, or JSON for a type that needs more than a scalar.
 final class FieldDecoder: Decoder, SingleValueDecodingContainer {
-  let field: (any CKRecordValue)?
+  let content: StoredField?
   let codingPath: [any CodingKey]
   let userInfo: [CodingUserInfoKey: Any] = [:]
   /// The loaded targets of references; nil if there are none.
@@ -16,35 +16,39 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   private var asksForJSON = false
 
   init(
-    field: (any CKRecordValue)?,
+    _ content: StoredField?,
     codingPath: [any CodingKey],
     isRecordName: Bool = false,
     type: Any.Type? = nil,
     references: LinkResolver? = nil
   ) {
-    self.field = field
+    self.content = content
     self.codingPath = codingPath
     self.references = references
     self.isRecordName = isRecordName
     self.type = type
   }
 
+  /// The value as a record returns it.
+  var field: (any CKRecordValue)? { content?.value }
+
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    if isRecordName, let name = field as? String, let identity = type as? any LosslessStringConvertible.Type {
+    if isRecordName, case .string(let name)? = content?.wire, let identity = type as? any LosslessStringConvertible.Type
+    {
       guard let value = identity.init(name) as? Value else {
         throw corrupted(Unfit(reason: "The record name is not a valid \(type)."))
       }
       return value
     }
-    if let scalar = type as? any FieldScalar.Type {
-      guard let value = try read(scalar) as? Value else { throw mismatch(type) }
-      return value
+    if let native = type as? any CKNativeField.Type {
+      if let value = try read(native) as? Value { return value }
+      // The elements of a list are decoded one by one.
+      if !(type is any FieldList.Type) { throw mismatch(type) }
     }
     if let models = try decodeModels(type) { return models }
     // An empty list is stored as a missing value.
-    let value = field ?? (type is any FieldList.Type ? NSArray() : nil)
     let decoder = FieldDecoder(
-      field: value,
+      content ?? (type is any FieldList.Type ? StoredField(list: []) : nil),
       codingPath: codingPath,
       isRecordName: isRecordName,
       type: type,
@@ -62,29 +66,32 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
     return try NestedJSON.decode(type, from: data, at: codingPath)
   }
 
-  private func read<Scalar: FieldScalar>(_ type: Scalar.Type) throws -> Scalar? {
-    guard let field else { throw absent(type) }
-    do throws(Unfit) {
-      return try Scalar.read(field)
-    } catch {
-      throw corrupted(error)
+  private func read<Native: CKNativeField>(_ type: Native.Type) throws -> Native? {
+    guard let content else {
+      if type is any FieldList.Type { return nil }
+      throw absent(type)
+    }
+    do {
+      return try Native.read(content)
+    } catch let unfit as Unfit {
+      throw corrupted(unfit)
     }
   }
 
-  func decodeNil() -> Bool { field == nil }
+  func decodeNil() -> Bool { content == nil }
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    asksForJSON = field is NSData || field is CKAsset
-    throw field == nil ? absent(self.type ?? [String: Any].self) : mismatch(self.type ?? [String: Any].self)
+    asksForJSON = content?.object is NSData || content?.object is CKAsset
+    throw content == nil ? absent(self.type ?? [String: Any].self) : mismatch(self.type ?? [String: Any].self)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    if let elements = field as? [any CKRecordValue] {
+    if let elements = content?.elements {
       return ListDecoder(elements: elements, codingPath: codingPath, references: references)
     }
-    asksForJSON = field is NSData || field is CKAsset
-    throw field == nil ? absent(type ?? [Any].self) : mismatch(type ?? [Any].self)
+    asksForJSON = content?.object is NSData || content?.object is CKAsset
+    throw content == nil ? absent(type ?? [Any].self) : mismatch(type ?? [Any].self)
   }
 
   private func absent(_ type: Any.Type) -> DecodingError {
@@ -115,12 +122,12 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
 
 /// The elements of a native list, in order.
 private struct ListDecoder: UnkeyedDecodingContainer {
-  let elements: [any CKRecordValue]
+  let elements: [StoredField]
   let codingPath: [any CodingKey]
   let references: LinkResolver?
   private(set) var currentIndex = 0
 
-  init(elements: [any CKRecordValue], codingPath: [any CodingKey], references: LinkResolver?) {
+  init(elements: [StoredField], codingPath: [any CodingKey], references: LinkResolver?) {
     self.elements = elements
     self.codingPath = codingPath
     self.references = references
@@ -136,7 +143,7 @@ private struct ListDecoder: UnkeyedDecodingContainer {
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(type, .init(path, Unfit(reason: "The list ends here.")))
     }
-    let field = FieldDecoder(field: elements[currentIndex], codingPath: path, references: references)
+    let field = FieldDecoder(elements[currentIndex], codingPath: path, references: references)
     let value = try field.decode(type)
     currentIndex += 1
     return value

@@ -5,24 +5,24 @@ internal import Foundation
 package enum FieldContent {
   /// The value is nil.
   case none
-  case scalar(any CKRecordValue)
-  case list([any CKRecordValue])
+  case scalar(StoredField)
+  case list([StoredField])
   /// The value needs a container, so it is encoded as JSON.
   case nested
 
   init(_ value: some Encodable, at path: ValuePath) throws {
     switch value {
-    case let value as any FieldScalar:
-      do throws(Unfit) {
-        self = .scalar(try value.fieldValue())
-      } catch {
-        throw EncodingError.invalidValue(value, EncodingError.Context(path.keys, error))
-      }
     case let value as any FieldList:
       self = try FieldContent(list: value, at: path)
+    case let value as any CKNativeField:
+      do {
+        self = .scalar(try value.storedField)
+      } catch let unfit as Unfit {
+        throw EncodingError.invalidValue(value, EncodingError.Context(path.keys, unfit))
+      }
     default:
       if let reference = try path.reference(to: value) {
-        self = .scalar(reference)
+        self = .scalar(reference.storedField)
         return
       }
       // Raw-value enums and wrappers show only while encoding that they are a single scalar.
@@ -33,7 +33,7 @@ package enum FieldContent {
   }
 
   private init(list: any FieldList, at path: ValuePath) throws {
-    var scalars: [any CKRecordValue] = []
+    var scalars: [StoredField] = []
     var nestedCount = 0
     for (index, element) in list.elements.enumerated() {
       let path = path.appending(ListIndex(index))
@@ -44,7 +44,7 @@ package enum FieldContent {
       case .list, .nested: nestedCount += 1
       }
       // The type of a field never changes, so a list must not be native for some values and JSON for others.
-      let isOfOneKind = scalars.isEmpty || (nestedCount == 0 && type(of: scalars[0]) == type(of: scalars[index]))
+      let isOfOneKind = scalars.isEmpty || (nestedCount == 0 && scalars[0].isOfSameType(as: scalars[index]))
       guard isOfOneKind else { throw path.refusal(of: element, "All values in a list must have the same type.") }
     }
     if nestedCount > 0 {
@@ -54,53 +54,53 @@ package enum FieldContent {
     }
   }
 
-  /// Returns the field's value; nil if the field is to be cleared.
+  /// Returns the field; nil if it is to be cleared.
   ///
   /// An empty list has no value, because the server refuses one for a field whose type it does not know yet.
   ///
   /// - Parameters:
   ///   - asAsset: Whether `Data` and JSON are stored as assets.
   ///   - references: Collects the references, for a field of a model.
-  static func recordValue<Value: Encodable>(
+  static func field<Value: Encodable>(
     of value: Value?,
     at keys: [any CodingKey],
     asAsset: Bool = false,
     references: ModelReferences? = nil
-  ) throws -> (any CKRecordValue)? {
+  ) throws -> StoredField? {
+    // Most values need no more than their conversion.
+    if !asAsset, let native = value as? any CKNativeField, let field = try? native.storedField,
+      field.wire?.isEmptyList == false
+    {
+      return field
+    }
     let path = ValuePath(keys, references: references)
     guard let value else {
       if ModelInField.isModel(Value.self) { references?.notePlain() }
       return nil
     }
-    // The most common list, which a record stores faster as it is.
-    if Value.self == [String].self, !asAsset, let texts = value as? [String], !texts.isEmpty { return texts }
     switch try FieldContent(value, at: path) {
-    case .none: return try recordValue(of: Value?.none, at: keys, references: references)
+    case .none: return try field(of: Value?.none, at: keys, references: references)
     case .scalar(let scalar): return asAsset ? try asset(of: scalar, at: path) : scalar
-    case .list(let elements) where elements.isEmpty:
-      return try recordValue(of: Value?.none, at: keys, references: references)
+    case .list(let elements) where elements.isEmpty: return try field(of: Value?.none, at: keys, references: references)
     case .list(let elements):
-      guard asAsset else { return NSArray(array: elements) }
-      return NSArray(
-        array: try elements.enumerated().map { try asset(of: $1, at: path.appending(ListIndex($0))) }
-      )
+      guard asAsset else { return StoredField(list: elements) }
+      return StoredField(list: try elements.enumerated().map { try asset(of: $1, at: path.appending(ListIndex($0))) })
     case .nested:
-      let json = try NestedJSON.encode(value, at: keys)
+      let json = try NestedJSON.encode(value, at: keys).storedField
       return asAsset ? try asset(of: json, at: path) : json
     }
   }
 
-  private static func asset(of value: any CKRecordValue, at path: ValuePath) throws -> CKAsset {
-    switch value {
-    case let asset as CKAsset: return asset
-    case let data as Data:
-      do {
-        return try CKAsset(contents: data)
-      } catch {
-        let unfit = Unfit(.internalError, "The asset's file could not be written.")
-        throw EncodingError.invalidValue(data, EncodingError.Context(path.keys, unfit))
-      }
-    default: throw path.refusal(of: value, "Only Data, files and values that are encoded as JSON can be assets.")
+  private static func asset(of field: StoredField, at path: ValuePath) throws -> StoredField {
+    if field.object is CKAsset { return field }
+    guard case .bytes(let data)? = field.wire else {
+      throw path.refusal(of: field.object, "Only Data, files and values that are encoded as JSON can be assets.")
+    }
+    do {
+      return try CKAsset(contents: data).storedField
+    } catch {
+      let unfit = Unfit(.internalError, "The asset's file could not be written.")
+      throw EncodingError.invalidValue(data, EncodingError.Context(path.keys, unfit))
     }
   }
 }

@@ -22,17 +22,23 @@ extension Set: FieldList {
   static var elementType: Any.Type { Element.self }
 }
 
-extension [any CKRecordValue] {
+extension StoredField {
+  /// Whether a list can contain both values.
+  func isOfSameType(as other: StoredField) -> Bool {
+    wire?.wireType == other.wire?.wireType && type(of: object) == type(of: other.object)
+  }
+}
+
+extension [StoredField] {
   /// Sorts scalars of one type in ascending order, so that equal sets are equal lists and are not saved again.
   func inStableOrder() -> Self {
     sorted { left, right in
-      switch (left, right) {
-      case (let left as String, let right as String): left < right
-      case (let left as Int64, let right as Int64): left < right
-      case (let left as Double, let right as Double): left < right
-      case (let left as Date, let right as Date): left < right
-      case (let left as Data, let right as Data): left.lexicographicallyPrecedes(right)
-      default: "\(left)" < "\(right)"
+      switch (left.wire, right.wire) {
+      case (.string(let left), .string(let right)): left < right
+      case (.int64(let left), .int64(let right)), (.timestamp(let left), .timestamp(let right)): left < right
+      case (.double(let left), .double(let right)): left < right
+      case (.bytes(let left), .bytes(let right)): left.lexicographicallyPrecedes(right)
+      default: "\(left.object)" < "\(right.object)"
       }
     }
   }

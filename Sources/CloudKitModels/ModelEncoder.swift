@@ -1,22 +1,73 @@
 internal import CloudKit
 
-/// Writes what a model encodes.
+/// Collects the fields that a model encodes, nil for fields to clear, and its system values.
 final class ModelEncoder: Encoder {
   let codingPath: [any CodingKey] = []
   let userInfo: [CodingUserInfoKey: Any] = [:]
-  private var fields: CKFieldWriter
+  private(set) var fields: [(key: String, field: StoredField?)] = []
+  private(set) var system = SystemValues()
+  /// Whether fields are ignored, also those that a record cannot store.
+  private let takesSystemValuesOnly: Bool
+  /// The references in the fields; nil if only the system values are needed.
+  private let references: ModelReferences?
+  private let recordName: String
+  private let recordNameKey: String
+  private let systemKeys: [String: CKSystemValue]
+  private let assetKeys: Set<String>
   /// The first container requested that records do not support, in case the model ignores the error.
   private var refusal: EncodingError?
 
-  private init(_ fields: CKFieldWriter) { self.fields = fields }
+  /// Encodes a model.
+  ///
+  /// - Parameter references: Collects the references; nil if only the system values are needed.
+  init<Model: CKRecordModel & Encodable>(_ model: Model, references: ModelReferences? = nil) throws {
+    self.references = references
+    takesSystemValuesOnly = references == nil
+    recordName = model.recordName
+    recordNameKey = Model.recordNameKey
+    systemKeys = Model.systemKeys
+    assetKeys = Model.assetKeys
+    fields.reserveCapacity(16)
+    try model.encode(to: self)
+    if let refusal { throw refusal }
+  }
 
-  /// Writes the fields and the system values of a model.
-  static func write<Model: CKRecordModel & Encodable>(_ model: Model, to fields: inout CKFieldWriter) throws {
-    if let model = model as? any CKFieldWritable { return try model.write(to: &fields) }
-    let encoder = ModelEncoder(fields)
-    try model.encode(to: encoder)
-    if let refusal = encoder.refusal { throw refusal }
-    fields = encoder.fields
+  /// Sets or clears a field without `Codable`, or accepts the record name for its key. Returns false for what `encode`
+  /// has to handle: other values for the name, system values, assets, empty lists, and values whose encoding depends on
+  /// the record.
+  func set(_ field: StoredField?, for key: String) -> Bool {
+    if key == recordNameKey { return field?.wire == .string(recordName) }
+    guard systemKeys[key] == nil, !assetKeys.contains(key) else { return false }
+    if let field, field.wire?.isEmptyList ?? true { return false }
+    fields.append((key, field))
+    return true
+  }
+
+  private func encode(_ value: (some Encodable)?, for key: any CodingKey) throws {
+    let name = key.stringValue
+    if takesSystemValuesOnly, systemKeys[name] == nil { return }
+    if name == recordNameKey, let name = (value as? any LosslessStringConvertible)?.description {
+      return try checkName(name, key: key)
+    }
+    references?.begin()
+    let isAsset = assetKeys.contains(name)
+    let field = try FieldContent.field(of: value, at: [key], asAsset: isAsset, references: references)
+    if name == recordNameKey {
+      try checkName(field.flatMap { (try? Int64.read($0)).map { String($0) } ?? String.read($0) }, key: key)
+    } else if let kind = systemKeys[name] {
+      system.set(field, for: kind)
+    } else if references?.writes(field?.value, for: name) ?? true {
+      fields.append((name, field))
+    }
+  }
+
+  /// Checks the value encoded for the identity. Decoding uses the record name for this key, so no other value is
+  /// allowed.
+  private func checkName(_ name: String?, key: any CodingKey) throws {
+    guard name == recordName else {
+      let reason = "The identity for this key differs from the recordName. Declare recordNameKey if it is a field."
+      throw EncodingError.invalidValue(recordName, .init([key], Unfit(reason: reason)))
+    }
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -33,41 +84,37 @@ final class ModelEncoder: Encoder {
 
   private func refuse(_ reason: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
     let path = key.map { [$0] } ?? []
-    let error = EncodingError.invalidValue(fields.recordName, .init(path, Unfit(reason: reason)))
+    let error = EncodingError.invalidValue(recordName, .init(path, Unfit(reason: reason)))
     refusal = refusal ?? error
     return RefusingEncoder(codingPath: path, error: error)
-  }
-
-  private func write(_ value: (some Encodable)?, forKey key: any CodingKey) throws {
-    try fields.encode(value, for: key)
   }
 
   private struct Fields<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: ModelEncoder
     var codingPath: [any CodingKey] { [] }
 
-    func encodeNil(forKey key: Key) throws { try encoder.write(String?.none, forKey: key) }
-    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeNil(forKey key: Key) throws { try encoder.encode(String?.none, for: key) }
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try encoder.encode(value, for: key) }
 
     // The standard library's default would skip nil, and the server would keep the old value. It has an overload for
     // each of these types, which would take precedence over the generic method.
     func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
-      try encoder.write(value, forKey: key)
+      try encoder.encode(value, for: key)
     }
-    func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
-    func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encoder.encode(value, for: key) }
+    func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encoder.encode(value, for: key) }
 
     func nestedContainer<Nested: CodingKey>(
       keyedBy type: Nested.Type,

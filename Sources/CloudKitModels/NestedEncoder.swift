@@ -72,7 +72,7 @@ extension ValuePath {
       throw refusal(of: link, "A link in a nested value does not save its model. Make it a property of the model.")
     }
     // Scalars contain nothing; an asset refuses by itself.
-    if value is any FieldScalar, !(value is CKAsset) { return }
+    if value is any CKNativeField, !(value is CKAsset), !(value is any FieldList) { return }
     try value.encode(to: NestedEncoder(path: entering(value)))
   }
 }

@@ -38,8 +38,6 @@ enum RecordSize {
     switch value {
     case let list as NSArray: list.reduce(0) { $0 + bytes(of: $1) }
     case let reference as CKReference: reference.recordID.recordName.utf8.count
-    case let text as String: text.utf8.count
-    case let data as Data: data.count
     default: 8
     }
   }

@@ -4,9 +4,9 @@ internal import Foundation
 /// The system values that a model has, by their kind.
 struct SystemValues {
   /// The value that the model encoded for each; nil if it has none yet.
-  private var values: [CKSystemValue: (any CKRecordValue)?] = [:]
+  private var values: [CKSystemValue: StoredField?] = [:]
 
-  mutating func set(_ value: (any CKRecordValue)?, for kind: CKSystemValue) { values.updateValue(value, forKey: kind) }
+  mutating func set(_ value: StoredField?, for kind: CKSystemValue) { values.updateValue(value, forKey: kind) }
 
   /// Returns the record to write to: that of the model's archive or change tag, otherwise a new one.
   ///
@@ -28,9 +28,9 @@ struct SystemValues {
   }
 
   /// - Throws: `EncodingError` for a value of another type.
-  private func value<Value>(_ kind: CKSystemValue, as type: Value.Type) throws -> Value? {
+  private func value<Value: CKNativeField>(_ kind: CKSystemValue, as type: Value.Type) throws -> Value? {
     guard let value = values[kind].flatMap(\.self) else { return nil }
-    guard let value = value as? Value else { throw Self.refusal("The \(kind.rawValue) must have type \(type).") }
+    guard let value = try? type.read(value) else { throw Self.refusal("The \(kind.rawValue) must have type \(type).") }
     return value
   }
 
@@ -44,7 +44,7 @@ struct SystemValues {
   var hasOnlyTag: Bool { !hasArchive && values[.changeTag].flatMap(\.self) != nil }
 
   /// The parent.
-  var parent: CKRecord.Reference? { values[.parent] as? CKRecord.Reference }
+  var parent: CKRecord.Reference? { values[.parent].flatMap(\.self).flatMap(CKReference.read) }
 
   private static func refusal(_ reason: String) -> EncodingError {
     .invalidValue(CKSystemValue.archive, .init([], Unfit(reason: reason)))

@@ -12,7 +12,7 @@ private struct Property: PropertyMacro {}
 private let specs: [String: MacroSpec] = [
   "CKModel": MacroSpec(
     type: Model.self,
-    conformances: ["CKFieldModel", "Decodable", "Encodable", "Identifiable", "CKFieldReadable", "CKFieldWritable"]
+    conformances: ["CKFieldModel", "Decodable", "Encodable", "Identifiable"]
   ),
   "CKField": MacroSpec(type: Property.self),
   "CKSystem": MacroSpec(type: Property.self),

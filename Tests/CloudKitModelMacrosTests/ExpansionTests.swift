@@ -23,7 +23,7 @@ import Testing
         var due: Date?
       }
 
-      extension Note: CKFieldModel, Decodable, Encodable, Identifiable, CKFieldReadable, CKFieldWritable {
+      extension Note: CKFieldModel, Decodable, Encodable, Identifiable {
         public static var recordType: Swift.String {
           "Note"
         }
@@ -66,26 +66,12 @@ import Testing
           self.due = try fields.value(.due)
         }
 
-        public init(fields: CloudKitModels.CKFieldSource) throws {
-          self.id = try fields.value(identity: "id")
-          self.title = try fields.value("title")
-          self.isDone = try fields.value("done", default: false)
-          self.due = try fields.value("due")
-        }
-
         public func encode(to encoder: any Swift.Encoder) throws {
-          var container = encoder.container(keyedBy: CodingKeys.self)
-          try container.encodeIfPresent(self.id, forKey: .id)
-          try container.encodeIfPresent(self.title, forKey: .title)
-          try container.encodeIfPresent(self.isDone, forKey: .isDone)
-          try container.encodeIfPresent(self.due, forKey: .due)
-        }
-
-        public func write(to fields: inout CloudKitModels.CKFieldWriter) throws {
-          try fields.write(identity: self.id, for: "id")
-          try fields.write(self.title, for: "title")
-          try fields.write(self.isDone, for: "done")
-          try fields.write(self.due, for: "due")
+          var fields = CloudKitModels.CKFieldWriter(encoder, keyedBy: CodingKeys.self)
+          try fields.write(self.id, for: .id)
+          try fields.write(self.title, for: .title)
+          try fields.write(self.isDone, for: .isDone)
+          try fields.write(self.due, for: .due)
         }
       }
       """#
@@ -114,14 +100,9 @@ import Testing
           self.recordName = try fields.value(.recordName)
           self.title = try fields.value(.title, default: "Milk")
         }
-
-        package init(fields: CloudKitModels.CKFieldSource) throws {
-          self.recordName = try fields.value(identity: "recordName")
-          self.title = try fields.value("title", default: "Milk")
-        }
       }
 
-      extension Note: CKFieldModel, Decodable, Encodable, CKFieldReadable, CKFieldWritable {
+      extension Note: CKFieldModel, Decodable, Encodable {
         package static var recordType: Swift.String {
           "Old"
         }
@@ -149,14 +130,9 @@ import Testing
         }
 
         package func encode(to encoder: any Swift.Encoder) throws {
-          var container = encoder.container(keyedBy: CodingKeys.self)
-          try container.encodeIfPresent(self.recordName, forKey: .recordName)
-          try container.encodeIfPresent(self.title, forKey: .title)
-        }
-
-        package func write(to fields: inout CloudKitModels.CKFieldWriter) throws {
-          try fields.write(identity: self.recordName, for: "recordName")
-          try fields.write(self.title, for: "title")
+          var fields = CloudKitModels.CKFieldWriter(encoder, keyedBy: CodingKeys.self)
+          try fields.write(self.recordName, for: .recordName)
+          try fields.write(self.title, for: .title)
         }
       }
       """#
@@ -198,7 +174,7 @@ import Testing
         }
       }
 
-      extension Odd: CKFieldModel, Decodable, Encodable, CKFieldReadable, CKFieldWritable {
+      extension Odd: CKFieldModel, Decodable, Encodable {
         static var recordNameKey: Swift.String {
           "recordName"
         }
@@ -245,29 +221,13 @@ import Testing
           self.url = try fields.value(.url)
         }
 
-        init(fields: CloudKitModels.CKFieldSource) throws {
-          self.a = try fields.value("a")
-          self.b = try fields.value("b")
-          self.c = try fields.value("c", default: 1)
-          self.`in` = try fields.value("in")
-          self.url = try fields.value("url")
-        }
-
         func encode(to encoder: any Swift.Encoder) throws {
-          var container = encoder.container(keyedBy: CodingKeys.self)
-          try container.encodeIfPresent(self.a, forKey: .a)
-          try container.encodeIfPresent(self.b, forKey: .b)
-          try container.encodeIfPresent(self.c, forKey: .c)
-          try container.encodeIfPresent(self.`in`, forKey: .`in`)
-          try container.encodeIfPresent(self.url, forKey: .url)
-        }
-
-        func write(to fields: inout CloudKitModels.CKFieldWriter) throws {
-          try fields.write(self.a, for: "a")
-          try fields.write(self.b, for: "b")
-          try fields.write(self.c, for: "c")
-          try fields.write(self.`in`, for: "in")
-          try fields.write(self.url, for: "url")
+          var fields = CloudKitModels.CKFieldWriter(encoder, keyedBy: CodingKeys.self)
+          try fields.write(self.a, for: .a)
+          try fields.write(self.b, for: .b)
+          try fields.write(self.c, for: .c)
+          try fields.write(self.`in`, for: .`in`)
+          try fields.write(self.url, for: .url)
         }
       }
       """#
@@ -348,7 +308,7 @@ import Testing
         }
       }
 
-      extension Outer.Tag: CKFieldModel, Decodable, Identifiable, CKFieldReadable {
+      extension Outer.Tag: CKFieldModel, Decodable, Identifiable {
         public static var recordType: Swift.String {
           "Tag"
         }
@@ -380,11 +340,6 @@ import Testing
           self.id = try fields.value(.id)
           self.name = try fields.value(.name)
         }
-
-        public init(fields: CloudKitModels.CKFieldSource) throws {
-          self.id = try fields.value(identity: "id")
-          self.name = try fields.value("name")
-        }
       }
       """#
     )
@@ -415,7 +370,7 @@ import Testing
         var version: String?
       }
 
-      extension Photo: CKFieldModel, Decodable, Encodable, Identifiable, CKFieldReadable, CKFieldWritable {
+      extension Photo: CKFieldModel, Decodable, Encodable, Identifiable {
         static var recordType: Swift.String {
           "Photo"
         }
@@ -480,35 +435,15 @@ import Testing
           self.version = try fields.value(.version)
         }
 
-        init(fields: CloudKitModels.CKFieldSource) throws {
-          self.id = try fields.value(identity: "id")
-          self.small = try fields.value("small")
-          self.large = try fields.value("big", default: Data())
-          self.title = try fields.value("title")
-          self.createdAt = try fields.value(special: "createdAt")
-          self.author = try fields.value(special: "author")
-          self.version = try fields.value(special: "version")
-        }
-
         func encode(to encoder: any Swift.Encoder) throws {
-          var container = encoder.container(keyedBy: CodingKeys.self)
-          try container.encodeIfPresent(self.id, forKey: .id)
-          try container.encodeIfPresent(self.small, forKey: .small)
-          try container.encodeIfPresent(self.large, forKey: .large)
-          try container.encodeIfPresent(self.title, forKey: .title)
-          try container.encodeIfPresent(self.createdAt, forKey: .createdAt)
-          try container.encodeIfPresent(self.author, forKey: .author)
-          try container.encodeIfPresent(self.version, forKey: .version)
-        }
-
-        func write(to fields: inout CloudKitModels.CKFieldWriter) throws {
-          try fields.write(identity: self.id, for: "id")
-          try fields.write(special: self.small, for: "small")
-          try fields.write(special: self.large, for: "big")
-          try fields.write(self.title, for: "title")
-          try fields.write(special: self.createdAt, for: "createdAt")
-          try fields.write(special: self.author, for: "author")
-          try fields.write(special: self.version, for: "version")
+          var fields = CloudKitModels.CKFieldWriter(encoder, keyedBy: CodingKeys.self)
+          try fields.write(self.id, for: .id)
+          try fields.write(self.small, for: .small)
+          try fields.write(self.large, for: .large)
+          try fields.write(self.title, for: .title)
+          try fields.write(self.createdAt, for: .createdAt)
+          try fields.write(self.author, for: .author)
+          try fields.write(self.version, for: .version)
         }
       }
       """#

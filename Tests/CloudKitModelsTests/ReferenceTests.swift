@@ -168,20 +168,31 @@ struct Employee: Codable, Hashable, Identifiable, CKFieldModel {
   static let referenceActions: CKReferenceActions = ["department": .deleteSelf]
 }
 
-/// A model that reads its fields as the code of `@CKModel` does.
-struct Desk: Codable, Identifiable, CKRecordModel, CKFieldReadable {
+/// A model that reads and writes its fields as the code of `@CKModel` does.
+struct Desk: Codable, Identifiable, CKRecordModel {
   var id = "d"
   var owner: Employee
   var guest: Employee?
   var visitors: [Employee] = []
 
+  private enum CodingKeys: CodingKey { case id, owner, guest, visitors }
+
   init(id: String, owner: Employee) { (self.id, self.owner) = (id, owner) }
 
-  init(fields: CKFieldSource) throws {
-    id = try fields.value(identity: "id")
-    owner = try fields.value("owner")
-    guest = try fields.value("guest")
-    visitors = try fields.value("visitors", default: [])
+  init(from decoder: any Decoder) throws {
+    let fields = try CKFieldReader(decoder, keyedBy: CodingKeys.self)
+    id = try fields.value(.id)
+    owner = try fields.value(.owner)
+    guest = try fields.value(.guest)
+    visitors = try fields.value(.visitors, default: [])
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var fields = CKFieldWriter(encoder, keyedBy: CodingKeys.self)
+    try fields.write(id, for: .id)
+    try fields.write(owner, for: .owner)
+    try fields.write(guest, for: .guest)
+    try fields.write(visitors, for: .visitors)
   }
 }
 

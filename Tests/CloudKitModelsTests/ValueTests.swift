@@ -85,6 +85,24 @@ private func json(_ text: String) -> FieldValue { .bytes(Data(text.utf8)) }
     #expect(try row.isReadBack())
   }
 
+  @Test func `a value is stored in the same way by a model, a record and a predicate`() throws {
+    func expectSame<Value: CKNativeField & Codable>(_ value: Value) throws {
+      let wire = try CKRecordEncoder().encode(Box(value: value)).wireFields()["value"]
+      let query = CKQuery(recordType: "Box", predicate: NSPredicate(format: "value IN %@", argumentArray: [[value]]))
+      try #expect(query.wire(zoneID: .default).filterBy.map(\.value.elements) == [wire.map { [$0] }], "\(value)")
+      guard let value = value as? any CKRecordValue else { return }
+      let record = CKRecord(recordType: "Box")
+      record["value"] = value
+      #expect(try record.wireFields()["value"] == wire, "\(value)")
+    }
+
+    let values: [any CKNativeField & Codable] = [
+      "Milk", true, 7, Int8(-1), Int16(1), Int32(-1), Int64.max, UInt(7), UInt8(255), UInt16(1), UInt32.max, UInt64(1),
+      0.1, Float(0.1), Date(timeIntervalSince1970: 1.2345), Data([0, 255]), url, uuid,
+    ]
+    for value in values { try expectSame(value) }
+  }
+
   @Test func `a field of any type read as any other throws with its name or gives a value, and never traps`() {
     let odd: [FieldValue] = [
       .location(WireLocation(latitude: 1, longitude: 2)), .asset(WireAsset(size: 1)), .list(.unknown, []),
@@ -173,4 +191,9 @@ private func json(_ text: String) -> FieldValue { .bytes(Data(text.utf8)) }
     #expect(path(of: error) == ["value"])
     #expect(throws: Never.self) { try CKRecordEncoder().encode(Box(value: Data(count: 999_000))) }
   }
+}
+
+extension FieldValue {
+  /// The elements of a list; nil for other values.
+  fileprivate var elements: [FieldValue]? { if case .list(_, let elements) = self { elements } else { nil } }
 }

@@ -1,6 +1,7 @@
 // Sources: Predicates/*.swift Queries/CKQuery.swift Errors/*.swift Wire/*.swift Records/CKRecordID.swift
 // Sources: Records/CKRecordV*.swift Records/CKRecordZ*.swift Records/CKReference.swift Records/CKServerChangeToken.swift
 // Sources: Records/CLLocation.swift Records/NSCoder+Optional.swift Records/StoredField*.swift
+// Sources: Records/CKNativeField.swift
 
 // Exported, as the module itself exports it.
 @_exported public import Foundation
@@ -48,8 +49,11 @@ struct RecordState: Sendable {
 /// A file that a field may hold.
 public final class CKAsset: NSObject, NSCoding, CKRecordValue, Sendable {
   let wire: WireAsset?
+  let fileURL: URL?
+  var localFile: URL? { fileURL }
 
-  init(wire: WireAsset) { self.wire = wire }
+  init(wire: WireAsset) { (self.wire, fileURL) = (wire, nil) }
+  init(fileURL: URL) { (wire, self.fileURL) = (nil, fileURL) }
 
   /// Reads nothing.
   public init?(coder: NSCoder) { nil }

@@ -24,37 +24,38 @@ enum PredicateArgument {
     switch argument {
     case is NSNull: return nil
     case let value as FieldValue: return value
-    case let number as NSNumber: return try value(of: number)
-    case let flag as Bool: return .int64(flag ? 1 : 0)
-    case let integer as any BinaryInteger:
-      guard let integer = Int64(exactly: integer) else { throw tooLarge }
-      return .int64(integer)
-    case let number as any BinaryFloatingPoint: return try double(Double(number))
-    case let decimal as Decimal: return try double(NSDecimalNumber(decimal: decimal).doubleValue)
-    case let date as Date: return try timestamp(date.timeIntervalSince1970)
-    case let date as NSDate: return try timestamp(date.timeIntervalSince1970)
-    case let data as Data: return .bytes(data)
-    case let data as NSData: return .bytes(Data(referencing: data))
-    case let id as UUID: return .string(id.uuidString)
-    case let id as NSUUID: return .string(id.uuidString)
-    case let location as CLLocation:
-      guard let wire = try? location.wire(key: "") else {
-        throw PredicateFailure("a location has no finite coordinates")
-      }
-      return .location(wire)
     case let record as CKRecord: return reference(record.recordID)
     case let recordID as CKRecordID: return reference(recordID)
     case let reference as CKReference: return Self.reference(reference.recordID)
-    default:
-      guard let elements = elements(argument, mirror) else {
-        throw PredicateFailure("fields cannot be compared with a \(type(of: argument))")
-      }
+    case let decimal as Decimal: return try value(NSDecimalNumber(decimal: decimal).doubleValue)
+    default: break
+    }
+    if let elements = elements(argument, mirror) {
       var values: [FieldValue] = []
       for element in elements {
         guard let value = try value(element) else { throw PredicateFailure("a list contains null") }
         values.append(value)
       }
       return try .list(of: values)
+    }
+    guard let value = try scalar(argument) else {
+      throw PredicateFailure("fields cannot be compared with a \(type(of: argument))")
+    }
+    return value
+  }
+
+  private static func scalar(_ argument: Any) throws(PredicateFailure) -> FieldValue? {
+    do {
+      switch argument {
+      case let native as any CKNativeField: return try native.storedField.wire
+      case let integer as any BinaryInteger:
+        guard let integer = Int64(exactly: integer) else { throw Unfit.largeInteger }
+        return .int64(integer)
+      case let number as any BinaryFloatingPoint: return try Double(number).storedField.wire
+      default: return try (argument as? NSObject).flatMap { try FieldValue($0) }
+      }
+    } catch {
+      throw PredicateFailure((error as? Unfit ?? Unfit(reason: "")).inPredicate)
     }
   }
 
@@ -99,28 +100,6 @@ enum PredicateArgument {
     }
   }
 
-  private static let tooLarge = PredicateFailure("a number does not fit into a signed integer of 64 bits")
-
-  private static func value(of number: NSNumber) throws(PredicateFailure) -> FieldValue {
-    switch UInt8(bitPattern: number.objCType.pointee) {
-    case UInt8(ascii: "d"), UInt8(ascii: "f"): return try double(number.doubleValue)
-    case UInt8(ascii: "Q"):
-      guard let integer = Int64(exactly: number.uint64Value) else { throw tooLarge }
-      return .int64(integer)
-    default: return .int64(number.int64Value)
-    }
-  }
-
-  private static func double(_ number: Double) throws(PredicateFailure) -> FieldValue {
-    guard number.isFinite else { throw PredicateFailure("a number is not finite") }
-    return .double(number)
-  }
-
-  private static func timestamp(_ seconds: Double) throws(PredicateFailure) -> FieldValue {
-    guard let milliseconds = Milliseconds.since1970(seconds) else { throw PredicateFailure("a date is out of range") }
-    return .timestamp(milliseconds)
-  }
-
   private static func reference(_ recordID: CKRecordID) -> FieldValue {
     .reference(WireReference(recordName: recordID.recordName, zoneID: recordID.zoneID.wire, action: nil))
   }
@@ -137,18 +116,10 @@ enum PredicateArgument {
 }
 
 extension FieldValue {
-  /// Creates a list of values of one type. Integers in a list with floating-point numbers become floating-point
-  /// numbers.
+  /// Creates a list of values of one type.
   static func list(of values: [FieldValue]) throws(PredicateFailure) -> FieldValue {
-    guard !values.isEmpty else { return .list(.unknown, []) }
-    var values = values
-    if values.contains(where: { $0.wireType == FieldType.double.rawValue }) {
-      values = values.map { if case .int64(let integer) = $0 { .double(Double(integer)) } else { $0 } }
-    }
-    guard let type = FieldType(rawValue: values[0].wireType), values.allSatisfy({ $0.wireType == type.rawValue }) else {
-      throw PredicateFailure("a list mixes types or contains lists")
-    }
-    return .list(type, values)
+    guard let list = FieldValue(list: values) else { throw PredicateFailure("a list mixes types or contains lists") }
+    return list
   }
 }
 

@@ -16,21 +16,5 @@ extension NSDate: CKRecordValue {}
 extension NSData: CKRecordValue {}
 extension NSArray: CKRecordValue {}
 
-extension String: CKRecordValue {}
-extension Bool: CKRecordValue {}
-extension Int: CKRecordValue {}
-extension Int8: CKRecordValue {}
-extension Int16: CKRecordValue {}
-extension Int32: CKRecordValue {}
-extension Int64: CKRecordValue {}
-extension UInt: CKRecordValue {}
-extension UInt8: CKRecordValue {}
-extension UInt16: CKRecordValue {}
-extension UInt32: CKRecordValue {}
-extension UInt64: CKRecordValue {}
-extension Float: CKRecordValue {}
-extension Double: CKRecordValue {}
-extension Date: CKRecordValue {}
-extension Data: CKRecordValue {}
 extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
 extension Array: CKRecordValue where Element: CKRecordValue {}

@@ -38,36 +38,19 @@ extension StoredField {
 
   private static func wireValue(_ object: NSObject, key: String, zoneID: CKRecordZoneID) throws(CKError) -> FieldValue {
     switch object {
-    case let text as NSString: return .string(String(describing: text))
-    case let number as NSNumber: return try wireNumber(number, key: key)
-    case let date as NSDate:
-      guard let milliseconds = Milliseconds.since1970(date.timeIntervalSince1970) else {
-        throw .invalidArguments("the date in \(key) is out of range")
-      }
-      return .timestamp(milliseconds)
-    case let data as NSData: return .bytes(Data(referencing: data))
     case let location as CLLocation: return .location(try location.wire(key: key))
     case let reference as CKReference: return .reference(reference.wire(from: zoneID))
     case let asset as CKAsset:
       guard let wire = asset.wire else { throw .invalidArguments("the asset in \(key) has not been uploaded") }
       return .asset(wire)
-    case let opaque as CKOpaqueValue: return opaque.wire
     case let array as NSArray: return try wireList(array, key: key, zoneID: zoneID)
-    default: throw .invalidArguments("\(key) has a value of type \(type(of: object)), which no field can hold")
-    }
-  }
-
-  private static func wireNumber(_ number: NSNumber, key: String) throws(CKError) -> FieldValue {
-    switch number.objCType.pointee {
-    case CChar(bitPattern: UInt8(ascii: "d")), CChar(bitPattern: UInt8(ascii: "f")):
-      guard number.doubleValue.isFinite else { throw .invalidArguments("\(key) is not a finite number") }
-      return .double(number.doubleValue)
-    case CChar(bitPattern: UInt8(ascii: "Q")):
-      guard let value = Int64(exactly: number.uint64Value) else {
-        throw .invalidArguments("the number in \(key) does not fit into a signed 64-bit integer")
+    default:
+      do {
+        if let value = try FieldValue(object) { return value }
+      } catch {
+        throw .invalidArguments(error.inField(key))
       }
-      return .int64(value)
-    default: return .int64(number.int64Value)
+      throw .invalidArguments("\(key) has a value of type \(type(of: object)), which no field can hold")
     }
   }
 
@@ -79,20 +62,52 @@ extension StoredField {
       }
       elements.append(try wireValue(object, key: key, zoneID: zoneID))
     }
-    guard let first = elements.first else { return .list(.unknown, []) }
-    // An integer among doubles is an element of a DOUBLE list.
-    if elements.contains(where: { $0.wireType == FieldType.double.rawValue }) { elements = elements.map(\.asDouble) }
-    let type = FieldType(rawValue: elements[0].wireType)
-    guard let type, elements.allSatisfy({ $0.wireType == type.rawValue }) else {
-      throw .invalidArguments("\(key) mixes \(first.wireType) with other types in one list")
+    guard let list = FieldValue(list: elements) else {
+      throw .invalidArguments("\(key) mixes \(elements[0].wireType) with other types in one list")
     }
-    return .list(type, elements)
+    return list
   }
 }
 
 extension FieldValue {
-  fileprivate var asDouble: FieldValue {
-    if case .int64(let number) = self { return .double(Double(number)) }
-    return self
+  /// Converts an object of Foundation; nil for classes that are not scalars.
+  init?(_ object: NSObject) throws(Unfit) {
+    switch object {
+    case let text as NSString: self = .string(String(describing: text))
+    case let number as NSNumber:
+      switch UInt8(bitPattern: number.objCType.pointee) {
+      case UInt8(ascii: "d"), UInt8(ascii: "f"):
+        guard number.doubleValue.isFinite else { throw .infinite }
+        self = .double(number.doubleValue)
+      case UInt8(ascii: "Q"):
+        guard let integer = Int64(exactly: number.uint64Value) else { throw .largeInteger }
+        self = .int64(integer)
+      default: self = .int64(number.int64Value)
+      }
+    case let date as NSDate:
+      guard let milliseconds = Milliseconds.since1970(date.timeIntervalSince1970) else { throw .lateDate }
+      self = .timestamp(milliseconds)
+    case let data as NSData: self = .bytes(Data(referencing: data))
+    case let id as NSUUID: self = .string(id.uuidString)
+    case let opaque as CKOpaqueValue: self = opaque.wire
+    default: return nil
+    }
+  }
+
+  /// Creates a list of values of one type; nil if the types differ or a value is a list. Integers in a list with
+  /// floating-point numbers become floating-point numbers.
+  init?(list values: [FieldValue]) {
+    var values = values
+    if values.contains(where: { if case .double = $0 { true } else { false } }) {
+      values = values.map { if case .int64(let number) = $0 { .double(Double(number)) } else { $0 } }
+    }
+    guard let first = values.first else {
+      self = .list(.unknown, [])
+      return
+    }
+    guard let type = FieldType(rawValue: first.wireType), values.allSatisfy({ $0.wireType == type.rawValue }) else {
+      return nil
+    }
+    self = .list(type, values)
   }
 }

@@ -6,7 +6,7 @@ package import Foundation
 /// value of an unknown type cannot be encoded again from an object.
 ///
 /// `@unchecked Sendable`: the object is an immutable Foundation class or a class of this module, copied when it is set.
-package struct StoredField: @unchecked Sendable {
+public struct StoredField: @unchecked Sendable {
   package let object: NSObject
   package let wire: FieldValue?
   /// Whether CloudKit encrypts the field.
@@ -20,65 +20,56 @@ package struct StoredField: @unchecked Sendable {
 
   /// Makes a field from a Swift or Foundation value.
   package init(_ value: any CKRecordValueProtocol, isEncrypted: Bool = false) {
-    if let (object, wire) = Self.plain(value) {
-      self.init(object: object, wire: isEncrypted ? wire.map(FieldValue.encrypted) : wire, isEncrypted: isEncrypted)
-      return
-    }
-    let object = Self.normalized(value)
-    self.init(object: object, wire: (object as? CKOpaqueValue)?.wire, isEncrypted: isEncrypted)
+    let field = Self.normalized(value)
+    let isEncrypting = isEncrypted && !(field.object is CKOpaqueValue)
+    self.init(
+      object: field.object,
+      wire: isEncrypting ? field.wire.map(FieldValue.encrypted) : field.wire,
+      isEncrypted: isEncrypted
+    )
   }
+
+  /// Makes a list. It has no wire value if the elements cannot be sent as one.
+  package init(list: [StoredField]) {
+    let values = list.compactMap(\.wire)
+    let object = NSArray(array: list.map(\.object))
+    self.init(object: object, wire: values.count == list.count ? FieldValue(list: values) : nil)
+  }
+
+  /// Makes a value that is only read as a Swift type, without an object.
+  package init(plain value: FieldValue) { self.init(object: Self.noObject, wire: value) }
+
+  private static let noObject = NSNull()
 
   /// The value as callers read it.
   package var value: (any CKRecordValue)? { object as? any CKRecordValue }
 
-  /// Converts the most common types to an object and a wire value. The wire value is nil if it cannot be sent.
-  ///
-  /// Compares exact types, because a failing cast to a class bridges the value first.
-  private static func plain(_ value: Any) -> (object: NSObject, wire: FieldValue?)? {
-    let type = type(of: value)
-    if type == String.self, let text = value as? String { return (NSString(string: text), .string(text)) }
-    if type == Int.self, let number = value as? Int { return (NSNumber(value: number), .int64(Int64(number))) }
-    if type == Int64.self, let number = value as? Int64 { return (NSNumber(value: number), .int64(number)) }
-    if type == Bool.self, let flag = value as? Bool { return (NSNumber(value: flag), .int64(flag ? 1 : 0)) }
-    if type == Double.self, let number = value as? Double {
-      return (NSNumber(value: number), number.isFinite ? .double(number) : nil)
+  /// The wire value, or that of an object. A number that cannot be sent can still be read.
+  var plain: FieldValue? {
+    if let wire { return wire }
+    return (try? FieldValue(object)) ?? (object as? NSNumber).map { .double($0.doubleValue) }
+  }
+
+  /// The elements of a list; nil for other values.
+  package var elements: [StoredField]? {
+    guard let objects = object as? NSArray else { return nil }
+    guard case .list(_, let values)? = wire else { return objects.map(Self.normalized) }
+    return zip(objects, values).compactMap { object, wire in
+      (object as? NSObject).map { StoredField(object: $0, wire: wire) }
     }
-    if type == Date.self, let date = value as? Date {
-      guard let milliseconds = Milliseconds.since1970(date.timeIntervalSince1970) else { return (date as NSDate, nil) }
-      return (NSDate(timeIntervalSince1970: Milliseconds.seconds(milliseconds)), .timestamp(milliseconds))
-    }
-    if type == Data.self, let data = value as? Data { return (NSData(data: data), .bytes(data)) }
-    if type == [String].self, let texts = value as? [String] {
-      let objects = NSArray(array: texts.map { NSString(string: $0) })
-      return (objects, texts.isEmpty ? .list(.unknown, []) : .list(.string, texts.map(FieldValue.string)))
-    }
-    return nil
   }
 
   /// Converts a value to the Foundation class that Apple's framework uses. On Linux an `NSNumber` casts to every
   /// numeric type that it fits, while a boxed `Int` casts only to `Int`.
-  private static func normalized(_ value: Any) -> NSObject {
-    if let (object, _) = plain(value) { return object }
+  private static func normalized(_ value: Any) -> StoredField {
+    if let native = value as? any CKNativeField, let field = try? native.storedField { return field }
     return switch value {
-    case let value as NSDate: NSDate(timeIntervalSince1970: Milliseconds.truncated(value.timeIntervalSince1970))
-    case let value as NSNumber: value
-    case let value as Int8: NSNumber(value: value)
-    case let value as Int16: NSNumber(value: value)
-    case let value as Int32: NSNumber(value: value)
-    case let value as UInt: NSNumber(value: value)
-    case let value as UInt8: NSNumber(value: value)
-    case let value as UInt16: NSNumber(value: value)
-    case let value as UInt32: NSNumber(value: value)
-    case let value as UInt64: NSNumber(value: value)
-    case let value as Float: NSNumber(value: value)
-    case let value as NSString: NSString(string: String(describing: value))
-    case let value as NSData: NSData(data: Data(referencing: value))
-    case let value as NSArray: NSArray(array: value.map(normalized))
-    case let value as [Any]: NSArray(array: value.map(normalized))
-    case let value as CKReference: value
-    case let value as CKAsset: value
-    case let value as CLLocation: value
-    case let value as CKOpaqueValue: value
+    case let value as NSDate:
+      StoredField(object: NSDate(timeIntervalSince1970: Milliseconds.truncated(value.timeIntervalSince1970)))
+    case let value as NSNumber: StoredField(object: value)
+    case let value as [Any]: StoredField(list: value.map(normalized))
+    case let value as NSObject where value is any CKRecordValue:
+      (try? FieldValue(value)).map { StoredField(wire: $0, zoneID: .default) } ?? StoredField(object: value)
     default: preconditionFailure("A record cannot hold a value of type \(type(of: value)).")
     }
   }

@@ -21,7 +21,7 @@ public struct QueryComparison<Value>: Sendable {
     let objects = try values.map { value -> any CKRecordValue in
       let object: (any CKRecordValue)?
       do {
-        object = try FieldContent.recordValue(of: value, at: [FieldKey(field)])
+        object = try FieldContent.field(of: value, at: [FieldKey(field)])?.value
       } catch {
         throw CKModelError(Value.self, encoding: error)
       }

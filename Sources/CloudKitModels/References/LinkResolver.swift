@@ -158,6 +158,7 @@ extension FieldDecoder {
     let loaded = list.filter { element in
       (element as? CKReference).map { references?.isLoaded($0.recordID, as: model) == true } ?? true
     }
-    return try Value(from: FieldDecoder(field: NSArray(array: loaded), codingPath: codingPath, references: references))
+    let content = StoredField(NSArray(array: loaded))
+    return try Value(from: FieldDecoder(content, codingPath: codingPath, references: references))
   }
 }
