@@ -61,11 +61,13 @@ package enum FieldContent {
   /// - Parameters:
   ///   - asAsset: Whether `Data` and JSON are stored as assets.
   ///   - references: Collects the references, for a field of a model.
+  ///   - zoneID: The zone of a model that a reference outside a model leads to.
   static func field<Value: Encodable>(
     of value: Value?,
     at keys: [any CodingKey],
     asAsset: Bool = false,
-    references: ModelReferences? = nil
+    references: ModelReferences? = nil,
+    zoneID: CKRecordZone.ID? = nil
   ) throws -> StoredField? {
     // Most values need no more than their conversion.
     if !asAsset, let native = value as? any CKNativeField, let field = try? native.storedField,
@@ -73,7 +75,7 @@ package enum FieldContent {
     {
       return field
     }
-    let path = ValuePath(keys, references: references)
+    let path = ValuePath(keys, references: references, zoneID: zoneID)
     guard let value else {
       if ModelInField.isModel(Value.self) { references?.notePlain() }
       return nil

@@ -6,19 +6,42 @@ struct ValuePath {
   private var instances: [ObjectIdentifier] = []
   /// Collects the references of a model's fields; nil where models cannot be stored.
   let references: ModelReferences?
+  /// The zone of models in a query; nil outside a query.
+  private let zoneID: CKRecordZone.ID?
 
   /// The maximum nesting that JSON decoders accept.
   private static let deepest = 512
 
-  init(_ keys: [any CodingKey], references: ModelReferences? = nil) {
+  init(_ keys: [any CodingKey], references: ModelReferences? = nil, zoneID: CKRecordZone.ID? = nil) {
     self.keys = keys
     self.references = references
+    self.zoneID = zoneID
   }
 
   func appending(_ key: any CodingKey) -> ValuePath {
     var result = self
     result.keys.append(key)
     return result
+  }
+
+  /// Returns the reference to store for a link or a model in a field; nil for other values, and for those that are
+  /// deeper than an element of the field's list.
+  func reference(to value: some Encodable) throws -> CKRecord.Reference? {
+    guard keys.count <= 2 else { return nil }
+    do {
+      switch value {
+      case let link as any AnyLink:
+        if let references { return try references.reference(to: link, for: keys[0].stringValue) }
+        let id = CKRecord.ID(recordName: link.recordName, zoneID: zoneID ?? .default)
+        return link.reference ?? CKRecord.Reference(recordID: id, action: .none)
+      case let model as any CKRecordModel:
+        if let references { return try references.reference(to: model, for: keys[0].stringValue) }
+        return try zoneID.map { try model.reference(in: $0) }
+      default: return nil
+      }
+    } catch let unfit as Unfit {
+      throw EncodingError.invalidValue(value, EncodingError.Context(keys, unfit))
+    }
   }
 
   /// Returns the path for the contents of a value.

@@ -68,6 +68,17 @@ import Testing
     #expect(try models[1].get().id == "cat")
   }
 
+  @Test func `a query finds models by a model that they refer to, and by a link to one`() async throws {
+    let bob = Employee(id: "bob", name: "Bob")
+    try await database.save(Employee(id: "ann", department: Department(id: "it"), boss: Link(bob)))
+    try await database.save(Employee(id: "cat", name: "Cat", boss: Link(Employee(id: "dan"))))
+
+    let byLink = try await database.load(Query<Employee>().filter(.boss, equals: Link(bob)))
+    let byModel = try await database.load(Query<Employee>().filter(.department, equals: Department(id: "it")))
+
+    #expect(byLink.map(\.id) == ["ann"] && byModel.map(\.id) == ["ann"])
+  }
+
   @Test func `a target that does not exist is not loaded`() async throws {
     let gone = CKRecord.ID(recordName: "gone", zoneID: database.zoneIDForModels)
     try await database.save(

@@ -123,7 +123,7 @@ extension CKDatabase {
     after cursor: CKQueryOperation.Cursor?
   ) async throws -> CKModelPage<CKRecord> {
     let limit = query.limit ?? CKQueryOperation.maximumResults
-    let wire = try query.query()
+    let wire = try query.query(in: zoneID ?? zoneIDForModels)
     guard query.limit != 0 else { return CKModelPage([]) }
     if query.isLogged { report("Query: \(wire.debugDescription)") }
     do {

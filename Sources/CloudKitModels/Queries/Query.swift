@@ -16,7 +16,7 @@ internal import Foundation
 /// `Fields`. What the server cannot do throws `CKError.invalidArguments`, with the part's name, when the query is run.
 public struct Query<Model: CKRecordModel>: Sendable {
   private enum Condition: Sendable {
-    case field(String, @Sendable (String) throws -> NSPredicate, isNegated: Bool)
+    case field(String, @Sendable (String, CKRecordZone.ID) throws -> NSPredicate, isNegated: Bool)
     /// A query can be sent between tasks, a predicate cannot.
     case predicate(of: CKQuery)
   }
@@ -94,18 +94,19 @@ public struct Query<Model: CKRecordModel>: Sendable {
 
   // MARK: - Running
 
-  /// The query for `CKDatabase`.
+  /// Returns the query for `CKDatabase`.
   ///
+  /// - Parameter zoneID: The zone of the models that the query compares references with, unless they know another.
   /// - Throws: `CKModelError` for a value that a record cannot store; `CKError.invalidArguments` for a property that
   ///   cannot be queried.
-  public func query() throws -> CKQuery {
+  public func query(in zoneID: CKRecordZone.ID = .default) throws -> CKQuery {
     if let problem { throw CKError(.invalidArguments, problem) }
     let predicates = try conditions.map { condition in
       switch condition {
       case .predicate(let query): query.predicate
-      case .field(let name, let predicate, isNegated: false): try predicate(name)
+      case .field(let name, let predicate, isNegated: false): try predicate(name, zoneID)
       case .field(let name, let predicate, isNegated: true):
-        NSCompoundPredicate(type: .not, subpredicates: [try predicate(name)])
+        NSCompoundPredicate(type: .not, subpredicates: [try predicate(name, zoneID)])
       }
     }
     let whole =

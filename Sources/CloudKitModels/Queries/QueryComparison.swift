@@ -17,11 +17,11 @@ public struct QueryComparison<Value>: Sendable {
   /// Returns the predicate for a field.
   ///
   /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
-  func predicate(of field: String) throws -> NSPredicate {
+  func predicate(of field: String, in zoneID: CKRecordZone.ID) throws -> NSPredicate {
     let objects = try values.map { value -> any CKRecordValue in
       let object: (any CKRecordValue)?
       do {
-        object = try FieldContent.field(of: value, at: [FieldKey(field)])?.value
+        object = try FieldContent.field(of: value, at: [FieldKey(field)], zoneID: zoneID)?.value
       } catch {
         throw CKModelError(Value.self, encoding: error)
       }

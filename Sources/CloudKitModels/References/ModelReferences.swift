@@ -77,27 +77,3 @@ final class ModelReferences {
     return field != nil
   }
 }
-
-extension ValuePath {
-  /// Returns the reference to store for a link or a model in a field; nil for other values, and for those that are
-  /// deeper than an element of the field's list.
-  func reference(to value: some Encodable) throws -> CKRecord.Reference? {
-    guard keys.count <= 2 else { return nil }
-    do {
-      if let link = value as? any AnyLink {
-        guard let references else { return link.reference ?? link.referenceInDefaultZone }
-        return try references.reference(to: link, for: keys[0].stringValue)
-      }
-      guard let references, let model = value as? any CKRecordModel else { return nil }
-      return try references.reference(to: model, for: keys[0].stringValue)
-    } catch let unfit as Unfit {
-      throw EncodingError.invalidValue(value, EncodingError.Context(keys, unfit))
-    }
-  }
-}
-
-extension AnyLink {
-  fileprivate var referenceInDefaultZone: CKRecord.Reference {
-    CKRecord.Reference(recordID: CKRecord.ID(recordName: recordName), action: .none)
-  }
-}
