@@ -5,7 +5,7 @@ import Foundation
 ///
 /// Its texts name the model and the field and say what is wrong. They contain no value, which may be private, except
 /// keys of a dictionary inside the field. ``underlying`` is the standard library's error, whose texts may contain one.
-public struct CKModelError: LocalizedError, Sendable {
+public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible, Sendable {
   /// The name of the model's type.
   public let model: String
   /// The path of the field, such as `places[2].name`; nil if the error concerns the whole model.
@@ -72,6 +72,11 @@ public struct CKModelError: LocalizedError, Sendable {
     let subject = field.map { "Field '\($0)' of model '\(model)'" } ?? "Model '\(model)'"
     return "\(subject) cannot be \(step): \(reason)"
   }
+
+  /// The same sentence, so that a printed error contains no value.
+  public var description: String { errorDescription ?? reason }
+  /// The same sentence.
+  public var debugDescription: String { description }
 
   /// The reason, without the model and the field.
   public var failureReason: String? { reason }

@@ -104,6 +104,15 @@ extension SyncStore {
   }
 }
 
+extension Link where Model: Decodable {
+  /// Returns the model of the target in the local copy, whether it is loaded or not; nil if there is none.
+  ///
+  /// - Throws: `CKModelError` if the record does not match; `StoreError` if the store cannot be read.
+  public func load(from store: SyncStore, following depth: LinkDepth = .none) async throws -> Model? {
+    try await store.load(Model.self, named: recordName, in: recordID?.zoneID, following: depth)
+  }
+}
+
 /// The models of the local copy, page by page.
 public struct StoredModelPages<Model: CKRecordModel & Decodable>: AsyncSequence, Sendable {
   let store: SyncStore

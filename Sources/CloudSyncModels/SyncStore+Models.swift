@@ -140,6 +140,14 @@ extension SyncStore {
     return try await enqueue(changes, atomically: lacking.isEmpty && plan.fitsAtomicRequest)
   }
 
+  /// Accepts the deletion of the records of a plan, all or none.
+  @discardableResult
+  public func delete(_ plan: CKDeletionPlan) async throws -> [QueuedChange] {
+    var changes = CKModelChanges()
+    changes.delete(plan)
+    return try await enqueue(changes, atomically: plan.fitsAtomicRequest)
+  }
+
   /// Returns the records that `delete(_:cascade:in:)` would delete, and accepts nothing.
   public func plan<Model: CKRecordModel>(
     deleting model: Model,

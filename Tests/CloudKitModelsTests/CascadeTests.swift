@@ -63,7 +63,7 @@ private struct Item: Codable, Identifiable, CKRecordModel {
     ("a: a lost", .targets, [["a"]]),
     ("a: p^; p", .targets, [["a"]]),
     // The server would delete `a` together with `b`, and refuses to delete `d` first.
-    ("a: b! d?; b; d", .targets, [["b"], ["a"], ["d"]]),
+    ("a: b! d? e; b; d; e", .targets, [["e"], ["a"], ["b", "d"]]),
     ("a; b: a^; c: b!; d: a; e: a?", .children, [["c"], ["b"], ["a"]]),
     ("a: t; b: a! t; t; u: t!", .children, [["b"], ["a"]]),
     ("a: t; b: a! t; t; u: t!", [.children, .targets], [["u"], ["t"], ["b"], ["a"]]),
@@ -180,11 +180,24 @@ private struct Item: Codable, Identifiable, CKRecordModel {
     #expect(isOnServer("a") && report.results.count == 301)
   }
 
-  @Test func `records that the server deletes with others count as deleted`() async throws {
-    // Each refers to the one before, so the server deletes the others with the first request.
-    try await save("c0;" + (1..<250).map { "c\($0): c\($0 - 1)!" }.joined(separator: ";"))
-    let report = try await database.delete([Item(id: "c249"), Item(id: "c0")], cascade: .targets)
-    #expect(report.error == nil && report.deleted.count == 250 && !isOnServer("c249"))
+  @Test func `records that are gone meanwhile count as deleted`() async throws {
+    try await save("a;" + (0..<250).map { "c\($0): a^" }.joined(separator: ";"))
+    let plan = try await database.plan(deleting: Item(id: "a"), cascade: .children)
+    try await database.delete([Item(id: "c7"), Item(id: "c8")])
+    let report = try await database.delete(plan)
+    #expect(report.error == nil && report.deleted.count == 251 && !isOnServer("a") && !isOnServer("c9"))
+  }
+
+  @Test func `a record that the server deletes with its target is not reported as kept`() async throws {
+    try await save("a: b! c; b; c; h: c?", in: .default)
+    let refused = try await database.delete(Item(id: "a"), cascade: .targets, in: .default)
+    #expect(refused.deleted == [] && refused.error != nil)
+    #expect(isOnServer("a", zone: "_defaultZone") && isOnServer("b", zone: "_defaultZone"))
+
+    // Two that the server deletes with each other.
+    try await save("x: y!; y: x!", in: .default)
+    let report = try await database.delete(Item(id: "x"), cascade: .targets, in: .default)
+    #expect(report.error == nil && report.deleted.count == 2)
   }
 
   @Test func `in a default zone targets are deleted level by level, and children cannot be found`() async throws {
@@ -218,7 +231,8 @@ private struct Item: Codable, Identifiable, CKRecordModel {
     try await save("a; b: a^; c: b!; x: c")
     try await phone.sync()
 
-    let queued = try await phone.store.delete(Item(id: "a"), cascade: .children)
+    let plan = try await phone.store.plan(deleting: Item(id: "a"), cascade: .children)
+    let queued = try await phone.store.delete(plan)
 
     #expect(names(queued.map(\.recordID)) == ["c", "b", "a"])
     #expect(try await phone.store.all(Item.self).map(\.id) == ["x"])

@@ -130,7 +130,9 @@ import Testing
     let employees = try await phone.store.all(Employee.self, following: .depth(1))
     #expect(employees.first?.department?.id == "it" && employees.first?.boss?.model?.id == "bob")
     #expect(employees.first?.boss?.model?.department == nil)
-    #expect(try await phone.store.load(Employee.self, named: "ann")?.department == nil)
+    let alone = try await phone.store.load(Employee.self, named: "ann")
+    let loaded = try await alone?.boss?.load(from: phone.store)
+    #expect(alone?.department == nil && alone?.boss?.isLoaded == false && loaded?.id == "bob")
     // A required model is loaded only by a load that follows it.
     #expect(try await phone.store.load(Desk.self, named: "d", following: .all)?.owner.department?.id == "it")
     await #expect(throws: CKModelError.self) { try await phone.store.load(Desk.self, named: "d") }

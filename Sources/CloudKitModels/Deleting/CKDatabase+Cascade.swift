@@ -1,10 +1,10 @@
 public import CloudKit
 
-/// Models deleted with what hangs together with them.
+/// Cascading deletes of models.
 extension CKDatabase {
   /// Deletes the record of a model and the records that a cascade names, found on the server.
   ///
-  /// Children go first. In a custom zone each request of up to 200 records is atomic. When the server refuses one, the
+  /// They are deleted in the order of ``CKDeletionPlan/records``. In a custom zone each request of up to 200 records is atomic. When the server refuses one, the
   /// deletion stops, and the records after it are kept.
   ///
   /// ```swift
@@ -66,7 +66,7 @@ extension CKDatabase {
     guard databaseScope != .public, zoneID.zoneName != CKRecordZone.ID.defaultZoneName else {
       throw CKError(
         .invalidArguments,
-        "Children are found in the change feed of a custom zone, which \(zoneID.zoneName) is not. Query them by type."
+        "Children are found in a change feed, which the zone \(zoneID.zoneName) does not have. Query them by type."
       )
     }
     var records: [CKRecord.ID: LinkedRecord] = [:]

@@ -28,8 +28,11 @@ public struct CKDeletionPlan: Sendable {
     public let reason: Reason
   }
 
-  /// The records that exist, in the order in which they are deleted: children before their parents, records with a
-  /// `VALIDATE` reference before its target, and other targets before the records that refer to them.
+  /// The records that exist, in the order in which they are deleted: children, and records that refer by `deleteSelf` or
+  /// `VALIDATE`, before what they refer to; other targets before the records that refer to them.
+  ///
+  /// The server also deletes records that refer to one of these with `deleteSelf`. They are included only with
+  /// ``CKCascade/children``.
   public var records: [Record] { steps.flatMap(\.self) }
 
   /// The records in groups. Those of a group do not depend on each other.

@@ -107,10 +107,9 @@ package struct DeletionSearch {
     var before: [CKRecord.ID: [CKRecord.ID]] = [:]
     for id in order {
       for (kind, target) in found[id]?.record.references ?? [] where found[target] != nil {
-        // The server refuses to delete the target of VALIDATE first.
-        let isChild = kind == .validate || kind == .parent || (kind == .deleteSelf && cascade.contains(.children))
-        if isChild { before[target, default: []].append(id) }
-        if !isChild, cascade.contains(.targets) { before[id, default: []].append(target) }
+        // The server would delete the record with its target, or refuse to delete the target first.
+        if kind != .plain { before[target, default: []].append(id) }
+        if kind == .plain, cascade.contains(.targets) { before[id, default: []].append(target) }
       }
     }
     var walk = GraphWalk { id in (before[id] ?? []).map { ($0, $0) } }

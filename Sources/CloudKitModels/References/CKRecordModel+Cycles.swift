@@ -1,8 +1,8 @@
 @_spi(Reflection) internal import Swift
 
 extension CKRecordModel where Self: Encodable {
-  /// Returns whether the model, or one that it refers to, leads back to itself. A model that several refer to is no
-  /// cycle. Links that are not loaded are followed to their identity only.
+  /// Returns whether the model leads to a cycle: models that refer back to themselves, directly or through others. A
+  /// model that several refer to is none. Links that are not loaded are followed to their identity only.
   ///
   /// - Throws: `CKModelError` for a value that a record cannot store.
   public func hasCycle() throws(CKModelError) -> Bool {
@@ -11,8 +11,8 @@ extension CKRecordModel where Self: Encodable {
 }
 
 extension CKRecordModel {
-  /// Returns whether the type, or one that it refers to, leads back to itself by stored properties that are models or
-  /// links, optional or in lists. `CKRecord.Reference` has no type to follow.
+  /// Returns whether the type leads to a cycle by stored properties that are models or links, optional or in lists.
+  /// `CKRecord.Reference` has no type to follow.
   public static func hasCycle() -> Bool {
     GraphWalk { (model: ModelType) in model.targets.map { ($0, $0) } }.hasCycle(from: [ModelType(type: self)])
   }

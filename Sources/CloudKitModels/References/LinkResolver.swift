@@ -69,6 +69,14 @@ final class LinkResolver {
     return false
   }
 
+  static let notLoaded = "The model that it refers to is not loaded. Load with a depth, or declare a Link."
+
+  /// The reason why a model that is required is not there.
+  func reasonLacking(_ id: CKRecord.ID) -> String {
+    if path.contains(id) { return "It refers back to a record that leads to it, which ends a load. Declare a Link." }
+    return absent.contains(id) ? "The record that it refers to does not exist." : Self.notLoaded
+  }
+
   /// Returns the model of a target; nil if it is not loaded.
   ///
   /// - Throws: `Unfit` if it could not be fetched; `CKModelError` if its record does not match.
@@ -144,11 +152,11 @@ extension FieldDecoder {
 
   /// Decodes a model, or an optional or list of models, from references; returns nil for other types and fields.
   func decodeModels<Value: Decodable>(_ type: Value.Type) throws -> Value? {
-    if field is CKReference {
+    if let reference = field as? CKReference {
       guard let model = ModelInField.model(type) else { return nil }
       if let value = try loadedModel(model) as? Value { return value }
       if let optional = type as? any OptionalValue.Type { return optional.nothing as? Value }
-      let reason = "The model that it refers to is not loaded. Load with a depth, or declare a Link."
+      let reason = references?.reasonLacking(reference.recordID) ?? LinkResolver.notLoaded
       throw DecodingError.valueNotFound(type, .init(codingPath, Unfit(reason: reason)))
     }
     // The loaded ones of a list.

@@ -61,7 +61,7 @@ package struct ModelGraph {
     return try CKRecordEncoder(zoneID: target.id.zoneID).content(of: model)
   }
 
-  /// Whether a model leads back to itself.
+  /// Whether a model leads to a cycle.
   var hasCycle: Bool {
     let models = Dictionary((roots + targets).map { ($0.record.recordID, $0.references) }) { first, _ in first }
     let walk = GraphWalk { id in models[id]?.map { ($0.key, $0.target) } ?? [] }
