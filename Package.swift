@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "UniformTypeIdentifiersShim", targets: ["UniformTypeIdentifiersShim"]),
     .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
     .library(name: "CloudKitModels", targets: ["CloudKitModels"]),
+    .library(name: "JSONFiles", targets: ["JSONFiles"]),
     // A product of its own, so that nothing else builds swift-syntax.
     .library(name: "CloudKitModelMacros", targets: ["CloudKitModelMacros"]),
     .library(name: "CloudSync", targets: ["CloudSync"]),
@@ -68,6 +69,8 @@ let package = Package(
     .target(name: "UniformTypeIdentifiersShim", path: "Sources/Shims/UniformTypeIdentifiersShim"),
     // JSON of the protocol, of imports and of output; a program's own settings are Codable. It knows no key of the protocol: the client and the emulator share it.
     .target(name: "JSONText"),
+    // Codable values as JSON and in files, for programs that need no more than that.
+    .target(name: "JSONFiles", dependencies: ["JSONText"]),
     .target(
       name: "CloudKit",
       dependencies: [
@@ -178,6 +181,7 @@ let package = Package(
     // What several test targets use.
     .target(name: "TestSupport", path: "Tests/Support"),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
+    .testTarget(name: "JSONFilesTests", dependencies: ["JSONFiles"]),
     .testTarget(
       name: "CloudKitTests",
       dependencies: [

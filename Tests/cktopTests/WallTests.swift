@@ -15,6 +15,7 @@ import Testing
       "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "OpenCombine",
     ],
     "JSONText": [],
+    "JSONFiles": ["JSONText"],
     "CloudKitEmulator": [
       "CloudKit", "Crypto", "GRDB", "JSONText", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
     ],
