@@ -29,9 +29,15 @@ extension NSCoder {
   }
 
   private func topLevelObject(of classes: [AnyClass]?, forKey key: String) throws -> Any? {
-    (self as? NSKeyedUnarchiver)?.returnErrors()
+    try returnErrors()
     guard containsValue(forKey: key) else { return nil }
-    let object = classes.map { decodeObject(of: $0, forKey: key) } ?? decodeObject(forKey: key)
+    // Foundation ends the process at another class than these, which damage can cause.
+    let object =
+      switch classes {
+      case nil: decodeObject(forKey: key)
+      case let classes? where classes.allSatisfy(Self.isOwn): archivedObject(forKey: key)
+      case let classes?: decodeObject(of: classes, forKey: key)
+      }
     if let error { throw error }
     return object
   }

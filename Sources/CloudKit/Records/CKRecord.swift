@@ -50,10 +50,11 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     self.state = Mutex(state)
   }
 
-  /// Reads an archived record: a complete one, or only the system fields. Nil if the type or the identifier is missing.
+  /// Reads an archived record: a complete one, or only the system fields. Nil if the type or the identifier is missing,
+  /// or the archive is damaged.
   public required init?(coder: NSCoder) {
-    (coder as? NSKeyedUnarchiver)?.returnErrors()
     guard
+      (try? coder.returnErrors()) != nil,
       let recordType = coder.string(forKey: RecordState.ArchiveKey.recordType),
       let recordID = coder.object(CKRecordID.self, forKey: RecordState.ArchiveKey.recordID)
     else { return nil }

@@ -8,10 +8,27 @@ extension NSCoder {
   /// if it meets a known class that was not requested, which one damaged byte can cause.
   private static let archivable: [AnyClass] = [
     NSArray.self, NSData.self, NSDate.self, NSDictionary.self, NSNull.self, NSNumber.self, NSSet.self, NSString.self,
-    NSURL.self, NSUUID.self, CKAsset.self, CKRecord.self, CKRecordID.self, CKRecordValueStore.self, CKRecordZone.self,
-    CKRecordZoneID.self, CKReference.self, CKServerChangeToken.self, CKShareParticipant.self, CKUserIdentity.self,
-    CKUserIdentityLookupInfo.self, CLLocation.self,
+    NSURL.self, NSUUID.self, CKAllowedSharingOptions.self, CKAsset.self, CKNotificationInfo.self, CKOperationGroup.self,
+    CKQuery.self, CKQueryCursor.self, CKRecord.self, CKRecordID.self, CKRecordValueStore.self, CKRecordZone.self,
+    CKRecordZoneID.self, CKReference.self, CKServerChangeToken.self, CKShareMetadata.self, CKShareParticipant.self,
+    CKSubscription.self, CKUserIdentity.self, CKUserIdentityLookupInfo.self, CLLocation.self,
   ]
+
+  /// The classes of Foundation whose contents are checked. Others that inherit from them are decoded otherwise.
+  private static let foundation: [AnyClass] = [
+    NSArray.self, NSMutableArray.self, NSData.self, NSMutableData.self, NSDate.self, NSDictionary.self,
+    NSMutableDictionary.self, NSNull.self, NSNumber.self, NSSet.self, NSMutableSet.self, NSString.self,
+    NSMutableString.self, NSURL.self, NSUUID.self,
+  ]
+
+  /// Whether objects of a class can be in an archive of a record or a share.
+  static func isArchivable(_ type: AnyClass) -> Bool { foundation.contains { $0 == type } || isOwn(type) }
+
+  /// Whether a class is CloudKit's own, or inherits from one.
+  static func isOwn(_ type: AnyClass) -> Bool {
+    func inherits<Base: AnyObject>(_ base: Base.Type) -> Bool { type is Base.Type }
+    return archivable.contains { base in !foundation.contains { $0 == base } && inherits(base) }
+  }
 
   /// The nesting depth of the current object. A damaged archive may have an object that contains itself.
   @TaskLocal private static var depth = 0
@@ -22,7 +39,10 @@ extension NSCoder {
   }
 
   /// Decodes the value of a field.
-  func fieldObject(forKey key: String) -> NSObject? { object(of: Self.archivable, forKey: key) as? NSObject }
+  func fieldObject(forKey key: String) -> NSObject? { archivedObject(forKey: key) as? NSObject }
+
+  /// Decodes an object of any class that can be in an archive of a record or a share; nil if it is absent.
+  func archivedObject(forKey key: String) -> Any? { object(of: Self.archivable, forKey: key) }
 
   private func object(of classes: [AnyClass], forKey key: String) -> Any? {
     // Foundation on Linux terminates the process if the key is absent.
@@ -46,18 +66,21 @@ extension NSCoder {
   }
 }
 
-extension NSKeyedUnarchiver {
-  /// Makes the unarchiver report damage as an error, as on Apple's systems, instead of terminating the process.
+extension NSCoder {
+  /// Makes an unarchiver report damage as an error, as on Apple's systems, instead of terminating the process.
   ///
-  /// The policy must be set before the first object is decoded: setting it later terminates the process too, and no
-  /// public API reports whether decoding has started. So this reads the unarchiver's private flags by reflection, and
-  /// does nothing if it cannot read them.
-  func returnErrors() {
-    guard decodingFailurePolicy != .setErrorAndReturn,
-      let flags = Mirror(reflecting: self).children.first(where: { $0.label == "_flags" })?.value,
+  /// Both the policy and the check come before the first object: setting the policy later terminates the process too,
+  /// and no public API reports whether decoding has started. So this reads the unarchiver's private flags by reflection,
+  /// and does nothing if it cannot read them.
+  ///
+  /// - Throws: `CocoaError.coderReadCorrupt` for damage on which Foundation would end the process.
+  func returnErrors() throws {
+    guard let unarchiver = self as? NSKeyedUnarchiver,
+      let flags = Mirror(reflecting: unarchiver).children.first(where: { $0.label == "_flags" })?.value,
       let bits = (flags as? any RawRepresentable)?.rawValue as? UInt, bits & Self.startedDecoding == 0
     else { return }
-    decodingFailurePolicy = .setErrorAndReturn
+    unarchiver.decodingFailurePolicy = .setErrorAndReturn
+    guard ArchiveCheck.passes(unarchiver) else { throw CocoaError(.coderReadCorrupt) }
   }
 
   private static let startedDecoding: UInt = 1 << 2

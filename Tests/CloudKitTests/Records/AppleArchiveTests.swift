@@ -32,7 +32,7 @@ import Testing
     ]
   }
 
-  private static var wholeRecord: [String: Value] {
+  static var wholeRecord: [String: AppleArchive.Value] {
     let values: [String: Value] = [
       "title": .string("Milk"), "done": .int(1), "price": .double(1.5), "when": .date(created),
       "data": .data(Data([1, 2])), "tags": .array([.string("a"), .string("b")]),
@@ -79,6 +79,23 @@ import Testing
     #expect(record.parent?.recordID == CKRecord.ID(recordName: "list", zoneID: zone))
     #expect(record.share == nil)
     #expect(record.allKeys().isEmpty && record.changedKeys().isEmpty)
+  }
+
+  @Test func `an archive from an Apple device is read`() throws {
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: AppleArchive.systemFieldsOfFramework)
+    unarchiver.requiresSecureCoding = true
+
+    let record = try #require(CKRecord(coder: unarchiver))
+
+    #expect(record.recordType == "ActivitySegment")
+    #expect(record.recordID.recordName == "766767600.0")
+    #expect(record.recordID.zoneID.zoneName == "9C1BCF02-8C65-4B05-B613-DB2881592AAE_Weekly")
+    #expect(record.recordID.zoneID.ownerName == CKCurrentUserDefaultName)
+    #expect(record.recordChangeTag == "m9ws656p")
+    let dates = [record.creationDate, record.modificationDate].map { $0?.timeIntervalSinceReferenceDate ?? 0 }
+    #expect(zip(dates, [767_277_684.72, 767_349_035.861]).allSatisfy { abs($0 - $1) < 0.000_5 })
+    #expect(record.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
+    #expect(record.parent == nil && record.share == nil && record.allKeys().isEmpty)
   }
 
   @Test func `a whole record that Apple's framework wrote is read with its edits`() throws {

@@ -2,10 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// Archives whose objects are not what they should be.
-///
-/// Two kinds of damage end the process inside Foundation, before CloudKit is asked, and are not tried: bytes that are no
-/// well-formed property list, and a class that is no class (`$class` refers to another thing).
+/// Archives whose bytes or objects are not what they should be.
 @Suite(.serialized) struct DamagedArchiveTests {
   private static func archive() throws -> [String: Any] {
     let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n"))
@@ -128,5 +125,65 @@ import Testing
 
     #expect(CKRecord(coder: unarchiver) == nil)
     #expect(unarchiver.decodingFailurePolicy == .setErrorAndReturn)
+  }
+
+  /// Archives of system fields, and of whole objects under the root key.
+  private static func samples() throws -> [(data: Data, read: (Data) throws -> Any?)] {
+    func root<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> (data: Data, read: (Data) throws -> Any?) {
+      (
+        try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true),
+        { try NSKeyedUnarchiver.unarchivedObject(ofClass: Object.self, from: $0) }
+      )
+    }
+    func systemFields(_ data: Data) -> Any? { NSKeyedUnarchiver.reading(data).flatMap { CKRecord(coder: $0) } }
+    let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n"))
+    record["friend"] = CKRecord.Reference(recordID: CKRecord.ID(recordName: "f"), action: .deleteSelf)
+    record["tags"] = ["a", "b"]
+    record.parent = CKRecord.Reference(recordID: CKRecord.ID(recordName: "p"), action: .none)
+    let own = NSKeyedArchiver(requiringSecureCoding: true)
+    record.encodeSystemFields(with: own)
+    own.finishEncoding()
+    return [
+      (AppleArchive.systemFieldsOfFramework, systemFields), (own.encodedData, systemFields), try root(record),
+      (
+        AppleArchive.data(["root": .object("CKRecord", AppleArchiveTests.wholeRecord)]),
+        { try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: $0) }
+      ),
+      try root(CKShare(rootRecord: record)), try root(CKServerChangeToken(wire: "token")),
+      try root(CKQuery(recordType: "Note", predicate: NSPredicate(format: "title == 'Milk'"))),
+    ]
+  }
+
+  @Test func `flipped bits and a cut end are errors or change a value, and never end the process`() throws {
+    var random = SplitMix64(seed: 7)
+    for (data, read) in try Self.samples() {
+      #expect(try read(data) != nil)
+      for length in stride(from: 0, to: data.count, by: 5) { _ = try? read(data.prefix(length)) }
+      for _ in 0..<400 {
+        var damaged = data
+        for _ in 0...Int.random(in: 0...2, using: &random) {
+          damaged[Int.random(in: 0..<data.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        }
+        _ = try? read(damaged)
+      }
+    }
+  }
+
+  @Test func `an object that contains itself, and a class that is no class, are errors`() throws {
+    let archive = try Self.archive()
+    let objects = try #require(archive["$objects"] as? [Any])
+    let top = try #require(archive["$top"] as? [String: Any])
+    let id = try #require(top["RecordID"])
+    let index = try #require(objects.firstIndex { ($0 as? [String: Any])?["RecordName"] != nil })
+
+    for key in ["ZoneID", "RecordName", "$class"] {
+      var damaged = archive
+      var changed = objects
+      var object = try #require(objects[index] as? [String: Any])
+      object[key] = id
+      changed[index] = object
+      damaged["$objects"] = changed
+      #expect(try Self.read(damaged) == nil)
+    }
   }
 }
