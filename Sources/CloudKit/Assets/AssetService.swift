@@ -26,7 +26,10 @@ struct AssetService: Sendable {
   /// - Parameter configuration: The container's configuration; nil for a container that cannot be used.
   init(_ configuration: CKContainerConfiguration?) {
     transport = configuration?.assetTransport ?? configuration?.transport.assetTransport ?? NoAssetTransport()
-    instruments = Instruments(configuration?.logger ?? Instruments.silent)
+    instruments = Instruments(
+      configuration?.logger ?? Instruments.silent,
+      logsReasons: configuration?.logsReasons ?? true
+    )
     downloads = configuration?.assetDownloads ?? .eager
     place = AssetFolder.Place(root: configuration?.assetFolder, grace: configuration?.assetGrace ?? .zero)
   }

@@ -150,7 +150,7 @@ public final class CKContainer: NSObject, Sendable {
           configuration.webAuthTokenRefused(token)
           account.lost()
         },
-        instruments: Instruments(configuration.logger),
+        instruments: Instruments(configuration.logger, logsReasons: configuration.logsReasons),
         cache: configuration.recordCache
       )
       return .success(WebServicesClient(settings, transport: configuration.transport))

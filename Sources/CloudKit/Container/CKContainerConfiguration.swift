@@ -28,6 +28,8 @@ public struct CKContainerConfiguration: Sendable {
   /// The logger for requests, without secrets and field values: replies at `debug`, rejected requests and lost replies
   /// at `warning`.
   public var logger: Logger
+  /// Whether the log has the reason that the server or the network gave, besides the code.
+  public var logsReasons = true
   /// The transport for asset files; nil for that of `transport`.
   public var assetTransport: (any CKAssetTransport)?
   /// When asset files are downloaded.

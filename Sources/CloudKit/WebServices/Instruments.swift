@@ -17,8 +17,10 @@ package struct Instruments: Sendable {
   package static let silent = Logger(label: "CloudKit", factory: { _ in SwiftLogNoOpLogHandler() })
 
   private let logger: Logger
+  /// Whether the reasons of rejections and lost replies are logged.
+  private let logsReasons: Bool
 
-  package init(_ logger: Logger) { self.logger = logger }
+  package init(_ logger: Logger, logsReasons: Bool = true) { (self.logger, self.logsReasons) = (logger, logsReasons) }
 
   /// Logs what the program asked to see.
   func report(_ text: String) { logger.info("\(text)") }
@@ -59,7 +61,7 @@ package struct Instruments: Sendable {
     guard isRefusal else { return logger.debug("CloudKit replied.", metadata: metadata) }
     let refusal = refusal()
     metadata["code"] = .string(Self.safe(refusal.code.name))
-    metadata["reason"] = .string(Self.safe(refusal.reason))
+    if logsReasons { metadata["reason"] = .string(Self.safe(refusal.reason)) }
     logger.warning("CloudKit rejected a request.", metadata: metadata)
   }
 
@@ -80,7 +82,7 @@ package struct Instruments: Sendable {
   func failed(_ exchange: Exchange, _ error: CKTransportError) {
     let duration = measure(exchange, status: "none", received: 0)
     var metadata = metadata(exchange, duration)
-    metadata["reason"] = .string(Self.safe(error.message))
+    if logsReasons { metadata["reason"] = .string(Self.safe(error.message)) }
     logger.log(
       level: error.delivery == .cancelled ? .debug : .warning,
       "CloudKit did not reply.",

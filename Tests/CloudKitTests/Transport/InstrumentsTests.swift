@@ -31,13 +31,14 @@ import Testing
     }
   }
 
-  private func container(_ server: ScriptedServer, _ log: Log) -> CKContainer {
+  private func container(_ server: ScriptedServer, _ log: Log, logsReasons: Bool = true) -> CKContainer {
     var configuration = CKContainerConfiguration(
       identifier: "iCloud.test",
       credential: .webAuth(apiToken: "api-secret", webAuthToken: "web-secret"),
       transport: server
     )
     configuration.logger = log.logger
+    configuration.logsReasons = logsReasons
     return CKContainer(configuration: configuration)
   }
 
@@ -59,5 +60,20 @@ import Testing
     #expect(lines.allSatisfy { $0.text.contains("operation=records/lookup") && $0.text.contains("database=private") })
     #expect(lines[1].text.contains("code=THROTTLED") && lines[1].text.contains("slow\u{FFFD}[2J down"))
     #expect(!lines.contains { $0.text.contains("secret") || $0.text.contains("private-") })
+  }
+
+  @Test(arguments: [true, false])
+  func `the reasons of a rejection and of a lost reply are logged unless that is off`(logsReasons: Bool) async {
+    let log = Log()
+    let refusal = #"{"serverErrorCode":"BAD_REQUEST","reason":"no such field"}"#
+    let server = ScriptedServer(.json(refusal, status: 400), .failure(.unknown))
+    let database = container(server, log, logsReasons: logsReasons).privateCloudDatabase
+
+    for _ in 0..<2 { _ = try? await database.record(for: CKRecord.ID(recordName: "n")) }
+
+    let lines = log.lines.withLock { $0 }.map(\.text)
+    #expect(lines.count == 2 && lines[0].contains("code=BAD_REQUEST"))
+    #expect(lines.map { $0.contains("reason=") } == [logsReasons, logsReasons])
+    #expect(lines[0].contains("no such field") == logsReasons)
   }
 }
