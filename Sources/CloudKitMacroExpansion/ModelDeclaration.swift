@@ -28,7 +28,7 @@ struct ModelDeclaration {
   /// The access modifier for generated members, followed by a space; empty if none is needed.
   var access = ""
   var isClass = false
-  /// The record type as a literal; nil if the type declares it.
+  /// The record type as an expression; nil if the type declares `recordType`.
   var recordType: String?
   /// The stored identity; nil if it is computed.
   var identity: Key?

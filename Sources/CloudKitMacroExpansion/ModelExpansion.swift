@@ -15,7 +15,7 @@ extension ModelDeclaration {
     }
     let clause = conformances.isEmpty ? "" : ": " + conformances.map(\.trimmedDescription).joined(separator: ", ")
     let members = [
-      recordType.map { block("\(access)static var recordType: Swift.String", ["\"\($0)\""]) },
+      recordType.map { block("\(access)static var recordType: Swift.String", [$0]) },
       block("\(access)static var recordNameKey: Swift.String", ["\"\(identity?.fieldName ?? "recordName")\""]),
       assets.isEmpty ? nil : assetKeys,
       references.isEmpty ? nil : referenceActions,

@@ -10,8 +10,8 @@ struct ModelMembers {
   /// Stored properties that are declared together, as a tuple.
   private(set) var tuples: [PatternBindingSyntax] = []
   private(set) var codingKeys: EnumDeclSyntax?
-  /// The type's own `recordType`.
-  private(set) var recordType: DeclSyntax?
+  /// The type's own `recordType` or `RecordType`, each with its name.
+  private(set) var recordTypes: [(name: String, declaration: DeclSyntax)] = []
   /// Declarations with the names of generated members.
   private(set) var generated: [String: DeclSyntax] = [:]
   private(set) var hasInitializer = false
@@ -48,7 +48,9 @@ struct ModelMembers {
 
   private mutating func add(_ variable: VariableDeclSyntax) {
     if variable.isStatic {
-      if variable.names.contains("recordType") { recordType = DeclSyntax(variable) }
+      for name in ["recordType", "RecordType"] where variable.names.contains(name) {
+        recordTypes.append((name, DeclSyntax(variable)))
+      }
       for name in ["recordNameKey", "assetKeys", "systemKeys", "referenceActions"] where variable.names.contains(name) {
         generated[name] = DeclSyntax(variable)
       }

@@ -78,11 +78,13 @@ struct ModelReader {
 
   private mutating func readRecordType(_ attribute: AttributeSyntax, of declaration: some DeclGroupSyntax) {
     let argument = attribute.argument(labeled: "recordType")
-    if let own = members.recordType {
-      if let argument {
-        let note = Note(node: Syntax(own), message: MacroExpansionNoteMessage("The type declares it here."))
-        report(argument, "The record type is declared twice.", notes: [note])
+    if let own = members.recordTypes.first {
+      let second = members.recordTypes.dropFirst().first.map { Syntax($0.declaration) }
+      if let other = argument.map({ Syntax($0) }) ?? second {
+        let note = Note(node: Syntax(own.declaration), message: MacroExpansionNoteMessage("The type declares it here."))
+        report(other, "The record type is declared twice.", notes: [note])
       }
+      if own.name != "recordType" { model.recordType = "Self.\(own.name)" }
       return
     }
     let node = argument.map { Syntax($0) } ?? declaration.typeName.map { Syntax($0) } ?? Syntax(attribute)
@@ -96,7 +98,7 @@ struct ModelReader {
           + "underscores. Set it with @CKModel(recordType:)."
       )
     }
-    model.recordType = name
+    model.recordType = "\"\(name)\""
   }
 
   // MARK: - Identity

@@ -296,6 +296,22 @@ private let nameForm = "it must start with a letter (A–Z), followed by letters
         notes: [NoteSpec(message: "The type declares it here.", line: 2, column: 3)]
       )
     )
+    expectRefusal(
+      of: """
+        @CKModel struct Note {
+          static let RecordType = "A"
+          static let recordType = "B"
+          let id: Int
+          var title: String
+        }
+        """,
+      DiagnosticSpec(
+        message: "The record type is declared twice.",
+        line: 3,
+        column: 3,
+        notes: [NoteSpec(message: "The type declares it here.", line: 2, column: 3)]
+      )
+    )
   }
 
   @Test func `conditional properties have no field`() {

@@ -107,6 +107,13 @@ import Testing
     #expect(try CKRecordDecoder().decode(Place.self, from: CKRecordEncoder().encode(place)) == place)
   }
 
+  @Test func `a type can name its record type in capitals`() throws {
+    let record = try CKRecordEncoder().encode(Capital(id: "c", title: "t"))
+    #expect(Capital.recordType == "Town" && record.recordType == "Town")
+    #expect(try CKRecordDecoder().decode(Capital.self, from: record).title == "t")
+    #expect(try Query<Capital>().query().recordType == "Town")
+  }
+
   @Test func `coding keys of the type's own choose and name the fields`() throws {
     let own = Own(id: "u", heading: "h", draft: "d")
 
@@ -223,4 +230,11 @@ struct Own {
   var draft = ""
 
   private enum CodingKeys: String, CodingKey { case id = "uid", heading = "Title" }
+}
+
+@CKModel
+private struct Capital {
+  static let RecordType = "Town"
+  let id: String
+  var title: String
 }
