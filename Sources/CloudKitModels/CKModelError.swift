@@ -6,6 +6,41 @@ import Foundation
 /// Its texts name the model and the field and say what is wrong. They contain no value, which may be private, except
 /// keys of a dictionary inside the field. ``underlying`` is the standard library's error, whose texts may contain one.
 public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible, Sendable {
+  /// The kinds of errors.
+  public enum Cause: Hashable, Sendable {
+    /// The record or a nested value lacks a value that the model needs.
+    case missingValue
+    /// The field has another type in the record, or on the server, than in the model.
+    case wrongType
+    /// The value is not valid for its type, such as a number that does not fit.
+    case invalidValue
+    /// A record cannot store the value.
+    case unsupportedValue
+    /// The record would be larger than 1 MB.
+    case tooLarge
+    /// The file of an asset is missing, or has not been downloaded: the code of the `CKError` in
+    /// ``CKModelError/underlying``.
+    case asset(CKError.Code)
+    /// The record has another type than the model.
+    case otherRecordType
+    /// The archive or the change tag is damaged, or that of another record.
+    case systemValue
+    /// A reference leads to another zone.
+    case otherZone
+    /// A model that this one refers to could not be fetched, for the reason in the `CKError` of ``CKModelError/underlying``.
+    case targetNotFetched
+    /// A model that this one refers to could not be saved, so this one was not saved either.
+    case targetNotSaved
+    /// The model was saved, but one that it refers to was saved without a reference that closes a cycle.
+    case targetIncomplete
+    /// The model as a whole cannot be written, such as one without a record name.
+    case invalidModel
+    /// The model's own coding threw the error in ``CKModelError/underlying``.
+    case ownCoding
+  }
+
+  /// The kind of the error.
+  public let cause: Cause
   /// The name of the model's type.
   public let model: String
   /// The path of the field, such as `places[2].name`; nil if the error concerns the whole model.
@@ -39,14 +74,18 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
   /// Refuses a field of a model that is known by its record type.
   ///
   /// - Parameter reason: A sentence without values of the model.
-  package init(_ recordType: String, field: String, _ reason: String) {
+  package init(_ recordType: String, field: String, _ reason: String, _ cause: Cause = .wrongType) {
     (model, self.field, expected, self.reason, step) = (recordType, field, nil, reason, "encoded")
+    self.cause = cause
     underlying = EncodingError.invalidValue(recordType, .init([FieldKey(field)], Unfit(reason: reason)))
   }
 
   /// Refuses to save a record, because the target of a reference could not be saved.
-  init(_ recordType: String, field: String, target: CKRecord.ID, failed error: any Error) {
+  ///
+  /// - Parameter isSaved: Whether the record was saved by then.
+  init(_ recordType: String, field: String, target: CKRecord.ID, failed error: any Error, isSaved: Bool) {
     (model, self.field, expected, step) = (recordType, field, nil, "saved")
+    cause = isSaved ? .targetIncomplete : .targetNotSaved
     reason = "The record that it refers to could not be saved. \(error.localizedDescription)"
     (recordID, underlying) = (target, error)
   }
@@ -64,6 +103,7 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
     expected = facts.expected.map { String(describing: $0) }
     underlying = error
     reason = facts.reason
+    cause = facts.cause
     step = isEncoding ? "encoded" : "decoded"
   }
 
@@ -87,8 +127,10 @@ private struct CodingFailure {
   var path: [any CodingKey] = []
   var expected: Any.Type?
   var reason: String
+  let cause: CKModelError.Cause
 
   init(_ error: any Error) {
+    cause = Self.cause(of: error)
     switch error {
     case EncodingError.invalidValue(_, let context):
       path = context.codingPath
@@ -109,6 +151,25 @@ private struct CodingFailure {
       reason = Self.reason(context.underlyingError) ?? "The value is not valid for its type."
     default:
       reason = "The model's own coding failed with \(type(of: error))."
+    }
+  }
+
+  private static func cause(of error: any Error) -> CKModelError.Cause {
+    switch error {
+    case EncodingError.invalidValue(let value, let context):
+      if let code = (context.underlyingError as? CKError)?.code {
+        return code == .limitExceeded ? .tooLarge : .asset(code)
+      }
+      if value is CKSystemValue { return .systemValue }
+      return context.codingPath.isEmpty ? .invalidModel : .unsupportedValue
+    case DecodingError.keyNotFound, DecodingError.valueNotFound: return .missingValue
+    case DecodingError.typeMismatch(let type, let context) where context.codingPath.isEmpty:
+      return type is CKRecord.Type ? .invalidModel : .otherRecordType
+    case DecodingError.typeMismatch: return .wrongType
+    case DecodingError.dataCorrupted(let context):
+      guard let code = (context.underlyingError as? CKError)?.code else { return .invalidValue }
+      return [.assetNotAvailable, .assetFileNotFound].contains(code) ? .asset(code) : .targetNotFetched
+    default: return .ownCoding
     }
   }
 

@@ -68,6 +68,35 @@ import Testing
     }
   }
 
+  @Test func `each error has a cause to act on`() async throws {
+    struct Large: Codable, Identifiable, CKRecordModel {
+      var id = "l"
+      var text = String(repeating: "x", count: 1_000_001)
+    }
+    struct Archived: Codable, Identifiable, CKRecordModel {
+      var id = "a"
+      var archive: Data? = Data("x".utf8)
+      static let systemKeys: [String: CKSystemValue] = ["archive": .archive]
+    }
+    func writing(_ model: some CKRecordModel & Encodable) -> CKModelError? {
+      #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(model) }
+    }
+    #expect(reading(String.self, nil)?.cause == .missingValue)
+    #expect(reading([Street].self, json(#"[{"numbers":[]}]"#))?.cause == .missingValue)
+    #expect(reading(Int.self, .string("x"))?.cause == .wrongType)
+    #expect(reading(UInt8.self, .int64(300))?.cause == .invalidValue)
+    #expect(reading(Data.self, .asset(WireAsset(size: 300)))?.cause == .asset(.assetNotAvailable))
+    #expect(writing(Box(value: Double.nan))?.cause == .unsupportedValue)
+    #expect(writing(Large())?.cause == .tooLarge)
+    #expect(writing(Archived())?.cause == .systemValue)
+    #expect(writing(Box(recordName: "", value: 1))?.cause == .invalidModel)
+    let elsewhere = CKRecord.ID(recordName: "x", zoneID: CKRecordZone.ID(zoneName: "other"))
+    #expect(writing(Box(value: Link<Note>(to: elsewhere)))?.cause == .otherZone)
+    let other = CKRecord.fetched("Other", "box", [:])
+    let mismatch = #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Box<Int>.self, from: other) }
+    #expect(mismatch?.cause == .otherRecordType)
+  }
+
   @Test func `an error that the model's own coding throws is kept`() {
     struct Refusal: Error {}
     struct Own: Codable {
@@ -77,6 +106,7 @@ import Testing
     }
 
     #expect(reading(Own.self, .int64(1))?.underlying is Refusal)
+    #expect(reading(Own.self, .int64(1))?.cause == .ownCoding)
     #expect(writing(Own())?.underlying is Refusal)
   }
 }

@@ -118,7 +118,7 @@ private struct ModelWriter {
     if !again.isEmpty { _ = try await send(again, atomically: false) }
     // A record whose target is not complete is not complete either.
     for id in order.ids {
-      if case .success? = results[id] { _ = failsWithTarget(id) }
+      if case .success? = results[id] { _ = failsWithTarget(id, isSaved: true) }
     }
   }
 
@@ -146,7 +146,7 @@ private struct ModelWriter {
   }
 
   /// Returns whether a target of a record could not be saved, and notes that as the record's result.
-  private mutating func failsWithTarget(_ id: CKRecord.ID) -> Bool {
+  private mutating func failsWithTarget(_ id: CKRecord.ID, isSaved: Bool = false) -> Bool {
     guard let model = models[id] else { return true }
     for reference in model.references where reference.target != id {
       // A target that others have changed exists.
@@ -154,7 +154,8 @@ private struct ModelWriter {
         (error as? CKError)?.code != .serverRecordChanged
       else { continue }
       let type = model.record.recordType
-      results[id] = .failure(CKModelError(type, field: reference.key, target: reference.target, failed: error))
+      let (key, target) = (reference.key, reference.target)
+      results[id] = .failure(CKModelError(type, field: key, target: target, failed: error, isSaved: isSaved))
       return true
     }
     return false

@@ -75,7 +75,8 @@ package struct EncodedModel: Sendable {
         """
         It refers to a record in the zone \(reference.target.zoneID.zoneName), but the record is in the zone \
         \((zoneID ?? own).zoneName).
-        """
+        """,
+        .otherZone
       )
     }
   }
