@@ -54,6 +54,24 @@ import Testing
     #expect(try query.query().wire(zoneID: .default) == expected.wire(zoneID: .default))
   }
 
+  @Test func `a model's predicates and orders are those of its queries`() throws {
+    let predicates: [(NSPredicate, Query<Post>)] = [
+      (try Post.predicate(.author, equals: Self.ana), Query<Post>().filter(.author, equals: Self.ana)),
+      (try Post.predicate(.topics, anyIn: ["a", "b"]), Query<Post>().filter(.topics, anyIn: ["a", "b"])),
+      (try Post.predicate(.likes, in: [1, 2]), Query<Post>().filter(.likes, in: [1, 2])),
+      (try Post.predicate(.likes, .isAtLeast(2)), Query<Post>().filter(.likes, .isAtLeast(2))),
+    ]
+    for (predicate, query) in predicates {
+      let expected = try query.sorted(by: .likes, ascending: false).query().wire(zoneID: .default)
+      let own = CKQuery(recordType: Post.recordType, predicate: predicate)
+      own.sortDescriptors = [Post.sort(by: .likes, ascending: false)]
+      #expect(try own.wire(zoneID: .default) == expected)
+      let filtered = Query<Post>().filter(predicate).sorted(by: .likes, ascending: false)
+      #expect(try filtered.query().wire(zoneID: .default) == expected)
+    }
+    #expect(throws: CKModelError.self) { try Post.predicate(.likes, equals: Double.nan) }
+  }
+
   @Test func `a place and a reference are compared as they are stored`() throws {
     let place = CLLocation(latitude: 47, longitude: 8)
     let near = try Query<Shop>().filter(\.place, .isNear(place, within: 500))

@@ -1,5 +1,5 @@
 public import CloudKit
-internal import Foundation
+public import Foundation
 
 /// A comparison of a field with a value, for ``Query``. Each is a comparator of CloudKit Web Services.
 ///
@@ -32,6 +32,39 @@ public struct QueryComparison<Value>: Sendable {
       return object
     }
     return NSPredicate(format: format, argumentArray: [field] + objects)
+  }
+}
+
+/// The parts of queries for `CKQuery`, which ``Query`` makes of the same comparisons.
+extension CKFieldModel {
+  /// Returns the predicate of a comparison with a field.
+  ///
+  /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
+  public static func predicate<Value>(
+    _ field: Fields,
+    _ comparison: QueryComparison<Value>
+  ) throws -> NSPredicate { try comparison.predicate(of: field.rawValue) }
+
+  /// Returns the predicate of the records whose field has a value.
+  public static func predicate<Value: Encodable & Sendable>(_ field: Fields, equals value: Value) throws -> NSPredicate
+  {
+    try predicate(field, .equals(value))
+  }
+
+  /// Returns the predicate of the records whose field has one of these values.
+  public static func predicate<Value: Encodable & Sendable>(_ field: Fields, in values: [Value]) throws -> NSPredicate {
+    try predicate(field, .isAny(of: values))
+  }
+
+  /// Returns the predicate of the records whose list contains at least one of these elements.
+  public static func predicate<Value: Encodable & Sendable>(
+    _ field: Fields,
+    anyIn values: [Value]
+  ) throws -> NSPredicate { try predicate(field, .containsAny(of: values)) }
+
+  /// Returns the order by a field.
+  public static func sort(by field: Fields, ascending: Bool = true) -> NSSortDescriptor {
+    NSSortDescriptor(key: field.rawValue, ascending: ascending)
   }
 }
 
