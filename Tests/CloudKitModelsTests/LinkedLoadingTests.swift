@@ -27,6 +27,41 @@ import Testing
     #expect(try await database.load(Query<Employee>().filter(.name, equals: "Ann"), following: .all).count == 3)
   }
 
+  @Test func `references are loaded as models, each record once and all in one request`() async throws {
+    let zone = database.zoneIDForModels
+    func reference(_ name: String) -> CKRecord.Reference {
+      CKRecord.Reference(recordID: CKRecord.ID(recordName: name, zoneID: zone), action: .none)
+    }
+    try await database.save([Employee(id: "ann", boss: Link(Employee(id: "bob"))), Employee(id: "cat")])
+    let count = cloud.requests.bodies("records/lookup").count
+
+    let names = ["cat", "ann", "gone", "cat"]
+    let results = try await names.map(reference).load(Employee.self, from: database)
+
+    #expect(results.map { try? $0.get().id } == ["cat", "ann", nil, "cat"])
+    #expect(await code { try results[2].get() } == .unknownItem)
+    #expect(cloud.requests.bodies("records/lookup").count == count + 1)
+    let ann: Employee = try await reference("ann").load(from: database, following: .depth(1))
+    #expect(ann.boss?.model?.id == "bob")
+    await #expect(throws: CKModelError.self) { try await reference("ann").load(Department.self, from: database) }
+    #expect(await code { try await reference("gone").load(Employee.self, from: database) } == .unknownItem)
+    #expect(try await [CKRecord.Reference]().load(Employee.self, from: database).isEmpty)
+  }
+
+  @Test func `many references are loaded in requests of 200`() async throws {
+    try await database.save((0..<450).map { Department(id: "d\($0)") })
+    let zone = database.zoneIDForModels
+    let references = (0..<450).map {
+      CKRecord.Reference(recordID: CKRecord.ID(recordName: "d\($0)", zoneID: zone), action: .none)
+    }
+    let count = cloud.requests.bodies("records/lookup").count
+
+    let departments = try await references.load(Department.self, from: database).map { try $0.get() }
+
+    #expect(departments.map(\.id) == (0..<450).map { "d\($0)" })
+    #expect(cloud.requests.bodies("records/lookup").count == count + 3)
+  }
+
   @Test func `a required model is loaded with a depth, and without one the error names the field`() async throws {
     var desk = Desk(id: "d", owner: Employee(id: "ann"))
     (desk.guest, desk.visitors) = (Employee(id: "bob"), [Employee(id: "cat"), Employee(id: "bob")])

@@ -113,7 +113,7 @@ private struct ModelWriter {
       models[id]?.base = record
       again.append(id)
     }
-    again = again.filter { !failsWithTarget($0) }
+    again = again.filter { !failsWithTarget($0, isSaved: true) }
     isSecondRound = true
     if !again.isEmpty { _ = try await send(again, atomically: false) }
     // A record whose target is not complete is not complete either.

@@ -1,0 +1,27 @@
+public import CloudKit
+
+extension CKRecord.Reference {
+  /// Returns the model of the record that the reference leads to.
+  ///
+  /// - Throws: `CKError.unknownItem` if the server does not have it; `CKModelError` if the record does not match.
+  public func load<Model: CKRecordModel & Decodable>(
+    _ type: Model.Type = Model.self,
+    from database: CKDatabase,
+    following depth: LinkDepth = .none
+  ) async throws -> Model { try await [self].load(type, from: database, following: depth)[0].get() }
+}
+
+extension [CKRecord.Reference] {
+  /// Returns the models of the records that the references lead to, each with its own result, in the same order. Fetches
+  /// each record once, 200 in a request.
+  public func load<Model: CKRecordModel & Decodable>(
+    _ type: Model.Type = Model.self,
+    from database: CKDatabase,
+    following depth: LinkDepth = .none
+  ) async throws -> [Result<Model, any Error>] {
+    let ids = map(\.recordID)
+    let records = try await database.records(for: [CKRecord.ID](Set(ids)), desiredKeys: type.desiredKeys)
+    let results = ids.map { records[$0] ?? .failure(CKDatabase.unanswered($0)) }
+    return try await LinkLoader(database, following: depth).models(type, from: results)
+  }
+}
