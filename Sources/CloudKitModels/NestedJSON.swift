@@ -1,16 +1,33 @@
 internal import Foundation
 
-/// Encodes values with containers, which a field stores as JSON.
+/// Encodes values with containers, which a field stores as JSON or as a property list.
 enum NestedJSON {
-  /// Encodes JSON with sorted keys, so that equal values are equal bytes and are not saved again.
+  /// Encodes with sorted keys, so that equal values are equal bytes and are not saved again.
   static func encode(_ value: some Encodable, at path: [any CodingKey]) throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
-      return try encoder.encode(value)
+      return switch (value as? any CKFormattedContent).map({ type(of: $0).contentFormat }) {
+      case .xmlPropertyList: try propertyList(value, .xml)
+      case .binaryPropertyList: try propertyList(value, .binary)
+      case .json, nil: try json(value)
+      }
     } catch let error as EncodingError {
       throw error.within(path)
     }
+  }
+
+  private static func json(_ value: some Encodable) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(value)
+  }
+
+  private static func propertyList(
+    _ value: some Encodable,
+    _ format: PropertyListSerialization.PropertyListFormat
+  ) throws -> Data {
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = format
+    return try encoder.encode(value)
   }
 
   static func decode<Value: Decodable>(_ type: Value.Type, from data: Data, at path: [any CodingKey]) throws -> Value {

@@ -32,6 +32,55 @@ private struct Holder<Value: Codable>: Codable { var held: Value }
     #expect(readError([Note].self, "[]") == ["value"])
   }
 
+  private struct Listed: CKFormattedContent, Equatable {
+    static let contentFormat = CKContentFormat.xmlPropertyList
+    var text = "a"
+    var numbers = [1, 2]
+  }
+
+  private struct Packed: CKFormattedContent, Equatable {
+    static let contentFormat = CKContentFormat.binaryPropertyList
+    var text = "a"
+    var made = Date(timeIntervalSince1970: 5)
+  }
+
+  private struct Plain: CKFormattedContent, Equatable {
+    static let contentFormat = CKContentFormat.json
+    var text = "a"
+  }
+
+  private func bytes<Value: Codable>(_ value: Value) throws -> Data? {
+    let record = try CKRecordEncoder().encode(Box(value: value))
+    return record["value"] as? Data
+  }
+
+  private func read<Value: Codable>(_ type: Value.Type, _ data: Data?) throws -> Value {
+    let record = CKRecord.fetched("Box", "box", ["value": .bytes(data ?? Data())])
+    return try CKRecordDecoder().decode(Box<Value>.self, from: record).value
+  }
+
+  @Test func `a nested value is stored in the format that its type chooses, and read in any`() throws {
+    #expect(try bytes(Listed())?.starts(with: "<?xml".utf8) == true)
+    #expect(try bytes(Packed())?.starts(with: "bplist".utf8) == true)
+    #expect(try bytes(Plain()) == Data(#"{"text":"a"}"#.utf8))
+    #expect(try bytes(Listed?.some(Listed())) == bytes(Listed()) && bytes(Packed()) == bytes(Packed()))
+    for data in [try bytes(Listed()), Data(#"{"text":"a","numbers":[1,2]}"#.utf8)] {
+      #expect(try read(Listed.self, data) == Listed())
+    }
+    #expect(try read(Packed.self, bytes(Packed())) == Packed() && read(Plain.self, bytes(Plain())) == Plain())
+    #expect(try read(Plain.self, bytes(Listed())) == Plain())
+
+    struct Filed: Codable, Equatable, Identifiable, CKRecordModel {
+      static let assetKeys: Set<String> = ["content"]
+      var id = "f"
+      var content = Packed()
+    }
+    let record = try CKRecordEncoder().encode(Filed())
+    let file = try #require((record["content"] as CKAsset?)?.fileURL)
+    #expect(try Data(contentsOf: file).starts(with: "bplist".utf8))
+    #expect(try CKRecordDecoder().decode(Filed.self, from: record) == Filed())
+  }
+
   @Test func `objects that contain each other are an error that names the field`() {
     let (first, second) = (Node("a"), Node("b"))
     first.next = second
