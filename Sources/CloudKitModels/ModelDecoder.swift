@@ -2,7 +2,7 @@ internal import CloudKit
 
 /// Decodes a model from the fields of a record, with the record name for the identity's key, and the system values.
 final class ModelDecoder: Decoder {
-  private let record: CKRecord
+  let record: CKRecord
   private let fields: [String: StoredField]
   private let recordNameKey: String
   private let systemKeys: [String: CKSystemValue]

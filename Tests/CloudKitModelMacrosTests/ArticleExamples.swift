@@ -28,6 +28,33 @@ enum Settings {
   @TaskLocal static var isTrial = false
 }
 
+struct Memo: Identifiable {
+  let id: String
+  var text: String
+  var due: Date?
+}
+
+extension Memo: CKCodable {
+  static let RecordType = "Memo"
+
+  enum Fields: String, RecordFields {
+    case text, due
+  }
+
+  init(record: CKRecord) throws {
+    id = record.recordID.recordName
+    text = try Self.extract(.text, from: record)
+    due = try Self.extract(.due, from: record)
+  }
+
+  func value(for field: Fields) -> (any CKRecordValueProtocol)? {
+    switch field {
+    case .text: text
+    case .due: due
+    }
+  }
+}
+
 struct Reading: Codable, Identifiable, CKRecordModel {
   static var recordType: String { Settings.isTrial ? "TrialReading" : "Reading" }
   let id: Int
