@@ -94,6 +94,11 @@ struct ArticleTests {
       }
     }
     #expect(try invoices.map { try CKRecordEncoder().encode($0).recordID.recordName } == ["i1", "i2", "i3"])
+    for invoice in invoices {
+      let record = try CKRecordEncoder().encode(invoice)
+      #expect(try CKRecordDecoder().decode(Invoice.self, from: record).recordName == invoice.recordName)
+    }
+    #expect(number == 3)
   }
 
   // MARK: - The articles

@@ -127,6 +127,55 @@ import Testing
     #expect(try await result { database.load(Query<Post>(), completionHandler: $0) }.isEmpty)
   }
 
+  @Test func `a query with a handler gives it the models in their order, or the error`() async throws {
+    let database = database
+    try await database.save((0..<5).map { Post(id: "p\($0)", likes: $0) })
+    let query = Query<Post>().filter(\.likes, .isAtLeast(1)).sorted(by: \.likes, ascending: false)
+    #expect(try await result { database.load(query, completionHandler: $0) }.map(\.likes) == [4, 3, 2, 1])
+    #expect(try await result { database.load(query.limit(2), completionHandler: $0) }.map(\.likes) == [4, 3])
+    let wrong = query.filter(\.id, equals: "p1")
+    #expect(
+      await code { try await result { database.load(wrong, completionHandler: $0) } as [Post] } == .invalidArguments
+    )
+  }
+
+  @Test func `handlers get one page after another until all models were there once`() async throws {
+    let database = database
+    try await database.save((0..<5).map { Post(id: "p\($0)", likes: $0) })
+    let query = Query<Post>().sorted(by: \.likes).limit(2)
+    var (pages, cursor) = ([[Int]](), CKQueryOperation.Cursor?.none)
+    repeat {
+      let page = try await result { database.page(of: query, after: cursor, completionHandler: $0) }
+      pages.append(page.models.map(\.likes))
+      cursor = page.cursor
+    } while cursor != nil
+    #expect(pages.filter { !$0.isEmpty } == [[0, 1], [2, 3], [4]])
+  }
+
+  @Test func `a UUID, an integer and a text are record names`() async throws {
+    struct Numbered: Codable, Equatable, Identifiable, CKRecordModel {
+      static let recordType = "Thing"
+      let id: Int
+      var title = "Milk"
+    }
+    struct Unique: Codable, Equatable, Identifiable, CKRecordModel {
+      static let recordType = "Thing"
+      let id: UUID
+      var title = "Milk"
+    }
+    let unique = Unique(id: UUID())
+    #expect(try await database.save(Numbered(id: 7)) == Numbered(id: 7))
+    #expect(try await database.save(unique) == unique)
+    try await database.save(Post(id: "any-text"))
+
+    #expect(cloud.onServer("7", zone: "cktop")?["id"] == nil && cloud.onServer("7", zone: "cktop") != nil)
+    #expect(cloud.onServer(unique.id.uuidString, zone: "cktop") != nil)
+    #expect(cloud.onServer("any-text", zone: "cktop") != nil)
+    #expect(try await database.load(Numbered.self, named: "7").id == 7)
+    // It would be saved as another record.
+    await #expect(throws: CKModelError.self) { try await database.load(Numbered.self, named: unique.id.uuidString) }
+  }
+
   @Test func `every verb has a form with a handler, which differs from save as the others do`() async throws {
     let (database, oats) = (database, Post(title: "Oats"))
     #expect(await code { try await result { database.update(oats, completionHandler: $0) } as Post } == .unknownItem)

@@ -137,6 +137,7 @@ private struct Post: RecordModel, Equatable {
     let query = Query<Post>().sorted(by: .text, ascending: true).build()
 
     var (results, cursor) = try await database.records(matching: query, resultsLimit: 2)
+    #expect(results.count == 2 && cursor != nil)
     while let next = cursor {
       let page = try await database.records(continuingMatchFrom: next, desiredKeys: nil, resultsLimit: 2)
       results += page.matchResults
