@@ -17,6 +17,11 @@ public struct QueueImport: Sendable {
 }
 
 extension CloudKitService {
+  /// The store's queue for code that uses a `CloudKitQueueStorage`; nil while there is no store. What is enqueued is on
+  /// disk and sent by the syncing process. There is no other storage: the operations of one are taken over by
+  /// ``importQueue(from:)``.
+  public var queueStorage: StoreQueueStorage? { store.map { StoreQueueStorage($0) } }
+
   /// Takes over the operations of another queue, oldest first and in any state, so that they are sent from here. Each
   /// is on disk before it is removed from its queue; after a crash in between it is imported again, and its values are
   /// then saved once more. It counts as made at its `timestamp`.

@@ -20,13 +20,13 @@ public enum CloudKitSyncStatus: Sendable, Equatable {
 public struct QueueStatus: Sendable, Hashable {
   /// All operations.
   public var totalCount: Int
-  /// Pending operations.
+  /// Operations that wait to be sent, those in a back-off included, as `StoreQueueStorage.count()` counts them.
   public var pendingCount: Int
   /// Dead letters.
   public var failedCount: Int
-  /// Dead letters and operations in a back-off, which `retryFailedOperations()` retries.
+  /// Dead letters that `retryFailedOperations()` retries: all of them, because a retry starts with all its attempts.
   public var retryableCount: Int
-  /// The time at which the oldest pending operation was accepted.
+  /// The time at which the oldest operation was accepted that is pending or being sent.
   public var oldestPendingDate: Date?
 }
 
@@ -41,7 +41,8 @@ extension CloudKitService {
   @discardableResult
   public func sync() async throws -> SyncSummary { try await sync(recordTypes: []) }
 
-  /// Syncs now, and also polls these record types if there is no change feed.
+  /// Syncs now, and delivers only records of these types and those they refer to; other changes are delivered by the next
+  /// ``sync()``, or at once after ``start()``. If there is no change feed, these types are polled too.
   ///
   /// - Returns: as for ``sync()``.
   /// - Throws: the same errors as ``sync()``.
@@ -117,22 +118,22 @@ extension CloudKitService {
     let queue = status.queue
     return QueueStatus(
       totalCount: queue.total,
-      pendingCount: queue.pending,
+      pendingCount: queue.pending + queue.retrying,
       failedCount: queue.failed,
-      retryableCount: queue.failed + queue.retrying,
-      oldestPendingDate: storeStatus.queue.oldestPendingAt.map(Date.init(milliseconds:))
+      retryableCount: queue.failed,
+      oldestPendingDate: storeStatus.queue.oldestGoingAt.map(Date.init(milliseconds:))
     )
   }
 
   /// Ends our own back-offs and sends pending operations.
   public func flushOfflineQueue() async throws { try await sync() }
 
-  /// Makes dead letters and operations in a back-off pending again.
+  /// Makes dead letters pending again. ``flushOfflineQueue()`` ends back-offs.
   ///
   /// - Returns: the number of operations.
   @discardableResult
   public func retryFailedOperations() async throws -> Int {
-    try await perform(.retry, "state in ('failed', 'waiting')")
+    try await perform(.retry, "state = 'failed'")
   }
 
   /// Removes dead letters from the queue. ``undo(_:)`` restores them.

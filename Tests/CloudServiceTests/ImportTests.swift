@@ -134,4 +134,61 @@ import Testing
     await #expect(throws: CloudKitServiceError.self) { try await service.importQueue(from: queue) }
     #expect(queue.operations.count == 1)
   }
+
+  /// Code that knows the protocol only, around the queue of a store.
+  private final class Facade: CloudKitQueueStorage {
+    private let inner: any CloudKitQueueStorage
+
+    init(_ inner: any CloudKitQueueStorage) { self.inner = inner }
+
+    func enqueue(_ operation: QueuedCloudKitOperation) throws { try inner.enqueue(operation) }
+    func dequeue() throws -> QueuedCloudKitOperation? { try inner.dequeue() }
+    func peek() throws -> QueuedCloudKitOperation? { try inner.peek() }
+    func remove(_ operation: QueuedCloudKitOperation) throws { try inner.remove(operation) }
+    func count() throws -> Int { try inner.count() }
+    func clear() throws { try inner.clear() }
+    func getAllOperations() throws -> [QueuedCloudKitOperation] { try inner.getAllOperations() }
+  }
+
+  @Test func `code for the protocol of storages works on the service's queue`() async throws {
+    let service = try cloud.service()
+    let storage = Facade(try #require(service.queueStorage))
+    try storage.enqueue(save(cloud.note("a", "1")))
+    try storage.enqueue(save(cloud.note("b")))
+    try storage.enqueue(save(cloud.note("c")))
+    #expect(try storage.count() == 3 && storage.peek()?.recordID == "a")
+    let first = try #require(try storage.dequeue())
+    try storage.enqueue(first)
+    try storage.remove(#require(storage.getAllOperations().first { $0.recordID == "b" }))
+    await until { service.queuedOperationCount == 2 }
+
+    try await service.sync()
+    #expect(cloud.emulator.recordCount() == 2 && service.queuedOperationCount == 0)
+    #expect(try await service.fetch(recordID: cloud.id("a"))?["text"] as? String == "1")
+    try storage.enqueue(save(cloud.note("d")))
+    try storage.clear()
+    #expect(try storage.count() == 0)
+  }
+
+  @Test func `operations in a back-off are pending, wherever they are counted, and none that has to be retried`()
+    async throws
+  {
+    let service = try cloud.service()
+    let change = try await service.save(cloud.note("a"))
+    try await service.save(cloud.note("b"))
+    let (store, id) = (try #require(service.store), try #require(change.id))
+    try store.write { ledger in
+      var operation = try #require(try ledger.operation(id))
+      operation.backOff(WebServicesError(.internalError, "oops"), now: store.now(), random: 1)
+      try ledger.update(operation)
+    }
+    await until { service.status.queue.retrying == 1 }
+
+    let storage = try #require(service.queueStorage)
+    #expect(service.queueStatus.pendingCount == 2 && service.queueStatus.totalCount == 2)
+    #expect(try storage.count() == 2 && storage.getAllOperations().count { $0.status == "pending" } == 2)
+    #expect(try storage.peek()?.recordID == "b")
+    #expect(service.queueStatus.retryableCount == 0)
+    #expect(try await service.retryFailedOperations() == 0)
+  }
 }

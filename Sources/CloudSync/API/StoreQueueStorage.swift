@@ -29,7 +29,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     for case let error? in try store.enqueue([operation], in: zones) { throw error }
   }
 
-  /// Removes the oldest pending operation from the store; it will not be sent.
+  /// Removes the oldest pending operation that is in no back-off from the store; it will not be sent.
   public func dequeue() throws -> QueuedCloudKitOperation? {
     // If it is in flight by now, it cannot be removed: take the next one.
     while let row = try oldest() {
@@ -42,7 +42,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     return nil
   }
 
-  /// The oldest pending operation; nil if there is none.
+  /// The oldest pending operation that is in no back-off; nil if there is none.
   public func peek() throws -> QueuedCloudKitOperation? { try oldest().map(operation) }
 
   private func oldest() throws -> QueueRow? {
@@ -62,8 +62,10 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     }
   }
 
-  /// The number of pending operations, without those in a back-off.
-  public func count() throws -> Int { try store.read { try $0.operationCount(in: .pending) } }
+  /// The number of operations with the status `pending`: those that can be dequeued and those in a back-off.
+  public func count() throws -> Int {
+    try store.read { try $0.operationCount(in: .pending) + $0.operationCount(in: .waiting) }
+  }
 
   /// Removes all operations, except those in flight.
   public func clear() throws { _ = try store.perform(.discard, on: .all, isFinal: true, actor: "app") }
