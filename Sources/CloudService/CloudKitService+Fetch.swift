@@ -1,5 +1,6 @@
 public import CloudKit
 import CloudSync
+import Foundation
 
 /// Reading records.
 extension CloudKitService {
@@ -20,21 +21,31 @@ extension CloudKitService {
     case .present(let known):
       let record = CKRecord(known)
       origin?.adoptAssets(of: [record])
-      return record
+      return try await service.shown([record])[0]
     case .absent: return nil
     case .unknown: break
     }
+    let found: CKRecord
     do {
-      return try await service.database().record(for: recordID)
+      found = try await service.database().record(for: recordID)
     } catch let error as CKError where error.code == .unknownItem || error.code == .zoneNotFound {
       return nil
     } catch {
       throw CloudKitServiceError(error)
     }
+    return try await service.shown([found])[0]
   }
 
-  /// Returns all records on the server that match a query, however many pages there are. Queued changes are not
-  /// applied.
+  /// The records as the app wants to see them.
+  private func shown(_ records: [CKRecord]) async throws -> [CKRecord] {
+    guard let engine else { return records }
+    var shown: [CKRecord] = []
+    for record in records { shown.append(try await engine.shown(record)) }
+    return shown
+  }
+
+  /// Returns all records on the server that match a query, however many pages there are, with queued changes applied: a
+  /// record that was saved just now is found, and one that is to be deleted is not.
   ///
   /// ```swift
   /// let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "done == 0"))
@@ -50,18 +61,23 @@ extension CloudKitService {
     inZoneWith zoneID: CKRecordZone.ID? = nil,
     desiredKeys: [CKRecord.FieldKey]? = nil
   ) async throws -> [CKRecord] {
-    let database = try zoneID.map { try service(for: $0) }?.database() ?? database()
+    let service = try zoneID.map { try self.service(for: $0) } ?? self
+    let database = try service.database()
+    var records: [CKRecord]
+    // Before the request: what is sent meanwhile is in its answer.
+    let (store, zone, type) = (service.store, zoneID.map { ZoneKey($0) } ?? .defaultZone, query.recordType)
+    let queued = try await Task.detached { try store?.queuedRecords(of: type, in: zone) ?? [] }.value
     do {
       var page = try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys)
-      var records = try page.matchResults.map { try $0.1.get() }
+      records = try page.matchResults.map { try $0.1.get() }
       while let cursor = page.queryCursor {
         page = try await database.records(continuingMatchFrom: cursor, desiredKeys: desiredKeys)
         records += try page.matchResults.map { try $0.1.get() }
       }
-      return records
     } catch {
       throw CloudKitServiceError(error)
     }
+    return try await service.shown(query.result(from: records, queued))
   }
 
   /// The database to ask directly, as the store's user.
@@ -69,5 +85,24 @@ extension CloudKitService {
     if case .otherUser = status.account { throw CloudKitServiceError.accountUnavailable() }
     guard let origin = engine?.configuration.origin else { throw CloudKitServiceError.notFetchedYet }
     return origin
+  }
+}
+
+extension CKQuery {
+  /// The records that match, in the query's order.
+  ///
+  /// - Parameters:
+  ///   - found: the server's result.
+  ///   - queued: records of the type with queued changes as this machine has them; nil for a queued deletion.
+  func result(from found: [CKRecord], _ queued: [(id: CKRecord.ID, record: CKRecord?)]) -> [CKRecord] {
+    guard !queued.isEmpty else { return found }
+    let changed = Dictionary(queued.map { ($0.id, $0.record) }) { _, last in last }
+    let known = Set(found.map(\.recordID))
+    let added = queued.filter { !known.contains($0.id) }.compactMap(\.record)
+    let matching = (found.compactMap { changed[$0.recordID] ?? $0 } + added).filter {
+      changed[$0.recordID] == nil || predicate.evaluate(with: $0)
+    }
+    guard let sortDescriptors, !sortDescriptors.isEmpty else { return matching }
+    return NSArray(array: matching).sortedArray(using: sortDescriptors).compactMap { $0 as? CKRecord }
   }
 }

@@ -70,13 +70,15 @@ extension SyncEngine {
   /// Syncs now: sends everything and fetches all changes, ending our own back-offs but keeping a server's wait; then
   /// delivers changes to the delegate.
   ///
-  /// - Parameter recordTypes: types to poll without a change feed, in addition to the known ones.
+  /// - Parameter recordTypes: only records of these types, and those they refer to, are delivered; others are fetched
+  ///   too, and delivered by the next sync without types. A database without a change feed is polled for these types, in
+  ///   addition to the known ones. Empty: all.
   /// - Returns: the result of the sync, whichever process ran it; see its `failure`.
   /// - Throws: `StoreError` if the store cannot be used, or belongs to another user.
   @discardableResult
   public func syncNow(recordTypes: [CKRecord.RecordType] = []) async throws -> SyncSummary {
     let summary = try await syncOnce(types: recordTypes)
-    try await deliver()
+    try await deliver(of: recordTypes.isEmpty ? nil : Set(recordTypes))
     return summary
   }
 

@@ -23,6 +23,19 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
   /// saves for the app. A delegate that does not inspect records returns false.
   var isAskedBeforeSending: Bool { get }
 
+  /// Changes a record of the local copy for the app: before `syncEngine(_:didReceive:)`, and where a service returns a
+  /// record that it fetched or found. The local copy keeps the server's values, and what is changed here does not count
+  /// as an edit, so that a later save sends what the app has edited since.
+  ///
+  /// It may be called again with values that the app has set itself, as long as they wait in the queue: such values must
+  /// stay as they are. The counterpart for records to be sent is `syncEngine(_:willSend:)`, which gets fields that the
+  /// app has not edited as the server has them.
+  ///
+  /// - Returns: the record for the app, with the same identifier and type.
+  /// - Throws: an error if the record cannot be used. It is delivered again later, as if
+  ///   `syncEngine(_:didReceive:)` had thrown.
+  func syncEngine(_ engine: SyncEngine, willDeliver record: CKRecord) async throws -> CKRecord
+
   /// Receives changes from the server: referenced records before those that refer to them, deletions last, children
   /// first. The app's own changes are included, as accepted by the server and with later queued changes applied.
   ///
@@ -57,6 +70,8 @@ extension SyncEngineDelegate {
   public func syncEngine(_ engine: SyncEngine, validate record: CKRecord) throws {}
   /// Returns the record unchanged.
   public func syncEngine(_ engine: SyncEngine, willSend record: CKRecord) async throws -> CKRecord { record }
+  /// Returns the record unchanged.
+  public func syncEngine(_ engine: SyncEngine, willDeliver record: CKRecord) async throws -> CKRecord { record }
   /// True.
   public var isAskedBeforeSending: Bool { true }
   /// Does nothing.

@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 import Dispatch
 import Foundation
 
@@ -29,11 +29,13 @@ extension SyncEngine {
   }
 
   /// Delivers what there is now. If the delegate rejects it, it is asked again later, without an error.
-  func deliver() async throws {
+  ///
+  /// - Parameter types: only records of these types, with those they refer to; nil: everything.
+  func deliver(of types: Set<String>? = nil) async throws {
     guard delegate != nil else { return }
     // One call at a time, so that nothing is delivered twice.
     while let delivering { _ = await delivering.result }
-    let task = Task { try await deliverAll() }
+    let task = Task { try await deliverAll(of: types) }
     delivering = task
     defer { delivering = nil }
     try await withTaskCancellationHandler {
@@ -43,19 +45,19 @@ extension SyncEngine {
     }
   }
 
-  private func deliverAll() async throws {
+  private func deliverAll(of types: Set<String>?) async throws {
     guard let delegate else { return }
     try store.startDelivering()
     // Newly fetched changes come before more dead letters.
     repeat {
-      guard try await handOver(to: delegate) else { return }
+      guard try await handOver(to: delegate, types) else { return }
     } while try await offerDeadLetters(to: delegate)
   }
 
   /// - Returns: whether the app has accepted everything.
-  private func handOver(to delegate: any SyncEngineDelegate) async throws -> Bool {
+  private func handOver(to delegate: any SyncEngineDelegate, _ types: Set<String>?) async throws -> Bool {
     while !Task.isCancelled {
-      let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder)
+      let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder, of: types)
       let hasRoom = try batch.blocked.isEmpty || store.setAside(batch.blocked, random: configuration.random())
       guard !batch.numbers.isEmpty || batch.changes.startsOver else {
         if batch.blocked.isEmpty || !hasRoom { break } else { continue }
@@ -65,7 +67,13 @@ extension SyncEngine {
       let count = changes.count
       do {
         if count > 0 || changes.startsOver {
-          try await ask { try await delegate.syncEngine(self, didReceive: changes) }
+          try await ask { [self] in
+            var changes = changes
+            for (place, record) in changes.modifications.enumerated() {
+              changes.modifications[place] = try await shown(record)
+            }
+            try await delegate.syncEngine(self, didReceive: changes)
+          }
         }
       } catch let silence as NoAnswer where !silence.wasAsked {
         // It is asked when the earlier call has ended.
@@ -82,6 +90,17 @@ extension SyncEngine {
     }
     try store.deliveryEnded()
     return true
+  }
+
+  /// Returns a record as the app wants to see it.
+  package nonisolated func shown(_ record: CKRecord) async throws -> CKRecord {
+    guard let delegate, let raw = record.copy() as? CKRecord else { return record }
+    let shown = try await delegate.syncEngine(self, willDeliver: record)
+    guard shown.recordID == raw.recordID, shown.recordType == raw.recordType else {
+      throw StoreError(.invalid, "the app returned another record than it was given")
+    }
+    shown.countAsChanged([], parent: false, since: raw)
+    return shown
   }
 
   /// - Returns: whether there may be more.

@@ -21,7 +21,11 @@ extension SyncStore {
 
   /// Returns the next deliveries: the oldest existing records with those they refer to, and when none are left, the
   /// deletions.
-  func nextDelivery(types: [String]) throws(StoreError) -> DeliveryBatch {
+  ///
+  /// - Parameters:
+  ///   - types: the order of record types.
+  ///   - chosen: only records of these types, with those they refer to; nil: everything.
+  func nextDelivery(types: [String], of chosen: Set<String>? = nil) throws(StoreError) -> DeliveryBatch {
     let order = DeliveryOrder(types: types)
     let now = now()
     let hasEngine = storage.hasEngine
@@ -29,19 +33,25 @@ extension SyncStore {
       let trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       // In the middle of a fetch, referenced records may not have arrived yet.
       let isReading = try hasEngine && ledger.value(Ledger.fetchingKey) != nil
-      var (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, ledger)
-      if batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting { batch = try deletions(order, trouble, ledger) }
+      var (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, chosen, ledger)
+      if batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting {
+        batch = try deletions(order, trouble, chosen, ledger)
+      }
       batch.changes.startsOver = try ledger.hasLapsedDeliveries()
       return batch
     }
   }
 
   /// The oldest deliveries that are not set aside.
-  private func deliveries(isGone: Bool, _ limit: Int, _ trouble: DeliveryTrouble, _ ledger: Ledger) throws
-    -> [Delivery]
-  {
+  private func deliveries(
+    isGone: Bool,
+    _ limit: Int,
+    _ trouble: DeliveryTrouble,
+    _ chosen: Set<String>?,
+    _ ledger: Ledger
+  ) throws -> [Delivery] {
     let aside = trouble.setAside ?? []
-    let noted = try ledger.deliveries(isGone: isGone, limit: limit + aside.count)
+    let noted = try ledger.deliveries(isGone: isGone, of: chosen, limit: limit + aside.count)
     return Array(noted.lazy.filter { !aside.contains($0.number) }.prefix(limit))
   }
 
@@ -50,9 +60,10 @@ extension SyncStore {
     _ order: DeliveryOrder,
     _ trouble: DeliveryTrouble,
     isReading: Bool,
+    _ types: Set<String>?,
     _ ledger: Ledger
   ) throws -> (batch: DeliveryBatch, isWaiting: Bool) {
-    var noted = try deliveries(isGone: false, trouble.limit, trouble, ledger)
+    var noted = try deliveries(isGone: false, trouble.limit, trouble, types, ledger)
     var chosen = Set(noted.map(\.key))
     var batch = DeliveryBatch()
     var present: [(number: Int64, order: DeliveryOrder.Item, record: CKRecord)] = []
@@ -117,13 +128,16 @@ extension SyncStore {
     return found
   }
 
-  private func deletions(_ order: DeliveryOrder, _ trouble: DeliveryTrouble, _ ledger: Ledger) throws
-    -> DeliveryBatch
-  {
+  private func deletions(
+    _ order: DeliveryOrder,
+    _ trouble: DeliveryTrouble,
+    _ types: Set<String>?,
+    _ ledger: Ledger
+  ) throws -> DeliveryBatch {
     var batch = DeliveryBatch()
     var gone: [(number: Int64, order: DeliveryOrder.Item)] = []
     var zones: [(number: Int64, zoneID: CKRecordZone.ID)] = []
-    for delivery in try deliveries(isGone: true, Self.largestDelivery, trouble, ledger) {
+    for delivery in try deliveries(isGone: true, Self.largestDelivery, trouble, types, ledger) {
       if delivery.key.name.isEmpty {
         // The zone may have been recreated since.
         let state = try ledger.zone(delivery.key.zoneKey)?.state

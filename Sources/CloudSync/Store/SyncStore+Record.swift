@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 
 extension SyncStore {
   /// The store's knowledge of a record.
@@ -28,6 +28,20 @@ extension SyncStore {
   /// One record as this machine has it: the server's version with queued edits applied. Its change tag is empty if the
   /// server is not known to have it. Nil if there is none, or a delete is queued.
   package func record(_ key: RecordKey) throws(StoreError) -> MirrorRecord? { try read { try Self.record(key, $0) } }
+
+  /// The records of a type in a zone with queued changes, as this machine has them, in the order of these changes; nil
+  /// for a queued delete, also of a record whose type is unknown.
+  package func queuedRecords(of type: String, in zone: ZoneKey) throws -> [(id: CKRecord.ID, record: CKRecord?)] {
+    let name = zone.zone.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+    let filter = try QueueFilter(parsing: "zone = '\(name)' and operation in ('save', 'delete')")
+    let now = now()
+    return try read { ledger in
+      try ledger.operations(ledger.operationIDs(matching: filter, now: now)).compactMap { operation in
+        guard operation.key.zoneKey == zone, operation.type ?? type == type else { return nil }
+        return (operation.key.recordID, try Self.record(operation.key, ledger).map { CKRecord($0) })
+      }
+    }
+  }
 
   static func record(_ key: RecordKey, _ ledger: Ledger) throws -> MirrorRecord? {
     // A pending zone delete will delete the server's version.

@@ -45,16 +45,20 @@ extension Ledger {
 
   /// Returns the deliveries of existing records (in the mirror or with a queued save) or of deleted ones, oldest first.
   /// Each record has only its latest delivery.
-  func deliveries(isGone: Bool, limit: Int) throws -> [Delivery] {
+  ///
+  /// - Parameter types: only those of records of these types; nil: all.
+  func deliveries(isGone: Bool, of types: Set<String>? = nil, limit: Int) throws -> [Delivery] {
+    let types = try types.map { try Self.json($0.sorted()) }
     let isThis = "zone = noted.zone AND owner = noted.owner AND name = noted.name"
     return try rows(
       """
       SELECT * FROM deliveries AS noted
       WHERE (EXISTS (SELECT 1 FROM records WHERE \(isThis))
         OR EXISTS (SELECT 1 FROM operations WHERE \(isThis) AND operation = 'save')) <> ?
+        AND (? IS NULL OR type IN (SELECT value FROM json_each(?)))
       ORDER BY number LIMIT ?
       """,
-      [isGone, limit]
+      [isGone, types, types, limit]
     ).map(Delivery.init(row:))
   }
 
