@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudService
+import Foundation
 import Testing
 
 @testable import CloudSync
@@ -216,5 +217,82 @@ import Testing
 
     try await service.sync()
     #expect(try await name(change.outcome) == "sent x")
+  }
+
+  @Test func `deleting a record twice, or one that never was, is no error`() async throws {
+    let service = try cloud.service()
+    try await service.save(cloud.note("a"))
+    try await service.sync()
+    let first = try await service.delete(cloud.id("a"))
+    try await service.sync()
+    let others = try await service.delete([cloud.id("a"), cloud.id("unknown")])
+    let summary = try await service.sync()
+    #expect(try await outcomes([first] + others) == ["sent", "sent", "sent"])
+    #expect(summary.itemFailure == nil && service.lastError == nil && service.queueStatus.totalCount == 0)
+  }
+
+  @Test func `a batch with a success, a failure, a conflict and a dropped change counts each once`() async throws {
+    let mine = try cloud.service { $0.policy = .manual }
+    let theirs = try cloud.service("theirs")
+    try await theirs.save(cloud.note("both", "old"))
+    try await theirs.sync()
+    try await mine.sync()
+    let other = try #require(try await theirs.fetch(recordID: cloud.id("both")))
+    other["text"] = "theirs"
+    try await theirs.save(other)
+    try await theirs.sync()
+    let both = try #require(try await mine.fetch(recordID: cloud.id("both")))
+    both["text"] = "mine"
+    cloud.refuse("bad")
+
+    let changes = try await mine.save([cloud.note("good"), both, cloud.note("bad"), cloud.note("replaced")])
+    try await mine.delete(cloud.id("replaced"))
+    try await mine.sync()
+    let outcome = try await changes.outcomes
+    #expect(outcome.successful == [cloud.id("good")] && outcome.failed.map(\.recordID) == [cloud.id("bad")])
+    #expect(outcome.conflicts.map(\.change.recordID) == [cloud.id("both")])
+    #expect(outcome.dropped == [cloud.id("replaced")])
+    let counts = [outcome.successful.count, outcome.failed.count, outcome.conflicts.count, outcome.dropped.count]
+    #expect(counts.reduce(0, +) == changes.count)
+
+    let conflict = try #require(outcome.conflicts.first)
+    try await mine.resolve(conflict, taking: .local)
+    try await mine.sync()
+    let resolved = try await changes.outcomes
+    #expect(resolved.successful == [cloud.id("good"), cloud.id("both")] && resolved.conflicts.isEmpty)
+  }
+
+  @Test func `a delete that is refused is reported, and the others of its batch are deleted`() async throws {
+    let service = try cloud.service()
+    try await service.save(["a", "bad", "c"].map { cloud.note($0) })
+    try await service.sync()
+    cloud.refuse("bad")
+    let changes = try await service.delete(["a", "bad", "c"].map { cloud.id($0) })
+    try await service.sync()
+
+    let outcome = try await changes.outcomes
+    #expect(outcome.successful == [cloud.id("a"), cloud.id("c")])
+    #expect(outcome.failed.map(\.recordID) == [cloud.id("bad")])
+    #expect(outcome.failed.first?.failure.ckError.code == .invalidArguments)
+    #expect(cloud.emulator.recordCount() == 1)
+    #expect(try await service.failedChanges().map(\.isDeletion) == [true])
+  }
+
+  @Test func `a file is uploaded although its source was changed and deleted after the save`() async throws {
+    let service = try cloud.service()
+    let source = FileManager.default.temporaryDirectory.appendingPathComponent("source-\(UUID().uuidString)")
+    try Data("hello".utf8).write(to: source)
+    let record = cloud.note("a")
+    record["file"] = CKAsset(fileURL: source)
+    let change = try await service.save(record)
+    try Data("other".utf8).write(to: source)
+    try FileManager.default.removeItem(at: source)
+    try await service.sync()
+
+    guard case .sent(let sent?) = try await change.outcome, let asset = sent["file"] as? CKAsset else {
+      Issue.record("not sent")
+      return
+    }
+    #expect(try await Data(contentsOf: asset.download()) == Data("hello".utf8))
   }
 }

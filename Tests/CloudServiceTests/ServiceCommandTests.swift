@@ -321,11 +321,14 @@ import Testing
     service.refresh()
     await until(service) { service.readFailure != nil }
     #expect((service.readFailure as? StoreError)?.kind == .damaged)
+    // Not an empty queue.
+    #expect(service.status.verdict.state == .unreadable && !service.isInSync && service.lastError != nil)
+    if case .error = service.syncStatus {} else { Issue.record("\(service.syncStatus)") }
     state.withLock { $0 = .success(store) }
     service.refresh()
     await until(service) { service.readFailure == nil }
 
-    #expect(service.storeStatus.queue.total == 3)
+    #expect(service.storeStatus.queue.total == 3 && service.queuedOperationCount == 3)
   }
 
   // MARK: - Syncing

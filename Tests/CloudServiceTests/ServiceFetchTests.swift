@@ -1,9 +1,11 @@
 import CloudKit
 import CloudKitEmulator
-import CloudService
-import CloudSync
 import Foundation
+import Synchronization
 import Testing
+
+@testable import CloudService
+@testable import CloudSync
 
 /// Reading records through a service.
 @MainActor
@@ -111,5 +113,58 @@ import Testing
     try await service.sync()
     #expect(service.status.lastSuccess == success && service.status.lastFailure?.isCurrent == true)
     #expect(service.lastError != nil && !service.isInSync)
+  }
+
+  @Test func `a query finds what was saved just now, and not what was changed away or deleted`() async throws {
+    let service = try cloud.service()
+    try await service.save([
+      cloud.note("a", "tea"), cloud.note("b", "tea"), cloud.note("c", "milk"), cloud.note("d", "tea"),
+    ])
+    try await service.sync()
+    let away = try #require(try await service.fetch(recordID: cloud.id("b")))
+    away["text"] = "milk"
+    let into = try #require(try await service.fetch(recordID: cloud.id("c")))
+    into["text"] = "tea"
+    let other = CKRecord(recordType: "Other", recordID: cloud.id("o"))
+    other["text"] = "tea"
+    try await service.save([away, into, other, cloud.note("new", "tea"), cloud.note("0", "tea")])
+    try await service.delete(cloud.id("d"))
+
+    let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == %@", "tea"))
+    let found = try await service.query(query, inZoneWith: cloud.zone).map(\.recordID.recordName)
+    #expect(found == ["a", "c", "new", "0"])
+    let before = Set(found)
+    try await service.sync()
+    #expect(Set(try await service.query(query, inZoneWith: cloud.zone).map(\.recordID.recordName)) == before)
+  }
+
+  @Test func `fetching is published while it lasts, and then its failure, or its success with the time`() async throws {
+    let theirs = try cloud.service("theirs")
+    try await theirs.save((0..<450).map { cloud.note("t\($0)") })
+    try await theirs.sync()
+    let phases = Mutex<Set<CloudKitService.Status.Progress.Phase>>([])
+    let store = Mutex<SyncStore?>(nil)
+    let mine = try cloud.service(beforeEachRequest: {
+      guard let status = try? store.withLock({ $0 })?.status() else { return }
+      if let phase = CloudKitService.Status(status).progress?.phase { phases.withLock { _ = $0.insert(phase) } }
+    })
+    store.withLock { $0 = mine.store }
+    cloud.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "changes/zone", after: 1), then: .offline)
+    ])
+    await #expect(throws: CloudKitServiceError.self) { try await mine.sync() }
+    #expect(phases.withLock { $0 } == [.fetching])
+    #expect(mine.status.progress == nil && mine.status.lastSuccess == nil)
+    #expect(mine.status.lastFailure?.isCurrent == true && mine.status.lastFailure?.date != nil)
+    guard case .networkUnavailable? = mine.lastError as? CloudKitServiceError, case .error = mine.syncStatus else {
+      Issue.record("\(mine.status)")
+      return
+    }
+
+    cloud.emulator.faults = FaultPlan(rules: [])
+    try await mine.sync()
+    #expect(mine.status.progress == nil && mine.status.lastSuccess != nil)
+    #expect(mine.lastError == nil && mine.syncStatus == .complete)
+    store.withLock { $0 = nil }
   }
 }

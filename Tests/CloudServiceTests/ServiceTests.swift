@@ -3,6 +3,7 @@ import CloudKitEmulator
 import CloudService
 import CloudSync
 import Foundation
+import Synchronization
 import Testing
 
 /// The service as apps use it: from what is public, on the main actor.
@@ -68,16 +69,85 @@ import Testing
     let service = try cloud.service()
     try await service.save([cloud.note("bad"), cloud.note("good")])
     try await service.sync()
-    await until { service.queueStatus.failedCount == 1 }
-    #expect(service.queueStatus.totalCount == 1 && service.queueStatus.retryableCount == 1)
+    #expect(service.queueStatus.totalCount == 1 && service.queueStatus.pendingCount == 0)
+    #expect(service.queueStatus.failedCount == 1 && service.queueStatus.retryableCount == 1)
     #expect(try await service.retryFailedOperations() == 1)
-    await until { service.queueStatus.pendingCount == 1 }
+    #expect(service.queueStatus.pendingCount == 1 && service.queueStatus.retryableCount == 0)
     #expect(service.queueStatus.oldestPendingDate != nil)
     #expect(try await service.clearFailedOperations() == 0)
     #expect(try await service.clearOfflineQueue() == 1)
+    #expect(service.queueStatus.totalCount == 0 && cloud.emulator.recordCount() == 1)
+  }
 
-    await until { service.queueStatus.totalCount == 0 }
-    #expect(cloud.emulator.recordCount() == 1)
+  @Test func `clearing failed operations removes them alone, and can be undone`() async throws {
+    cloud.refuse("bad", "worse")
+    let service = try cloud.service()
+    try await service.save([cloud.note("bad"), cloud.note("worse")])
+    try await service.sync()
+    try await service.save(cloud.note("good"))
+    #expect(service.queueStatus.failedCount == 2 && service.queueStatus.pendingCount == 1)
+
+    #expect(try await service.clearFailedOperations() == 2)
+    #expect(service.queueStatus.failedCount == 0 && service.queueStatus.pendingCount == 1)
+    #expect(try await service.failedChanges().isEmpty)
+    cloud.refuse()
+    for dropped in try await service.undoable() { try await service.undo(dropped) }
+    #expect(service.queueStatus.failedCount == 2)
+  }
+
+  /// A delegate that accepts records with a text only.
+  private final class Approver: SyncEngineDelegate {
+    func syncEngine(_ engine: SyncEngine, willSend record: CKRecord) async throws -> CKRecord {
+      guard record["text"] as? String != "bad" else { throw CloudKitServiceError.missingRequiredField("text") }
+      return record
+    }
+  }
+
+  @Test func `a delegate that the app has released is asked as long as the service lives`() async throws {
+    var delegate: Approver? = Approver()
+    weak let released = delegate
+    var service: CloudKitService? = try cloud.service(delegate: delegate)
+    delegate = nil
+    let changes = try await service?.save([cloud.note("a"), cloud.note("b", "bad")])
+    try await service?.sync()
+    #expect(try await changes?.outcomes.successful == [cloud.id("a")])
+    #expect(released != nil)
+    service = nil
+    while released != nil { await Task.yield() }
+  }
+
+  /// Notes the names of what was delivered.
+  private final class Listener: SyncEngineDelegate {
+    let names = Mutex<[String]>([])
+
+    func syncEngine(_ engine: SyncEngine, didReceive changes: ReceivedChanges) async throws {
+      names.withLock { names in
+        names += changes.modifications.map(\.recordID.recordName)
+        names += changes.deletions.map { "-" + $0.recordID.recordName }
+      }
+    }
+  }
+
+  @Test func `a sync of record types delivers these, and what they refer to, and the next one the others`() async throws
+  {
+    let theirs = try cloud.service("theirs")
+    let list = CKRecord(recordType: "List", recordID: cloud.id("list"))
+    let item = CKRecord(recordType: "Item", recordID: cloud.id("item"))
+    item["list"] = CKRecord.Reference(record: list, action: .none)
+    try await theirs.save([cloud.note("note"), CKRecord(recordType: "Tag", recordID: cloud.id("tag")), item, list])
+    try await theirs.sync()
+    let listener = Listener()
+    let mine = try cloud.service(delegate: listener)
+
+    #expect(try await mine.sync(recordTypes: ["Item"]).fetched == 4)
+    #expect(listener.names.withLock { $0 } == ["list", "item"])
+    #expect(try await mine.fetch(recordID: cloud.id("note")) != nil)
+    try await theirs.delete(cloud.id("tag"))
+    try await theirs.sync()
+    try await mine.sync(recordTypes: ["Tag"])
+    #expect(listener.names.withLock { $0 } == ["list", "item", "-tag"])
+    try await mine.sync()
+    #expect(listener.names.withLock { $0 } == ["list", "item", "-tag", "note"])
   }
 
   @Test func `a periodic sync goes on with one sync after another`() async throws {

@@ -332,4 +332,26 @@ import Testing
     #expect(throws: CKError.self) { try mine.engine.save([CKShare(recordZoneID: zone)]) }
     #expect(try mine.store.queue() == [])
   }
+
+  @Test func `the app is asked once a change has used up the attempts that the app allows`() async throws {
+    let delegate = TestDelegate()
+    let device = try world.device("store", delegate: delegate, configure: { $0.attemptLimit = 3 })
+    let failure = #"{"records":[{"recordName":"a","serverErrorCode":"INTERNAL_ERROR","reason":"oops"}]}"#
+    device.transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .answer(status: 200, failure) : .pass
+    }
+    let id = try device.store.accept(world.put("a", [:]))
+    var attempts: [Int] = []
+    var offers: [Int] = []
+    for _ in 0..<5 {
+      try await device.engine.syncNow()
+      attempts.append(try device.store.operation(id).attempts)
+      offers.append(delegate.state.withLock { $0.offers.count })
+      world.clock.advance(60)
+    }
+
+    #expect(attempts == [1, 2, 3, 3, 3] && offers == [0, 0, 1, 1, 1])
+    #expect(delegate.state.withLock { $0.offers } == ["a INTERNAL_ERROR"])
+    #expect(try device.store.queue() == ["save a failed"])
+  }
 }
