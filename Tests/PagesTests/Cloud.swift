@@ -16,8 +16,10 @@ final class Cloud: Sendable {
   deinit { try? FileManager.default.removeItem(at: folder) }
 
   /// The container as a user sees it.
-  func container(of user: String) -> CKContainer {
-    CKContainer(
+  func container(of user: String) -> CKContainer { CKContainer(configuration: configuration(of: user)) }
+
+  func configuration(of user: String) -> CKContainerConfiguration {
+    CKContainerConfiguration(
       identifier: "iCloud.test",
       credential: .webAuth(apiToken: "token", webAuthToken: user),
       transport: EmulatorTransport(emulator, now: { Date() })

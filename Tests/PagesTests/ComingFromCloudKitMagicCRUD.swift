@@ -101,6 +101,23 @@ enum MagicCRUDPage {
     // snippet.end
   }
 
+  static func cached(_ old: CKContainerConfiguration) -> CKContainer {
+    var configuration = old
+    // snippet.cache
+    configuration.cache = CKRecordCacheSettings(maximumAge: .seconds(120), maximumCount: 500)
+    let container = CKContainer(configuration: configuration)
+    // snippet.end
+    return container
+  }
+
+  static func fresh(_ country: Country, _ database: CKDatabase) async throws -> Country {
+    // snippet.forget
+    try database.forget(country)
+    let fresh = try await database.load(Country.self, named: country.id)
+    // snippet.end
+    return fresh
+  }
+
   static func explicit(_ database: CKDatabase, _ myObject: MyModel) async throws -> MyModel {
     // snippet.explicit
     let new = try await database.insert(myObject)
@@ -262,6 +279,17 @@ enum MagicCRUDPage {
     try await MagicCRUDPage.oldRecords(cloud.container)
 
     #expect(try await database.load(MagicCRUDPage.Country.self, named: "fr").name == "France")
+  }
+
+  @Test func `a cached record is loaded again after it was forgotten`() async throws {
+    let elsewhere = cloud.container.privateCloudDatabase
+    let database = MagicCRUDPage.cached(cloud.configuration(of: "ana")).privateCloudDatabase
+    let country = MagicCRUDPage.Country(id: "ch", name: "Suisse")
+    try await database.save(country)
+    try await elsewhere.save(MagicCRUDPage.Country(id: "ch", name: "Schweiz"))
+
+    #expect(try await database.load(MagicCRUDPage.Country.self, named: "ch").name == "Suisse")
+    #expect(try await MagicCRUDPage.fresh(country, database).name == "Schweiz")
   }
 
   @Test func `names and coding are the model's own`() throws {
