@@ -10,11 +10,12 @@ import Testing
 enum ServicePage {
   // snippet.delegate
   final class MyCloudKitDelegate: SyncEngineDelegate {
-    func syncEngine(_ engine: SyncEngine, willSend record: CKRecord) async throws -> CKRecord {
+    let isAskedBeforeSending = false
+
+    func syncEngine(_ engine: SyncEngine, validate record: CKRecord) throws {
       guard record["requiredField"] != nil else {
         throw CloudKitServiceError.missingRequiredField("requiredField")
       }
-      return record
     }
   }
   // snippet.end
@@ -127,15 +128,15 @@ enum ServicePage {
     return text
   }
 
-  static func errors(_ cloudKitService: CloudKitService) async -> String {
+  static func errors(_ record: CKRecord, _ cloudKitService: CloudKitService) async -> String {
     var text = ""
     // snippet.errors
     do {
-      try await cloudKitService.sync()
+      try await cloudKitService.saveAndSend(record)
     } catch CloudKitServiceError.networkUnavailable {
       text = "queued"
-    } catch CloudKitServiceError.accountUnavailable {
-      text = "signed out"
+    } catch CloudKitServiceError.conflictDetected(let local, let remote) {
+      text = "conflict of \(local.recordID.recordName), version \(remote.recordChangeTag ?? "")"
     } catch {
       text = error.localizedDescription
     }
@@ -158,8 +159,11 @@ enum ServicePage {
     try await ServicePage.delete(id, service)
     try await ServicePage.sync(service)
     #expect(try await service.fetch(recordID: id) == nil)
-    let invalid = CKRecord(recordType: "MyRecord")
-    #expect(try await ServicePage.outcome(invalid, service).isEmpty == false)
+    let record = CKRecord(recordType: "MyRecord", recordID: CKRecord.ID(recordName: "bad"))
+    await #expect(throws: CloudKitServiceError.self) { try await service.save(record) }
+    cloud.refuse("bad")
+    record["requiredField"] = 1
+    #expect(try await ServicePage.outcome(record, service).isEmpty == false)
     try await ServicePage.sync(service)
     await service.stop()
     #expect(service.queueStatus.failedCount == 1)
@@ -178,8 +182,8 @@ enum ServicePage {
     #expect(try await ServicePage.storage(queue, service) == 1)
 
     cloud.goOffline()
-    #expect(await ServicePage.errors(service) == "queued")
-    #expect(service.queuedOperationCount == 1)
+    #expect(await ServicePage.errors(CKRecord(recordType: "MyRecord"), service) == "queued")
+    #expect(service.queuedOperationCount == 2)
     ServicePage.publish(service).cancel()
   }
 }
