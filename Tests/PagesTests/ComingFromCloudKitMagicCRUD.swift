@@ -163,17 +163,22 @@ enum MagicCRUDPage {
     return report
   }
 
-  static func subscribe(_ database: CKDatabase) async throws {
+  static func subscribe(_ database: CKDatabase) async throws -> CKSubscription {
     // snippet.subscription
-    let subscription = CKQuerySubscription(
-      recordType: "MyModel",
-      predicate: NSPredicate(value: true),
-      subscriptionID: "all-mymodels-changes",
-      options: [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion]
-    )
-    subscription.notificationInfo = CKSubscription.NotificationInfo()
-    subscription.notificationInfo?.shouldSendContentAvailable = true
-    try await database.save(subscription)
+    let subscription = try await database.subscribe(to: Article.self)
+    // snippet.end
+    return subscription
+  }
+
+  static func changes(_ container: CKContainer) async throws {
+    // snippet.changes
+    for try await change in Article.changes(in: container) {
+      switch change {
+      case .inserted(let article), .updated(let article): print(article.category)
+      case .deleted(let id): print("Deleted: \(id.recordName)")
+      case .failed(let id, let error): print("\(id?.recordName ?? ""): \(error.localizedDescription)")
+      }
+    }
     // snippet.end
   }
 
@@ -321,11 +326,12 @@ enum MagicCRUDPage {
     #expect(try await MagicCRUDPage.pages(database).count == 2)
   }
 
-  @Test func `a subscription that is saved again is still one`() async throws {
-    try await database.save(model("a"))
-    try await MagicCRUDPage.subscribe(database)
-    try await MagicCRUDPage.subscribe(database)
+  @Test func `a model that is subscribed to again has one subscription`() async throws {
+    try await database.save(MagicCRUDPage.Article(category: "important"))
+    let subscription = try await MagicCRUDPage.subscribe(database)
+    let again = try await MagicCRUDPage.subscribe(database)
 
-    #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["all-mymodels-changes"])
+    #expect(again.subscriptionID == subscription.subscriptionID)
+    #expect(try await database.allSubscriptions().count == 1)
   }
 }
