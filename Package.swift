@@ -205,7 +205,7 @@ let package = Package(
       name: "CloudKitModelMacrosTests",
       dependencies: [
         "CloudKitModelMacros", "CloudKitMacroExpansion", "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit",
-        .product(name: "SwiftSyntax", package: "swift-syntax"),
+        .product(name: "OpenCombine", package: "OpenCombine"), .product(name: "SwiftSyntax", package: "swift-syntax"),
         .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
         .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
         .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),

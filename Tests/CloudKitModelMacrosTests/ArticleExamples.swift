@@ -3,6 +3,8 @@ import CloudKitModelMacros
 import CloudSync
 import CloudSyncModels
 import Foundation
+import OpenCombine
+import Synchronization
 
 // The code of the articles about models. `ArticleTests` compares it with them.
 
@@ -248,4 +250,55 @@ private enum ArticleExamples {
   private static func report(_ value: Any?) {}
   private static func log(_ text: String) {}
   private static func merge(_ note: Note, _ record: CKRecord?) {}
+}
+
+private func show(_ value: Any?) {}
+
+enum Observing {
+  @CKModel struct Note {
+    var id = UUID()
+    var title: String
+    var isDone = false
+  }
+
+  final class NoteList: Sendable {
+    private let observation = Mutex<CKModelObservation?>(nil)
+
+    func start(_ container: CKContainer) async throws {
+      let observation = try await Note.observe(in: container) { [weak self] in self?.receive($0) }
+      self.observation.withLock { $0 = observation }
+      show(try await container.database(for: Note.self).all(Note.self))
+    }
+  }
+
+  static func loop(_ container: CKContainer) async throws {
+    var notes: [String: Note] = [:]
+    for try await change in Note.changes(in: container) {
+      switch change {
+      case .inserted(let note), .updated(let note): notes[note.recordName] = note
+      case .deleted(let id): notes[id.recordName] = nil
+      case .failed(let id, let error): report(error, id)
+      }
+    }
+  }
+
+  static func publisher(_ container: CKContainer) -> AnyCancellable {
+    let cancellable = Note.changes(in: container).publisher
+      .sink(receiveCompletion: { end($0) }, receiveValue: { show($0) })
+    return cancellable
+  }
+
+  static func subscribe(_ container: CKContainer) async throws {
+    let database = container.database(for: Note.self)
+    try await database.subscribe(to: Note.self, where: Query().filter(\.isDone, equals: false)) {
+      $0.alertBody = "There is a new note."
+    }
+  }
+
+  private static func report(_ error: any Error, _ id: CKRecord.ID?) {}
+  private static func end(_ completion: Any) {}
+}
+
+extension Observing.NoteList {
+  fileprivate func receive(_ change: Any) {}
 }
