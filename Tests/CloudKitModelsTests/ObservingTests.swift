@@ -40,20 +40,18 @@ import Testing
 
   @Test func `what another device saves and deletes is reported as models`() async throws {
     let (changes, database) = (Post.changes(in: cloud.account()), database)
-    let editing = Task {
+    let first = Task {
       await polls(1)
       try await database.save(Post())
-      await polls(1)
-      try await database.save(Post(title: "Oats"))
-      await polls(1)
-      try await database.delete(Post())
     }
-
     var iterator = changes.makeAsyncIterator()
     #expect(try await iterator.next() == .inserted(Post()))
+    try await first.value
+
+    try await database.save(Post(title: "Oats"))
     #expect(try await iterator.next() == .updated(Post(title: "Oats")))
+    try await database.delete(Post())
     #expect(try await iterator.next() == .deleted(CKRecord.ID(recordName: "post", zoneID: database.zoneIDForModels)))
-    try await editing.value
   }
 
   @Test func `an observer with a closure misses nothing that happens after it is registered`() async throws {
@@ -216,6 +214,25 @@ import Testing
     #expect(try await iterator.next() == .inserted(Post()))
     #expect(pauses.withLock { $0 } == [.seconds(5), .seconds(5)])
     try await saving.value
+  }
+
+  @Test func `after the connection was lost, an observer says that changes may be missing`() async throws {
+    let changes = Changes()
+    let observation = try await Post.observe(in: cloud.account(), changes.receive)
+    let condition = FaultCondition(operation: "poll", limit: 1)
+    cloud.emulator.faults = FaultPlan(rules: [FaultRule(when: condition, then: .badGateway())])
+    try await database.save(Post(id: "a"))
+    #expect(try await changes.next()?.get() == .inserted(Post(id: "a")))
+    // The courier is asked again after a second.
+    await polls(1)
+    try await database.save(Post(id: "b"))
+
+    var received: [CKModelChange<Post>] = []
+    while received.count < 2, let change = try await changes.next()?.get() { received.append(change) }
+    #expect(received.contains(.inserted(Post(id: "b"))))
+    let failure = received.compactMap { change in if case .failed(nil, let error) = change { error } else { nil } }
+    #expect(failure.map { ($0 as? CKError)?.code } == [.changeTokenExpired])
+    _ = observation
   }
 
   @Test func `an error that waiting does not fix ends the observer and its poll`() async throws {

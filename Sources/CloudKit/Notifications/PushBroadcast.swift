@@ -8,6 +8,8 @@ package final class PushBroadcast: Sendable {
     /// The push token exists: from now on no push is missed.
     case opened
     case push(CKNotification)
+    /// The courier could not be reached for a while. Pushes may have been lost.
+    case reconnected
     /// The poll ended with an error, and with it the listener.
     case failed(any Error)
   }
@@ -26,11 +28,12 @@ package final class PushBroadcast: Sendable {
     var lastID = 0
     var poll: (id: Int, task: Task<Void, Never>)?
     var isOpen = false
+    var isCut = false
 
     /// Forgets the poll, so that the next listener begins another. The events of the old one count no longer.
     mutating func endPoll() {
       poll = nil
-      isOpen = false
+      (isOpen, isCut) = (false, false)
     }
   }
 
@@ -60,7 +63,7 @@ package final class PushBroadcast: Sendable {
   }
 
   private func poll(_ pushes: CKNotificationSequence, _ id: Int) async {
-    var iterator = pushes.makeAsyncIterator()
+    var iterator = pushes.telling { self.note(isConnected: $0, of: id) }.makeAsyncIterator()
     do {
       try await iterator.open()
       send(.opened, of: id)
@@ -70,13 +73,22 @@ package final class PushBroadcast: Sendable {
     }
   }
 
+  private func note(isConnected: Bool, of poll: Int) {
+    let isBack = state.withLock { state in
+      guard state.poll?.id == poll, state.isOpen else { return false }
+      defer { state.isCut = !isConnected }
+      return state.isCut && isConnected
+    }
+    if isBack { send(.reconnected, of: poll) }
+  }
+
   private func send(_ event: Event, of poll: Int) {
     let listeners = state.withLock { state -> [@Sendable (Event) -> Void] in
       guard state.poll?.id == poll else { return [] }
       defer {
         switch event {
         case .opened: state.isOpen = true
-        case .push: break
+        case .push, .reconnected: break
         case .failed:
           state.listeners = [:]
           state.endPoll()

@@ -10,7 +10,7 @@ public enum CKModelChange<Model> {
   /// The record was deleted.
   case deleted(CKRecord.ID)
   /// A change that could not be read, with the reason: a ``CKModelError`` for a record that does not match the model.
-  /// The ID is nil if a push did not name its record: load the models again.
+  /// The ID is nil if any record may have changed, because a push was lost or named none: load the models again.
   case failed(CKRecord.ID?, any Error)
 }
 
@@ -63,7 +63,8 @@ extension CKRecordModel where Self: Decodable & Sendable {
 /// the last of them.
 ///
 /// Iteration ends when its task is cancelled. It throws an error that retrying cannot fix; while the server cannot be
-/// reached, it waits and tries again. Pushes that are sent meanwhile may be lost. A `SyncStore` loses no change.
+/// reached, it waits and tries again. Pushes that are sent meanwhile may be lost, which is reported as a failure without
+/// an ID.
 public struct CKModelChanges<Model: CKRecordModel & Decodable & Sendable>: AsyncSequence, Sendable {
   let container: CKContainer
   let query: Query<Model>
@@ -148,9 +149,12 @@ public struct CKModelChanges<Model: CKRecordModel & Decodable & Sendable>: Async
       return records.compactMap { delivered.change($0.id, $0.change, results[$0.id]) }
     }
 
-    /// Fetches the changes of pushes that named no record.
+    /// Fetches the changes that no push named.
     private mutating func fetchUnnamed() async throws -> [CKModelChange<Model>] {
-      guard var feed else { return [.failed(nil, CKError(.unknownItem, "A push did not name its record."))] }
+      guard var feed else {
+        let error = CKError(.changeTokenExpired, "Pushes may have been lost. Load the models again.")
+        return [.failed(nil, error)]
+      }
       let found = try await Self.retrying(changes.pause) {
         try await feed.read(database, desiredKeys: Model.desiredKeys)
       }

@@ -20,6 +20,7 @@ final class ChangeInbox: Sendable {
       switch event {
       case .opened: state.isOpen = true
       case .push(let push): state.changes.add(push, of: subscriptionID)
+      case .reconnected: state.changes.hasUnnamed = true
       case .failed(let error): state.failure = error
       }
     }

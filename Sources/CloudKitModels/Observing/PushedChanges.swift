@@ -8,7 +8,7 @@ package struct PushedChanges: Sendable {
   private var records: [CKRecord.ID: Change] = [:]
   /// The records in the order of their first push.
   private var order: [CKRecord.ID] = []
-  /// Whether a push did not name its record.
+  /// Whether there may be changes of unknown records: a push did not name its record, or was lost.
   package var hasUnnamed = false
 
   package init() {}
