@@ -50,7 +50,7 @@ extension CKRecordModel where Self: Decodable & Sendable {
     in container: CKContainer,
     where query: Query<Self> = Query(),
     zone zoneID: CKRecordZone.ID? = nil
-  ) -> CKModelChanges<Self> { CKModelChanges(container: container, query: query, zoneID: zoneID) }
+  ) -> CKModelChangeSequence<Self> { CKModelChangeSequence(container: container, query: query, zoneID: zoneID) }
 }
 
 /// The changes of a type's models, as the server announces them by pushes.
@@ -65,7 +65,7 @@ extension CKRecordModel where Self: Decodable & Sendable {
 /// Iteration ends when its task is cancelled. It throws an error that retrying cannot fix; while the server cannot be
 /// reached, it waits and tries again. Pushes that are sent meanwhile may be lost, which is reported as a failure without
 /// an ID.
-public struct CKModelChanges<Model: CKRecordModel & Decodable & Sendable>: AsyncSequence, Sendable {
+public struct CKModelChangeSequence<Model: CKRecordModel & Decodable & Sendable>: AsyncSequence, Sendable {
   let container: CKContainer
   let query: Query<Model>
   let zoneID: CKRecordZone.ID?
@@ -86,7 +86,7 @@ public struct CKModelChanges<Model: CKRecordModel & Decodable & Sendable>: Async
 
   /// Waits for one change after the other.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    private let changes: CKModelChanges
+    private let changes: CKModelChangeSequence
     private var pushes: (inbox: ChangeInbox, listener: PushBroadcast.Listener)?
     private var hasEnded = false
     /// The place in the change feeds of a shared database.
@@ -94,7 +94,7 @@ public struct CKModelChanges<Model: CKRecordModel & Decodable & Sendable>: Async
     private var fetched: ArraySlice<CKModelChange<Model>> = []
     private var delivered = DeliveredVersions()
 
-    init(_ changes: CKModelChanges) { self.changes = changes }
+    init(_ changes: CKModelChangeSequence) { self.changes = changes }
 
     private var database: CKDatabase { changes.container.database(for: Model.self, in: changes.zoneID) }
 
