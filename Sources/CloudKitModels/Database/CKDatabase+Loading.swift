@@ -76,7 +76,7 @@ extension CKDatabase {
     return LoadedModels(models: models, cycles: loader.cycles)
   }
 
-  private func linkLoader(following depth: LinkDepth) -> LinkLoader {
+  func linkLoader(following depth: LinkDepth) -> LinkLoader {
     LinkLoader(following: depth) { ids, keys in try await self.records(for: ids, desiredKeys: keys) }
   }
 

@@ -37,13 +37,14 @@ public struct QueryComparison<Value>: Sendable {
 
 /// The parts of queries for `CKQuery`, which ``Query`` makes of the same comparisons.
 extension CKFieldModel {
-  /// Returns the predicate of a comparison with a field.
+  /// Returns the predicate of a comparison with a field. A model or link is compared in the zone of models that are saved
+  /// without one.
   ///
   /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
   public static func predicate<Value>(
     _ field: Fields,
     _ comparison: QueryComparison<Value>
-  ) throws -> NSPredicate { try comparison.predicate(of: field.rawValue) }
+  ) throws -> NSPredicate { try comparison.predicate(of: field.rawValue, in: databaseScope.zoneIDForModels) }
 
   /// Returns the predicate of the records whose field has a value.
   public static func predicate<Value: Encodable & Sendable>(_ field: Fields, equals value: Value) throws -> NSPredicate

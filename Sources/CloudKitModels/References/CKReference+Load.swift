@@ -22,6 +22,6 @@ extension [CKRecord.Reference] {
     let ids = map(\.recordID)
     let records = try await database.records(for: [CKRecord.ID](Set(ids)), desiredKeys: type.desiredKeys)
     let results = ids.map { records[$0] ?? .failure(CKDatabase.unanswered($0)) }
-    return try await LinkLoader(database, following: depth).models(type, from: results)
+    return try await database.linkLoader(following: depth).models(type, from: results)
   }
 }
