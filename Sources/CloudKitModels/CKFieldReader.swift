@@ -11,9 +11,9 @@ public import CloudKit
 /// }
 /// ```
 public struct CKFieldReader<Key: CodingKey> {
-  private let container: KeyedDecodingContainer<Key>
   /// The record; nil for other decoders.
   private let record: ModelDecoder?
+  private let container: KeyedDecodingContainer<Key>
 
   /// Creates a reader for the keyed values of a decoder.
   public init(_ decoder: any Decoder, keyedBy: Key.Type) throws {

@@ -9,14 +9,16 @@ public import CloudKit
 /// }
 /// ```
 public struct CKFieldWriter<Key: CodingKey> {
-  private var container: KeyedEncodingContainer<Key>
   /// The encoder of a record; nil for other encoders.
-  private let record: ModelEncoder?
+  @usableFromInline let record: ModelEncoder?
+  /// The container of another encoder; nil for a record.
+  @usableFromInline var container: KeyedEncodingContainer<Key>?
 
   /// Creates a writer for the keyed values of an encoder.
+  @inlinable
   public init(_ encoder: any Encoder, keyedBy: Key.Type) {
-    container = encoder.container(keyedBy: Key.self)
     record = encoder as? ModelEncoder
+    container = record == nil ? encoder.container(keyedBy: Key.self) : nil
   }
 
   /// Writes a property. A record takes its field directly, without `Codable`.
@@ -31,13 +33,15 @@ public struct CKFieldWriter<Key: CodingKey> {
   }
 
   /// Writes a property of any type.
+  @inlinable
   public mutating func write<Value: Encodable>(_ value: Value?, for key: Key) throws { try encode(value, for: key) }
 
-  @usableFromInline
+  @inlinable
   func set(_ field: StoredField?, for key: String) -> Bool { record?.set(field, for: key) ?? false }
 
-  @usableFromInline
+  @inlinable
   mutating func encode<Value: Encodable>(_ value: Value?, for key: Key) throws {
-    try container.encodeIfPresent(value, forKey: key)
+    try record?.encode(value, for: key)
+    try container?.encodeIfPresent(value, forKey: key)
   }
 }

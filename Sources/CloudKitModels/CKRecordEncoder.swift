@@ -84,7 +84,7 @@ public struct CKRecordEncoder: Sendable {
       throw CKModelError(Model.self, encoding: model, "Its archive can be read only if it is Encodable.")
     }
     do {
-      let system = try ModelEncoder(encodable).system
+      let system = try ModelEncoder(encodable, named: encodable.recordName).system
       let record = try system.record(type: Model.recordType, name: model.recordName, zoneID: zoneID)
       return (record.recordID, system.hasArchive)
     } catch {
@@ -99,7 +99,7 @@ public struct CKRecordEncoder: Sendable {
     let references = ModelReferences(of: model, self, replacing: replacing)
     let name = model.recordName
     guard !name.isEmpty else { throw Self.refusal(of: model, "The model's recordName is empty.") }
-    let written = try ModelEncoder(model, references: references)
+    let written = try ModelEncoder(model, named: name, references: references)
     let system = written.system
     let record = try system.record(type: Model.recordType, name: name, zoneID: zoneID)
     record.set(written.fields)

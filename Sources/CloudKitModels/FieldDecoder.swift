@@ -48,7 +48,7 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
     if let models = try decodeModels(type) { return models }
     // An empty list is stored as a missing value.
     let decoder = FieldDecoder(
-      content ?? (type is any FieldList.Type ? StoredField(list: []) : nil),
+      content ?? (type is any FieldList.Type ? StoredField(NSArray()) : nil),
       codingPath: codingPath,
       isRecordName: isRecordName,
       type: type,

@@ -12,14 +12,14 @@ package enum FieldContent {
 
   init(_ value: some Encodable, at path: ValuePath) throws {
     switch value {
-    case let value as any FieldList:
-      self = try FieldContent(list: value, at: path)
-    case let value as any CKNativeField:
+    case let value as any CKNativeField where !(value is any FieldList):
       do {
         self = .scalar(try value.storedField)
       } catch let unfit as Unfit {
         throw EncodingError.invalidValue(value, EncodingError.Context(path.keys, unfit))
       }
+    case let value as any FieldList:
+      self = try FieldContent(list: value, at: path)
     default:
       if let reference = try path.reference(to: value) {
         self = .scalar(reference.storedField)
@@ -69,24 +69,23 @@ package enum FieldContent {
     references: ModelReferences? = nil,
     zoneID: CKRecordZone.ID? = nil
   ) throws -> StoredField? {
-    // Most values need no more than their conversion.
-    if !asAsset, let native = value as? any CKNativeField, let field = try? native.storedField,
-      field.wire?.isEmptyList == false
-    {
-      return field
-    }
     let path = ValuePath(keys, references: references, zoneID: zoneID)
     guard let value else {
       if ModelInField.isModel(Value.self) { references?.notePlain() }
       return nil
+    }
+    // The most common list, whose elements need no look.
+    if Value.self == [String].self, !asAsset, let texts = value as? [String], !texts.isEmpty {
+      return try texts.storedField
     }
     switch try FieldContent(value, at: path) {
     case .none: return try field(of: Value?.none, at: keys, references: references)
     case .scalar(let scalar): return asAsset ? try asset(of: scalar, at: path) : scalar
     case .list(let elements) where elements.isEmpty: return try field(of: Value?.none, at: keys, references: references)
     case .list(let elements):
-      guard asAsset else { return StoredField(list: elements) }
-      return StoredField(list: try elements.enumerated().map { try asset(of: $1, at: path.appending(ListIndex($0))) })
+      return try StoredField(list: Array(elements.enumerated())) { index, element in
+        asAsset ? try asset(of: element, at: path.appending(ListIndex(index))) : element
+      }
     case .nested:
       let json = try NestedJSON.encode(value, at: keys).storedField
       return asAsset ? try asset(of: json, at: path) : json

@@ -25,7 +25,7 @@ extension Set: FieldList {
 extension StoredField {
   /// Whether a list can contain both values.
   func isOfSameType(as other: StoredField) -> Bool {
-    wire?.wireType == other.wire?.wireType && type(of: object) == type(of: other.object)
+    wire?.scalarType == other.wire?.scalarType && type(of: object) == type(of: other.object)
   }
 }
 

@@ -1,9 +1,10 @@
-internal import CloudKit
+public import CloudKit
 
 /// Collects the fields that a model encodes, nil for fields to clear, and its system values.
+@usableFromInline
 final class ModelEncoder: Encoder {
-  let codingPath: [any CodingKey] = []
-  let userInfo: [CodingUserInfoKey: Any] = [:]
+  @usableFromInline let codingPath: [any CodingKey] = []
+  @usableFromInline let userInfo: [CodingUserInfoKey: Any] = [:]
   private(set) var fields: [(key: String, field: StoredField?)] = []
   private(set) var system = SystemValues()
   /// Whether fields are ignored, also those that a record cannot store.
@@ -19,11 +20,17 @@ final class ModelEncoder: Encoder {
 
   /// Encodes a model.
   ///
-  /// - Parameter references: Collects the references; nil if only the system values are needed.
-  init<Model: CKRecordModel & Encodable>(_ model: Model, references: ModelReferences? = nil) throws {
+  /// - Parameters:
+  ///   - recordName: The model's record name.
+  ///   - references: Collects the references; nil if only the system values are needed.
+  init<Model: CKRecordModel & Encodable>(
+    _ model: Model,
+    named recordName: String,
+    references: ModelReferences? = nil
+  ) throws {
     self.references = references
     takesSystemValuesOnly = references == nil
-    recordName = model.recordName
+    self.recordName = recordName
     recordNameKey = Model.recordNameKey
     systemKeys = Model.systemKeys
     assetKeys = Model.assetKeys
@@ -35,6 +42,7 @@ final class ModelEncoder: Encoder {
   /// Sets or clears a field without `Codable`, or accepts the record name for its key. Returns false for what `encode`
   /// has to handle: other values for the name, system values, assets, empty lists, and values whose encoding depends on
   /// the record.
+  @usableFromInline
   func set(_ field: StoredField?, for key: String) -> Bool {
     if key == recordNameKey { return field?.wire == .string(recordName) }
     guard systemKeys[key] == nil, !assetKeys.contains(key) else { return false }
@@ -43,7 +51,8 @@ final class ModelEncoder: Encoder {
     return true
   }
 
-  private func encode(_ value: (some Encodable)?, for key: any CodingKey) throws {
+  @usableFromInline
+  func encode(_ value: (some Encodable)?, for key: any CodingKey) throws {
     let name = key.stringValue
     if takesSystemValuesOnly, systemKeys[name] == nil { return }
     if name == recordNameKey, let name = (value as? any LosslessStringConvertible)?.description {
@@ -70,14 +79,17 @@ final class ModelEncoder: Encoder {
     }
   }
 
+  @usableFromInline
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     KeyedEncodingContainer(Fields(encoder: self))
   }
 
+  @usableFromInline
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
     refuse("A record has named fields, so it cannot be a list.")
   }
 
+  @usableFromInline
   func singleValueContainer() -> any SingleValueEncodingContainer {
     refuse("A record has named fields, so it cannot be a single value.")
   }

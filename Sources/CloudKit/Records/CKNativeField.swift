@@ -206,7 +206,7 @@ extension CLLocation: CKNativeField {
 
 extension Array: CKNativeField where Element: CKNativeField {
   /// A list.
-  public var storedField: StoredField { get throws { StoredField(list: try map { try $0.storedField }) } }
+  public var storedField: StoredField { get throws { try StoredField(list: self) { try $0.storedField } } }
 
   /// Returns the elements of a list; nil also if one of them cannot be read from its plain value.
   public static func read(_ field: StoredField) -> [Element]? {

@@ -97,17 +97,19 @@ extension FieldValue {
   /// Creates a list of values of one type; nil if the types differ or a value is a list. Integers in a list with
   /// floating-point numbers become floating-point numbers.
   init?(list values: [FieldValue]) {
-    var values = values
-    if values.contains(where: { if case .double = $0 { true } else { false } }) {
-      values = values.map { if case .int64(let number) = $0 { .double(Double(number)) } else { $0 } }
-    }
     guard let first = values.first else {
       self = .list(.unknown, [])
       return
     }
-    guard let type = FieldType(rawValue: first.wireType), values.allSatisfy({ $0.wireType == type.rawValue }) else {
-      return nil
+    if let type = first.scalarType, values.allSatisfy({ $0.scalarType == type }) {
+      self = .list(type, values)
+      return
     }
-    self = .list(type, values)
+    let numbers = values.compactMap { value -> FieldValue? in
+      if case .int64(let number) = value { return .double(Double(number)) }
+      return value.scalarType == .double ? value : nil
+    }
+    guard numbers.count == values.count else { return nil }
+    self = .list(.double, numbers)
   }
 }

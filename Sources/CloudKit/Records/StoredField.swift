@@ -29,11 +29,17 @@ public struct StoredField: @unchecked Sendable {
     )
   }
 
-  /// Makes a list. It has no wire value if the elements cannot be sent as one.
-  package init(list: [StoredField]) {
-    let values = list.compactMap(\.wire)
-    let object = NSArray(array: list.map(\.object))
-    self.init(object: object, wire: values.count == list.count ? FieldValue(list: values) : nil)
+  /// Makes a list from the field of each element. It has no wire value if the elements cannot be sent as one.
+  package init<Element>(list: [Element], _ field: (Element) throws -> StoredField) rethrows {
+    var (objects, values): ([NSObject], [FieldValue]) = ([], [])
+    objects.reserveCapacity(list.count)
+    values.reserveCapacity(list.count)
+    for element in list {
+      let field = try field(element)
+      objects.append(field.object)
+      if let value = field.wire { values.append(value) }
+    }
+    self.init(object: NSArray(array: objects), wire: values.count == list.count ? FieldValue(list: values) : nil)
   }
 
   /// Makes a value that is only read as a Swift type, without an object.
@@ -67,7 +73,7 @@ public struct StoredField: @unchecked Sendable {
     case let value as NSDate:
       StoredField(object: NSDate(timeIntervalSince1970: Milliseconds.truncated(value.timeIntervalSince1970)))
     case let value as NSNumber: StoredField(object: value)
-    case let value as [Any]: StoredField(list: value.map(normalized))
+    case let value as [Any]: StoredField(list: value, normalized)
     case let value as NSObject where value is any CKRecordValue:
       (try? FieldValue(value)).map { StoredField(wire: $0, zoneID: .default) } ?? StoredField(object: value)
     default: preconditionFailure("A record cannot hold a value of type \(type(of: value)).")

@@ -42,20 +42,29 @@ package enum FieldValue: Hashable, Sendable {
     }
   }
 
+  /// The type of a scalar; nil for other values.
+  package var scalarType: FieldType? {
+    switch self {
+    case .string: .string
+    case .int64: .int64
+    case .double: .double
+    case .bytes: .bytes
+    case .timestamp: .timestamp
+    case .location: .location
+    case .reference: .reference
+    case .asset: .asset
+    case .list, .encrypted: nil
+    case .other(let type, _): FieldType(rawValue: type)
+    }
+  }
+
   /// The type tag in the wire format, such as `STRING` or `REFERENCE_LIST`.
   package var wireType: String {
     switch self {
-    case .string: FieldType.string.rawValue
-    case .int64: FieldType.int64.rawValue
-    case .double: FieldType.double.rawValue
-    case .bytes: FieldType.bytes.rawValue
-    case .timestamp: FieldType.timestamp.rawValue
-    case .location: FieldType.location.rawValue
-    case .reference: FieldType.reference.rawValue
-    case .asset: FieldType.asset.rawValue
     case .list(let element, _): element.rawValue + "_LIST"
     case .encrypted(let value): Self.encryptedPrefix + value.wireType
     case .other(let type, _): type
+    default: scalarType?.rawValue ?? ""
     }
   }
 
