@@ -74,6 +74,9 @@ extension CloudKitService {
         page = try await database.records(continuingMatchFrom: cursor, desiredKeys: desiredKeys)
         records += try page.matchResults.map { try $0.1.get() }
       }
+    } catch let error as CKError where error.code == .zoneNotFound && !queued.isEmpty {
+      // The zone is created with the first of these changes.
+      records = []
     } catch {
       throw CloudKitServiceError(error)
     }

@@ -125,14 +125,18 @@ import Testing
     away["text"] = "milk"
     let into = try #require(try await service.fetch(recordID: cloud.id("c")))
     into["text"] = "tea"
-    let other = CKRecord(recordType: "Other", recordID: cloud.id("o"))
-    other["text"] = "tea"
-    try await service.save([away, into, other, cloud.note("new", "tea"), cloud.note("0", "tea")])
+    let stranger = CKRecord(recordType: "Other", recordID: cloud.id("o"))
+    stranger["text"] = "tea"
+    try await service.save([away, into, stranger, cloud.note("new", "tea"), cloud.note("0", "tea")])
     try await service.delete(cloud.id("d"))
 
     let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == %@", "tea"))
     let found = try await service.query(query, inZoneWith: cloud.zone).map(\.recordID.recordName)
     #expect(found == ["a", "c", "new", "0"])
+    let other = CKRecordZone.ID(zoneName: "o'ther")
+    try await service.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "new", zoneID: other)))
+    let all = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+    #expect(try await service.query(all, inZoneWith: other).map(\.recordID.recordName) == ["new"])
     let before = Set(found)
     try await service.sync()
     #expect(Set(try await service.query(query, inZoneWith: cloud.zone).map(\.recordID.recordName)) == before)
