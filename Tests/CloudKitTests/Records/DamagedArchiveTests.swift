@@ -127,7 +127,8 @@ import Testing
     #expect(unarchiver.decodingFailurePolicy == .setErrorAndReturn)
   }
 
-  /// Archives of system fields, and of whole objects under the root key.
+  /// Archives of system fields, and of whole objects under the root key. Whole records of Apple's framework are not among
+  /// them: a value of their dictionary that fails halfway still ends the process inside Foundation.
   private static func samples() throws -> [(data: Data, read: (Data) throws -> Any?)] {
     func root<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> (data: Data, read: (Data) throws -> Any?) {
       (
@@ -145,10 +146,6 @@ import Testing
     own.finishEncoding()
     return [
       (AppleArchive.systemFieldsOfFramework, systemFields), (own.encodedData, systemFields), try root(record),
-      (
-        AppleArchive.data(["root": .object("CKRecord", AppleArchiveTests.wholeRecord)]),
-        { try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: $0) }
-      ),
       try root(CKShare(rootRecord: record)), try root(CKServerChangeToken(wire: "token")),
       try root(CKQuery(recordType: "Note", predicate: NSPredicate(format: "title == 'Milk'"))),
     ]
