@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import TestSupport
 import Testing
 
 /// Archives whose bytes or objects are not what they should be.
