@@ -102,13 +102,15 @@ public struct CKRecordEncoder: Sendable {
     let written = try ModelEncoder(model, named: name, references: references)
     let system = written.system
     let record = try system.record(type: Model.recordType, name: name, zoneID: zoneID)
-    record.set(written.fields)
+    let place = record.recordID.zoneID
+    record.set(written.fields.map { (key: $0.key, field: $0.field?.placed(in: place)) })
     if let key = replacing.subtracting(record.changedKeys()).min() {
       throw Self.refusal(of: model, "The model has no field '\(key)' to replace.")
     }
     if system.decidesParent {
+      let parent = system.parent?.placed(in: place)
       // Only the tag of the version is known, not its parent.
-      if system.hasOnlyTag { record.decideParent(system.parent) } else { record.parent = system.parent }
+      if system.hasOnlyTag { record.decideParent(parent) } else { record.parent = parent }
     }
     let encoded = EncodedModel(
       record: record,
@@ -156,5 +158,19 @@ public struct CKRecordEncoder: Sendable {
 
   private static func refusal(of model: Any, _ reason: String) -> EncodingError {
     .invalidValue(model, .init([], Unfit(reason: reason)))
+  }
+}
+
+extension StoredField {
+  /// Returns the field with references that were made without a zone in that of their record.
+  fileprivate func placed(in zoneID: CKRecordZone.ID) -> StoredField {
+    // A reference has no wire value before its record is sent.
+    guard wire == nil, zoneID != .default else { return self }
+    switch object {
+    case let reference as CKReference: return reference.placed(in: zoneID).storedField
+    case let list as NSArray where list.firstObject is CKReference:
+      return StoredField(list: list.compactMap { ($0 as? CKReference)?.placed(in: zoneID) }) { $0.storedField }
+    default: return self
+    }
   }
 }

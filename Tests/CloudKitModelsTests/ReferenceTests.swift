@@ -118,6 +118,18 @@ private let rows: [Row] = [
     #expect((record["department"] as? CKRecord.Reference)?.recordID.zoneID == zone)
   }
 
+  @Test func `a reference that was made without a zone is in the zone of its record`() throws {
+    let zone = CKRecordZone.ID(zoneName: "notes")
+    let bob = CKRecord.Reference(recordID: CKRecord.ID(recordName: "bob"), action: .deleteSelf)
+    let record = try CKRecordEncoder(zoneID: zone).encode(Box(value: bob))
+    let list = try CKRecordEncoder(zoneID: zone).encode(Box(value: [bob]))
+    let linked = try CKRecordEncoder(zoneID: zone).encode(Employee(boss: Link(to: bob.recordID)))
+    let place = CKRecord.ID(recordName: "bob", zoneID: zone)
+    #expect(record["value"] == CKRecord.Reference(recordID: place, action: .deleteSelf))
+    #expect(list["value"] == [CKRecord.Reference(recordID: place, action: .deleteSelf)])
+    #expect(linked["boss"] == CKRecord.Reference(recordID: place, action: .none))
+  }
+
   @Test func `a model makes a reference to its record`() throws {
     let reference = try sales.reference(action: .deleteSelf)
     #expect(reference.recordID == CKRecord.ID(recordName: "sales", zoneID: CKRecordZone.ID(zoneName: "cktop")))

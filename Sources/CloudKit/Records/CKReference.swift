@@ -86,6 +86,15 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordVal
 }
 
 extension CKReference {
+  /// Returns the reference in a zone if its ID was made without one, because references do not leave a zone.
+  package func placed(in zoneID: CKRecordZoneID) -> CKReference {
+    guard recordID.zoneID == .default, zoneID != .default else { return self }
+    return CKReference(
+      recordID: CKRecordID(recordName: recordID.recordName, zoneID: zoneID),
+      wireAction: wireAction
+    )
+  }
+
   /// Makes a reference from its wire encoding.
   ///
   /// - Parameter zoneID: The referring record's zone, which the encoding omits or names with its owner's real name.

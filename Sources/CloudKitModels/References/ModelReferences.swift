@@ -34,9 +34,10 @@ final class ModelReferences {
 
   /// Returns the field value for a link or a model.
   func reference(to link: any AnyLink, for key: String) throws -> CKRecord.Reference {
-    let id = try link.reference?.recordID ?? place(of: link.anyModel, named: link.recordName)
+    let known = try link.reference.map { $0.recordID.zoneID == .default ? $0.placed(in: try zoneID.get()) : $0 }
+    let id = try known?.recordID ?? place(of: link.anyModel, named: link.recordName)
     let action = actions[key]
-    let reference = action == nil ? link.reference : nil
+    let reference = action == nil ? known : nil
     return add(reference ?? CKRecord.Reference(recordID: id, action: action ?? .none), key, link.anyModel, link.isSaved)
   }
 
