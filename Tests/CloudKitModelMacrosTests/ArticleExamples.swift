@@ -110,14 +110,14 @@ struct Department: Codable, Identifiable, CKRecordModel {
   var title: String
 }
 
-@CKModel
-struct Employee {
+struct Employee: Codable, Identifiable, CKRecordModel {
   var id = UUID()
   var name: String
   var department: Department?
-  @CKField(reference: .deleteSelf) var team: Link<Team>?
   var boss: Link<Employee>?
   var reports: [Link<Employee>] = []
+
+  static let referenceActions: CKReferenceActions = ["department": .deleteSelf]
 }
 
 struct Team: Codable, Identifiable, CKRecordModel {
@@ -170,24 +170,47 @@ private enum ArticleExamples {
     try await container.database(for: Note.self, in: zoneID).save(Note(title: "Tea"), in: zoneID)
   }
 
-  static func references(_ database: CKDatabase, _ team: Team) async throws {
-    let employees = try await database.all(Employee.self, following: .depth(1))
-    let boss = try await employees[0].boss?.load(from: database)
-    show(boss)
+  static func references(_ database: CKDatabase, _ name: String) async throws {
+    let boss = Link<Employee>(to: CKRecord.ID(recordName: name, zoneID: database.zoneIDForModels))
 
+    let loaded = try await database.loadWithCycles(Query<Employee>())
+    for cycle in loaded.cycles { print(cycle.map(\.recordName)) }
+    show((boss, loaded))
+  }
+
+  static func following(_ database: CKDatabase, _ name: String) async throws {
+    let employees = try await database.all(Employee.self, following: .depth(1))
+    let title = employees[0].department?.title
+
+    let alone = try await database.load(Employee.self, named: name)
+    let boss = try await alone.boss?.load(from: database)
+
+    let leadsToRing = try employees[0].hasCycle()
+    let canLeadToRing = Employee.hasCycle()
+    show((title, boss, leadsToRing, canLeadToRing))
+  }
+
+  static func savingReferences(_ database: CKDatabase, _ team: Team) async throws {
     let lead = Employee(name: "Ann", department: Department(title: "Sales"))
     try await database.save(Employee(name: "Bob", boss: Link(lead)))
 
     try await database.save(team, replacing: ["members"])
+  }
 
-    let isRing = try lead.hasCycle()
-    let canBeRing = Employee.hasCycle()
-    show((isRing, canBeRing))
-
+  static func cascade(_ database: CKDatabase, _ team: Team) async throws {
     let plan = try await database.plan(deleting: team, cascade: .children)
-    for record in plan.records { print(record.recordType, record.recordID.recordName) }
+    for record in plan.records { print(record.recordType, record.recordID.recordName, record.reason) }
     let report = try await database.delete(plan)
-    if let error = report.error { print("Not deleted: \(error)") }
+    for (record, outcome) in report.results { print(record.recordID.recordName, outcome) }
+    if let error = report.error { show(error) }
+  }
+
+  static func queuedReferences(_ store: SyncStore, _ lead: Employee, _ team: Team) async throws {
+    try await store.save(Employee(name: "Bob", boss: Link(lead)))
+    let employees = try await store.all(Employee.self, following: .depth(1))
+    let boss = try await employees[0].boss?.load(from: store)
+    try await store.delete(team, cascade: .children)
+    show(boss)
   }
 
   static func sharing(_ note: Note, _ database: CKDatabase) async throws {
