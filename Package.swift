@@ -273,7 +273,7 @@ let package = Package(
       name: "PagesTests",
       dependencies: [
         "CloudKitModelMacros", "CloudKitModels", "CloudSyncModels", "CloudService", "CloudSync", "CloudKit",
-        "CloudKitEmulator", .product(name: "OpenCombine", package: "OpenCombine"),
+        "CloudKitEmulator", "JSONFiles", .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
     .testTarget(name: "CktopDemoTests", dependencies: ["CktopDemo", "CloudSync"]),

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitModelMacros
 import Foundation
+import JSONFiles
 import Testing
 
 /// The code of the page.
@@ -110,6 +111,14 @@ enum MagicCRUDPage {
     return container
   }
 
+  static func quiet(_ old: CKContainerConfiguration) -> CKContainerConfiguration {
+    var configuration = old
+    // snippet.logging
+    configuration.logsReasons = false
+    // snippet.end
+    return configuration
+  }
+
   static func fresh(_ country: Country, _ database: CKDatabase) async throws -> Country {
     // snippet.forget
     try database.forget(country)
@@ -151,8 +160,20 @@ enum MagicCRUDPage {
     // snippet.cycles
     let loaded = try await database.loadWithCycles(Query<Department>())
     for cycle in loaded.cycles { print("Cycle: \(cycle.map(\.recordName))") }
+    let isCycle = try loaded.models.contains { try $0.hasCycle() }
+    let canBeCycle = Department.hasCycle()
     // snippet.end
+    #expect(isCycle && canBeCycle)
     return loaded
+  }
+
+  static func follow(_ record: CKRecord, _ database: CKDatabase) async throws -> (Employee?, [Employee]) {
+    // snippet.follow
+    let references: [CKRecord.Reference] = record["employees"] ?? []
+    let first = try await references.first?.load(Employee.self, from: database)
+    let employees = try await references.load(Employee.self, from: database)
+    // snippet.end
+    return (first, try employees.map { try $0.get() })
   }
 
   static func deleteLinked(_ department: Department, _ database: CKDatabase) async throws -> CKDeletionReport {
@@ -235,12 +256,40 @@ enum MagicCRUDPage {
       case .quotaExceeded: print("The storage is full.")
       default: print(error.localizedDescription)
       }
+    } catch let error as CKModelError where error.cause == .tooLarge {
+      print("\(error.model) is larger than 1 MB.")
     } catch let error as CKModelError {
       print("\(error.model).\(error.field ?? ""): \(error.failureReason ?? "")")
     } catch {
       print(error.localizedDescription)
     }
     // snippet.end
+  }
+
+  struct Settings: Codable, Equatable {
+    var theme = "dark"
+    var size = 12
+  }
+
+  static func files(_ settings: Settings) throws -> (Settings, String?, [String: Any]?) {
+    // snippet.files
+    try settings.save()
+    try settings.save(in: "backup")
+    let restored = try Settings.load(from: "backup")
+
+    let text = settings.asString
+    let properties = settings.asDictionary
+    // snippet.end
+    return (restored, text, properties)
+  }
+
+  static func untyped() throws -> Date? {
+    // snippet.untyped
+    let untyped = CertifiedCodableData(["title": "Milk", "due": Date.now, "isDone": true])
+    let copy = try CertifiedCodableData.load(from: untyped.jsonData ?? Data())
+    let due = copy.dictionary["due"] as? Date
+    // snippet.end
+    return due
   }
 
   static func container() -> CKContainer {
@@ -314,8 +363,23 @@ enum MagicCRUDPage {
     let employees = try await database.all(MagicCRUDPage.Employee.self)
     #expect(employees.map { $0.department?.recordName } == [department.recordName, department.recordName])
 
+    let record = try await database.record(for: department.reference(in: database.zoneIDForModels).recordID)
+    let (first, all) = try await MagicCRUDPage.follow(record, database)
+    #expect(first?.name == "Alice" && all.map(\.name) == ["Alice", "Bob"])
+
     #expect(try await MagicCRUDPage.deleteLinked(department, database).deleted.count == 3)
     #expect(try await database.all(MagicCRUDPage.Employee.self).isEmpty)
+  }
+
+  @Test func `a value is saved in the file of its type and in a named one, and is text and a dictionary`() throws {
+    try DefaultFile.$folder.withValue(URL(filePath: cloud.path("documents"))) {
+      let settings = MagicCRUDPage.Settings(size: 14)
+      let (restored, text, properties) = try MagicCRUDPage.files(settings)
+      #expect(restored == settings && text == #"{"size":14,"theme":"dark"}"# && properties?["size"] as? Int == 14)
+      #expect(try MagicCRUDPage.Settings.load() == settings)
+    }
+    #expect(try MagicCRUDPage.untyped() != nil)
+    #expect(MagicCRUDPage.quiet(cloud.configuration(of: "ana")).logsReasons == false)
   }
 
   @Test func `articles are found by their fields, and page by page`() async throws {
