@@ -3,6 +3,36 @@ import CloudKitModelMacros
 import Foundation
 import Testing
 
+// snippet.reply
+struct Reply: Identifiable {
+  let id: String
+  let author: CKRecord.Reference
+  let text: String
+  let editedAt: Date?
+}
+
+extension Reply: CKCodable {
+  static let RecordType = "Reply"
+
+  enum Fields: String, RecordFields { case author, text, editedAt }
+
+  init(record: CKRecord) throws {
+    id = record.recordID.recordName
+    author = try Self.extract(.author, from: record)
+    text = try Self.extract(.text, from: record)
+    editedAt = try Self.extract(.editedAt, from: record)
+  }
+
+  func value(for field: Fields) -> (any CKRecordValueProtocol)? {
+    switch field {
+    case .author: author
+    case .text: text
+    case .editedAt: editedAt
+    }
+  }
+}
+// snippet.end
+
 /// The code of the page.
 enum ExtrasPage {
   // snippet.model
@@ -53,6 +83,16 @@ enum ExtrasPage {
     let query = Query<Post>().filter(\.author, equals: user).excluding(\.text, .begins(with: "Draft"))
     // snippet.end
     return query
+  }
+
+  static func parts(_ topics: [String], _ database: CKDatabase) async throws -> [CKRecord] {
+    // snippet.parts
+    let query = CKQuery(recordType: Post.recordType, predicate: try Post.predicate(.topics, anyIn: topics))
+    query.sortDescriptors = [Post.sort(by: .createdAt, ascending: false)]
+    let (matches, cursor) = try await database.records(matching: query)
+    // snippet.end
+    #expect(cursor == nil)
+    return try matches.map { try $0.1.get() }
   }
 
   static func perform(_ query: Query<Post>, _ database: CKDatabase) async throws -> CKModelPage<Post> {
@@ -125,6 +165,8 @@ enum ExtrasPage {
     #expect(try await ExtrasPage.posts(query, cloud.container).map(\.text) == ["new", "old"])
     let page = try await ExtrasPage.perform(query, database)
     #expect(page.models.count == 2 && page.failures.isEmpty)
+    let records = try await ExtrasPage.parts(["swift"], database)
+    #expect(records.map { $0["text"] as? String } == ["new", "old"])
     #expect(try await ExtrasPage.next(ExtrasPage.paths(ana), page, database).count == 2)
 
     let id = CKRecord.ID(recordName: page.models[0].recordName)
@@ -141,6 +183,15 @@ enum ExtrasPage {
 
     #expect(try await ExtrasPage.old(database).map(\.text) == ["c"])
     #expect(try await database.all(ExtrasPage.Comment.self).isEmpty)
+  }
+
+  @Test func `a model that converts itself is saved and found by its fields`() async throws {
+    let database = cloud.container.privateCloudDatabase
+    try await database.save(Reply(id: "r", author: ana, text: "Yes", editedAt: nil))
+
+    let found = try await database.load(Query<Reply>().filter(.author, equals: ana))
+    #expect(found.map(\.id) == ["r"] && found[0].text == "Yes" && found[0].editedAt == nil)
+    #expect(try CKRecordEncoder().encode(found[0]).recordType == "Reply")
   }
 
   @Test func `a model with fewer fields reads a record of the same type`() throws {
