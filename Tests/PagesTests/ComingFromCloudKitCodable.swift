@@ -19,12 +19,17 @@ enum CodablePage {
   // snippet.end
 
   // snippet.type
+  struct Metadata: CKFormattedContent {
+    static let contentFormat = CKContentFormat.binaryPropertyList
+    var camera: String
+  }
+
   struct Photo: Encodable, Identifiable, CKRecordModel {
     static let recordType = "Picture"
     static let assetKeys: Set<String> = ["metadata"]
     let id: UUID
     var title: String
-    var metadata: [String: String]
+    var metadata: Metadata
   }
   // snippet.end
 
@@ -107,7 +112,10 @@ enum CodablePage {
     do {
       _ = try CKRecordEncoder().encode(person)
     } catch {
-      print("\(error.model), field \(error.field ?? "none"): \(error.failureReason ?? "")")
+      switch error.cause {
+      case .tooLarge: print("\(error.model) is larger than 1 MB.")
+      default: print("\(error.model), field \(error.field ?? "none"): \(error.failureReason ?? "")")
+      }
     }
     // snippet.end
   }
@@ -152,8 +160,11 @@ enum CodablePage {
   }
 
   @Test func `a record type, an asset of a nested value, and a field with JSON are declared`() throws {
-    let photo = try CKRecordEncoder().encode(CodablePage.Photo(id: UUID(), title: "t", metadata: ["a": "b"]))
-    #expect(photo.recordType == "Picture" && photo["metadata"] is CKAsset)
+    let metadata = CodablePage.Metadata(camera: "c")
+    let photo = try CKRecordEncoder().encode(CodablePage.Photo(id: UUID(), title: "t", metadata: metadata))
+    let file = try #require((photo["metadata"] as CKAsset?)?.fileURL)
+    #expect(photo.recordType == "Picture")
+    #expect(try Data(contentsOf: file).starts(with: "bplist".utf8))
 
     let visit = CodablePage.Visit(place: CodablePage.JSONField(UUID()))
     let record = try CKRecordEncoder().encode(visit)
