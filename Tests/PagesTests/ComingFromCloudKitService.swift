@@ -17,6 +17,11 @@ enum ServicePage {
         throw CloudKitServiceError.missingRequiredField("requiredField")
       }
     }
+
+    func syncEngine(_ engine: SyncEngine, willDeliver record: CKRecord) async throws -> CKRecord {
+      record["name"] = (record["name"] as? String)?.trimmingCharacters(in: .whitespaces)
+      return record
+    }
   }
   // snippet.end
 
@@ -47,10 +52,9 @@ enum ServicePage {
     let record = CKRecord(recordType: "MyRecord")
     record["name"] = "Example"
     record["requiredField"] = 1
-    let change = try await cloudKitService.save(record)
+    try await cloudKitService.save(record)
     let fetched = try await cloudKitService.fetch(recordID: record.recordID)
 
-    _ = try await change.outcome
     let query = CKQuery(recordType: "MyRecord", predicate: NSPredicate(value: true))
     let records = try await cloudKitService.query(query)
     // snippet.end
@@ -107,6 +111,15 @@ enum ServicePage {
     return subscription
   }
 
+  static func facade(_ operation: QueuedCloudKitOperation, _ cloudKitService: CloudKitService) throws {
+    // snippet.facade
+    if let storage = cloudKitService.queueStorage {
+      try storage.enqueue(operation)
+      for queued in try storage.getAllOperations() { print(queued.operationType, queued.status) }
+    }
+    // snippet.end
+  }
+
   static func storage(_ oldQueue: any CloudKitQueueStorage, _ cloudKitService: CloudKitService) async throws -> Int {
     // snippet.storage
     let moved = try await cloudKitService.importQueue(from: oldQueue)
@@ -151,8 +164,12 @@ enum ServicePage {
 
   init() throws { cloud = try Cloud() }
 
-  @Test func `a record is saved, fetched, queried after it was sent, and deleted`() async throws {
+  @Test func `a record is saved, fetched, queried at once, and deleted`() async throws {
     let service = try ServicePage.service(cloud.container, cloud.path("mine"))
+    let padded = CKRecord(recordType: "Other", recordID: CKRecord.ID(recordName: "padded"))
+    padded["name"] = " Tea "
+    try await cloud.container.privateCloudDatabase.save(padded)
+    #expect(try await service.fetch(recordID: padded.recordID)?["name"] as? String == "Tea")
     let (fetched, records, id) = try await ServicePage.use(service)
     #expect(fetched?["name"] as? String == "Example" && records.map(\.recordID) == [id])
 
@@ -180,10 +197,11 @@ enum ServicePage {
     let queue = StoreQueueStorage(old)
     try queue.enqueue(QueuedCloudKitOperation(operationType: "delete", recordID: "a"))
     #expect(try await ServicePage.storage(queue, service) == 1)
+    try ServicePage.facade(QueuedCloudKitOperation(operationType: "delete", recordID: "b"), service)
 
     cloud.goOffline()
     #expect(await ServicePage.errors(CKRecord(recordType: "MyRecord"), service) == "queued")
-    #expect(service.queuedOperationCount == 2)
+    #expect(service.queuedOperationCount == 3)
     ServicePage.publish(service).cancel()
   }
 }
