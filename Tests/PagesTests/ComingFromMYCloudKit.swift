@@ -1,4 +1,5 @@
 import CloudKit
+import CloudService
 import CloudSyncModels
 import Foundation
 import Testing
@@ -161,6 +162,19 @@ enum MYCloudKitPage {
     try await container.accept(metadata)
     // snippet.end
   }
+
+  @MainActor
+  static func accept(
+    _ metadata: CKShare.Metadata,
+    _ service: CloudKitService,
+    _ zoneID: CKRecordZone.ID
+  ) async throws -> [Task]? {
+    // snippet.service
+    try await service.accept(metadata)
+    let tasks = try await service.shared?.store?.all(Task.self, in: zoneID)
+    // snippet.end
+    return tasks
+  }
 }
 
 @Suite(.serialized, .timeLimit(.minutes(15))) struct ComingFromMYCloudKit {
@@ -231,7 +245,15 @@ enum MYCloudKitPage {
     let project = MYCloudKitPage.Project(id: "work", name: "Work")
     let other = MYCloudKitPage.Task(id: "t", title: "Report", isDone: false, project: Link(project))
     _ = try await engine.store.save(other, in: other.zoneID).outcome
-    #expect(try await MYCloudKitPage.shareGroup(other, database).url != nil)
+    let group = try await MYCloudKitPage.shareGroup(other, database)
+    group.publicPermission = .readOnly
+    try await database.save(group)
+
+    let service = try await CloudKitService(.init(container: guest, storePath: cloud.path("guest")))
+    let groupURL = try #require(group.url)
+    let metadata = try await guest.shareMetadata(for: groupURL)
+    let zoneID = metadata.share.recordID.zoneID
+    #expect(try await MYCloudKitPage.accept(metadata, service, zoneID)?.map(\.title) == ["Report"])
     try await engine.stop()
   }
 }
