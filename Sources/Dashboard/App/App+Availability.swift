@@ -18,9 +18,7 @@ extension App {
       let ends = status.throttles.map(\.until) + [status.changeThrottledUntil].compactMap(\.self)
       guard let end = ends.max() else { return .no("Nothing waits to retry") }
       return .no("The server asked to wait until \(world.time(end)); retry now does not end that")
-    case .syncOnce:
-      if world.syncing == .once { return .no("A sync is already running") }
-      return world.hasCredential ? top.availability(of: id, world) : .no("There is no credential here to sync with")
+    case .syncOnce where world.syncing == .once: return .no("A sync is already running")
     case .pauseAll: return status.hasStore ? .now : .no("There is no store yet")
     case .view5, .conflicts: return status.queue.conflicts > 0 ? .now : .no("There are no conflicts")
     default: return top.availability(of: id, world)
