@@ -19,11 +19,14 @@ final class Cloud: Sendable {
   func container(of user: String) -> CKContainer { CKContainer(configuration: configuration(of: user)) }
 
   func configuration(of user: String) -> CKContainerConfiguration {
-    CKContainerConfiguration(
+    var configuration = CKContainerConfiguration(
       identifier: "iCloud.test",
       credential: .webAuth(apiToken: "token", webAuthToken: user),
       transport: EmulatorTransport(emulator, now: { Date() })
     )
+    // A slow machine reads the file of a model late.
+    configuration.assetGrace = .seconds(3600)
+    return configuration
   }
 
   func path(_ name: String) -> String { folder.appending(path: name).path(percentEncoded: false) }
