@@ -24,6 +24,8 @@ public struct CKModelChanges: Sendable {
   }
 
   private(set) var steps: [Step] = []
+  /// The records that are in the steps only because others refer to them.
+  private var targets: Set<CKRecord.ID> = []
   /// The requested zone; nil for the store's zone for changes without one.
   let zoneID: CKRecordZone.ID?
 
@@ -99,10 +101,12 @@ public struct CKModelChanges: Sendable {
     for id in graph.order().ids {
       guard let target = targets[id] else { continue }
       steps.append(.target(target, rules: target.rules(graph.rules[id] ?? [:])))
+      self.targets.insert(id)
     }
     // The model itself was a target of one before.
-    let id = graph.roots[0].record.recordID
-    steps.removeAll { if case .target(let target, _) = $0 { target.record.recordID == id } else { false } }
+    if self.targets.remove(graph.roots[0].record.recordID) != nil {
+      steps.removeAll { $0.isTarget && $0.recordID == graph.roots[0].record.recordID }
+    }
     return graph.roots[0]
   }
 

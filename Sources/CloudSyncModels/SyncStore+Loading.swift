@@ -44,8 +44,8 @@ extension SyncStore {
     in zoneID: CKRecordZone.ID? = nil,
     following depth: LinkDepth = .none
   ) async throws -> [Model] {
-    let records = try await allRecords(in: zoneKey(zoneID), type: Model.recordType)
-    return try await loader(following: depth).models(type, from: records.map { .success($0) }).map { try $0.get() }
+    let records = try await all(in: zoneKey(zoneID), type: Model.recordType) { Result<CKRecord, any Error>.success($0) }
+    return try await loader(following: depth).models(type, from: records).map { try $0.get() }
   }
 
   /// Returns the models of a type in a zone page by page, by record name. Models that are saved or deleted meanwhile
@@ -66,25 +66,29 @@ extension SyncStore {
     }
   }
 
-  /// Returns those of some records that there are.
+  /// Returns the records with these IDs that exist.
   @concurrent func records(_ ids: [CKRecord.ID]) async throws -> [CKRecord] {
     let records = try ids.compactMap { id in try record(RecordKey(id)).map { CKRecord($0) } }
     origin?.adoptAssets(of: records)
     return records
   }
 
-  /// Returns all records of a zone.
+  /// Returns what is made of each record of a zone, read in pages.
   ///
   /// - Parameter type: The type of the records; nil for all.
-  func allRecords(in zone: ZoneKey, type: String? = nil) async throws -> [CKRecord] {
-    var records: [CKRecord] = []
+  func all<Value: Sendable>(
+    in zone: ZoneKey,
+    type: String? = nil,
+    _ convert: (CKRecord) -> Value
+  ) async throws -> [Value] {
+    var values: [Value] = []
     var last: RecordKey?
     repeat {
       let page = try await page(after: last, zone: zone, type: type, limit: 200)
-      records += page.records
+      values += page.records.map(convert)
       last = page.last
     } while last != nil
-    return records
+    return values
   }
 
   /// Returns the records that follow another.

@@ -165,7 +165,7 @@ extension SyncStore {
       deleting: models.map { try recordID(of: $0, in: zoneID) },
       cascade: cascade,
       records: { ids in try await self.records(ids).map(LinkedRecord.init) },
-      zone: { zone in try await self.allRecords(in: ZoneKey(zone)).map(LinkedRecord.init) }
+      zone: { zone in try await self.all(in: ZoneKey(zone), LinkedRecord.init) }
     )
   }
 

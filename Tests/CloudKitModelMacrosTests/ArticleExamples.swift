@@ -185,9 +185,9 @@ private enum ArticleExamples {
     let alone = try await database.load(Employee.self, named: name)
     let boss = try await alone.boss?.load(from: database)
 
-    let leadsToRing = try employees[0].hasCycle()
-    let canLeadToRing = Employee.hasCycle()
-    show((title, boss, leadsToRing, canLeadToRing))
+    let leadsToCycle = try employees[0].hasCycle()
+    let canLeadToCycle = Employee.hasCycle()
+    show((title, boss, leadsToCycle, canLeadToCycle))
   }
 
   static func savingReferences(_ database: CKDatabase, _ team: Team) async throws {

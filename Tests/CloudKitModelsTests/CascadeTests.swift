@@ -180,6 +180,13 @@ private struct Item: Codable, Identifiable, CKRecordModel {
     #expect(isOnServer("a") && report.results.count == 301)
   }
 
+  @Test func `a report of records that were kept has an error`() {
+    let record = CKDeletionPlan.Record(recordID: CKRecord.ID(recordName: "a"), recordType: "Item", reason: .requested)
+    let report = CKDeletionReport(results: [(record, .kept)])
+    #expect((report.error as? CKError)?.code == .batchRequestFailed && report.deleted.isEmpty)
+    #expect(CKDeletionReport(results: [(record, .deleted)]).error == nil)
+  }
+
   @Test func `records that are gone meanwhile count as deleted`() async throws {
     try await save("a;" + (0..<250).map { "c\($0): a^" }.joined(separator: ";"))
     let plan = try await database.plan(deleting: Item(id: "a"), cascade: .children)

@@ -8,7 +8,7 @@ struct CycleTests {
   /// The end of a cycle, which is not loaded.
   private let ann = Link<Employee>(to: CKRecord.ID(recordName: "ann", zoneID: CKRecordZone.ID(zoneName: "cktop")))
 
-  @Test func `a ring of models is a cycle, wherever it is entered`() throws {
+  @Test func `models that lead back to themselves are a cycle, wherever it is entered`() throws {
     let ring = Employee(id: "ann", boss: Link(Employee(id: "bob", boss: ann)))
     #expect(try ring.hasCycle())
     #expect(try Employee(id: "cat", boss: Link(ring)).hasCycle())

@@ -94,7 +94,7 @@ extension CKDatabase {
     let results = try await modifyRecords(saving: [], deleting: ids, atomically: false).deleteResults
     return ids.map { id in
       switch results[id] {
-      case .failure(let error as CKError)? where [.unknownItem, .zoneNotFound].contains(error.code): .success(())
+      case .failure(let error as CKError)? where error.isAbsence: .success(())
       case let result?: result
       case nil: .failure(Self.unanswered(id))
       }

@@ -66,7 +66,7 @@ private struct ModelWriter {
         if tag == nil || tag == record.recordChangeTag { models[id]?.base = record }
       case .failure(let error)
       where models[id]?.knowsVersion == true
-        && [.unknownItem, .zoneNotFound].contains((error as? CKError)?.code):
+        && (error as? CKError)?.isAbsence == true:
         continue
       // Without its record, a list that only adds would replace that of the server.
       case .failure:

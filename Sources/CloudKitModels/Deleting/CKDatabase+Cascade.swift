@@ -13,7 +13,8 @@ extension CKDatabase {
   /// ```
   ///
   /// - Returns: The result of each record.
-  /// - Throws: `CKError` if the records cannot be found, or nothing was deleted because a request failed as a whole.
+  /// - Throws: `CKError` if the records cannot be found, or the first request failed as a whole. With `serverResponseLost`
+  ///   its records may be deleted.
   public func delete(
     _ model: some CKRecordModel,
     cascade: CKCascade,
@@ -86,7 +87,7 @@ extension CKDatabase {
 
   /// Deletes the records of a plan, and no others.
   ///
-  /// - Throws: `CKError` if nothing was deleted because a request failed as a whole.
+  /// - Throws: `CKError` if the first request failed as a whole. With `serverResponseLost` its records may be deleted.
   public func delete(_ plan: CKDeletionPlan) async throws -> CKDeletionReport {
     var outcomes: [CKRecord.ID: CKDeletionReport.Outcome] = [:]
     for (records, isAtomic) in plan.requests {
@@ -120,7 +121,7 @@ extension CKDatabase {
 
 extension CKError {
   /// Whether the server does not have the record.
-  fileprivate var isAbsence: Bool { code == .unknownItem || code == .zoneNotFound }
+  var isAbsence: Bool { code == .unknownItem || code == .zoneNotFound }
 }
 
 extension CKDeletionReport.Outcome {

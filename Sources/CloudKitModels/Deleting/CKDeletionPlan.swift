@@ -1,6 +1,6 @@
 public import CloudKit
 
-/// The records that a deletion with a cascade would delete.
+/// The records that a deletion with a cascade would delete. They are deleted in any version.
 ///
 /// ```swift
 /// let plan = try await database.plan(deleting: department, cascade: .children)
@@ -81,9 +81,11 @@ public struct CKDeletionReport: Sendable {
     results.compactMap { if case .deleted = $0.outcome { $0.record.recordID } else { nil } }
   }
 
-  /// The first error; nil if all records are deleted.
+  /// The first error; nil if all records are deleted. If the server refused all without naming one, it is
+  /// `CKError.batchRequestFailed`.
   public var error: (any Error)? {
     for case (_, .failed(let error)) in results { return error }
-    return nil
+    return deleted.count == results.count
+      ? nil : CKError(.batchRequestFailed, "The server refused the deletion without naming a record.")
   }
 }

@@ -49,8 +49,8 @@ package struct DeletionSearch {
   /// Returns the plan of a deletion.
   ///
   /// - Parameters:
-  ///   - roots: The records to delete. Those that do not exist are left out.
-  ///   - records: Returns those of some records that exist.
+  ///   - roots: The records to delete. Those that do not exist are left out, but not their children.
+  ///   - records: Returns the records with these IDs that exist.
   ///   - zone: Returns all records of a zone.
   package static func plan(
     deleting roots: [CKRecord.ID],
@@ -88,6 +88,7 @@ package struct DeletionSearch {
             }
           }
         }
+        // A record that is gone can have left children behind.
         for child in children[id] ?? [] where seen.insert(child).inserted { next.append((child, .child(of: id))) }
       }
       level = next

@@ -2,7 +2,7 @@
 
 extension CKRecordModel where Self: Encodable {
   /// Returns whether the model leads to a cycle: models that refer back to themselves, directly or through others. A
-  /// model that several refer to is none. Links that are not loaded are followed to their identity only.
+  /// model with several referrers is not a cycle. Links that are not loaded are followed to their identity only.
   ///
   /// - Throws: `CKModelError` for a value that a record cannot store.
   public func hasCycle() throws(CKModelError) -> Bool {

@@ -46,7 +46,7 @@ package struct LinkLoader {
     for target in missing {
       switch results[target.id] {
       case .success(let record)?: resolver.records[target] = record
-      case .failure(let error as CKError)? where [.unknownItem, .zoneNotFound].contains(error.code):
+      case .failure(let error as CKError)? where error.isAbsence:
         resolver.absent.insert(target.id)
       case .failure(let error)?: resolver.failures[target.id] = error
       case nil: resolver.absent.insert(target.id)
