@@ -79,6 +79,7 @@ package struct FieldAssignment: Hashable, Sendable {
   }
 
   private func inferred(_ source: SourceValue) throws(FieldError) -> FieldValue? {
+    if source.isReference { return .reference(try source.reference(field: name)) }
     if case .object = source {
       throw FieldError(
         field: name,

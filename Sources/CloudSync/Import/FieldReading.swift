@@ -82,6 +82,14 @@ extension SourceValue {
     return JSONNumber.read(text) { $0.int64 }
   }
 
+  private static let referenceKeys: Set<String> = ["recordName", "action", "zoneID"]
+
+  /// Whether it is an object that only a reference has.
+  var isReference: Bool {
+    guard case .object(let parts, _) = self, parts["recordName"] != nil else { return false }
+    return Self.referenceKeys.isSuperset(of: parts.keys)
+  }
+
   /// A reference by record name. It has an action and a zone only where an object says them: what is left out is that
   /// of the field when the change is accepted.
   func reference(field: String) throws(FieldError) -> WireReference {
@@ -90,13 +98,22 @@ extension SourceValue {
     // A table cell can hold a list only as text.
     case .text where list != nil:
       throw FieldError(field: field, "\(field) is REFERENCE and this value is a list; give the name of a record")
-    case .text(let name) where name.hasPrefix("{"):
-      throw FieldError(field: field, "\(field) is REFERENCE and this value is no object of one; check its JSON")
+    // A table cell can hold an object only as text.
+    case .text(let text) where text.hasPrefix("{"):
+      guard let object = try? SourceValue(json: Data(text.utf8)), case .object = object else {
+        throw FieldError(field: field, "\(field) is REFERENCE and this value is no object of one; check its JSON")
+      }
+      return try object.reference(field: field)
     case .text(let name): reference = WireReference(recordName: name, action: nil)
     // A table cannot distinguish a number from a name that looks like one.
     case .number(let digits): reference = WireReference(recordName: digits, action: nil)
-    case .object(_, let source):
-      guard let decoded = try? WireReference(json: Data(source.utf8)) else { fallthrough }
+    case .object(let parts, let source):
+      if let unknown = Set(parts.keys).subtracting(Self.referenceKeys).min() {
+        throw FieldError(field: field, "\(field) has the key '\(unknown)'; use recordName, action and zoneID")
+      }
+      guard let decoded = try? WireReference(json: Data(source.utf8)) else {
+        throw FieldError(field: field, "\(field) needs a recordName, such as {\"recordName\": \"t1\"}; check its JSON")
+      }
       reference = decoded
       guard [nil, "NONE", "DELETE_SELF", "VALIDATE"].contains(reference.action) else {
         throw FieldError(field: field, "\(field) has an unknown action; use NONE, DELETE_SELF or VALIDATE")

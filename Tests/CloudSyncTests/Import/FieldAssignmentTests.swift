@@ -67,6 +67,10 @@ import Testing
     ("a:REFERENCE=DE", nil, .reference(WireReference(recordName: "DE", action: nil))),
     ("a=42", "REFERENCE", .reference(WireReference(recordName: "42", action: nil))),
     (
+      #"a={"recordName": "DE", "action": "VALIDATE"}"#, nil,
+      .reference(WireReference(recordName: "DE", action: "VALIDATE"))
+    ),
+    (
       "a:REFERENCE={\"recordName\": \"DE\", \"action\": \"DELETE_SELF\"}", nil,
       .reference(WireReference(recordName: "DE", action: "DELETE_SELF"))
     ),
@@ -137,6 +141,14 @@ import Testing
     (
       #"a={"recordName":"x","action":"FOO"}"#, "REFERENCE",
       "a has an unknown action; use NONE, DELETE_SELF or VALIDATE"
+    ),
+    (
+      #"a={"recordName":"x","actoin":"VALIDATE"}"#, "REFERENCE",
+      "a has the key 'actoin'; use recordName, action and zoneID"
+    ),
+    (
+      #"a={"action":"VALIDATE"}"#, "REFERENCE",
+      #"a needs a recordName, such as {"recordName": "t1"}; check its JSON"#
     ),
     ("a=x", "ASSETID", "a is ASSETID, which cannot be given as text; leave it out"),
     ("a=x", "ENCRYPTED_STRING", "a is of type ENCRYPTED_STRING, which this version cannot write; leave it out"),

@@ -151,6 +151,9 @@ import Testing
         .list(.reference, [link("1"), link("3")]), .list(.reference, [link("2")]),
       ]
     )
+    let object = "\"{\"\"recordName\"\":\"\"DE\"\",\"\"action\"\":\"\"VALIDATE\"\"}\""
+    let validated = FieldValue.reference(WireReference(recordName: "DE", action: "VALIDATE"))
+    #expect(try plan("c,n\n\(object),1\n").records.map { $0.fields["c"] } == [validated])
     // Names that look like no list stay names.
     #expect(try plan("c\n[1\n(2)\n").records.map { $0.fields["c"] } == [link("[1"), link("(2)")])
   }
