@@ -99,7 +99,7 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   }
 
   private func mismatch(_ type: Any.Type) -> DecodingError {
-    let reason = "The model has a \(type) here, but the record has \(field.map { Self.kind(of: $0) } ?? "no value")."
+    let reason = "The model has the type \(type) here, but the record has \(field.map { Self.kind(of: $0) } ?? "no value")."
     return .typeMismatch(type, .init(codingPath, Unfit(reason: reason)))
   }
 
