@@ -222,6 +222,17 @@ struct AppTests {
     #expect(session.commands.last == .perform(.retry, .listing(QueueListing(), except: [1])))
   }
 
+  @Test func `a question about more changes than it says is asked again`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(3)) })
+    session.type("ad")
+    #expect(session.text.contains("Discard the 3 marked changes?"))
+    session.show(Sample.data(Self.failed(5)))
+    session.type("y")
+    #expect(session.commands.isEmpty && session.text.contains("Discard the 5 marked changes?"))
+    session.type("y")
+    #expect(session.commands == [.perform(.discard, .listing(QueueListing(), except: []))])
+  }
+
   @Test func `marks are used up by a discard that was carried out`() {
     var session = Session(Sample.world { $0.data = Sample.data(Self.failed(5)) })
     session.type("ady")

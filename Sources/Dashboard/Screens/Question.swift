@@ -32,11 +32,26 @@ struct Question: Screen {
   var isOverlay: Bool { true }
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    switch id {
+    // The list has grown behind the question, whose number is not true any more.
+    if id == .yes, let grown = grown(world) { return [.pop, .push(Question(grown))] }
+    return switch id {
     case .yes: [.pop] + commands.map { .effect(.give($0)) } + (commands.isEmpty ? [.quit] : [])
     case .no: [.pop]
     default: []
     }
+  }
+
+  /// The same question about more changes, if more match now than it says.
+  private func grown(_ world: World) -> Kind? {
+    guard case .discard(.listing(let listing, let others), let versions, let count, let isMarked) = kind,
+      let page = world.data.queue, page.listing == listing, page.isCounted, page.total - others.count > count
+    else { return nil }
+    return .discard(
+      .listing(listing, except: others),
+      versions: versions,
+      count: page.total - others.count,
+      isMarked: isMarked
+    )
   }
 
   /// Whether it is about all rows that a list selects.
