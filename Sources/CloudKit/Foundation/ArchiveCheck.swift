@@ -5,6 +5,8 @@ internal import Foundation
 /// Foundation on Linux ends the process at an object that contains itself, a known class that was not asked for, a
 /// `$class` that is no class, a URL or UUID of other contents, and a dictionary whose values cannot all be decoded. One
 /// damaged byte can cause each of these.
+///
+/// Only the keys that CloudKit decodes are checked. An app may have objects of its own classes under other keys.
 struct ArchiveCheck {
   /// An object of the archive.
   private enum Kind {
@@ -13,6 +15,7 @@ struct ArchiveCheck {
     case object(AnyClass?)
   }
 
+  /// The result of the check of an object.
   private struct Finding {
     let kind: Kind
     /// Whether decoding it causes no error.
@@ -28,23 +31,23 @@ struct ArchiveCheck {
   private var findings: [Int: Finding?] = [:]
   private var depth = 0
 
-  /// Makes a check of what an unarchiver has read; nil if that cannot be found out. No public API tells it, so this reads
-  /// private properties by reflection.
+  /// Makes a check of an archive; nil while an object of it is being decoded, and if the private properties cannot be
+  /// read. No public API returns them.
   private init?(_ unarchiver: NSKeyedUnarchiver) {
     let parts = Mirror(reflecting: unarchiver).children
     guard let objects = parts.first(where: { $0.label == "_objects" })?.value as? [Any],
-      let contexts = parts.first(where: { $0.label == "_containers" })?.value,
-      let context = Mirror(reflecting: contexts).children.first.flatMap({ Mirror(reflecting: $0.value).children.first }
-      ),
+      let list = parts.first(where: { $0.label == "_containers" })?.value,
+      let contexts = Mirror(reflecting: list).children.first.map({ Mirror(reflecting: $0.value).children }),
+      contexts.count == 1, let context = contexts.first,
       let top = Mirror(reflecting: context.value).children.first(where: { $0.label == "dict" })?.value as? [String: Any]
     else { return nil }
     (self.unarchiver, self.objects, self.top) = (unarchiver, objects, top)
   }
 
-  /// Whether the archive can be decoded, or at least causes no more than an error.
-  static func passes(_ unarchiver: NSKeyedUnarchiver) -> Bool {
+  /// Whether decoding the values of some keys at the top level causes no more than an error.
+  static func passes(_ unarchiver: NSKeyedUnarchiver, _ isChecked: (String) -> Bool) -> Bool {
     guard var check = ArchiveCheck(unarchiver) else { return true }
-    return (try? check.checkValues(of: check.top)) != nil
+    return (try? check.checkValues(of: check.top.filter { isChecked($0.key) })) != nil
   }
 
   /// Whether Foundation can read the property list. It ends the process at some sets, which no archive has: an archiver

@@ -29,15 +29,20 @@ extension NSCoder {
   }
 
   private func topLevelObject(of classes: [AnyClass]?, forKey key: String) throws -> Any? {
-    try returnErrors()
+    let isArchivable = classes?.allSatisfy(Self.isArchivable) == true
+    try returnErrors { isArchivable && $0 == key }
     guard containsValue(forKey: key) else { return nil }
-    // Foundation ends the process at another class than these, which damage can cause.
-    let object =
-      switch classes {
-      case nil: decodeObject(forKey: key)
-      case let classes? where classes.allSatisfy(Self.isOwn): archivedObject(forKey: key)
-      case let classes?: decodeObject(of: classes, forKey: key)
-      }
+    guard let classes else { return try successful(decodeObject(forKey: key)) }
+    guard classes.allSatisfy(Self.isOwn) else { return try successful(decodeObject(of: classes, forKey: key)) }
+    // Foundation ends the process at an object of another class, which damage can cause.
+    guard let object = try successful(archivedObject(forKey: key)) else { return nil }
+    func isObject<Object: AnyObject>(of type: Object.Type) -> Bool { object is Object }
+    guard classes.contains(where: { isObject(of: $0) }) else { throw CocoaError(.coderReadCorrupt) }
+    return object
+  }
+
+  /// Returns a decoded object, or throws the coder's error.
+  private func successful(_ object: Any?) throws -> Any? {
     if let error { throw error }
     return object
   }

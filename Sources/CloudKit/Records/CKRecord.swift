@@ -54,7 +54,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// or the archive is damaged.
   public required init?(coder: NSCoder) {
     guard
-      (try? coder.returnErrors()) != nil,
+      (try? coder.returnErrors(of: RecordState.ArchiveKey.isOwn)) != nil,
       let recordType = coder.string(forKey: RecordState.ArchiveKey.recordType),
       let recordID = coder.object(CKRecordID.self, forKey: RecordState.ArchiveKey.recordID)
     else { return nil }

@@ -8,9 +8,9 @@ final class CKRecordValueStore: NSObject, NSSecureCoding {
   let changedKeys: Set<String>
 
   init?(coder: NSCoder) {
-    values = Self.fields(coder, "RecordValues")
-    originals = Self.fields(coder, "OriginalValues")
-    let changed = coder.object(NSSet.self, forKey: "ChangedKeys")?.allObjects
+    values = Self.fields(coder, RecordState.ArchiveKey.earlyValues)
+    originals = Self.fields(coder, RecordState.ArchiveKey.originalValues)
+    let changed = coder.object(NSSet.self, forKey: RecordState.ArchiveKey.changedKeys)?.allObjects
     changedKeys = Set((changed ?? []).compactMap { $0 as? String })
   }
 

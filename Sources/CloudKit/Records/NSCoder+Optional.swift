@@ -69,18 +69,19 @@ extension NSCoder {
 extension NSCoder {
   /// Makes an unarchiver report damage as an error, as on Apple's systems, instead of terminating the process.
   ///
-  /// Both the policy and the check come before the first object: setting the policy later terminates the process too,
-  /// and no public API reports whether decoding has started. So this reads the unarchiver's private flags by reflection,
-  /// and does nothing if it cannot read them.
+  /// The policy must be set before the first object: setting it later terminates the process too, and no public API
+  /// reports whether decoding has started. So this reads the unarchiver's private flags by reflection, and does nothing
+  /// if it cannot read them.
   ///
+  /// - Parameter isDecoded: Returns whether CloudKit decodes a key of the top level.
   /// - Throws: `CocoaError.coderReadCorrupt` for damage on which Foundation would end the process.
-  func returnErrors() throws {
+  func returnErrors(of isDecoded: (String) -> Bool) throws {
     guard let unarchiver = self as? NSKeyedUnarchiver,
       let flags = Mirror(reflecting: unarchiver).children.first(where: { $0.label == "_flags" })?.value,
-      let bits = (flags as? any RawRepresentable)?.rawValue as? UInt, bits & Self.startedDecoding == 0
+      let bits = (flags as? any RawRepresentable)?.rawValue as? UInt
     else { return }
-    unarchiver.decodingFailurePolicy = .setErrorAndReturn
-    guard ArchiveCheck.passes(unarchiver) else { throw CocoaError(.coderReadCorrupt) }
+    if bits & Self.startedDecoding == 0 { unarchiver.decodingFailurePolicy = .setErrorAndReturn }
+    guard ArchiveCheck.passes(unarchiver, isDecoded) else { throw CocoaError(.coderReadCorrupt) }
   }
 
   private static let startedDecoding: UInt = 1 << 2

@@ -24,7 +24,19 @@ extension RecordState {
     /// Keys of Apple's archives, which are read but never written.
     static let valueStore = "ValueStore"
     static let earlyValues = "RecordValues"
+    static let originalValues = "OriginalValues"
     static let hasUpdatedParent = "HasUpdatedParentReference"
+
+    /// The keys of a record's objects, except those of edited fields.
+    private static let objects: Set<String> = [
+      recordType, recordID, changeTag, created, modified, creator, modifier, parent, share, wireFields, editedKeys,
+      encryptedKeys, ancestor, changedKeys, assetFiles, valueStore, earlyValues, originalValues,
+    ]
+
+    /// Whether a record or a share decodes the object of a key.
+    static func isOwn(_ key: String) -> Bool {
+      objects.contains(key) || key.hasPrefix(editedField) || ShareState.ArchiveKey(rawValue: key) != nil
+    }
   }
 
   func encodeSystemFields(with coder: NSCoder) {

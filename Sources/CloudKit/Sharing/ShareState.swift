@@ -153,7 +153,15 @@ extension ShareState {
     var server: Told?
   }
 
-  private static let archiveKey = "Sharing"
+  /// The archive keys of objects. All but the first are Apple's, which are read but never written.
+  enum ArchiveKey: String {
+    case sharing = "Sharing"
+    case rootRecordID = "RootRecordID"
+    case participants = "Participants"
+    case removed = "RemovedParticipantIDs"
+    case url = "URL"
+    case fetched = "LastFetchedParticipants"
+  }
 
   func encode(with coder: NSCoder) {
     let archived = Archived(
@@ -164,12 +172,12 @@ extension ShareState {
       currentUser: currentUser?.content,
       server: server
     )
-    coder.encode(wire: archived, forKey: Self.archiveKey)
+    coder.encode(wire: archived, forKey: ArchiveKey.sharing.rawValue)
   }
 
   /// Decodes the state. Without archived sharing values, only the owner is known.
   init(coder: NSCoder) {
-    guard let archived = coder.wire(Archived.self, forKey: Self.archiveKey) else {
+    guard let archived = coder.wire(Archived.self, forKey: ArchiveKey.sharing.rawValue) else {
       self.init(inAppleArchive: coder)
       return
     }
@@ -186,19 +194,19 @@ extension ShareState {
   /// Decodes the keys of Apple's archives, which nothing writes. The server's last public permission is left unknown,
   /// so that the next save sends the permission.
   private init(inAppleArchive coder: NSCoder) {
-    self.init(rootRecordName: coder.object(CKRecordID.self, forKey: "RootRecordID")?.recordName)
-    guard let archived = coder.object(NSArray.self, forKey: "Participants") else { return }
-    let removed =
-      coder.object(NSSet.self, forKey: "RemovedParticipantIDs")?.allObjects.compactMap { $0 as? String } ?? []
+    func object<Object: NSObject & NSCoding>(_ type: Object.Type, _ key: ArchiveKey) -> Object? {
+      coder.object(type, forKey: key.rawValue)
+    }
+    self.init(rootRecordName: object(CKRecordID.self, .rootRecordID)?.recordName)
+    guard let archived = object(NSArray.self, .participants) else { return }
+    let removed = object(NSSet.self, .removed)?.allObjects.compactMap { $0 as? String } ?? []
     participants = archived.compactMap { $0 as? CKShareParticipant }.filter { !removed.contains($0.participantID) }
     currentUser = participants.first(where: \.isCurrentUserInArchive)
     publicPermission =
       CKShare.ParticipantPermission(rawValue: coder.decodeInteger(forKey: "PublicPermission")) ?? .unknown
-    shortGUID = coder.object(NSURL.self, forKey: "URL").flatMap { ($0 as URL).shareGUID }
+    shortGUID = object(NSURL.self, .url).flatMap { ($0 as URL).shareGUID }
     guard coder.string(forKey: RecordState.ArchiveKey.changeTag) != nil else { return }
-    let fetched = coder.object(NSArray.self, forKey: "LastFetchedParticipants")?.compactMap {
-      $0 as? CKShareParticipant
-    }
+    let fetched = object(NSArray.self, .fetched)?.compactMap { $0 as? CKShareParticipant }
     server = Told(
       publicPermission: CKShare.ParticipantPermission.unknown.rawValue,
       participants: Self.sendable(fetched ?? [])

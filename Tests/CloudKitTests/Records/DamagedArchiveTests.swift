@@ -3,6 +3,27 @@ import Foundation
 import TestSupport
 import Testing
 
+/// A class of an app, whose objects refer to each other.
+final class AppState: NSObject, NSSecureCoding {
+  let due: NSDateComponents
+  var other: AppState?
+
+  init(due: NSDateComponents) { self.due = due }
+
+  init?(coder: NSCoder) {
+    guard let due = coder.decodeObject(of: NSDateComponents.self, forKey: "due") else { return nil }
+    self.due = due
+    other = coder.decodeObject(of: AppState.self, forKey: "other")
+  }
+
+  func encode(with coder: NSCoder) {
+    coder.encode(due, forKey: "due")
+    coder.encode(other, forKey: "other")
+  }
+
+  static var supportsSecureCoding: Bool { true }
+}
+
 /// Archives whose bytes or objects are not what they should be.
 @Suite(.serialized) struct DamagedArchiveTests {
   private static func archive() throws -> [String: Any] {
@@ -113,6 +134,75 @@ import Testing
     #expect(own == "first")
     #expect(copy?.recordID == record.recordID)
     #expect(unarchiver.decodingFailurePolicy == .raiseException)
+  }
+
+  private static func due() -> NSDateComponents {
+    let due = NSDateComponents()
+    due.year = 2001
+    return due
+  }
+
+  @Test func `an intact archive of an app's own classes is read`() throws {
+    let (state, other) = (AppState(due: Self.due()), AppState(due: Self.due()))
+    state.other = other
+    let data = try NSKeyedArchiver.archivedData(withRootObject: state, requiringSecureCoding: true)
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
+    unarchiver.requiresSecureCoding = true
+
+    let copy = try unarchiver.decodeTopLevelObject(of: AppState.self, forKey: NSKeyedArchiveRootObjectKey)
+
+    #expect(copy?.due.year == 2001 && copy?.other?.due.year == 2001)
+    let again = try NSKeyedUnarchiver.unarchivedObject(ofClass: AppState.self, from: data)
+    #expect(again?.due.year == 2001)
+  }
+
+  @Test func `a record is read beside an app's own objects`() throws {
+    let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n"))
+    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+    record.encodeSystemFields(with: archiver)
+    archiver.encode(Self.due(), forKey: "Due")
+    archiver.encode(AppState(due: Self.due()), forKey: "State")
+    archiver.finishEncoding()
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+    unarchiver.requiresSecureCoding = true
+
+    #expect(CKRecord(coder: unarchiver)?.recordID == record.recordID)
+    #expect(unarchiver.decodeObject(of: NSDateComponents.self, forKey: "Due")?.year == 2001)
+    #expect(try unarchiver.decodeTopLevelObject(of: AppState.self, forKey: "State")?.due.year == 2001)
+  }
+
+  @Test func `a key of a record that refers to an app's object is an error`() throws {
+    for key in ["RecordType", "RecordID", "ETag", "ParentReference", "EditedField.a", "RecordValues", "Sharing", "URL"]
+    {
+      let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+      CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n")).encodeSystemFields(with: archiver)
+      archiver.encode(Self.due(), forKey: key)
+      archiver.finishEncoding()
+      let unarchiver = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+      unarchiver.requiresSecureCoding = true
+      #expect(CKRecord(coder: unarchiver) == nil, "\(key)")
+    }
+  }
+
+  @Test func `an object of a class that was not asked for is an error`() throws {
+    let zone = CKRecordZone.ID(zoneName: "z")
+    let data = try NSKeyedArchiver.archivedData(withRootObject: zone, requiringSecureCoding: true)
+    #expect(throws: CocoaError(.coderReadCorrupt)) {
+      try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.ID.self, from: data)
+    }
+    for classes in [[CKRecord.ID.self], [CKRecord.self, CKShare.self]] as [[AnyClass]] {
+      let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
+      unarchiver.requiresSecureCoding = true
+      #expect(throws: CocoaError(.coderReadCorrupt)) {
+        try unarchiver.decodeTopLevelObject(of: classes, forKey: NSKeyedArchiveRootObjectKey)
+      }
+    }
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
+    let read = try unarchiver.decodeTopLevelObject(
+      of: [CKRecord.self, CKRecordZone.ID.self],
+      forKey: NSKeyedArchiveRootObjectKey
+    )
+    #expect(read as? CKRecordZone.ID == zone)
   }
 
   @Test func `a record read first makes damage an error of the unarchiver`() throws {
