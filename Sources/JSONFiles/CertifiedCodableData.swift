@@ -3,7 +3,7 @@ internal import Foundation
 /// A dictionary of untyped values that can be encoded, and decoded with the same types.
 ///
 /// It keeps `Bool`, `Int`, `Double`, `String`, `Date`, `Data`, `URL`, `UUID`, `NSNull`, and arrays and dictionaries of
-/// them. Other types of integers become `Int`, and `Float` becomes `Double`.
+/// them. Other types of integers become `Int`, or `UInt64` if they are too large for it, and `Float` becomes `Double`.
 public struct CertifiedCodableData: Codable {
   private let values: [String: Value]
 

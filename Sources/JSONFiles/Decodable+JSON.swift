@@ -71,7 +71,10 @@ extension Decodable {
     do {
       return try JSONDecoder().decode(Self.self, from: data)
     } catch {
-      // The decoder does not report the place of a mistake.
+      guard case DecodingError.dataCorrupted(let context) = error, context.codingPath.isEmpty else {
+        throw JSONFileError(file: file, coding: error)
+      }
+      // The decoder does not report the place of a syntax error.
       do {
         _ = try JSON(json: data)
       } catch let syntax {

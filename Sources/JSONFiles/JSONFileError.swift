@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The error of saving or loading JSON.
+/// An error of saving or loading JSON.
 ///
 /// Its texts name the file and the place in it. They contain no value, which may be private, except keys of a
 /// dictionary.
@@ -11,7 +11,7 @@ public struct JSONFileError: LocalizedError, Hashable, Sendable {
     case fileNotFound
     /// The file cannot be read or written.
     case fileSystem(CocoaError.Code)
-    /// The file is no JSON document: what is wrong, and where, both from 1.
+    /// The file is not a JSON document. Has the reason and its place; lines and columns count from 1.
     case syntax(String, line: Int, column: Int)
     /// The value at a path, such as `places[2].name`, is missing.
     case missingValue(path: String)
@@ -66,8 +66,9 @@ public struct JSONFileError: LocalizedError, Hashable, Sendable {
     case .missingValue(let path): "\(name) has no value for \(path). Add it."
     case .wrongType(let path, let type): "\(name) has a value for \(path) that is not of type \(type). Correct it."
     case .invalidValue(let path): "\(name) has an invalid value for \(path). Correct it."
-    case .unsupportedValue(let path): "JSON cannot represent the value for \(path). Use another type for it."
-    case .ownCoding(let type): "The type's own coding failed with \(type)."
+    case .unsupportedValue(let path): "\(name) cannot represent the value for \(path). Use another type for it."
+    case .ownCoding(let type):
+      "\(name) cannot be encoded or decoded: the type's own coding failed with \(type). Correct that coding."
     }
   }
 }

@@ -29,6 +29,12 @@ extension JSON {
       self = .object(
         JSONObject(try members.map { ($0.key, try JSON(untyped: $0.value, at: path + [PathKey(stringValue: $0.key)])) })
       )
+    case .value(let value as String): self = .string(value)
+    case .value(let value as Bool): self = .bool(value)
+    case .value(let value as Int): self = .int(Int64(value))
+    case .value(let value as Double) where value.isFinite:
+      // 3.0 is written as 3, as `JSONEncoder` does.
+      self = Int64(exactly: value).map(JSON.int) ?? .double(value)
     case .value(let value):
       do {
         self = try JSON(json: try JSONEncoder().encode(value))
@@ -40,7 +46,7 @@ extension JSON {
   }
 }
 
-/// What an untyped value is.
+/// The kinds of untyped values.
 enum UntypedKind {
   case nothing
   case array([Any])
@@ -68,6 +74,7 @@ enum UntypedKind {
 extension NSNumber {
   fileprivate var typed: any Encodable {
     switch objCType.pointee {
+    // Only Boolean numbers have this type on Linux. An `Int8` has that of an `Int32`.
     case CChar(UInt8(ascii: "c")): boolValue
     case CChar(UInt8(ascii: "d")), CChar(UInt8(ascii: "f")): doubleValue
     case CChar(UInt8(ascii: "Q")): uint64Value

@@ -79,6 +79,9 @@ private struct Place: Codable, Equatable {
     #expect(loaded.data == Data([9]) && loaded.place == Place(street: "C") && loaded.link?.path == "/tmp")
     #expect(try [UInt64].load(from: [UInt64.max]) == [.max])
     #expect(try [Bool].load(from: [NSNumber(value: true), NSNumber(value: false)]) == [true, false])
+    #expect(try [Int].load(from: [NSNumber(value: Int8(5)), NSNumber(value: Int8(1)), 7.0]) == [5, 1, 7])
+    #expect(try [Double].load(from: [NSDecimalNumber(string: "1.5"), NSNumber(value: 2.5), 3]) == [1.5, 2.5, 3])
+    #expect(failure { try [Double].load(from: [1, Double.nan]) }?.cause == .unsupportedValue(path: "[1]"))
     let odd = failure { try Note.load(from: ["title": "Milk", "place": ["street": [NSObject()]]]) }
     #expect(odd?.cause == .unsupportedValue(path: "place.street[0]"))
   }
@@ -164,6 +167,21 @@ private struct Place: Codable, Equatable {
     #expect(note == self.note)
   }
 
+  /// A type whose own coding fails.
+  private struct Failing: Codable {
+    init() {}
+    init(from decoder: any Decoder) throws { throw CancellationError() }
+    func encode(to encoder: any Encoder) throws { throw CancellationError() }
+  }
+
+  @Test func `an error of the type's own coding names the file`() throws {
+    let url = try file("{}")
+    for error in [failure { try Failing.load(from: url) }, failure { try Failing().save(in: url) }] {
+      #expect(error?.cause == .ownCoding("CancellationError") && error?.file == url)
+      #expect(error?.localizedDescription.contains(url.path) == true)
+    }
+  }
+
   @Test func `a file that is not there, and a folder, are other errors than damage`() {
     #expect(failure { try Note.load(from: folder.appending(path: "none.json")) }?.cause == .fileNotFound)
     guard case .fileSystem? = failure({ try Note.load(from: folder) })?.cause else {
@@ -196,7 +214,7 @@ private struct Place: Codable, Equatable {
     #expect((read["object"] as? [String: Any])?["a"] as? [Bool] == [false])
   }
 
-  @Test func `untyped values of other types are listed, and are not encoded without a word`() throws {
+  @Test func `untyped values of other types are listed, and encoding them is an error`() throws {
     let data = CertifiedCodableData(["a": 1, "b": NSObject(), "c": [1, Place(street: "x")] as [Any]])
     #expect(data.unsupported == ["b", "c[1]"])
     #expect(data.dictionary["a"] as? Int == 1 && data.dictionary["b"] == nil)
