@@ -86,7 +86,7 @@ extension CKEncodable {
       case nil: try container.encodeNil(forKey: key)
       case let value as any Encodable: try container.encode(value, forKey: key)
       case let value?:
-        let reason = "A \(type(of: value)) is converted by no rule. Return a Swift type, such as String."
+        let reason = "A field cannot store a \(type(of: value)). Return a Swift type, such as String."
         throw EncodingError.invalidValue(value, .init([key], Unfit(reason: reason)))
       }
     }

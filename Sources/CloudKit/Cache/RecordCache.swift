@@ -24,7 +24,7 @@ struct RecordCache: Sendable {
     let recordName: String
   }
 
-  /// The user as whom a record was read: users may have different permissions, and each has a private database.
+  /// The user who fetched a record. Users may have different permissions, and each has a private database.
   struct Reader: Hashable, Sendable {
     /// The server-to-server key.
     var keyID: String?

@@ -5,6 +5,8 @@ package import Foundation
 /// The wire value is kept because the object may contain less: an empty list does not know its element type, and a
 /// value of an unknown type cannot be encoded again from an object.
 ///
+/// Programs do not use it. It is public for generated code.
+///
 /// `@unchecked Sendable`: the object is an immutable Foundation class or a class of this module, copied when it is set.
 public struct StoredField: @unchecked Sendable {
   package let object: NSObject

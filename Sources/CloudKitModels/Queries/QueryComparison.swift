@@ -35,7 +35,7 @@ public struct QueryComparison<Value>: Sendable {
   }
 }
 
-/// The parts of queries for `CKQuery`, which ``Query`` makes of the same comparisons.
+/// Predicates and sort descriptors for `CKQuery`, made from the comparisons of ``Query``.
 extension CKFieldModel {
   /// Returns the predicate of a comparison with a field. A model or link is compared in the zone of models that are saved
   /// without one.
