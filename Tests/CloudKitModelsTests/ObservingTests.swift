@@ -1,10 +1,11 @@
 import CloudKit
 import CloudKitEmulator
-import CloudKitModels
 import CombineShim
 import Foundation
 import Synchronization
 import Testing
+
+@testable import CloudKitModels
 
 /// Observers of models, over the pushes of the emulator.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ObservingTests {
@@ -17,7 +18,9 @@ import Testing
   }
 
   /// Waits until this number of polls for pushes wait, so that all earlier pushes have been received.
-  private func polls(_ count: Int) async { while cloud.emulator.waitingPolls != count { await Task.yield() } }
+  private func polls(_ count: Int) async {
+    while cloud.emulator.waitingPolls != count, !Task.isCancelled { await Task.yield() }
+  }
 
   /// The values that a closure receives.
   private struct Received<Value: Sendable> {
@@ -80,9 +83,15 @@ import Testing
   /// An object that observes models, as an app has it.
   private final class PostList: Sendable {
     private let observation = Mutex<CKModelObservation?>(nil)
-    let received: @Sendable (Result<CKModelChange<Post>, any Error>) -> Void
+    private let received: @Sendable (Result<CKModelChange<Post>, any Error>) -> Void
+    private let released: @Sendable () -> Void
 
-    init(_ received: @escaping @Sendable (Result<CKModelChange<Post>, any Error>) -> Void) { self.received = received }
+    init(
+      _ received: @escaping @Sendable (Result<CKModelChange<Post>, any Error>) -> Void,
+      released: @escaping @Sendable () -> Void
+    ) { (self.received, self.released) = (received, released) }
+
+    deinit { released() }
 
     func observe(_ container: CKContainer) async throws {
       let observation = try await Post.observe(in: container) { [weak self] in self?.received($0) }
@@ -93,7 +102,9 @@ import Testing
   @Test func `each observer receives a change once, and ends with the object that holds it`() async throws {
     let container = cloud.account()
     let (first, second) = (Changes(), Changes())
-    var list: PostList? = PostList(first.receive)
+    let releases = Received<Void>()
+    let release = releases.receive
+    var list: PostList? = PostList(first.receive) { release(()) }
     try await list?.observe(container)
     let observation = try await Post.observe(in: container, second.receive)
     await polls(1)
@@ -105,9 +116,8 @@ import Testing
       #expect(try await second.next()?.get() == .inserted(Post(id: title)))
     }
 
-    weak let released = list
     list = nil
-    #expect(released == nil)
+    await releases.next()
     try await database.save(Post(id: "third"))
     #expect(try await second.next()?.get() == .inserted(Post(id: "third")))
     // The poll ends with the last observer.
@@ -217,22 +227,118 @@ import Testing
   }
 
   @Test func `after the connection was lost, an observer says that changes may be missing`() async throws {
-    let changes = Changes()
-    let observation = try await Post.observe(in: cloud.account(), changes.receive)
-    let condition = FaultCondition(operation: "poll", limit: 1)
-    cloud.emulator.faults = FaultPlan(rules: [FaultRule(when: condition, then: .badGateway())])
-    try await database.save(Post(id: "a"))
-    #expect(try await changes.next()?.get() == .inserted(Post(id: "a")))
-    // The courier is asked again after a second.
-    await polls(1)
+    let (changes, pauses) = immediate(Post.changes(in: cloud.account()))
+    var iterator = changes.makeAsyncIterator()
+    try await loseConnection(&iterator)
     try await database.save(Post(id: "b"))
 
     var received: [CKModelChange<Post>] = []
-    while received.count < 2, let change = try await changes.next()?.get() { received.append(change) }
+    while received.count < 2, let change = try await iterator.next() { received.append(change) }
     #expect(received.contains(.inserted(Post(id: "b"))))
     let failure = received.compactMap { change in if case .failed(nil, let error) = change { error } else { nil } }
-    #expect(failure.map { ($0 as? CKError)?.code } == [.changeTokenExpired])
-    _ = observation
+    #expect(failure.map { ($0 as? CKError)?.code } == [.serverResponseLost])
+    #expect(pauses.values == [.seconds(1)])
+  }
+
+  /// The pauses of a sequence, none of which takes any time.
+  private final class Pauses: Sendable {
+    private let durations = Mutex<[Duration]>([])
+    var values: [Duration] { durations.withLock { $0 } }
+
+    func add(_ duration: Duration) { durations.withLock { $0.append(duration) } }
+  }
+
+  private func immediate(_ changes: CKModelChangeSequence<Post>) -> (CKModelChangeSequence<Post>, Pauses) {
+    var changes = changes
+    let pauses = Pauses()
+    changes.pause = { pauses.add($0) }
+    return (changes, pauses)
+  }
+
+  private func fail(_ operations: String..., by fault: FaultAction) {
+    cloud.emulator.faults = FaultPlan(
+      rules: operations.map { FaultRule(when: FaultCondition(operation: $0, limit: 1), then: fault) }
+    )
+  }
+
+  /// Receives a post, and then lets a poll fail.
+  private func loseConnection(_ iterator: inout CKModelChangeSequence<Post>.AsyncIterator) async throws {
+    let database = database
+    let saving = Task {
+      await polls(1)
+      fail("poll", by: .badGateway())
+      try await database.save(Post(id: "a"))
+    }
+    #expect(try await iterator.next() == .inserted(Post(id: "a")))
+    try await saving.value
+    await polls(1)
+  }
+
+  @Test func `after the connection was lost, the cache serves no old version`() async throws {
+    let container = cloud.account(cache: .fast)
+    try await database.save(Page(title: "Old"))
+    let (changes, _) = immediate(Post.changes(in: container))
+    var iterator = changes.makeAsyncIterator()
+    try await loseConnection(&iterator)
+    let id = CKRecord.ID(recordName: Page(title: "").id, zoneID: database.zoneIDForModels)
+    #expect(try await container.privateCloudDatabase.record(for: id)["title"] as? String == "Old")
+    try await database.save(Page(title: "New"))
+
+    try await database.save(Post(id: "b"))
+    _ = try await iterator.next()
+
+    #expect(try await container.privateCloudDatabase.record(for: id)["title"] as? String == "New")
+  }
+
+  @Test func `an observer leaves a subscription of another program as it is`() async throws {
+    for id in [nil, "own"] {
+      if let id {
+        let own = CKQuerySubscription(
+          recordType: Post.recordType,
+          predicate: NSPredicate(value: true),
+          subscriptionID: id,
+          options: .allChanges
+        )
+        own.notificationInfo = CKSubscription.NotificationInfo(alertBody: "A post has changed.")
+        try await database.save(own)
+      } else {
+        try await database.subscribe(to: Post.self) { $0.alertBody = "A post has changed." }
+      }
+      let changes = Changes()
+      let observation = try await Post.observe(in: cloud.account(), changes.receive)
+      let post = Post(id: id ?? "a")
+      try await database.save(post)
+
+      #expect(try await changes.next()?.get() == .inserted(post))
+      let all = try await database.allSubscriptions()
+      #expect(all.map { $0.notificationInfo?.alertBody } == ["A post has changed."])
+      try await database.deleteSubscription(withID: try #require(all.first?.subscriptionID))
+      _ = observation
+    }
+  }
+
+  @Test func `an observer of a cancelled task is an error`() async throws {
+    let container = cloud.account()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await Post.observe(in: container) { _ in }
+    }
+    await #expect(throws: (any Error).self) { _ = try await task.value }
+  }
+
+  @Test func `an iteration that cannot begin yet tries again`() async throws {
+    fail("subscriptions/lookup", "subscriptions/modify", "tokens/create", by: .throttled(retryAfter: 5))
+    let (changes, pauses) = immediate(Post.changes(in: cloud.account()))
+    let database = database
+    let saving = Task {
+      await polls(1)
+      try await database.save(Post())
+    }
+
+    var iterator = changes.makeAsyncIterator()
+    #expect(try await iterator.next() == .inserted(Post()))
+    try await saving.value
+    #expect(pauses.values == [.seconds(5), .seconds(5), .seconds(5)])
   }
 
   @Test func `an error that waiting does not fix ends the observer and its poll`() async throws {
@@ -257,6 +363,36 @@ import Testing
     try await database.save(share)
     try await guest.accept(try await guest.shareMetadata(for: try #require(share.url)))
     let zoneID = try #require(try await guest.sharedCloudDatabase.allRecordZones().first?.zoneID)
+    try await observeShared(guest, zoneID)
+    for operation in ["changes/database", "changes/zone"] {
+      await polls(0)
+      try await loseToken(operation, guest, zoneID)
+    }
+
+    let query = Query<Post>().filter(\.title, equals: "Milk")
+    #expect(await code { try await Post.observe(in: guest, where: query, zone: zoneID) { _ in } } == .invalidArguments)
+  }
+
+  /// An expired change token is reported, and the observer goes on.
+  private func loseToken(_ operation: String, _ guest: CKContainer, _ zoneID: CKRecordZone.ID) async throws {
+    let (changes, name) = (Changes(), operation.suffix(4))
+    let observation = try await Post.observe(in: guest, zone: zoneID, changes.receive)
+    try await database.save(Post(id: "\(name)-1"))
+    #expect(try await changes.next()?.get() == .inserted(Post(id: "\(name)-1")))
+
+    fail(operation, by: .expiredToken)
+    try await database.save(Post(id: "\(name)-2"))
+    guard case .failed(nil, let error as CKError) = try await changes.next()?.get() else {
+      Issue.record("The expired token was not reported.")
+      return
+    }
+    #expect(error.code == .changeTokenExpired)
+    try await database.save(Post(id: "\(name)-3"))
+    #expect(try await changes.next()?.get() == .inserted(Post(id: "\(name)-3")))
+    _ = observation
+  }
+
+  private func observeShared(_ guest: CKContainer, _ zoneID: CKRecordZone.ID) async throws {
     let changes = Changes()
     let observation = try await Post.observe(in: guest, zone: zoneID, changes.receive)
 
@@ -268,9 +404,6 @@ import Testing
     try await database.delete(Post(id: "b"))
     #expect(try await changes.next()?.get() == .deleted(CKRecord.ID(recordName: "b", zoneID: zoneID)))
     _ = observation
-
-    let query = Query<Post>().filter(\.title, equals: "Milk")
-    #expect(await code { try await Post.observe(in: guest, where: query, zone: zoneID) { _ in } } == .invalidArguments)
   }
 
   @Test func `changes and pushes arrive through publishers until they are cancelled`() async throws {
@@ -360,7 +493,7 @@ import Testing
   ]
 
   @Test(arguments: cases.indices)
-  func `pushes for one record are one change`(index: Int) throws {
+  func `pushes for one record become one change`(index: Int) throws {
     let (pushes, change, hasUnnamed) = Self.cases[index]
     var changes = PushedChanges()
     for (kind, content) in pushes { changes.add(try Self.push(kind, content), of: "s") }
@@ -370,5 +503,16 @@ import Testing
     let taken = changes.take(200)
     #expect(taken.map(\.id) == (change == nil ? [] : [id]) && taken.map(\.change) == [change].compactMap(\.self))
     #expect(changes.take(200).isEmpty)
+  }
+
+  @Test func `a deletion that is pushed twice is reported once, until the record is created again`() {
+    let record = CKRecord(wire: WireRecord(recordName: "a", recordType: "Post", recordChangeTag: "1"), zoneID: .default)
+    var versions = DeliveredVersions()
+    func report(_ change: PushedChanges.Change) -> Bool {
+      let change: CKModelChange<Post>? = versions.change(record.recordID, change, .success(record))
+      return change != nil
+    }
+    let changes: [PushedChanges.Change] = [.inserted, .updated, .deleted, .deleted, .inserted, .deleted]
+    #expect(changes.map(report) == [true, false, true, false, true, true])
   }
 }

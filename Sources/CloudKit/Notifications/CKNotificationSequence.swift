@@ -8,7 +8,8 @@
 ///
 /// The sequence receives pushes from CloudKit's web courier by long polling (reference 5.10), and makes a new push
 /// token when the old one expires or the courier refuses it. While the courier cannot be reached it retries with the
-/// same token, with at most a minute between attempts. Pushes sent in the meantime are lost: fetch changes when you start, and again from time to time.
+/// same token, with at most a minute between attempts. Pushes sent in the meantime are lost, also those between the last
+/// reply for an old token and the new token: fetch changes when you start, and again from time to time.
 ///
 /// Iteration ends with nil when the task is cancelled, and throws a `CKError` that retrying cannot fix, such as
 /// `notAuthenticated`. Every iterator has its own token.
@@ -19,7 +20,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
   init(_ courier: WebCourier) { self.courier = courier }
 
   /// Returns the same sequence with a callback for the state of the connection: true after each reply of the courier,
-  /// false while it reconnects.
+  /// false while it reconnects and before it replaces a token, because pushes may be lost then.
   package func telling(_ connection: @escaping @Sendable (Bool) -> Void) -> CKNotificationSequence {
     var copy = self
     copy.connection = connection
@@ -35,14 +36,27 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
     private let connection: @Sendable (Bool) -> Void
     private var box: WebCourier.Box?
     private var pace = Pace()
+    /// Whether pushes may have been lost since the last reply of the courier.
+    private var hasLost = false
 
     init(courier: WebCourier, connection: @escaping @Sendable (Bool) -> Void) {
       self.courier = courier
       self.connection = connection
     }
 
-    /// Makes the push token now, so that pushes arrive that are sent before the first `next()`.
-    mutating func open() async throws(CKError) { box = try await courier.open() }
+    /// Makes the push token now, so that pushes arrive that are sent before the first `next()`. While the server cannot
+    /// be reached, it waits and tries again.
+    mutating func open() async throws(CKError) {
+      while box == nil {
+        do throws(CKError) {
+          box = try await courier.open()
+        } catch {
+          guard error.isTransient, await courier.wait(pace.afterFailure(retryAfter: error.retryAfterSeconds)) else {
+            throw error
+          }
+        }
+      }
+    }
 
     /// Waits for the next notification; nil when the task is cancelled.
     public mutating func next() async throws -> CKNotification? {
@@ -54,7 +68,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
           // A courier that cannot be reached says nothing about the token. A new one for each attempt would be left
           // behind on the server.
           if error.code != .networkFailure { box = nil }
-          connection(false)
+          disconnect()
           guard error.isTransient else { throw error }
           guard await courier.wait(pace.afterFailure(retryAfter: error.retryAfterSeconds)) else { return nil }
         }
@@ -67,12 +81,15 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
       if let box, courier.now() < box.ends {
         open = box
       } else {
-        connection(false)
+        disconnect()
         open = try await courier.open()
         box = open
       }
       let asked = courier.now()
       let body = try await courier.collect(from: open)
+      // The lost pushes may have been for any record.
+      if hasLost { courier.container.forgetRecords() }
+      hasLost = false
       connection(true)
       if let body, let notification = CKNotification.notification(json: body) {
         pace = Pace()
@@ -86,6 +103,11 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
         pace = Pace()
       }
       return nil
+    }
+
+    private mutating func disconnect() {
+      hasLost = true
+      connection(false)
     }
   }
 
@@ -121,9 +143,12 @@ extension CKContainer {
   public var notifications: CKNotificationSequence { CKNotificationSequence(WebCourier(self)) }
 
   /// Calls a closure with each push until the listener is released. All listeners of a container share one poll, which
-  /// begins with the first of them and ends with the last.
-  package func listen(_ receive: @escaping @Sendable (PushBroadcast.Event) -> Void) -> PushBroadcast.Listener {
-    pushes.listen(to: notifications, receive)
+  /// begins with the first of them and ends with the last. It waits as the first listener says.
+  package func listen(
+    pause: @escaping @Sendable (Duration) async throws -> Void,
+    _ receive: @escaping @Sendable (PushBroadcast.Event) -> Void
+  ) -> PushBroadcast.Listener {
+    pushes.listen(to: CKNotificationSequence(WebCourier(self, sleep: pause)), receive)
   }
 
   /// Registers a device token of Apple's push service to receive pushes.

@@ -8,7 +8,8 @@ package final class PushBroadcast: Sendable {
     /// The push token exists: from now on no push is missed.
     case opened
     case push(CKNotification)
-    /// The courier could not be reached for a while. Pushes may have been lost.
+    /// The courier could not be reached for a while, or the push token expired. Pushes may have been lost. It comes with
+    /// the courier's next reply, which is a push or a keep-alive.
     case reconnected
     /// The poll ended with an error, and with it the listener.
     case failed(any Error)
@@ -30,7 +31,7 @@ package final class PushBroadcast: Sendable {
     var isOpen = false
     var isCut = false
 
-    /// Forgets the poll, so that the next listener begins another. The events of the old one count no longer.
+    /// Forgets the poll, so that the next listener begins another. Events of the old poll are ignored.
     mutating func endPoll() {
       poll = nil
       (isOpen, isCut) = (false, false)

@@ -11,6 +11,9 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     super.init(.database, subscriptionID: subscriptionID)
   }
 
+  /// The identifier of the subscription to all changes of a database, which sync engines and observers share.
+  package static let allChangesID = "cktop-changes"
+
   /// Creates a subscription with a random identifier.
   public convenience init() { self.init(subscriptionID: UUID().uuidString) }
 

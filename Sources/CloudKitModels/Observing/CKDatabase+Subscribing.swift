@@ -37,29 +37,8 @@ extension CKDatabase {
     configure: (CKSubscription.NotificationInfo) -> Void = { _ in }
   ) async throws -> CKQuerySubscription {
     let wanted = try query.subscription(options: options, in: zoneID)
-    let info = CKSubscription.NotificationInfo()
-    info.category = Model.recordType
-    info.shouldSendContentAvailable = true
-    info.shouldSendMutableContent = true
-    configure(info)
-    wanted.notificationInfo = info
-    if let known = try await known(wanted.subscriptionID) as? CKQuerySubscription, known.isSame(as: wanted) {
-      return known
-    }
-    do {
-      return try await save(wanted) as? CKQuerySubscription ?? wanted
-    } catch let error as CKError where [.internalError, .serverResponseLost].contains(error.code) {
-      // The server answers like this to a second subscription for the same type and options, and the reply to a
-      // subscription that was saved may be lost.
-      let others = try await allSubscriptions().compactMap { $0 as? CKQuerySubscription }
-      if let same = others.first(where: { $0.isSame(as: wanted) }) { return same }
-      guard let other = others.first(where: { $0.collides(with: wanted) }) else { throw error }
-      throw CKError(
-        .serverRejectedRequest,
-        "The server keeps one subscription for each record type and set of options, and for \(Model.recordType) it has "
-          + "\(other.subscriptionID). Delete that subscription, or use other options."
-      )
-    }
+    wanted.notificationInfo.map(configure)
+    return try await saved(wanted) { $0.watchesTheSame(as: wanted) && $0.notificationInfo == wanted.notificationInfo }
   }
 
   /// Deletes the subscription that ``subscribe(to:where:options:in:configure:)`` with the same arguments made. A
@@ -77,13 +56,42 @@ extension CKDatabase {
 }
 
 extension CKDatabase {
+  /// Subscribes to the changes of models for an observer, to which any push will do: a subscription with another push,
+  /// such as an alert of another program, is left as it is.
+  func subscribe<Model>(observing query: Query<Model>, in zoneID: CKRecordZone.ID?) async throws -> CKSubscription {
+    let wanted = try query.subscription(options: .allChanges, in: zoneID)
+    return try await saved(wanted) { $0.watchesTheSame(as: wanted) }
+  }
+
+  /// Returns a subscription that the server has and that suffices, or saves the wanted one.
+  private func saved(
+    _ wanted: CKQuerySubscription,
+    unless suffices: (CKQuerySubscription) -> Bool
+  ) async throws -> CKQuerySubscription {
+    if let known = try await known(wanted.subscriptionID) as? CKQuerySubscription, suffices(known) { return known }
+    do {
+      return try await save(wanted) as? CKQuerySubscription ?? wanted
+    } catch let error as CKError where [.internalError, .serverResponseLost].contains(error.code) {
+      // The server answers like this to a second subscription for the same type and options, and the reply to a
+      // subscription that was saved may be lost.
+      let others = try await allSubscriptions().compactMap { $0 as? CKQuerySubscription }
+      if let other = others.first(where: suffices) { return other }
+      guard let other = others.first(where: { $0.collides(with: wanted) }) else { throw error }
+      throw CKError(
+        .serverRejectedRequest,
+        "The server keeps one subscription for each record type and set of options, and for \(wanted.recordType) it "
+          + "has \(other.subscriptionID). Delete that subscription, or use other options."
+      )
+    }
+  }
+
   /// Subscribes to the changes in all zones of a shared database, where the server supports no conditions.
   func subscribeToAllZones<Model>(of query: Query<Model>) async throws -> CKSubscription {
     guard try query.subscription(options: .allChanges, in: nil).predicate == NSPredicate(value: true) else {
       throw CKError(.invalidArguments, "Changes in the shared database cannot be observed with conditions.")
     }
     // The same one as that of a sync engine.
-    let wanted = CKDatabaseSubscription(subscriptionID: "cktop-changes")
+    let wanted = CKDatabaseSubscription(subscriptionID: CKDatabaseSubscription.allChangesID)
     let info = CKSubscription.NotificationInfo()
     info.shouldSendContentAvailable = true
     wanted.notificationInfo = info
@@ -102,7 +110,7 @@ extension CKDatabase {
 }
 
 extension Query {
-  /// Returns the subscription to the changes of the models.
+  /// Returns the subscription to the changes of the models, with the default push.
   fileprivate func subscription(
     options: CKQuerySubscription.Options,
     in zoneID: CKRecordZone.ID?
@@ -111,21 +119,22 @@ extension Query {
     guard wire.sortDescriptors == nil, limit == nil else {
       throw CKError(.invalidArguments, "A subscription to \(Model.self) cannot have an order or a limit.")
     }
-    return try CKQuerySubscription(
+    let subscription = try CKQuerySubscription(
       recordType: wire.recordType,
       predicate: wire.predicate,
       zoneID: zoneID,
       options: options
     )
+    let info = CKSubscription.NotificationInfo()
+    info.category = Model.recordType
+    info.shouldSendContentAvailable = true
+    info.shouldSendMutableContent = true
+    subscription.notificationInfo = info
+    return subscription
   }
 }
 
 extension CKQuerySubscription {
-  /// Whether both watch the same changes and send the same push. Their identifiers may differ.
-  fileprivate func isSame(as other: CKQuerySubscription) -> Bool {
-    watchesTheSame(as: other) && notificationInfo == other.notificationInfo
-  }
-
   /// Whether the server keeps only one of both.
   fileprivate func collides(with other: CKQuerySubscription) -> Bool {
     let once = Options.firesOnce

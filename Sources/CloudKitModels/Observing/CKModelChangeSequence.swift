@@ -10,7 +10,8 @@ public enum CKModelChange<Model> {
   /// The record was deleted.
   case deleted(CKRecord.ID)
   /// A change that could not be read, with the reason: a ``CKModelError`` for a record that does not match the model.
-  /// The ID is nil if any record may have changed, because a push was lost or named none: load the models again.
+  /// The ID is nil if any record may have changed, because a push was lost or named none, or the server no longer has
+  /// the changes since the last ones: load the models again.
   case failed(CKRecord.ID?, any Error)
 }
 
@@ -41,7 +42,8 @@ extension CKRecordModel where Self: Decodable & Sendable {
   /// ```
   ///
   /// Each iteration subscribes to the changes first, as ``CloudKit/CKDatabase/subscribe(to:where:options:in:configure:)``
-  /// does. The subscription stays on the server when the iteration ends.
+  /// does, but leaves a subscription to the same changes with another push as it is. The subscription stays on the server
+  /// when the iteration ends.
   ///
   /// - Parameters:
   ///   - query: The models to watch, without an order and a limit.
@@ -69,7 +71,7 @@ public struct CKModelChangeSequence<Model: CKRecordModel & Decodable & Sendable>
   let container: CKContainer
   let query: Query<Model>
   let zoneID: CKRecordZone.ID?
-  /// Waits before a failed request is repeated.
+  /// Waits before a failed request or poll is repeated.
   package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
   init(container: CKContainer, query: Query<Model>, zoneID: CKRecordZone.ID?) {
@@ -84,10 +86,11 @@ public struct CKModelChangeSequence<Model: CKRecordModel & Decodable & Sendable>
   /// Makes an iterator. It sends no request before the first `next()`.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-  /// Waits for one change after the other.
+  /// Returns the changes one at a time.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let changes: CKModelChangeSequence
     private var pushes: (inbox: ChangeInbox, listener: PushBroadcast.Listener)?
+    private var hasStarted = false
     private var hasEnded = false
     /// The place in the change feeds of a shared database.
     private var feed: RecordFeed?
@@ -102,7 +105,7 @@ public struct CKModelChangeSequence<Model: CKRecordModel & Decodable & Sendable>
     public mutating func next() async throws -> CKModelChange<Model>? {
       guard !hasEnded else { return nil }
       do {
-        try await start()
+        try await Self.retrying(changes.pause) { try await start() }
         while fetched.isEmpty, let (records, hasUnnamed) = try await pushes?.inbox.next() {
           fetched = try await fetch(records)[...]
           if hasUnnamed { fetched += try await fetchUnnamed() }
@@ -119,19 +122,28 @@ public struct CKModelChangeSequence<Model: CKRecordModel & Decodable & Sendable>
 
     /// Subscribes to the changes, if that has not happened yet, and waits until no later change is missed.
     mutating func start() async throws {
-      guard pushes == nil else { return }
-      let database = database
-      let subscription: CKSubscription
-      if database.databaseScope == .shared {
-        subscription = try await database.subscribeToAllZones(of: changes.query)
-        feed = RecordFeed(Model.recordType, in: changes.zoneID)
-      } else {
-        subscription = try await database.subscribe(to: Model.self, where: changes.query, in: changes.zoneID)
+      guard !hasStarted else { return }
+      let (database, isShared) = (database, database.databaseScope == .shared)
+      if pushes == nil {
+        let subscription =
+          if isShared {
+            try await database.subscribeToAllZones(of: changes.query)
+          } else {
+            try await database.subscribe(observing: changes.query, in: changes.zoneID)
+          }
+        let inbox = ChangeInbox(subscription.subscriptionID)
+        pushes = (inbox, changes.container.listen(pause: changes.pause) { inbox.receive($0) })
       }
-      let inbox = ChangeInbox(subscription.subscriptionID)
-      pushes = (inbox, changes.container.listen { inbox.receive($0) })
-      try await inbox.opened()
-      _ = try await feed?.read(database, desiredKeys: [])
+      try await pushes?.inbox.opened()
+      if isShared { feed = try await unreadFeed() }
+      hasStarted = true
+    }
+
+    /// Returns a place in the change feeds after all changes so far.
+    private func unreadFeed() async throws -> RecordFeed {
+      var feed = RecordFeed(Model.recordType, in: changes.zoneID)
+      _ = try await feed.read(database, desiredKeys: [])
+      return feed
     }
 
     private mutating func end() {
@@ -152,14 +164,19 @@ public struct CKModelChangeSequence<Model: CKRecordModel & Decodable & Sendable>
     /// Fetches the changes that no push named.
     private mutating func fetchUnnamed() async throws -> [CKModelChange<Model>] {
       guard var feed else {
-        let error = CKError(.changeTokenExpired, "Pushes may have been lost. Load the models again.")
+        let error = CKError(.serverResponseLost, "A push was lost, or named no record. Load the models again.")
         return [.failed(nil, error)]
       }
-      let found = try await Self.retrying(changes.pause) {
-        try await feed.read(database, desiredKeys: Model.desiredKeys)
+      do {
+        let found = try await Self.retrying(changes.pause) {
+          try await feed.read(database, desiredKeys: Model.desiredKeys)
+        }
+        self.feed = feed
+        return found.compactMap { delivered.change($0.id, $0.change, $0.result) }
+      } catch let error as CKError where error.code == .changeTokenExpired {
+        self.feed = try await Self.retrying(changes.pause) { try await unreadFeed() }
+        return [.failed(nil, error)]
       }
-      self.feed = feed
-      return found.compactMap { delivered.change($0.id, $0.change, $0.result) }
     }
 
     private static func retrying<Value>(

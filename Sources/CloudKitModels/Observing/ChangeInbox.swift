@@ -28,7 +28,11 @@ final class ChangeInbox: Sendable {
   }
 
   /// Waits until no later push is missed.
-  func opened() async throws { _ = try await wait { $0.isOpen ? true : nil } }
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled.
+  func opened() async throws {
+    guard try await wait({ $0.isOpen ? true : nil }) != nil else { throw CancellationError() }
+  }
 
   /// Waits for changes and takes as many as one request can fetch; nil when the task is cancelled.
   func next() async throws -> (records: [(id: CKRecord.ID, change: PushedChanges.Change)], hasUnnamed: Bool)? {

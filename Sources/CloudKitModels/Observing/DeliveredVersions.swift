@@ -6,7 +6,12 @@ struct DeliveredVersions {
   /// The maximum number of records to remember. An observer that has received more may receive a version again.
   private static let limit = 10_000
 
-  private var tags: [CKRecord.ID: String] = [:]
+  private enum Version: Equatable {
+    case tag(String)
+    case deleted
+  }
+
+  private var versions: [CKRecord.ID: Version] = [:]
 
   /// Returns the change to report for a pushed change and its fetched record; nil if there is nothing to report.
   mutating func change<Model: CKRecordModel & Decodable>(
@@ -15,13 +20,9 @@ struct DeliveredVersions {
     _ result: Result<CKRecord, any Error>?
   ) -> CKModelChange<Model>? {
     switch result {
-    case _ where change == .deleted:
-      tags[id] = nil
-      return .deleted(id)
+    case _ where change == .deleted: return note(.deleted, of: id) ? .deleted(id) : nil
     case .success(let record)?:
-      guard record.recordChangeTag == nil || tags[id] != record.recordChangeTag else { return nil }
-      if tags.count >= Self.limit { tags = [:] }
-      tags[id] = record.recordChangeTag
+      guard note(record.recordChangeTag.map { .tag($0) }, of: id) else { return nil }
       do {
         let model = try CKRecordDecoder().decode(Model.self, from: record)
         return change == .inserted ? .inserted(model) : .updated(model)
@@ -34,5 +35,13 @@ struct DeliveredVersions {
     case .failure(let error)?: return .failed(id, error)
     case nil: return .failed(id, CKDatabase.unanswered(id))
     }
+  }
+
+  /// Remembers the version of a record, and returns whether it is another one than before.
+  private mutating func note(_ version: Version?, of id: CKRecord.ID) -> Bool {
+    guard version == nil || versions[id] != version else { return false }
+    if versions.count >= Self.limit { versions = [:] }
+    versions[id] = version
+    return true
   }
 }

@@ -65,8 +65,9 @@ extension SyncEngine {
 
   /// One subscription for the whole database, or for the public database one for each record type.
   static func subscriptions(_ database: DatabaseName, types: [String]) -> [WireSubscription] {
-    guard database == .public else { return [WireSubscription(watchingAllAs: "cktop-changes")] }
-    return types.map { WireSubscription(watching: $0, as: "cktop-changes-\($0)") }
+    let id = CKDatabaseSubscription.allChangesID
+    guard database == .public else { return [WireSubscription(watchingAllAs: id)] }
+    return types.map { WireSubscription(watching: $0, as: "\(id)-\($0)") }
   }
 }
 
