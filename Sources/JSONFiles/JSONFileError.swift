@@ -25,7 +25,7 @@ public struct JSONFileError: LocalizedError, Hashable, Sendable {
     case ownCoding(String)
   }
 
-  /// The file; nil for JSON that is in none.
+  /// The file; nil for JSON that is not in a file.
   public let file: URL?
   /// The reason.
   public let cause: Cause

@@ -317,13 +317,13 @@ import Testing
     }
   }
 
-  @Test func `an observer of a cancelled task is an error`() async throws {
-    let container = cloud.account()
+  @Test func `an observer whose task is cancelled while it begins is an error`() async {
+    let inbox = ChangeInbox("s")
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return try await Post.observe(in: container) { _ in }
+      try await inbox.opened()
     }
-    await #expect(throws: (any Error).self) { _ = try await task.value }
+    await #expect(throws: CancellationError.self) { try await task.value }
   }
 
   @Test func `an iteration that cannot begin yet tries again`() async throws {

@@ -8,7 +8,7 @@ internal import Foundation
 ///
 /// Only the keys that CloudKit decodes are checked. An app may have objects of its own classes under other keys.
 struct ArchiveCheck {
-  /// An object of the archive.
+  /// The kinds of objects in an archive.
   private enum Kind {
     case null, text, value
     /// An object of a class; nil for a class that does not exist here.
