@@ -393,6 +393,9 @@ import Testing
   }
 
   private func observeShared(_ guest: CKContainer, _ zoneID: CKRecordZone.ID) async throws {
+    let own = CKDatabaseSubscription(subscriptionID: CKDatabaseSubscription.allChangesID)
+    own.notificationInfo = CKSubscription.NotificationInfo(alertBody: "A post has changed.")
+    try await guest.sharedCloudDatabase.save(own)
     let changes = Changes()
     let observation = try await Post.observe(in: guest, zone: zoneID, changes.receive)
 
@@ -403,6 +406,9 @@ import Testing
     #expect(try await changes.next()?.get() == .updated(Post(title: "Oats")))
     try await database.delete(Post(id: "b"))
     #expect(try await changes.next()?.get() == .deleted(CKRecord.ID(recordName: "b", zoneID: zoneID)))
+    // Another program's push is left as it is.
+    let all = try await guest.sharedCloudDatabase.allSubscriptions()
+    #expect(all.map { $0.notificationInfo?.alertBody } == ["A post has changed."])
     _ = observation
   }
 
