@@ -54,6 +54,18 @@ import Testing
     #expect(cloud.emulator.recordCount() == 1)
   }
 
+  @Test func `a zone that can be neither created nor deleted stays in its queue`() async throws {
+    let service = try cloud.service()
+    let queue = OtherQueue()
+    queue.operations = ["zoneSave", "zoneDelete"].map {
+      QueuedCloudKitOperation(operationType: $0, zoneName: CKRecordZone.ID.defaultZoneName)
+    }
+
+    let result = try await service.importQueue(from: queue)
+    #expect(result.accepted.isEmpty && result.refused.map(\.operation.operationType) == ["zoneSave", "zoneDelete"])
+    #expect(queue.operations.count == 2)
+  }
+
   @Test func `a delete finds a record that was queued just before it`() async throws {
     let service = try cloud.service()
     let queue = OtherQueue()
@@ -187,8 +199,11 @@ import Testing
     let storage = try #require(service.queueStorage)
     #expect(service.queueStatus.pendingCount == 2 && service.queueStatus.totalCount == 2)
     #expect(try storage.count() == 2 && storage.getAllOperations().count { $0.status == "pending" } == 2)
-    #expect(try storage.peek()?.recordID == "b")
     #expect(service.queueStatus.retryableCount == 0)
     #expect(try await service.retryFailedOperations() == 0)
+    #expect(try storage.peek()?.recordID == "a")
+    var dequeued: [String?] = []
+    while try storage.count() > 0, let next = try storage.dequeue() { dequeued.append(next.recordID) }
+    #expect(try dequeued == ["a", "b"] && storage.count() == 0)
   }
 }

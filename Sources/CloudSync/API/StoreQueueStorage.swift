@@ -29,7 +29,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     for case let error? in try store.enqueue([operation], in: zones) { throw error }
   }
 
-  /// Removes the oldest pending operation that is in no back-off from the store; it will not be sent.
+  /// Removes the oldest pending operation from the store, even one in a back-off; it will not be sent.
   public func dequeue() throws -> QueuedCloudKitOperation? {
     // If it is in flight by now, it cannot be removed: take the next one.
     while let row = try oldest() {
@@ -42,11 +42,11 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     return nil
   }
 
-  /// The oldest pending operation that is in no back-off; nil if there is none.
+  /// The oldest pending operation, which may be in a back-off; nil if there is none.
   public func peek() throws -> QueuedCloudKitOperation? { try oldest().map(operation) }
 
   private func oldest() throws -> QueueRow? {
-    try store.operations(matching: QueueFilter(parsing: "state = 'pending'"), limit: 1).rows.first
+    try store.operations(matching: QueueFilter(parsing: "state in ('pending', 'waiting')"), limit: 1).rows.first
   }
 
   /// Removes an operation, by its identifier, or by its record if the identifier is not the store's.
@@ -62,7 +62,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     }
   }
 
-  /// The number of operations with the status `pending`: those that can be dequeued and those in a back-off.
+  /// The number of operations that can be dequeued: those with the status `pending`, which may be in a back-off.
   public func count() throws -> Int {
     try store.read { try $0.operationCount(in: .pending) + $0.operationCount(in: .waiting) }
   }
@@ -159,10 +159,10 @@ extension SyncStore {
     case ("save", let data?, _, _): change = try Change.saving(Self.record(data)).change
     case ("delete", _, let name?, _): change = Change(try key(name, of: operation, in: zones), .delete)
     case ("zoneSave", _, _, let zone?):
-      _ = try enqueueZone(zone)
+      if case .refused(let reason) = try enqueueZone(zone) { throw StoreError(.invalid, reason) }
       return nil
     case ("zoneDelete", _, _, let zone?):
-      _ = try enqueueZoneDeletion(zone)
+      _ = try acceptDeletion(of: zone)
       return nil
     case ("save", _, _, _): throw Self.refusal("A save needs the data of its record.")
     case ("delete", _, _, _): throw Self.refusal("A delete needs the name of its record.")
