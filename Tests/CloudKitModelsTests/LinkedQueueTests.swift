@@ -93,7 +93,12 @@ import Testing
     #expect(cloud.onServer("ann", zone: "cktop")?["department"] != nil)
     #expect(try await phone.store.load(Department.self, named: "it")?.title == "theirs")
     #expect(try phone.store.operations().total == 0)
-    #expect(try phone.store.dropped().map(\.key.name) == ["it"])
+    let dropped = try #require(phone.store.dropped().first)
+    #expect(try dropped.key.name == "it" && dropped.isSeen && phone.store.status().dropped.unseen == 0)
+
+    _ = try phone.store.undo(dropped.operation, actor: "test")
+    try await phone.sync()
+    #expect(cloud.onServer("it", zone: "cktop")?["title"] == .string("ours"))
   }
 
   @Test func `a target that is saved by itself later is merged as any save is`() async throws {

@@ -57,7 +57,8 @@ package struct DroppedChange: Hashable, Sendable {
     self.cause = cause
     at = time
     editedAt = changes == nil ? server?.modifiedAt ?? operation.editedAt : operation.editedAt
-    isAutomatic = changes != nil && cause.isAutomatic
+    // An insert that yields is dropped as its caller asked.
+    isAutomatic = changes != nil && cause.isAutomatic && !operation.changes.yields
     isSeen = !isAutomatic
   }
 

@@ -114,7 +114,8 @@ struct Reconciliation {
     }
     if operation.changes.isInsert, operation.baseTag == nil, !operation.mayHaveMade(server) {
       if operation.changes.yields {
-        try drop(operation.changes, of: operation, .serverKept())
+        // Without the conditions of an insert, so that an undo can change the server's record.
+        try drop(operation.changes.only(operation.changes.names), of: operation, .serverKept())
         return try ledger.end(operation, .merged, .serverKept(), now: now)
       }
       operation.fail(.rejected(code: "EXISTS", message: "the server has a record of this name already"))
