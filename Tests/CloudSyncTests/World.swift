@@ -46,7 +46,7 @@ enum Interference: Sendable {
   case lost
   /// The request is carried out and its answer lost.
   case answerLost
-  case answer(status: Int, String)
+  case answer(status: Int, String, headers: [CKHTTPHeader] = [])
 
   /// An answer that refuses a record alone.
   static func refusing(_ name: String, _ code: String, _ reason: String, retryAfter: Int? = nil) -> Interference {
@@ -102,7 +102,8 @@ final class TestTransport: CKTransport {
     case .answerLost:
       _ = try await inner.send(request)
       throw CKTransportError(.unknown, "the connection broke")
-    case .answer(let status, let text): return CKTransportResponse(status: status, body: Data(text.utf8))
+    case .answer(let status, let text, let headers):
+      return CKTransportResponse(status: status, headers: headers, body: Data(text.utf8))
     }
   }
 }

@@ -214,7 +214,8 @@ extension SyncEngine {
         lease = nil
         try? await Task.sleep(for: .seconds(1))
         listening?.cancel()
-        listening = nil
+        network?.cancel()
+        (listening, network) = (nil, nil)
       } catch is CancellationError {
         // An inner task was cancelled; cancelling ours ends the loop.
         if !Task.isCancelled { await wakeup.sleep(patience) }

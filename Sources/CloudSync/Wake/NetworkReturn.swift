@@ -7,7 +7,7 @@ extension SyncEngine {
   func awaitNetwork() -> Task<Void, Never> {
     let (reports, store, wakeup) = (configuration.network, store, wakeup)
     return Task {
-      // The first report is the state in which the last request failed.
+      // The first report is the state when the watch begins, at the end of the sync whose requests failed.
       for await isUsable in reports().dropFirst() where isUsable {
         // If the store cannot be written, the wait ends by itself.
         if (try? store.endNetworkWait()) == true { wakeup.wake() }
@@ -17,18 +17,19 @@ extension SyncEngine {
 }
 
 extension SyncStore {
-  /// Whether requests failed for want of a network and none has succeeded since.
+  /// Whether requests failed because there was no network, and none has succeeded since.
   func lacksNetwork() throws(StoreError) -> Bool {
-    try read { try $0.wait(.network).map { !$0.isOver } ?? false }
+    try read { try $0.wait(.network).map { $0.isOwn && !$0.isOver } ?? false }
   }
 
-  /// Ends the wait after network errors. The next one is longer all the same, until a request succeeds.
+  /// Ends our own wait after network errors, never one that the server asked for. The next one is longer all the same,
+  /// until a request succeeds.
   ///
   /// - Returns: whether there was one.
   func endNetworkWait() throws(StoreError) -> Bool {
     let now = now()
     return try write { ledger in
-      guard var wait = try ledger.wait(.network), wait.until > now else { return false }
+      guard var wait = try ledger.wait(.network), wait.isOwn, wait.until > now else { return false }
       wait.until = now
       try ledger.put(wait)
       return true
