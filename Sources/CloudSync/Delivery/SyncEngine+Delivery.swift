@@ -57,7 +57,7 @@ extension SyncEngine {
   /// - Returns: whether the app has accepted everything.
   private func handOver(to delegate: any SyncEngineDelegate, _ types: Set<String>?) async throws -> Bool {
     while !Task.isCancelled {
-      let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder, of: types)
+      let batch = try store.nextDelivery(order: delegate.recordTypesInDependencyOrder, of: types)
       let hasRoom = try batch.blocked.isEmpty || store.setAside(batch.blocked, random: configuration.random())
       guard !batch.numbers.isEmpty || batch.changes.startsOver else {
         if batch.blocked.isEmpty || !hasRoom { break } else { continue }
@@ -88,7 +88,7 @@ extension SyncEngine {
       try store.delivered(batch)
       broadcast.send(.delivered(count))
     }
-    try store.deliveryEnded()
+    if types == nil { try store.deliveryEnded() }
     return true
   }
 

@@ -23,9 +23,9 @@ extension SyncStore {
   /// deletions.
   ///
   /// - Parameters:
-  ///   - types: the order of record types.
-  ///   - chosen: only records of these types, with those they refer to; nil: everything.
-  func nextDelivery(types: [String], of chosen: Set<String>? = nil) throws(StoreError) -> DeliveryBatch {
+  ///   - order: the order of record types.
+  ///   - selected: only records of these types, with those they refer to; nil: everything.
+  func nextDelivery(order types: [String], of selected: Set<String>? = nil) throws(StoreError) -> DeliveryBatch {
     let order = DeliveryOrder(types: types)
     let now = now()
     let hasEngine = storage.hasEngine
@@ -33,9 +33,9 @@ extension SyncStore {
       let trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       // In the middle of a fetch, referenced records may not have arrived yet.
       let isReading = try hasEngine && ledger.value(Ledger.fetchingKey) != nil
-      var (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, chosen, ledger)
+      var (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, selected, ledger)
       if batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting {
-        batch = try deletions(order, trouble, chosen, ledger)
+        batch = try deletions(order, trouble, selected, ledger)
       }
       batch.changes.startsOver = try ledger.hasLapsedDeliveries()
       return batch
@@ -47,11 +47,11 @@ extension SyncStore {
     isGone: Bool,
     _ limit: Int,
     _ trouble: DeliveryTrouble,
-    _ chosen: Set<String>?,
+    _ selected: Set<String>?,
     _ ledger: Ledger
   ) throws -> [Delivery] {
     let aside = trouble.setAside ?? []
-    let noted = try ledger.deliveries(isGone: isGone, of: chosen, limit: limit + aside.count)
+    let noted = try ledger.deliveries(isGone: isGone, of: selected, limit: limit + aside.count)
     return Array(noted.lazy.filter { !aside.contains($0.number) }.prefix(limit))
   }
 
@@ -60,11 +60,11 @@ extension SyncStore {
     _ order: DeliveryOrder,
     _ trouble: DeliveryTrouble,
     isReading: Bool,
-    _ types: Set<String>?,
+    _ selected: Set<String>?,
     _ ledger: Ledger
   ) throws -> (batch: DeliveryBatch, isWaiting: Bool) {
-    var noted = try deliveries(isGone: false, trouble.limit, trouble, types, ledger)
-    var chosen = Set(noted.map(\.key))
+    var noted = try deliveries(isGone: false, trouble.limit, trouble, selected, ledger)
+    var included = Set(noted.map(\.key))
     var batch = DeliveryBatch()
     var present: [(number: Int64, order: DeliveryOrder.Item, record: CKRecord)] = []
     var incomplete: Set<RecordKey> = []
@@ -95,12 +95,12 @@ extension SyncStore {
       )
       if isReading, try references.contains(where: { try !ledger.isThere($0) }) { incomplete.insert(delivery.key) }
       // Include referenced records, even if they changed later.
-      for target in references where !chosen.contains(target) {
+      for target in references where !included.contains(target) {
         guard noted.count < Self.largestDelivery, let other = try ledger.delivery(of: target) else { continue }
         if trouble.setAside?.contains(other.number) == true {
           blocked.insert(delivery.key)
         } else {
-          chosen.insert(target)
+          included.insert(target)
           noted.append(other)
         }
       }
@@ -131,13 +131,13 @@ extension SyncStore {
   private func deletions(
     _ order: DeliveryOrder,
     _ trouble: DeliveryTrouble,
-    _ types: Set<String>?,
+    _ selected: Set<String>?,
     _ ledger: Ledger
   ) throws -> DeliveryBatch {
     var batch = DeliveryBatch()
     var gone: [(number: Int64, order: DeliveryOrder.Item)] = []
     var zones: [(number: Int64, zoneID: CKRecordZone.ID)] = []
-    for delivery in try deliveries(isGone: true, Self.largestDelivery, trouble, types, ledger) {
+    for delivery in try deliveries(isGone: true, Self.largestDelivery, trouble, selected, ledger) {
       if delivery.key.name.isEmpty {
         // The zone may have been recreated since.
         let state = try ledger.zone(delivery.key.zoneKey)?.state

@@ -84,14 +84,14 @@ import Testing
       try mine.store.write { try $0.put(record, epoch: 0) }
     }
     func next() throws -> [String] {
-      try mine.store.nextDelivery(types: []).changes.modifications.map(\.recordID.recordName)
+      try mine.store.nextDelivery(order: []).changes.modifications.map(\.recordID.recordName)
     }
     lease.shown.setFetching(true)
     try lease.renew(mine.store)
     for (name, target) in [("c", "b"), ("b", "a"), ("free", nil)] { try come(name, to: target) }
     #expect(try next() == ["free"])
-    try mine.store.delivered(mine.store.nextDelivery(types: []))
-    #expect(try mine.store.nextDelivery(types: []).numbers == [])
+    try mine.store.delivered(mine.store.nextDelivery(order: []))
+    #expect(try mine.store.nextDelivery(order: []).numbers == [])
 
     try come("a", to: nil)
     #expect(try next() == ["a", "b", "c"])
