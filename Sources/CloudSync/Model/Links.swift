@@ -16,8 +16,8 @@ extension FieldValue {
 extension FieldValue {
   /// The value with the actions that its references leave out, and their zones: those that the field has now.
   ///
-  /// A list has those of the element with the same name, else those that all its elements have. Without any, the action
-  /// is `NONE`, and the zone that of the record.
+  /// A list has those of the element with the same name. For another name, the action is that of all elements that the
+  /// field has now. Without any, the action is `NONE`, and the zone that of the record.
   package func completed(from present: FieldValue?) -> FieldValue {
     switch self {
     case .reference(let reference): .reference(reference.completed(from: present?.references ?? []))
@@ -31,13 +31,12 @@ extension WireReference {
   fileprivate func completed(from present: [WireReference]) -> WireReference {
     guard action == nil else { return self }
     let same = present.filter { $0.recordName == recordName }
-    let models = same.isEmpty ? present : same
-    func common<Value: Hashable>(_ value: (WireReference) -> Value?) -> Value? {
+    func common<Value: Hashable>(_ value: (WireReference) -> Value?, of models: [WireReference]) -> Value? {
       let values = Set(models.map(value))
       return values.count == 1 ? values.first ?? nil : nil
     }
-    let (action, zone) = (common { $0.action } ?? "NONE", common { $0.zoneID })
-    return WireReference(recordName: recordName, zoneID: zoneID ?? zone, action: action)
+    let action = common({ $0.action }, of: same.isEmpty ? present : same) ?? "NONE"
+    return WireReference(recordName: recordName, zoneID: zoneID ?? common({ $0.zoneID }, of: same), action: action)
   }
 }
 
