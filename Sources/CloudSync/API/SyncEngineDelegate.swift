@@ -25,7 +25,8 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
 
   /// Changes a record of the local copy for the app: before `syncEngine(_:didReceive:)`, and where a service returns a
   /// record that it fetched or found. The local copy keeps the server's values, and what is changed here does not count
-  /// as an edit, so that a later save sends what the app has edited since.
+  /// as an edit, so that a later save sends what the app has edited since. `saveAndSend(_:)` and the outcome of a
+  /// change return the server's values. All calls for a batch and its `syncEngine(_:didReceive:)` share the time limit.
   ///
   /// It may be called again with values that the app has set itself, as long as they wait in the queue: such values must
   /// stay as they are. The counterpart for records to be sent is `syncEngine(_:willSend:)`, which gets fields that the

@@ -12,7 +12,7 @@ extension App {
         ? .no("The store has not been read yet") : top.availability(of: id, world)
     }
     switch id {
-    case .undo: return undoable.isEmpty ? .no("Nothing was discarded or resolved here that could be undone") : .now
+    case .undo: return undoable.isEmpty ? .no("Nothing here can be undone") : .now
     case .flush:
       if status.queue.waiting > 0 || status.throttles.contains(where: \.isOwn) { return .now }
       let ends = status.throttles.map(\.until) + [status.changeThrottledUntil].compactMap(\.self)

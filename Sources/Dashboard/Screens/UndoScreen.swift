@@ -151,8 +151,9 @@ struct DroppedInspector: Inspector {
     let key = world.keys.name(of: .restore)
     guard change.isOpen else { return "The record was edited since: this can no longer be undone." }
     if change.isWhole {
-      let record = change.overwritten == nil ? "" : ", and recreates the record once its deletion is sent"
-      return "\(key) queues the change again as it was\(record)."
+      return change.overwritten == nil
+        ? "\(key) queues the change again as it was."
+        : "\(key) queues the change again in place of the deletion; if the deletion was sent, recreates the record."
     }
     switch (change.conflict != nil, change.overwritten) {
     case (true, nil) where !change.dropsChange: return "\(key) opens the conflict again, until the resolution is sent."

@@ -24,8 +24,8 @@ public struct NWPath: Hashable, Sendable {
   /// Whether the user wants to limit traffic. Linux does not know, so it is always false.
   public var isConstrained: Bool { false }
 
-  /// The interfaces with their addresses: a path over others is another one, whatever it supports. A container's bridge
-  /// may keep a path satisfied while the machine's own network is lost and comes back.
+  /// The interfaces with their addresses: a path over others counts as a different path, even if it supports the same
+  /// protocols. A container's bridge may keep a path satisfied while the machine's own network is lost and comes back.
   private let addresses: Set<[UInt8]>
 
   init(supportsIPv4: Bool, supportsIPv6: Bool, addresses: Set<[UInt8]> = []) {
