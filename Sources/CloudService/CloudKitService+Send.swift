@@ -5,8 +5,8 @@ import CloudSync
 extension CloudKitService {
   /// Saves a record and sends it now, and returns it as the server has it then.
   ///
-  /// The change is accepted as by ``save(_:)-(CKRecord)``, then everything is synced once, whether or not ``start()`` was
-  /// called. Whatever is thrown after that, the change stays in the queue: it is sent later, or waits in
+  /// The change is accepted as by ``save(_:)-(CKRecord)``, then its database is synced once, whether or not ``start()``
+  /// was called. Whatever is thrown after that, the change stays in the queue: it is sent later, or waits in
   /// ``conflicts(limit:)`` or ``failedChanges(limit:)``.
   ///
   /// ```swift
@@ -30,7 +30,7 @@ extension CloudKitService {
     guard let engine = service.engine else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     let change = try await save(record)
     var failure: (any Error)?
-    do { try await service.sync() } catch { failure = error }
+    do { try await service.syncOwn() } catch { failure = error }
     let store = engine.store
     let outcome = try await Task.detached { try store.outcome(of: change) }.value
     if outcome == nil {

@@ -32,8 +32,9 @@ public struct QueueStatus: Sendable, Hashable {
 
 /// Syncing on demand, and its status.
 extension CloudKitService {
-  /// Syncs now: sends everything and fetches all changes, also those of ``shared``. Ends our own back-offs; keeps a server's wait. While
-  /// everything is paused, or the server asked to wait, it returns at once; the summary's `reachedEnd` is false then.
+  /// Syncs now: sends everything and fetches all changes, also those of ``shared``. Ends our own back-offs; keeps a
+  /// server's wait. While everything is paused, or the server asked to wait, it returns at once; the summary's
+  /// `reachedEnd` is false then.
   ///
   /// - Returns: what was sent and fetched, whichever process did it. Its `itemFailure` is an error that did not stop
   ///   the sync.
@@ -48,6 +49,21 @@ extension CloudKitService {
   /// - Throws: the same errors as ``sync()``.
   @discardableResult
   public func sync(recordTypes: [CKRecord.RecordType]) async throws -> SyncSummary {
+    let result: Result<SyncSummary, any Error>
+    do { result = .success(try await syncOwn(recordTypes)) } catch { result = .failure(error) }
+    // One database does not hold up the other.
+    var others: Result<SyncSummary, any Error>?
+    if let shared {
+      do { others = .success(try await shared.sync(recordTypes: recordTypes)) } catch { others = .failure(error) }
+    }
+    var summary = try result.get()
+    if let others = try others?.get() { summary.add(others) }
+    return summary
+  }
+
+  /// Syncs the service's own database, without that of ``shared``.
+  @discardableResult
+  func syncOwn(_ recordTypes: [CKRecord.RecordType] = []) async throws -> SyncSummary {
     guard let engine, !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     let result: Result<SyncSummary, any Error>
     do { result = .success(try await engine.syncNow(recordTypes: recordTypes)) } catch { result = .failure(error) }
@@ -56,14 +72,8 @@ extension CloudKitService {
     case .failure(let error): if !(error is CancellationError) { stop = Stop(error: error, at: Date()) }
     }
     await readNow()
-    // One database does not hold up the other.
-    var others: Result<SyncSummary, any Error>?
-    if let shared {
-      do { others = .success(try await shared.sync(recordTypes: recordTypes)) } catch { others = .failure(error) }
-    }
-    var summary = try result.get()
+    let summary = try result.get()
     if let failure = summary.failure { throw CloudKitServiceError(failure) }
-    if let others = try others?.get() { summary.add(others) }
     return summary
   }
 
@@ -128,7 +138,8 @@ extension CloudKitService {
   /// Ends our own back-offs and sends pending operations.
   public func flushOfflineQueue() async throws { try await sync() }
 
-  /// Makes dead letters pending again. ``flushOfflineQueue()`` ends back-offs.
+  /// Makes dead letters of this service's queue pending again, not those of ``shared``. ``flushOfflineQueue()`` ends
+  /// back-offs.
   ///
   /// - Returns: the number of operations.
   @discardableResult
@@ -136,13 +147,13 @@ extension CloudKitService {
     try await perform(.retry, "state = 'failed'")
   }
 
-  /// Removes dead letters from the queue. ``undo(_:)`` restores them.
+  /// Removes dead letters from this service's queue. ``undo(_:)`` restores them.
   ///
   /// - Returns: the number of operations.
   @discardableResult
   public func clearFailedOperations() async throws -> Int { try await perform(.discard, "state = 'failed'") }
 
-  /// Removes everything that is not in flight from the queue. ``undo(_:)`` restores changes of records.
+  /// Removes everything that is not in flight from this service's queue. ``undo(_:)`` restores changes of records.
   ///
   /// - Returns: the number of operations.
   @discardableResult
@@ -152,6 +163,6 @@ extension CloudKitService {
     try await change { store in
       let selection = try text.map { .matching(try QueueFilter(parsing: $0), text: $0) } ?? Selection.all
       return try store.perform(verb, on: selection, actor: "app").changed.count
-    } + (shared?.perform(verb, text) ?? 0)
+    }
   }
 }
