@@ -141,18 +141,18 @@ extension CloudKitService {
   ///
   /// - Throws: the same errors as ``pause()``.
   public func pause(_ zone: CKRecordZone.ID) async throws {
-    try await change { _ = try $0.pause(.zone(ZoneKey(zone)), actor: Self.actor) }
+    try await service(for: zone).change { _ = try $0.pause(.zone($0.key(of: zone)), actor: Self.actor) }
   }
 
   /// Ends the pause of a zone.
   ///
   /// - Throws: the same errors as ``pause()``.
   public func resume(_ zone: CKRecordZone.ID) async throws {
-    try await change { _ = try $0.resume(.zone(ZoneKey(zone)), actor: Self.actor) }
+    try await service(for: zone).change { _ = try $0.resume(.zone($0.key(of: zone)), actor: Self.actor) }
   }
 
   /// The actor of this app's decisions in the event log.
-  private nonisolated static var actor: String { "app" }
+  nonisolated static var actor: String { "app" }
 
   private func read<Value: Sendable>(_ body: @escaping @Sendable (SyncStore) throws -> Value) async throws -> Value? {
     let store = store

@@ -15,25 +15,25 @@ extension CloudKitService {
   ///   `CloudKitServiceError` with the server's answer, such as `networkUnavailable`; `StoreError` if the store cannot
   ///   be read.
   public func fetch(recordID: CKRecord.ID) async throws -> CKRecord? {
-    let service = try service(for: recordID.zoneID)
-    let (store, origin) = (service.store, service.engine?.configuration.origin)
+    let (store, origin, zone) = try source(of: recordID.zoneID)
+    let recordID = CKRecord.ID(recordName: recordID.recordName, zoneID: zone)
     switch try await Task.detached(operation: { try store?.knowledge(of: RecordKey(recordID)) ?? .unknown }).value {
     case .present(let known):
       let record = CKRecord(known)
       origin?.adoptAssets(of: [record])
-      return try await service.shown([record])[0]
+      return try await shown([record])[0]
     case .absent: return nil
     case .unknown: break
     }
     let found: CKRecord
     do {
-      found = try await service.database().record(for: recordID)
+      found = try await database(origin).record(for: recordID)
     } catch let error as CKError where error.code == .unknownItem || error.code == .zoneNotFound {
       return nil
     } catch {
       throw CloudKitServiceError(error)
     }
-    return try await service.shown([found])[0]
+    return try await shown([found])[0]
   }
 
   /// The records as the app wants to see them.
@@ -61,12 +61,12 @@ extension CloudKitService {
     inZoneWith zoneID: CKRecordZone.ID? = nil,
     desiredKeys: [CKRecord.FieldKey]? = nil
   ) async throws -> [CKRecord] {
-    let service = try zoneID.map { try self.service(for: $0) } ?? self
-    let database = try service.database()
+    let (store, origin, zone) = try source(of: zoneID ?? .default)
+    let (database, type) = (try database(origin), query.recordType)
+    let zoneID = zoneID.map { _ in zone }
     var records: [CKRecord]
     // Before the request: what is sent meanwhile is in its answer.
-    let (store, zone, type) = (service.store, zoneID.map { ZoneKey($0) } ?? .defaultZone, query.recordType)
-    let queued = try await Task.detached { try store?.queuedRecords(of: type, in: zone) ?? [] }.value
+    let queued = try await Task.detached { try store?.queuedRecords(of: type, in: ZoneKey(zone)) ?? [] }.value
     do {
       var page = try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys)
       records = try page.matchResults.map { try $0.1.get() }
@@ -80,13 +80,30 @@ extension CloudKitService {
     } catch {
       throw CloudKitServiceError(error)
     }
-    return try await service.shown(query.result(from: records, queued))
+    let known = Dictionary(queued.compactMap { queued in queued.record.map { (queued.id, $0) } }) { _, last in last }
+    let found = query.result(from: records, queued.map { ($0.id, $0.record.map { CKRecord($0) }) }).map { record in
+      guard let known = known[record.recordID] else { return record }
+      return CKRecord(desiredKeys.map { known.only($0) } ?? known)
+    }
+    database.adoptAssets(of: found.filter { known[$0.recordID] != nil })
+    return try await shown(found)
+  }
+
+  /// The store and the database of a zone, and the zone as they name it. Reading creates no store for shared records.
+  private func source(
+    of zone: CKRecordZone.ID
+  ) throws -> (store: SyncStore?, origin: CKDatabase?, zone: CKRecordZone.ID) {
+    guard try isShared(zone) else {
+      return (store, engine?.configuration.origin, try store?.key(of: zone).zoneID ?? zone)
+    }
+    guard let shared else { return (nil, engine?.configuration.forSharedDatabase?.origin, zone) }
+    return (shared.store, shared.engine?.configuration.origin, zone)
   }
 
   /// The database to ask directly, as the store's user.
-  private func database() throws -> CKDatabase {
+  private func database(_ origin: CKDatabase?) throws -> CKDatabase {
     if case .otherUser = status.account { throw CloudKitServiceError.accountUnavailable() }
-    guard let origin = engine?.configuration.origin else { throw CloudKitServiceError.notFetchedYet }
+    guard let origin else { throw CloudKitServiceError.notFetchedYet }
     return origin
   }
 }

@@ -31,14 +31,24 @@ extension CloudKitService {
 
   /// The service that syncs a zone: a zone of another user is in the shared database.
   func service(for zone: CKRecordZone.ID) throws -> CloudKitService {
-    guard let openShared, zone.ownerName != CKCurrentUserDefaultName else { return self }
-    if case .available(zone.ownerName) = status.account { return self }
+    guard let openShared, try isShared(zone) else { return self }
     return try openedShared(by: openShared)
+  }
+
+  /// Whether a zone is in the shared database: that of another user, beside a private database.
+  func isShared(_ zone: CKRecordZone.ID) throws -> Bool {
+    guard openShared != nil else { return false }
+    return try !(store?.key(of: zone) ?? ZoneKey(zone)).owner.isEmpty
   }
 
   private func openedShared(by open: () throws -> CloudKitService) throws -> CloudKitService {
     if let shared { return shared }
+    guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     let shared = try open()
+    // Before anything is synced.
+    if try store?.pauses().contains(where: { $0.rule == .everything }) == true {
+      try shared.store?.pause(.everything, actor: Self.actor)
+    }
     self.shared = shared
     if syncing == .always { shared.start() }
     return shared

@@ -354,17 +354,18 @@ public final class CloudKitService {
   /// ```
   ///
   /// - Returns: a value for each record, in order, to await the outcome of its change.
-  /// - Throws: the same errors as for one record.
+  /// - Throws: the same errors as for one record. The changes of the other database may have been accepted.
   @discardableResult
   public func save(_ records: [CKRecord]) async throws -> [QueuedChange] {
     try engine?.validate(records)
     return try await accept(records, zone: \.recordID.zoneID) { try $1.save($0, origin: $2) }
   }
 
-  /// Accepts deletions, all or none of each database. They are on disk on return. Deleting a record that does not exist is no error.
+  /// Accepts deletions, all or none of each database. They are on disk on return. Deleting a record that does not exist
+  /// is no error.
   ///
   /// - Returns: a value for each record, in order, to await the outcome of its deletion.
-  /// - Throws: the same errors as ``save(_:)-(CKRecord)``.
+  /// - Throws: the same errors as ``save(_:)-(CKRecord)``. The deletions of the other database may have been accepted.
   @discardableResult
   public func delete(_ recordIDs: [CKRecord.ID]) async throws -> [QueuedChange] {
     try await accept(recordIDs, zone: \.zoneID) { recordIDs, store, _ in try store.delete(recordIDs) }
@@ -380,11 +381,7 @@ public final class CloudKitService {
   /// Accepts the deletion of a zone with all its records, as `SyncStore.deleteZone(_:)` does.
   @discardableResult
   public func deleteZone(_ zoneID: CKRecordZone.ID) async throws -> Bool {
-    do {
-      return try await change { try $0.acceptDeletion(of: ZoneKey(zoneID)) }
-    } catch  where error is CKError || (error as? StoreError)?.kind == .invalid {
-      throw CloudKitServiceError(error)
-    }
+    try await service(for: zoneID).accepting { try $0.acceptDeletion(of: $0.key(of: zoneID)) }
   }
 
   /// Accepts changes of records, each in the store of its database.
@@ -399,14 +396,20 @@ public final class CloudKitService {
       let places = items.indices.filter { services[$0] === service }
       guard !places.isEmpty || items.isEmpty && service === self else { continue }
       let (items, origin) = (places.map { items[$0] }, service.engine?.configuration.origin)
-      do {
-        let accepted = try await service.change { try body(items, $0, origin) }
-        for (place, change) in zip(places, accepted) { changes[place] = change }
-      } catch  where error is CKError || (error as? StoreError)?.kind == .invalid {
-        throw CloudKitServiceError(error)
-      }
+      let accepted = try await service.accepting { try body(items, $0, origin) }
+      for (place, change) in zip(places, accepted) { changes[place] = change }
     }
     return changes.compactMap(\.self)
+  }
+
+  /// Changes the store. That something can never be sent is an error of the service.
+  private func accepting<Value: Sendable>(_ body: @escaping @Sendable (SyncStore) throws -> Value) async throws -> Value
+  {
+    do {
+      return try await change(body)
+    } catch  where error is CKError || (error as? StoreError)?.kind == .invalid {
+      throw CloudKitServiceError(error)
+    }
   }
 
   /// Changes the store, off the main actor. The published state has the effect on return.

@@ -38,8 +38,9 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
   public var errorDescription: String? {
     switch self {
     case .containerNotFound: "The container cannot be used."
-    case .accountUnavailable: "No user is signed in to iCloud; changes stay in the queue."
-    case .networkUnavailable: "The server cannot be reached; changes are queued and sent later."
+    case .accountUnavailable: "No user, or another user, is signed in; changes stay in the queue."
+    case .networkUnavailable(_, nil): "The server cannot be reached."
+    case .networkUnavailable: "The server cannot be reached; the change is queued and sent later."
     case .writeNotSupportedOnPlatform: "The service is read-only."
     case .missingRequiredField(let name): "The field \(name) is missing."
     case .recordNotFound: "There is no such record."

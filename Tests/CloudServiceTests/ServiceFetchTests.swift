@@ -133,6 +133,8 @@ import Testing
     let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == %@", "tea"))
     let found = try await service.query(query, inZoneWith: cloud.zone).map(\.recordID.recordName)
     #expect(found == ["a", "c", "new", "0"])
+    let parts = try await service.query(query, inZoneWith: cloud.zone, desiredKeys: ["other"])
+    #expect(parts.map(\.recordID.recordName) == found && parts.allSatisfy { $0["text"] == nil })
     let other = CKRecordZone.ID(zoneName: "o'ther")
     try await service.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "new", zoneID: other)))
     let all = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))

@@ -117,6 +117,69 @@ import Testing
     #expect(try await own.fetch(recordID: itemID())?["text"] as? String == "Oat milk" && own.shared == nil)
   }
 
+  @Test func `a zone of another user is paused and resumed in the shared database, and is not deleted`() async throws {
+    let guest = try cloud.service("ben", user: "ben")
+    try await guest.accept(metadata())
+    let id = try await itemID()
+    try await guest.pause(id.zoneID)
+    let item = try #require(try await guest.fetch(recordID: id))
+    item["text"] = "Oat milk"
+    try await guest.save(item)
+    try await guest.sync()
+    #expect(try await onServer("item") == "Milk")
+    try await guest.resume(id.zoneID)
+    try await guest.sync()
+    #expect(try await onServer("item") == "Oat milk")
+
+    await #expect(throws: CloudKitServiceError.self) { try await guest.deleteZone(id.zoneID) }
+    #expect(guest.queuedOperationCount == 0)
+  }
+
+  @Test func `a pause of everything holds for a share that is accepted meanwhile`() async throws {
+    let delegate = Delegate()
+    let guest = try cloud.service("ben", user: "ben", delegate: delegate)
+    try await guest.pause()
+    guest.start()
+    try await guest.accept(metadata())
+    #expect(guest.shared?.isPaused == true && delegate.texts.withLock { $0.isEmpty })
+    await guest.stop()
+    try await guest.resume()
+    try await guest.sync()
+    #expect(delegate.texts.withLock { $0["item"] } == "Milk")
+  }
+
+  @Test func `the user's own name stands for the private database, also before the account is known`() async throws {
+    let id = try await itemID()
+    do {
+      let own = try cloud.service("ana")
+      try await own.sync()
+    }
+    cloud.emulator.isOffline = true
+    let own = try cloud.service("ana")
+    #expect(try await own.fetch(recordID: id)?["text"] as? String == "Milk")
+    let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "own", zoneID: id.zoneID))
+    note["text"] = "mine"
+    try await own.save(note)
+    try await own.delete(id)
+    #expect(try await own.fetch(recordID: cloud.id("own")) != nil)
+    #expect(try await own.fetch(recordID: cloud.id("item")) == nil)
+    #expect(own.shared == nil && own.queuedOperationCount == 2)
+    cloud.emulator.isOffline = false
+    try await own.sync()
+    #expect(try await onServer("own") == "mine")
+  }
+
+  @Test(arguments: [false, true])
+  func `reading another user's records creates no store`(_ isReadOnly: Bool) async throws {
+    try await cloud.container(of: "ben").accept(metadata())
+    let id = try await itemID()
+    let guest = try cloud.service("ben", user: "ben", isReadOnly: isReadOnly)
+    #expect(try await guest.fetch(recordID: id)?["text"] as? String == "Milk")
+    let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+    #expect(try await guest.query(query, inZoneWith: id.zoneID).map(\.recordID) == [id])
+    #expect(guest.shared == nil)
+  }
+
   @Test func `a read-only service accepts nothing, and an offline one neither`() async throws {
     let metadata = try await metadata()
     let reading = try cloud.service("reading", user: "ben", isReadOnly: true)

@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 import Facts
 import Synchronization
 
@@ -7,6 +7,19 @@ extension SyncStore {
   /// The user that the server named; nil before the first sync.
   package func owner() throws(StoreError) -> String? {
     try read { try $0.value("identity") }
+  }
+
+  /// Returns the key of a zone: in a private database, the owner's own name stands for the current user.
+  package func key(of zone: CKRecordZone.ID) throws(StoreError) -> ZoneKey {
+    let key = ZoneKey(zone)
+    return try read { try own(key, $0) }
+  }
+
+  func own(_ zone: ZoneKey, _ ledger: Ledger) throws -> ZoneKey {
+    guard scope.database == .private, !zone.owner.isEmpty, try ledger.value("identity") == zone.owner else {
+      return zone
+    }
+    return ZoneKey(zone: zone.zone, owner: "")
   }
 
   /// The identity of an API token alone, without a user. Such a store becomes that of its first user.

@@ -34,6 +34,11 @@ extension SyncStore {
     let now = now()
     return try write { ledger in
       try claimQueue(ledger)
+      var changes = changes
+      for place in changes.indices where !changes[place].key.owner.isEmpty {
+        let key = changes[place].key
+        changes[place].key = RecordKey(try own(key.zoneKey, ledger), key.name)
+      }
       if let group { try Self.check(group, changes, ledger) }
       var zones: Set<ZoneKey> = []
       let zoneDeletes = Set(try ledger.zoneDeletions().keys)

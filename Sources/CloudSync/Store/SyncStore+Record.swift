@@ -31,14 +31,19 @@ extension SyncStore {
 
   /// The records of a type in a zone with queued changes, as this machine has them, in the order of these changes; nil
   /// for a queued delete, also of a record whose type is unknown.
-  package func queuedRecords(of type: String, in zone: ZoneKey) throws -> [(id: CKRecord.ID, record: CKRecord?)] {
-    let name = zone.zone.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-    let filter = try QueueFilter(parsing: "zone = '\(name)' and operation in ('save', 'delete')")
+  package func queuedRecords(of type: String, in zone: ZoneKey) throws -> [(id: CKRecord.ID, record: MirrorRecord?)] {
+    func quoted(_ text: String) -> String {
+      "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    }
+    let filter = try QueueFilter(
+      parsing: "zone = \(quoted(zone.zone)) and operation in ('save', 'delete') and "
+        + "(type = \(quoted(type)) or type is null)"
+    )
     let now = now()
     return try read { ledger in
       try ledger.operations(ledger.operationIDs(matching: filter, now: now)).compactMap { operation in
-        guard operation.key.zoneKey == zone, operation.type ?? type == type else { return nil }
-        return (operation.key.recordID, try Self.record(operation.key, ledger).map { CKRecord($0) })
+        guard operation.key.zoneKey == zone else { return nil }
+        return (operation.key.recordID, try Self.record(operation.key, ledger))
       }
     }
   }
@@ -52,5 +57,14 @@ extension SyncStore {
     var record = mirror ?? MirrorRecord(key: key, type: type, changeTag: "", fields: [:])
     if let queued { record.fields = queued.changes.applied(to: record.fields) }
     return record
+  }
+}
+
+extension MirrorRecord {
+  /// The record with these fields alone, and its parent.
+  package func only(_ names: [String]) -> MirrorRecord {
+    var part = self
+    part.fields = fields.filter { names.contains($0.key) || $0.key == FieldChanges.parent }
+    return part
   }
 }
