@@ -99,7 +99,8 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   }
 
   private func mismatch(_ type: Any.Type) -> DecodingError {
-    let reason = "The model has the type \(type) here, but the record has \(field.map { Self.kind(of: $0) } ?? "no value")."
+    let found = field.map { Self.kind(of: $0) } ?? "no value"
+    let reason = "The model has the type \(type) here, but the record has \(found)."
     return .typeMismatch(type, .init(codingPath, Unfit(reason: reason)))
   }
 
