@@ -40,6 +40,8 @@ final class Fixture: Sendable {
   init(_ configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     var configuration = configuration
     configuration.seed = configuration.seed ?? 0
+    // On a busy machine a test may say nothing for longer than a client would.
+    if configuration.idleTimeout == EmulatorConfiguration().idleTimeout { configuration.idleTimeout = .seconds(3600) }
     emulator = try Emulator(configuration: configuration, path: path ?? BothStoresTrait.path)
   }
 
