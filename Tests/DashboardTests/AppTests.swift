@@ -452,7 +452,7 @@ struct AppTests {
   @Test func `the help runs what it lists, and names why something does nothing`() {
     var session = Session(Sample.world(Size(width: 120, height: 60)) { $0.data = Sample.data([]) })
     session.type("?")
-    #expect(session.text.contains("Keys of the overview") && session.text.contains("nothing was discarded or resolved"))
+    #expect(session.text.contains("Keys of the overview") && session.text.contains("nothing here can be undone"))
     let lines = session.text.split(separator: "\n")
     let place = lines.firstIndex { $0.contains(" f ") && $0.contains("Retry now everything") }
     session.world.data = Sample.data()
