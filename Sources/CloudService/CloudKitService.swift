@@ -358,7 +358,9 @@ public final class CloudKitService {
   @discardableResult
   public func save(_ records: [CKRecord]) async throws -> [QueuedChange] {
     try engine?.validate(records)
-    return try await accept(records, zone: \.recordID.zoneID) { try $1.save($0, origin: $2) }
+    return try await accept(in: records.map(\.recordID.zoneID)) { places, store, origin in
+      try store.save(places.map { records[$0] }, origin: origin)
+    }
   }
 
   /// Accepts deletions, all or none of each database. They are on disk on return. Deleting a record that does not exist
@@ -368,7 +370,7 @@ public final class CloudKitService {
   /// - Throws: the same errors as ``save(_:)-(CKRecord)``. The deletions of the other database may have been accepted.
   @discardableResult
   public func delete(_ recordIDs: [CKRecord.ID]) async throws -> [QueuedChange] {
-    try await accept(recordIDs, zone: \.zoneID) { recordIDs, store, _ in try store.delete(recordIDs) }
+    try await accept(in: recordIDs.map(\.zoneID)) { places, store, _ in try store.delete(places.map { recordIDs[$0] }) }
   }
 
   /// Accepts a deletion. It is on disk on return.
@@ -384,22 +386,33 @@ public final class CloudKitService {
     try await service(for: zoneID).accepting { try $0.acceptDeletion(of: $0.key(of: zoneID)) }
   }
 
-  /// Accepts changes of records, each in the store of its database.
-  private func accept<Item: Sendable>(
-    _ items: [Item],
-    zone: (Item) -> CKRecordZone.ID,
-    _ body: @escaping @Sendable ([Item], SyncStore, CKDatabase?) throws -> [QueuedChange]
+  /// Accepts changes of records, each in the store of its database. A generic function in its place crashes the compiler
+  /// in a release build (Swift 6.3.1).
+  ///
+  /// - Parameter body: Accepts the changes at these places of the call.
+  private func accept(
+    in zones: [CKRecordZone.ID],
+    _ body: @escaping @Sendable ([Int], SyncStore, CKDatabase?) throws -> [QueuedChange]
   ) async throws -> [QueuedChange] {
-    let services = try items.map { try service(for: zone($0)) }
-    var changes = [QueuedChange?](repeating: nil, count: items.count)
-    for service in [self, shared].compactMap(\.self) {
-      let places = items.indices.filter { services[$0] === service }
-      guard !places.isEmpty || items.isEmpty && service === self else { continue }
-      let (items, origin) = (places.map { items[$0] }, service.engine?.configuration.origin)
-      let accepted = try await service.accepting { try body(items, $0, origin) }
-      for (place, change) in zip(places, accepted) { changes[place] = change }
+    let services = try zones.map { try service(for: $0) }
+    let own = zones.indices.filter { services[$0] === self }
+    let others = zones.indices.filter { services[$0] !== self }
+    var changes: [Int: QueuedChange] = [:]
+    if !own.isEmpty || zones.isEmpty {
+      for (place, change) in zip(own, try await accept(own, body)) { changes[place] = change }
     }
-    return changes.compactMap(\.self)
+    if let shared, !others.isEmpty {
+      for (place, change) in zip(others, try await shared.accept(others, body)) { changes[place] = change }
+    }
+    return zones.indices.compactMap { changes[$0] }
+  }
+
+  private func accept(
+    _ places: [Int],
+    _ body: @escaping @Sendable ([Int], SyncStore, CKDatabase?) throws -> [QueuedChange]
+  ) async throws -> [QueuedChange] {
+    let origin = engine?.configuration.origin
+    return try await accepting { try body(places, $0, origin) }
   }
 
   /// Changes the store. That something can never be sent is an error of the service.
