@@ -17,7 +17,7 @@ extension CloudKitService {
   @discardableResult
   public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
     guard let engine, let openShared, !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
-    // Before the server knows it, so that a process that ends now leaves nothing accepted that nobody fetches.
+    // Opened before the server accepts: if the process ends in between, the next one finds the store and fetches.
     let shared = try openedShared(by: openShared)
     let share: CKShare
     do {

@@ -30,7 +30,7 @@ package struct SequencePublisher<Base: AsyncSequence & Sendable>: Publisher wher
     init<Downstream: Subscriber>(_ sequence: Base, for subscriber: Downstream)
     where Downstream.Input == Output, Downstream.Failure == Failure {
       let (demands, requests) = AsyncStream<Subscribers.Demand>.makeStream()
-      // Only the task calls the subscriber after this.
+      // A subscriber need not be Sendable. Unchecked, because only the task calls it after this, one call at a time.
       nonisolated(unsafe) let receive: (Output) -> Subscribers.Demand = { subscriber.receive($0) }
       nonisolated(unsafe) let complete: (Subscribers.Completion<Failure>) -> Void = {
         subscriber.receive(completion: $0)

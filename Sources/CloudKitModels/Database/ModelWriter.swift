@@ -65,8 +65,7 @@ private struct ModelWriter {
         let tag = models[id]?.record.recordChangeTag
         if tag == nil || tag == record.recordChangeTag { models[id]?.base = record }
       case .failure(let error)
-      where models[id]?.knowsVersion == true
-        && (error as? CKError)?.isAbsence == true:
+      where models[id]?.knowsVersion == true && (error as? CKError)?.isAbsence == true:
         continue
       // Without its record, a list that only adds would replace that of the server.
       case .failure:

@@ -29,7 +29,7 @@ struct DeliveredVersions {
       } catch {
         return .failed(id, error)
       }
-    case .failure(let error as CKError)? where [.unknownItem, .zoneNotFound].contains(error.code):
+    case .failure(let error as CKError)? where error.isAbsence:
       // It was deleted meanwhile, which a push of its own reports.
       return nil
     case .failure(let error)?: return .failed(id, error)

@@ -177,7 +177,7 @@ extension SyncEngine {
             try held.rest(store, until: end, pollInterval: polls.interval(isPushed: inbox.isListening))
           }
           restingUntil = .some(end)
-          // Only while there is none, so that a machine's changes of addresses wake nobody otherwise.
+          // Only while there is none: otherwise a change of an address would wake the engine for nothing.
           if try store.lacksNetwork() {
             network = network ?? awaitNetwork()
           } else {

@@ -220,8 +220,7 @@ extension SyncStore {
   // MARK: - Whole operations
 
   /// Queues an operation again as it was when it was dropped as a whole: with its number, its state and its attempts.
-  /// What the server has changed since is merged with it; where both sides changed a field, it is a conflict for a
-  /// person.
+  /// Later changes on the server are merged with it. A field that both sides changed is a conflict for a person.
   ///
   /// - Returns: whether it is queued; not if the record has another operation, if the server's record was deleted with
   ///   it, or if its zone is to be deleted.
