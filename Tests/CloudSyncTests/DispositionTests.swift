@@ -1,112 +1,143 @@
 import CloudKit
 import CloudSync
+import Foundation
 import Testing
 
-/// The table of what every error means, cell by cell.
-@Suite(.serialized) struct DispositionTests {
-  /// One letter for each disposition, so that the table can be read.
-  private static let letters: [(Disposition, Character)] = [
-    (.acknowledge, "A"), (.wait(.network), "N"), (.wait(.account), "C"), (.wait(.quota), "Q"),
-    (.wait(.throttle), "T"), (.backOff, "B"), (.readBack, "R"), (.vanished, "V"), (.zoneMissing, "Z"),
-    (.sibling, "S"), (.split, "L"), (.isolate, "I"), (.outage, "O"), (.deadLetter, "D"),
+/// The response to every error in every phase, as one table that people can read.
+struct DispositionTests {
+  private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "Sources/CloudSync/CloudSync.docc/Errors.md")
+
+  /// The word for each disposition in the table, and what it means.
+  private static let words: [(disposition: Disposition, word: String, meaning: String)] = [
+    (.acknowledge, "done", "The goal is reached already."),
+    (.wait(.network), "network", "Everything waits for the network. No attempt is counted."),
+    (.wait(.account), "account", "Everything waits until the account problem is solved. No attempt is counted."),
+    (.wait(.quota), "quota", "Saves wait until there is space; deletes continue. No attempt is counted."),
+    (.wait(.throttle), "throttled", "The database waits, or the zone of a single item. No attempt is counted."),
+    (.backOff, "back off", "The item is tried again later. The last attempt makes it a dead letter."),
+    (.readBack, "verify", "The effect is unknown: the record is re-fetched, then the change is merged."),
+    (.compare, "merge", "The server has another version: it is re-fetched, then the change is merged."),
+    (.vanished, "deleted", "The server deleted the record: an edit meets a delete."),
+    (.zoneMissing, "no zone", "The zone does not exist: the server is asked once more, then its changes wait."),
+    (.absent, "absent", "The server has no such record or record type."),
+    (.sibling, "again", "Another member of the group failed: the group is sent again. No attempt is counted."),
+    (.split, "less", "The next request is smaller."),
+    (.isolate, "bisect", "Bisection finds the item that the server rejects."),
+    (.outage, "outage", "The server failed: the database waits, and the next request is smaller."),
+    (.unanswered, "no reply", "A gateway replied in place of the server, so nothing is known of the account."),
+    (.denied, "denied", "The server denies access. A person has to act."),
+    (.restart, "restart", "The server no longer accepts the change token: changes are fetched from the start."),
+    (.misfit, "misfit", "A value does not fit its type: the local copy keeps the last version of the record."),
+    (.hold, "hold", "Only this feed, zone or subscription backs off."),
+    (.stop, "stop", "The sync stops, and the error is shown until a sync succeeds."),
+    (.deadLetter, "failed", "A dead letter: kept until a person or the app decides."),
   ]
 
-  /// Save, delete, zone save, zone delete as an item's error; the same four as the whole request's.
-  private static let refused: [String: String] = [
-    "ACCESS_DENIED": "DDDD CCCC",
-    "ATOMIC_ERROR": "SSSS BBBB",
-    "AUTHENTICATION_FAILED": "CCCC CCCC",
-    "AUTHENTICATION_REQUIRED": "CCCC CCCC",
-    "BAD_REQUEST": "DDDD IIII",
-    "CONFLICT": "RRAB RRAB",
-    "EXISTS": "RRAB RRAB",
-    "INTERNAL_ERROR": "BBBB OOOO",
-    "LIMIT_EXCEEDED": "LLLL LLLL",
-    "NETWORK_ERROR": "RRRR RRRR",
-    "NOT_FOUND": "VADA CCCC",
-    "QUOTA_EXCEEDED": "QQQQ QQQQ",
-    "SOMETHING_NEW": "BBBB OOOO",
-    "THROTTLED": "TTTT TTTT",
-    "TRY_AGAIN_LATER": "BBBB TTTT",
-    "UNEXPECTED_SERVER_RESPONSE": "RRRR RRRR",
-    "UNIQUE_FIELD_ERROR": "DDDD IIII",
-    "VALIDATING_REFERENCE_ERROR": "BBBB BBBB",
-    "ZONE_NOT_FOUND": "ZAZA ZAZA",
-  ]
+  private typealias Column = (title: String, phase: Phase)
 
-  /// Where it matters what is known of the effect.
-  private static let byEffect: [WebServicesError.Effect: [String: String]] = [
-    .notSent: ["NETWORK_ERROR": "NNNN NNNN"],
-    .unknown: ["TRY_AGAIN_LATER": "RRRR RRRR"],
-  ]
-
-  private func row(_ error: WebServicesError, attempt: Int = 1) -> String {
-    [false, true].map { isRequestLevel in
-      OperationKind.allCases.map { kind -> String in
-        let disposition = Disposition(
-          error,
-          kind: kind,
-          attempt: attempt,
-          maxAttempts: 8,
-          isRequestLevel: isRequestLevel
-        )
-        return Self.letters.first { $0.0 == disposition }.map { String($0.1) } ?? "?"
-      }.joined()
-    }.joined(separator: " ")
+  private static func sending(_ kind: OperationKind, isCreation: Bool = false, attempt: Int = 1, isWhole: Bool) -> Phase
+  {
+    .sending(kind, isCreation: isCreation, attempt: attempt, of: 8, isWhole: isWhole)
   }
 
-  @Test func `the table has a row for every code there is`() {
-    #expect(Set(Self.refused.keys) == Set(ServerErrorCode.allNamed.map(\.name) + ["SOMETHING_NEW"]))
-    #expect(OperationKind.allCases == [.save, .delete, .zoneSave, .zoneDelete])
-  }
+  private static let tables: [(title: String, text: String, columns: [Column])] = [
+    (
+      "Sending", "The error of one operation in the reply.",
+      [("create record", sending(.save, isCreation: true, isWhole: false))]
+        + OperationKind.allCases.map { (title($0), sending($0, isWhole: false)) }
+        + [("zone that changes need", .creatingZone(isWhole: false))]
+    ),
+    (
+      "Sending, whole request", "The error of the request, or of an atomic group without a named member.",
+      OperationKind.allCases.map { (title($0), sending($0, isWhole: true)) }
+        + [("zone that changes need", .creatingZone(isWhole: true))]
+    ),
+    (
+      "Verifying and fetching",
+      "Verifying fetches records or a zone by name, to see what became of a write.",
+      [
+        ("verify request", .verifying(isWhole: true)), ("verify item", .verifying(isWhole: false)),
+        ("feed request", .fetching), ("zone", .fetchingZone), ("record", .fetchingRecord), ("query", .polling),
+      ]
+    ),
+    (
+      "Files, subscriptions, account", "The last column also holds for an error that stopped a whole sync.",
+      [
+        ("upload address", .preparingUpload), ("upload", .uploading), ("subscription", .subscribing),
+        ("account", .authenticating),
+      ]
+    ),
+  ]
 
-  @Test(arguments: [WebServicesError.Effect.refused, .notSent, .unknown])
-  func `every error means what the table says`(_ effect: WebServicesError.Effect) {
-    for (name, expected) in Self.refused.sorted(by: { $0.key < $1.key }) {
-      let error = WebServicesError(ServerErrorCode(name), "", effect: effect)
-
-      #expect(row(error) == Self.byEffect[effect]?[name] ?? expected, "\(name), \(effect)")
+  private static func title(_ kind: OperationKind) -> String {
+    switch kind {
+    case .save: "save record"
+    case .delete: "delete record"
+    case .zoneSave: "create zone"
+    case .zoneDelete: "delete zone"
     }
+  }
+
+  /// Every code, and the circumstances in which one means something else.
+  private static let errors: [(title: String, error: WebServicesError)] = {
+    let token = WebServicesError(.badRequest, "Unknown sync continuation type")
+    let other = ServerErrorCode("SOMETHING_NEW")
+    var errors = ServerErrorCode.allNamed.map { ("`\($0.name)`", WebServicesError($0, "")) }
+    errors.append(("`BAD_REQUEST`, change token", token))
+    for code in [ServerErrorCode.networkError, .tryAgainLater, other] {
+      let title = code == other ? "any other code" : "`\(code.name)`"
+      if code == other { errors.append((title, WebServicesError(code, ""))) }
+      errors.append((title + ", not sent", WebServicesError(code, "", effect: .notSent)))
+      errors.append((title + ", reply lost", WebServicesError(code, "", effect: .unknown)))
+      errors.append((title + ", with a wait", WebServicesError(code, "", retryAfter: 5)))
+    }
+    return errors.sorted { $0.0 < $1.0 }
+  }()
+
+  private static func word(_ disposition: Disposition) -> String {
+    words.first { $0.disposition == disposition }?.word ?? "?"
+  }
+
+  private static var text: String {
+    var lines = [
+      "# Errors", "", "The response of the engine to every error, in every phase.", "", "## Overview", "",
+      "`Disposition(of:during:)` decides; no other place gives an error a meaning. A test writes this page from it.",
+      "",
+    ]
+    lines += words.map { "- **\($0.word)**: \($0.meaning)" }
+    for (title, text, columns) in tables {
+      lines += ["", "### \(title)", "", text, ""]
+      lines.append("| error | " + columns.map(\.title).joined(separator: " | ") + " |")
+      lines.append("|---|" + columns.map { _ in "---|" }.joined())
+      for (title, error) in errors {
+        let cells = columns.map { word(Disposition(of: error, during: $0.phase)) }
+        lines.append("| \(title) | " + cells.joined(separator: " | ") + " |")
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  @Test func `the response to every error in every phase is as it was reviewed`() throws {
+    let text = Self.text
+    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: Self.file) }
+
+    #expect(try String(decoding: Data(contentsOf: Self.file), as: UTF8.self) == text)
+    #expect(!text.contains("?"))
   }
 
   @Test func `the last attempt turns every back-off into a dead letter and nothing else`() {
-    for (name, expected) in Self.refused {
-      let error = WebServicesError(ServerErrorCode(name), "")
+    for (title, error) in Self.errors {
+      for kind in OperationKind.allCases {
+        for isWhole in [false, true] {
+          let dispositions = [1, 7, 8, 1000].map { attempt in
+            Disposition(of: error, during: Self.sending(kind, attempt: attempt, isWhole: isWhole))
+          }
+          let last = dispositions[0] == .backOff ? .deadLetter : dispositions[0]
 
-      #expect(row(error, attempt: 8) == expected.replacing("B", with: "D"), "\(name)")
-      #expect(row(error, attempt: 7) == expected, "\(name)")
-    }
-  }
-
-  @Test func `what is created cannot have vanished`() {
-    let error = WebServicesError(.notFound, "")
-    let disposition = { (isCreation: Bool, isRequestLevel: Bool) in
-      Disposition(
-        error,
-        kind: .save,
-        isCreation: isCreation,
-        attempt: 1,
-        maxAttempts: 8,
-        isRequestLevel: isRequestLevel
-      )
-    }
-
-    #expect(disposition(true, false) == .deadLetter)
-    #expect(disposition(false, false) == .vanished)
-    #expect(disposition(true, true) == .wait(.account))
-  }
-
-  @Test func `a server that says when to come back is waited for`() {
-    let error = WebServicesError(.tryAgainLater, "", retryAfter: 5)
-
-    #expect(row(error) == "TTTT TTTT")
-  }
-
-  @Test func `waiting never spends an attempt, however many there were`() {
-    for code in [ServerErrorCode.throttled, .quotaExceeded, .authenticationFailed, .authenticationRequired] {
-      let error = WebServicesError(code, "")
-
-      #expect(row(error, attempt: 1000) == row(error))
+          #expect(dispositions == [dispositions[0], dispositions[0], last, last], "\(title), \(kind)")
+        }
+      }
     }
   }
 }

@@ -3,10 +3,10 @@ package import CloudKit
 extension CKAccountStatus {
   /// The account status that a server's refusal means.
   package init(_ code: ServerErrorCode) {
-    switch code {
-    case .authenticationRequired, .authenticationFailed: self = .noAccount
-    case .accessDenied: self = .restricted
-    case .throttled, .tryAgainLater, .internalError, .quotaExceeded: self = .temporarilyUnavailable
+    switch code.disposition {
+    case .wait(.account): self = .noAccount
+    case .denied: self = .restricted
+    case .wait(.throttle), .wait(.quota), .outage: self = .temporarilyUnavailable
     default: self = .couldNotDetermine
     }
   }

@@ -328,8 +328,10 @@ extension QueuedOperation {
     errorMessage = error.reason
     lostRounds += 1
     let isLong = Backoff.seconds(afterAttempt: lostRounds, random: 1) >= Throttles.longWait
-    if error.retryAfter == nil, error.effect != .notSent, error.code != .networkError || isLineGood || isLong {
-      attempts += 1
+    switch Disposition(of: error, during: .uploading) {
+    case .wait: break
+    case .outage: if isLineGood || isLong { attempts += 1 }
+    default: attempts += 1
     }
     if attempts >= maxAttempts { return fail(.rejected(code: error.code.name, message: error.reason)) }
     if state != .paused, state != .conflict { backOff(error, rounds: lostRounds, now: now, random: random) }

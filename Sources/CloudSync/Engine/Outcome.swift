@@ -66,7 +66,7 @@ package enum Interpreter {
 
   package static func failAll(_ sent: [QueuedOperation], _ error: WebServicesError) -> [Int64: Outcome] {
     var outcomes: [Int64: Outcome] = [:]
-    for operation in sent { outcomes[operation.id] = failure(of: operation, error, isRequestLevel: true) }
+    for operation in sent { outcomes[operation.id] = failure(of: operation, error, isWhole: true) }
     return outcomes
   }
 
@@ -80,7 +80,7 @@ package enum Interpreter {
       if let record = MirrorRecord(wire, in: operation.key.zoneKey) { return .saved(record) }
       return lost(operation, "the answer holds the record without its type or tag")
     case (.delete, .deleted): return .deleted
-    case (_, .failure(_, let error)): return failure(of: operation, error, isRequestLevel: blamesNobody)
+    case (_, .failure(_, let error)): return failure(of: operation, error, isWhole: blamesNobody)
     case (_, nil): return lost(operation, "the answer does not mention the record")
     default: return lost(operation, "the answer does not fit the operation")
     }
@@ -89,20 +89,21 @@ package enum Interpreter {
   /// The outcome of a reply that does not show what became of the operation: verify.
   private static func lost(_ operation: QueuedOperation, _ reason: String) -> Outcome {
     let error = WebServicesError(.unexpectedServerResponse, reason, effect: .unknown)
-    return failure(of: operation, error, isRequestLevel: false)
+    return failure(of: operation, error, isWhole: false)
   }
 
-  package static func failure(of operation: QueuedOperation, _ error: WebServicesError, isRequestLevel: Bool) -> Outcome
-  {
+  package static func failure(of operation: QueuedOperation, _ error: WebServicesError, isWhole: Bool) -> Outcome {
     .failed(
       error,
       Disposition(
-        error,
-        kind: operation.sentKind ?? operation.kind,
-        isCreation: operation.baseTag == nil,
-        attempt: operation.attempts + 1,
-        maxAttempts: operation.maxAttempts,
-        isRequestLevel: isRequestLevel
+        of: error,
+        during: .sending(
+          operation.sentKind ?? operation.kind,
+          isCreation: operation.baseTag == nil,
+          attempt: operation.attempts + 1,
+          of: operation.maxAttempts,
+          isWhole: isWhole
+        )
       )
     )
   }
@@ -119,7 +120,7 @@ package enum Interpreter {
       guard case .failed(let error, _)? = outcomes[operation.id], error.code == .zoneNotFound else { continue }
       outcomes[operation.id] = .failed(
         error,
-        .transient(attempt: operation.attempts + 1, maxAttempts: operation.maxAttempts)
+        .transient(attempt: operation.attempts + 1, of: operation.maxAttempts)
       )
     }
     return outcomes
@@ -146,13 +147,13 @@ package enum Interpreter {
     _ answer: Result<[WireZoneResult], WebServicesError>
   ) -> Outcome {
     switch answer {
-    case .failure(let error): return failure(of: operation, error, isRequestLevel: true)
+    case .failure(let error): return failure(of: operation, error, isWhole: true)
     case .success(let results):
       let zone = operation.key.zoneKey
       switch byZone([zone], results)[zone] {
       case .zone: return .zoneDone
       // A zone request names a single zone, so nothing else can be the cause.
-      case .failure(_, let error): return failure(of: operation, error, isRequestLevel: error.code == .atomicError)
+      case .failure(_, let error): return failure(of: operation, error, isWhole: error.code == .atomicError)
       case nil: return lost(operation, "the answer does not mention the zone")
       }
     }
@@ -183,7 +184,8 @@ package enum Interpreter {
     for result in results {
       switch result {
       case .deleted(let name, _): absent.insert(RecordKey(zone, name))
-      case .failure(let name?, let error) where error.code == .notFound: absent.insert(RecordKey(zone, name))
+      case .failure(let name?, let error) where error.means(.absent, during: .verifying(isWhole: false)):
+        absent.insert(RecordKey(zone, name))
       case .record, .failure: continue
       }
     }

@@ -84,20 +84,20 @@ extension SyncEngine {
     } catch {
       let first = places.prefix(places.count / 2)
       let isFirst = { (need: Need) in need.asset.place.map(first.contains) ?? false }
-      switch error.meaning {
-      case .everything: throw error
-      case .one where error.asksToWait, .fewer where error.asksToWait:
+      switch Disposition(of: error, during: .preparingUpload) {
+      case .isolate where error.asksToWait, .outage where error.asksToWait:
         try leaveAlone(needs, error, lease, &summary)
         return []
-      case .fewer where places.count > 1: return try await rereference(needs.filter(isFirst), zone, lease, &summary)
-      case .fewer:
+      case .outage where places.count > 1: return try await rereference(needs.filter(isFirst), zone, lease, &summary)
+      case .outage:
         try giveUp(needs, error, lease, &summary)
         return []
       // The rejection may concern one place: ask for each half.
-      case .one where places.count > 1:
+      case .isolate where places.count > 1:
         return try await rereference(needs.filter(isFirst), zone, lease, &summary)
           + rereference(needs.filter { !isFirst($0) }, zone, lease, &summary)
-      case .one, .zone: assets = []
+      case .isolate, .zoneMissing: assets = []
+      default: throw error
       }
     }
     assetsGivenUp = 0
@@ -135,26 +135,23 @@ extension SyncEngine {
         return answer
       }
     } catch {
-      if error.code == .quotaExceeded {
-        try store.hold(.quota, error, random: configuration.random(), lease)
-        return []
-      }
       let half = needs.count / 2
-      switch error.meaning {
-      case .everything: throw error
-      case .one where error.asksToWait, .fewer where error.asksToWait:
+      switch Disposition(of: error, during: .preparingUpload) {
+      case .wait(.quota): try store.hold(.quota, error, random: configuration.random(), lease)
+      case .isolate where error.asksToWait, .outage where error.asksToWait:
         try leaveAlone(needs, error, lease, &summary)
-      case .fewer where needs.count > 1: return try await addresses(Array(needs[..<half]), zone, lease, &summary)
-      case .fewer:
+      case .outage where needs.count > 1: return try await addresses(Array(needs[..<half]), zone, lease, &summary)
+      case .outage:
         try giveUp(needs, error, lease, &summary)
         return []
-      case .one where needs.count > 1:
+      case .isolate where needs.count > 1:
         return try await addresses(Array(needs[..<half]), zone, lease, &summary)
           + addresses(Array(needs[half...]), zone, lease, &summary)
-      case .one: try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
-      case .zone:
+      case .isolate: try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
+      case .zoneMissing:
         let isMissing = try await isMissing(zone, lease, &summary)
         try finish(needs.map { ($0, isMissing ? .zoneMissing(error) : .failed(error)) }, lease, &summary)
+      default: throw error
       }
       return []
     }
@@ -250,24 +247,5 @@ extension SyncEngine {
     case .networkFailure: return .failed(WebServicesError(.networkError, reason, effect: .unknown))
     default: return .failed(WebServicesError(.unexpectedServerResponse, reason))
     }
-  }
-}
-
-extension WebServicesError {
-  /// The extent of a failure to get addresses or descriptors.
-  fileprivate enum Meaning {
-    case everything
-    /// The zone is missing.
-    case zone
-    /// One of the requested items was rejected, and with it all.
-    case one
-    /// The server fails, perhaps on one of the requested items: request fewer, in the end one.
-    case fewer
-  }
-
-  fileprivate var meaning: Meaning {
-    if code == .zoneNotFound { return .zone }
-    if mayConcernOneRecord { return .one }
-    return mayBeForOneRecord ? .fewer : .everything
   }
 }

@@ -26,7 +26,7 @@ extension SyncEngine {
             guard try await self.fetchZone(zone, lease, &summary) else { return false }
             try self.store.noteReadable(zone, type: nil, lease)
             return true
-          } catch let held as Held where held.error.code == .accessDenied {
+          } catch let held as Held where held.error.means(.denied, during: .fetchingZone) {
             try self.store.noteUnreadable(zone, type: nil, held.error, lease)
             throw held
           }
@@ -100,7 +100,7 @@ extension SyncEngine {
       try store.hold(held.scope, held.error, random: configuration.random(), lease)
       return false
     } catch let error as WebServicesError {
-      guard !error.concernsEverything else { throw error }
+      guard !Disposition(of: error, during: .fetching).stopsSync else { throw error }
       summary.lastItemError = error
       try store.hold(feed, error, random: configuration.random(), lease)
       return false
@@ -121,7 +121,7 @@ extension SyncEngine {
     ///   zone waits too.
     init(_ error: WebServicesError, _ zone: ZoneKey, type: String? = nil) {
       self.error = error
-      scope = [.throttled, .tryAgainLater].contains(error.code) ? .zone(zone) : .feed(of: zone, type: type)
+      scope = Disposition(of: error, during: .fetchingZone).scope(in: zone) ?? .feed(of: zone, type: type)
     }
   }
 
@@ -145,7 +145,7 @@ extension SyncEngine {
         }
       } catch {
         // Restart only once; a server that rejects its latest tokens would be asked for ever.
-        guard error.refusesChangeToken, token != nil, !hasRestarted else { throw error }
+        guard error.means(.restart, during: .fetching), token != nil, !hasRestarted else { throw error }
         token = try forgetDatabaseToken(lease)
         positions = FeedPositions("changes/database", from: token)
         hasRestarted = true
@@ -205,16 +205,17 @@ extension SyncEngine {
           return try await client.zoneChanges(zone.wire, since: token, in: database)
         }
       } catch {
-        guard error.refusesChangeToken else { throw error }
+        guard error.means(.restart, during: .fetching) else { throw error }
         answer = .failure(zone.wire, error)
       }
       summary.requests += 1
       switch answer {
-      case .failure(_, let error) where error.code == .zoneNotFound:
+      case .failure(_, let error) where error.means(.zoneMissing, during: .fetchingZone):
         guard try await isMissing(zone, lease, &summary) else { throw Held(error, zone) }
         summary.deleted += try store.zoneIsGone(zone, policy: merging, lease)
         return true
-      case .failure(_, let error) where error.refusesChangeToken && token != nil && !hasRestarted:
+      case .failure(_, let error)
+      where error.means(.restart, during: .fetchingZone) && token != nil && !hasRestarted:
         token = try restartReading(zone, lease)
         positions = FeedPositions("changes/zone", from: token)
         hasRestarted = true
@@ -281,16 +282,4 @@ extension SyncEngine {
 
     func cancel() { task.cancel() }
   }
-}
-
-extension WebServicesError {
-  /// Whether other requests would fail too, because of the network, the account, or the server's request to wait.
-  var concernsEverything: Bool {
-    switch code {
-    case .networkError, .authenticationFailed, .authenticationRequired, .accessDenied, .throttled, .tryAgainLater: true
-    default: false
-    }
-  }
-
-  var asksToWait: Bool { retryAfter ?? 0 > 0 }
 }

@@ -68,9 +68,12 @@ extension SyncEngine {
           )
         }
       } catch {
-        if error.code == .accessDenied { throw NotReadable(error: error) }
-        guard error.isUnknownType else { throw error }
-        return false
+        switch Disposition(of: error, during: .polling) {
+        case .denied: throw NotReadable(error: error)
+        // The schema does not have the record type.
+        case .absent: return false
+        default: throw error
+        }
       }
       summary.requests += 1
       try await take(page, &summary)
@@ -137,7 +140,7 @@ extension SyncEngine {
       + current.filter { result in
         switch result {
         case .record: true
-        case .failure(_, let error): error.code != .notFound && error.code != .accessDenied
+        case .failure(_, let error): ![.absent, .denied].contains(Disposition(of: error, during: .fetchingRecord))
         case .deleted: false
         }
       }
@@ -153,9 +156,4 @@ extension SyncEngine {
     // A difference in either direction, because the clock may have been moved back.
     return abs(Double(store.now() - sweptAt)) >= configuration.sweepInterval * 1000
   }
-}
-
-extension WebServicesError {
-  /// Whether a query failed because the schema does not have the record type.
-  fileprivate var isUnknownType: Bool { code == .notFound }
 }

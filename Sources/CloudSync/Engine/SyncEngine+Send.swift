@@ -168,7 +168,8 @@ extension SyncEngine {
         try await client.lookup(targets, zone: zone.wire, in: database)
       }
     } catch {
-      guard !error.concernsEverything, !error.asksToWait else { throw error }
+      let disposition = Disposition(of: error, during: .verifying(isWhole: true))
+      guard !disposition.stopsSync, !error.asksToWait else { throw error }
       // The saves back off anyway.
       return
     }
@@ -228,12 +229,12 @@ extension SyncEngine {
     var failures: [RecordKey: WebServicesError] = [:]
     var nameless: WebServicesError?
     switch answer {
-    case .failure(let error) where error.code == .zoneNotFound:
+    case .failure(let error) where error.means(.zoneMissing, during: .verifying(isWhole: true)):
       if try await isMissing(zone, lease, &summary) {
         return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: merging, lease)
       }
       for key in keys { failures[key] = error }
-    case .failure(let error) where error.mayBeForOneRecord:
+    case .failure(let error) where !Disposition(of: error, during: .verifying(isWhole: true)).stopsSync:
       let random = configuration.random()
       let settled = try store.finishReadBack(ids, refused: error, seconds: seconds, random: random, lease)
       summary.failed += settled.failed
@@ -247,9 +248,10 @@ extension SyncEngine {
         case .record(let wire):
           if let record = MirrorRecord(wire, in: zone) { found[record.key] = record }
         case .deleted(let name, _): found[RecordKey(zone, name)] = .some(nil)
-        case .failure(let name?, let error) where error.code == .notFound: found[RecordKey(zone, name)] = .some(nil)
+        case .failure(let name?, let error) where error.means(.absent, during: .verifying(isWhole: false)):
+          found[RecordKey(zone, name)] = .some(nil)
         case .failure(let name?, let error): failures[RecordKey(zone, name)] = error
-        case .failure(nil, let error) where error.concernsEverything: throw error
+        case .failure(nil, let error) where Disposition(of: error, during: .fetching).stopsSync: throw error
         case .failure(nil, let error): nameless = error
         }
       }

@@ -126,7 +126,7 @@ extension SyncEngine {
     for _ in 0..<configuration.pageLimit {
       try Task.checkCancellation()
       switch try await client.zoneChanges(zone.wire, since: token, in: database) {
-      case .failure(_, let error) where error.code == .zoneNotFound: return [:]
+      case .failure(_, let error) where error.means(.zoneMissing, during: .fetchingZone): return [:]
       case .failure(_, let error): throw error
       case .changes(let page):
         try take(page.records, zone, into: &records)
@@ -148,7 +148,7 @@ extension SyncEngine {
         page = try await client.query(query, zone: zone.wire, continuing: marker, in: database)
       } catch {
         // The type does not exist on the server (yet).
-        if error.code == .notFound { return }
+        if error.means(.absent, during: .polling) { return }
         throw error
       }
       try take(page.records, zone, into: &records)
@@ -165,7 +165,7 @@ extension SyncEngine {
       case .record(let wire): records[wire.recordName] = MirrorRecord(wire, in: zone)
       // A full fetch also reports records that were deleted during the fetch.
       case .deleted(let name, _): records[name] = nil
-      case .failure(_, let error) where error.code == .notFound: continue
+      case .failure(_, let error) where error.means(.absent, during: .fetchingRecord): continue
       // It has a value that the local copy cannot have, so both differ.
       case .failure(let name?, _) where result.misfit != nil:
         records[name] = MirrorRecord(key: RecordKey(zone, name), type: "", changeTag: "", fields: [:])
@@ -187,7 +187,7 @@ extension SyncEngine {
       do {
         results = try await client.lookup(part, zone: zone.wire, in: database)
       } catch {
-        if error.code == .zoneNotFound { return [:] }
+        if error.means(.zoneMissing, during: .verifying(isWhole: true)) { return [:] }
         throw error
       }
       // Request again the records that did not fit into the reply, as long as some did.
@@ -213,7 +213,7 @@ extension SyncStore {
 extension WireRecordResult {
   /// The record's name, if the reply had no room for it.
   fileprivate var omitted: String? {
-    if case .failure(let name, let error) = self, error.code == .limitExceeded { name } else { nil }
+    if case .failure(let name, let error) = self, error.means(.split, during: .fetchingRecord) { name } else { nil }
   }
 }
 

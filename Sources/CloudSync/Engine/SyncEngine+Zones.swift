@@ -12,7 +12,7 @@ extension SyncEngine {
         try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
       }
     } catch {
-      guard !error.concernsEverything else { throw error }
+      guard !Disposition(of: error, during: .creatingZone(isWhole: true)).stopsSync else { throw error }
       // The failure may concern only one zone: create each in a request of its own.
       guard zones.count == 1 || error.asksToWait else {
         for zone in zones { try await makeZones([zone], lease) }
@@ -70,7 +70,7 @@ extension SyncEngine {
         try await client.lookupZones([zone.wire], in: database)
       }
     } catch {
-      guard !error.concernsEverything else { throw error }
+      guard !Disposition(of: error, during: .verifying(isWhole: true)).stopsSync else { throw error }
       results = [.failure(zone.wire, error)]
     }
     summary.requests += 1
@@ -83,7 +83,7 @@ extension WireZoneResult {
   var isMissing: Bool {
     switch self {
     case .zone(let zone): zone.deleted == true
-    case .failure(_, let error): error.code == .zoneNotFound
+    case .failure(_, let error): error.means(.zoneMissing, during: .verifying(isWhole: false))
     }
   }
 }

@@ -271,7 +271,7 @@ public actor SyncEngine {
       } else {
         try store.record(error, random: configuration.random(), lease)
         // Nobody is signed in with a credential that the server does not accept.
-        if error.code == .authenticationFailed || error.code == .authenticationRequired { try store.noteRefusal(false) }
+        if error.code.disposition == .wait(.account) { try store.noteRefusal(false) }
         if !client.isSignedIn, identity == nil {
           try await signedOut(lease, hasLeft: client.hasSignedOut)
         }

@@ -1,4 +1,4 @@
-package import CloudKit
+import CloudKit
 package import Facts
 
 extension StoreStatus {
@@ -125,8 +125,7 @@ extension StoreStatus {
   }
 
   private static func isSignedOut(_ code: String) -> Bool {
-    let code = ServerErrorCode(code)
-    return code == .authenticationFailed || code == .authenticationRequired
+    ServerErrorCode(code).disposition == .wait(.account)
   }
 
   /// The reason why sending or fetching stops until a person acts.
@@ -160,12 +159,5 @@ extension Verdict.Failure {
     // Beyond those that were read there may be other causes.
     let others = summary.isWhole ? summary.more : max(1, summary.more)
     self.init(summary.cause, message: known, others: others, isFieldRejected: summary.isFieldRejected)
-  }
-}
-
-extension ServerErrorCode {
-  /// Whether only a person can help: authentication, permission or quota.
-  package var needsPerson: Bool {
-    [.authenticationFailed, .authenticationRequired, .accessDenied, .quotaExceeded].contains(self)
   }
 }

@@ -31,7 +31,7 @@ extension SyncEngine {
       try Task.checkCancellation()
       // The next sync finds out the user.
       if isOtherSignIn { return false }
-      if error.code == .throttled || error.retryAfter != nil {
+      if error.means(.wait(.throttle), during: .subscribing) {
         // The whole database backs off; the subscriptions are requested again afterwards.
         try store.record(error, random: configuration.random(), lease)
         return false
@@ -59,7 +59,7 @@ extension SyncEngine {
     let results = try await request(lease) { () async throws(WebServicesError) in
       try await client.modifySubscriptions(operations, in: database)
     }
-    for case .failure(_, let error) in results where error.code != .exists { throw error }
+    for case .failure(_, let error) in results where !error.means(.acknowledge, during: .subscribing) { throw error }
     try store.note(.subscribed(count: operations.count), lease)
   }
 

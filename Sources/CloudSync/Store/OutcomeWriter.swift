@@ -177,14 +177,13 @@ struct OutcomeWriter {
     operation.errorMessage = error.reason
     // A reply that names the operation clears it of suspicion; a wait does not.
     switch disposition {
-    case .wait, .isolate, .outage: break
-    case .readBack where error.isLoss: break
+    case .wait, .isolate, .outage, .readBack: break
     default: operation.clearOfSuspicion()
     }
     noteDoubt(&operation, error, disposition)
     switch disposition {
-    case .acknowledge:
-      preconditionFailure("An acknowledgement is no failure.")
+    case .acknowledge, .absent, .unanswered, .denied, .restart, .misfit, .hold, .stop:
+      preconditionFailure("No response to a failed write.")
     case .wait(let scope):
       let scope = waitScope(scope, operation, error)
       wait(scope, error)
@@ -205,15 +204,14 @@ struct OutcomeWriter {
       }
       operation.needsReadBack = true
       operation.cause = .unconfirmed(code: error.code.name)
-      guard error.isLoss else {
-        operation.conflictRounds += 1
-        operation.lostRounds = 0
-        break
-      }
       operation.lostRounds += 1
       operation.isUnanswered = !operation.key.name.isEmpty
       // Verify the first lost reply at once. If replies keep getting lost, the network or the request is at fault.
       if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
+    case .compare:
+      operation.needsReadBack = true
+      operation.cause = .unconfirmed(code: error.code.name)
+      operation.conflictRounds += 1
     case .vanished where try ledger.isGone(operation.key):
       operation.cause = .recordDeleted
     case .vanished:
@@ -265,7 +263,7 @@ struct OutcomeWriter {
       if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.needsReadBack = true }
     }
     // Even a rejected request may be delivered a second time, and be accepted then.
-    if sent.kind == .save { operation.remember(sent: error.isLoss ? sent.changes : withoutCounters(sent)) }
+    if sent.kind == .save { operation.remember(sent: disposition == .compare ? withoutCounters(sent) : sent.changes) }
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try ledger.update(operation)
@@ -328,8 +326,8 @@ struct OutcomeWriter {
   /// When the whole request failed, clears the operations under the same suspicion that were not in it.
   private func clearOthers() throws {
     let isRefused = sent.allSatisfy { operation in
-      guard case .failed(let error, let disposition)? = outcomes[operation.id] else { return false }
-      return disposition == .isolate || disposition == .outage || (disposition == .readBack && error.isLoss)
+      guard case .failed(_, let disposition)? = outcomes[operation.id] else { return false }
+      return [.isolate, .outage, .readBack].contains(disposition)
     }
     guard isRefused, let zone = sent.first?.key.zoneKey else { return }
     let ids = Set(sent.map(\.id))

@@ -166,10 +166,10 @@ extension SyncStore {
     try write(lease) { ledger, now in
       let scope: WaitScope
       let passes: Bool
-      switch error.code {
-      case .networkError: (scope, passes) = (.network, true)
-      case .throttled: (scope, passes) = (.database, true)
-      case .authenticationFailed, .authenticationRequired: (scope, passes) = (.account, true)
+      switch error.code.disposition {
+      case .wait(.network): (scope, passes) = (.network, true)
+      case .wait(.throttle): (scope, passes) = (.database, true)
+      case .wait(.account): (scope, passes) = (.account, true)
       default: (scope, passes) = (.database, try Throttles.passes(error, in: .database, ledger))
       }
       try Throttles.set(scope, error, now: now, random: random, ledger)
@@ -238,11 +238,12 @@ extension SyncStore {
       for zone in zones {
         switch results[zone] {
         case .zone: try ledger.markCreatedHere(zone)
-        case .failure(_, let error) where error.code == .exists: try ledger.markCreatedHere(zone)
-        case .failure(_, let error) where error.code == .badRequest || error.code == .accessDenied:
-          refused.append((zone, error))
         case .failure(_, let error):
-          try Self.hold(zone, error, now: now, random: random, ledger)
+          switch Disposition(of: error, during: .creatingZone(isWhole: false)) {
+          case .acknowledge: try ledger.markCreatedHere(zone)
+          case .deadLetter: refused.append((zone, error))
+          default: try Self.hold(zone, error, now: now, random: random, ledger)
+          }
         case nil:
           let error = WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(zone.zone)")
           try Self.hold(zone, error, now: now, random: random, ledger)

@@ -354,9 +354,12 @@ extension SyncStore {
   ) throws(StoreError) -> PageEffect {
     let known = results.compactMap { result -> WireRecordResult? in
       guard case .failure(let name?, let error) = result else { return result }
+      switch Disposition(of: error, during: .fetchingRecord) {
       // Keep the last known version of records that may no longer be read.
-      if error.code == .accessDenied { return nil }
-      return error.code == .notFound ? .deleted(recordName: name) : result
+      case .denied: return nil
+      case .absent: return .deleted(recordName: name)
+      default: return result
+      }
     }
     return try writeInSlices(known, lease) { slice, ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)

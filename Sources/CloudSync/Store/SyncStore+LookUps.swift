@@ -32,9 +32,10 @@ extension SyncStore {
           settled.failed += 1
         }
         try ledger.update(operation)
-      case .failure(_, let error) where error.code != .zoneNotFound:
+      case .failure(_, let error) where result?.isMissing == false:
         settled.error = error
-        if let scope = error.scopeOfLookUp(operation.key.zoneKey) {
+        let disposition = Disposition(of: error, during: .verifying(isWhole: false))
+        if let scope = disposition.scope(in: operation.key.zoneKey) {
           try Throttles.set(scope, error, now: now, random: random, ledger)
           break
         }

@@ -15,9 +15,8 @@ extension SyncStore {
 }
 
 extension WireRecordResult {
-  /// The name of a record with a value that does not fit its type; nil for any other result. A server sends no such code
-  /// with a record: the client has given it.
+  /// The name of a record with a value that does not fit its type; nil for any other result.
   var misfit: String? {
-    if case .failure(let name?, let error) = self, error.code == .unexpectedServerResponse { name } else { nil }
+    if case .failure(let name?, let error) = self, error.means(.misfit, during: .fetchingRecord) { name } else { nil }
   }
 }

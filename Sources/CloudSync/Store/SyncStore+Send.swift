@@ -252,7 +252,9 @@ extension SyncStore {
       result.error = error
       // The server may be failing in general: no operation is at fault unless other requests succeed or this lasts.
       let isPassing = try ledger.wait(.database).map { $0.seconds < Throttles.longWait } ?? false
-      if error.code != .badRequest { try Throttles.set(.database, error, now: now, random: random, ledger) }
+      // One of the names is at fault, not the server.
+      let isRejected = error.means(.isolate, during: .verifying(isWhole: true))
+      if !isRejected { try Throttles.set(.database, error, now: now, random: random, ledger) }
       let operations = try ledger.operations(ids).filter(\.needsReadBack)
       for number in Set(operations.compactMap(\.suspicion)).filter({ $0 < 0 }) {
         guard let zone = operations.first?.key.zoneKey else { break }
@@ -264,7 +266,7 @@ extension SyncStore {
       for var operation in operations {
         let wasSuspect = operation.suspicion != nil
         operation.suspicion = ids.min().map { -$0 }
-        if operations.count == 1, (wasSuspect && !isPassing) || error.code == .badRequest {
+        if operations.count == 1, (wasSuspect && !isPassing) || isRejected {
           try failReadBack(&operation, error, seconds, now: now, random: random, &waits, ledger)
           if operation.state == .failed { result.failed += 1 }
         } else {
@@ -293,7 +295,8 @@ extension SyncStore {
     operation.errorMessage = error.reason
     let startedAt = now - Int64(seconds * 1000)
     try Retention.addAttempt(of: operation, error, to: "read it back", startedAt: startedAt, seconds: seconds, ledger)
-    if let scope = error.scopeOfLookUp(operation.key.zoneKey) {
+    let disposition = Disposition(of: error, during: .verifying(isWhole: false))
+    if let scope = disposition.scope(in: operation.key.zoneKey) {
       if waits[scope].map({ $0.retryAfter ?? 0 < error.retryAfter ?? 0 }) ?? true { waits[scope] = error }
       operation.cause = .checkWaits(scope.asCause, code: error.code.name)
     } else {
@@ -326,17 +329,5 @@ extension SyncStore {
   static func recoverInFlight(asksApp: Bool, _ lease: Lease, _ ledger: Ledger) throws -> Int {
     if asksApp { try ledger.setValue(Ledger.appKey, "\(lease.fence)") }
     return try ledger.recoverInFlight()
-  }
-}
-
-extension WebServicesError {
-  /// The scope to back off if one element of a re-fetch fails through no fault of its own; nil if it is at fault.
-  func scopeOfLookUp(_ zone: ZoneKey) -> WaitScope? {
-    switch code {
-    case .throttled: .zone(zone)
-    case .tryAgainLater: retryAfter == nil ? nil : .zone(zone)
-    case .authenticationRequired, .authenticationFailed: .account
-    default: nil
-    }
   }
 }

@@ -69,9 +69,9 @@ enum Throttles {
   /// - Parameter scope: the scope that waits because of the reply.
   private static func endTrouble(answeredWith code: ServerErrorCode, except scope: WaitScope, _ ledger: Ledger) throws {
     let disproved: [WaitScope] =
-      switch code {
-      case .networkError: []
-      case .authenticationFailed, .authenticationRequired, .unexpectedServerResponse: [.network]
+      switch code.disposition {
+      case .wait(.network): []
+      case .wait(.account), .unanswered: [.network]
       default: [.network, .account]
       }
     for other in disproved where other != scope { try clear(other, ledger) }
@@ -104,7 +104,7 @@ enum Throttles {
   /// not done so for long.
   static func passes(_ error: WebServicesError, in scope: WaitScope, _ ledger: Ledger) throws -> Bool {
     if error.retryAfter != nil { return true }
-    guard error.code == .tryAgainLater || error.httpStatus ?? 0 >= 500 else { return false }
+    guard error.code.disposition == .outage || error.httpStatus ?? 0 >= 500 else { return false }
     return try ledger.wait(scope)?.seconds ?? 0 < longWait
   }
 

@@ -44,9 +44,9 @@ extension CommandFailure {
 extension ServerErrorCode {
   /// The exit status of a command that this error stops.
   var status: CommandStatus {
-    switch self {
+    switch disposition {
     case _ where needsPerson: .personNeeded
-    case .networkError, .throttled, .tryAgainLater, .internalError, .unexpectedServerResponse: .cloudUnreachable
+    case .wait, .outage, .unanswered: .cloudUnreachable
     default: .itemsFailed
     }
   }
