@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Facts
+import Foundation
 import GRDB
 import Testing
 
@@ -129,6 +130,55 @@ import Testing
       #expect(dropped.map(\.isOpen) == [true, false, true, false, true, true, true])
       #expect(try ledger.droppedTotals() == StoreStatus.Dropped(unseen: 3, total: 5))
     }
+  }
+
+  /// A store that version 28 wrote: records, changes in every state, a pause, dropped changes and history.
+  private static let stored = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("version-28.sqlite")
+
+  @Test func `a stored store of version 28 is migrated and synced with nothing lost`() async throws {
+    let world = try World()
+    let other = try world.device("other")
+    for name in ["kept", "edited", "removed", "disputed", "held", "acknowledged", "unconfirmed"] {
+      try other.store.accept(world.put(name, ["x": .int64(1), "y": .int64(1)]))
+    }
+    try await other.sync()
+    try FileManager.default.copyItem(atPath: Self.stored.path, toPath: world.folder.path("old.sqlite"))
+
+    let device = try world.device("old", policy: .manual)
+    let before = try device.store.queue()
+    let endings = try device.store.endings()
+    try await device.sync()
+
+    #expect(
+      before == [
+        "save disputed conflict", "save failed failed", "save new pending", "save edited pending",
+        "delete removed pending", "save paused paused", "save grouped1 pending", "save grouped2 pending",
+        "save draft pending", "save sent inFlight",
+      ]
+    )
+    #expect(
+      endings == [
+        "save acknowledged acknowledged", "delete lost acknowledged", "save kept merged",
+        "save unconfirmed acknowledged", "save discarded discarded",
+      ]
+    )
+    #expect(
+      try device.store.queue() == [
+        "save disputed conflict", "save failed failed", "save paused paused", "save draft pending",
+      ]
+    )
+    for name in ["new", "edited", "grouped1", "grouped2", "sent"] {
+      #expect(world.onServer(name)?["x"] == .int64(2), "\(name)")
+    }
+    #expect(world.onServer("removed") == nil)
+    #expect(try device.store.pauses().map(\.rule) == [.type("Draft")])
+    #expect(try await device.engine.verify().allSatisfy(\.isEmpty))
+
+    let discarded = try #require(try device.store.dropped().first { $0.cause == .discarded(by: "ana") })
+    _ = try device.store.undo(discarded.operation, actor: "ana")
+    try await device.sync()
+    #expect(world.onServer("discarded")?["x"] == .int64(2))
   }
 
   @Test func `a store that an earlier version is syncing is not migrated`() throws {
