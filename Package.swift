@@ -132,6 +132,11 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
+    // Records from JSON, NDJSON and CSV files.
+    .target(
+      name: "RecordImport",
+      dependencies: ["CloudSync", "CloudKit", "Facts", "JSONText", .product(name: "GRDB", package: "GRDB.swift")]
+    ),
     .target(
       name: "CloudService",
       dependencies: ["CloudSync", "CloudKit", "Facts", .product(name: "OpenCombine", package: "OpenCombine")]
@@ -158,7 +163,7 @@ let package = Package(
       name: "cktop",
       dependencies: [
         "Dashboard", "CktopDemo", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "JSONText",
-        "TerminalUI", "Terminal",
+        "RecordImport", "TerminalUI", "Terminal",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -230,6 +235,7 @@ let package = Package(
       ],
       exclude: ["Storage/version-28.sqlite"]
     ),
+    .testTarget(name: "RecordImportTests", dependencies: ["RecordImport", "CloudSync", "CloudKit"]),
     // Here and not among the other benchmarks, because it measures what is no library's face.
     .executableTarget(
       name: "queue-benchmark",

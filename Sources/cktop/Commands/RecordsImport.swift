@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudSync
 import Foundation
 import JSONText
+import RecordImport
 
 /// `cktop records import`.
 struct RecordsImport: Verb {

@@ -3,6 +3,7 @@ import CloudKit
 import CloudSync
 import Facts
 import Foundation
+import RecordImport
 import Terminal
 
 /// The error that stops a command: what happened and what to do, on one line, and the exit code.

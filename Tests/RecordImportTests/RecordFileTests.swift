@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CloudSync
+@testable import RecordImport
 
 @Suite(.serialized) struct RecordFileTests {
   private func rows(_ text: String, _ name: String) throws -> [ImportRow] {

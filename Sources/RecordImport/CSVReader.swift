@@ -1,3 +1,5 @@
+import CloudSync
+
 /// The meaning of empty cells of a CSV file.
 package enum EmptyCells: String, Hashable, Sendable, CaseIterable {
   /// The field is left alone. An empty cell in quotes is an empty text in a column of texts.

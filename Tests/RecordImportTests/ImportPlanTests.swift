@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CloudSync
+@testable import RecordImport
 
 @Suite(.serialized) struct ImportPlanTests {
   private func plan(
@@ -49,7 +50,7 @@ import Testing
   }
 
   /// The cells of one column of a table, its type, and the reason.
-  private static let cells: [([String], String?, ImportColumn.Reason)] = [
+  private static let cells: [([String], String?, ColumnType.Reason)] = [
     (["713752e1", "5"], "STRING", .code("713752e1", line: 2)), (["12E12"], "STRING", .code("12E12", line: 2)),
     (["1.9", "1.10"], "STRING", .code("1.10", line: 3)), (["1", "1.0", "1.10"], "STRING", .code("1.10", line: 4)),
     (["1.10", "1.9"], "STRING", .code("1.10", line: 2)), (["5", "9.90"], "STRING", .code("9.90", line: 3)),
@@ -69,7 +70,7 @@ import Testing
   func `a column of a table whose values would not stay as written is text, and says why`(
     _ values: [String],
     _ type: String?,
-    _ reason: ImportColumn.Reason
+    _ reason: ColumnType.Reason
   ) throws {
     let text = "f,z\n" + values.map { "\($0),z\n" }.joined()
     let file = try RecordFile(Data(text.utf8), name: "x.csv")
@@ -208,8 +209,8 @@ import Testing
     ("{\"id\": \"good\"}", "id", "'good' names the record of line 1 already; keep one of the two"),
     ("nonsense", nil, "not JSON: this is not a JSON value (column 1)"),
     (
-      "{\"id\": \"1\", \"f\": \"\(String(repeating: "x", count: 1_048_576))\"}", nil,
-      "the record has 1048580 bytes and CloudKit takes 1 MB; shorten it or split it"
+      "{\"id\": \"1\", \"f\": \"\(String(repeating: "x", count: 1_000_000))\"}", nil,
+      "the record has 1000064 bytes and the server takes at most 1000000; shorten it or split it"
     ),
   ]
 

@@ -34,7 +34,11 @@ package enum WireTypeTag: Hashable, Sendable, CustomStringConvertible {
   /// Returns the type that a person wrote for a field, in any letter case.
   ///
   /// - Throws: `FieldError` with the types that can be given.
-  static func written(_ name: String, for field: String, mayBeAsset: Bool = false) throws(FieldError) -> WireTypeTag {
+  package static func written(
+    _ name: String,
+    for field: String,
+    mayBeAsset: Bool = false
+  ) throws(FieldError) -> WireTypeTag {
     let known = writable + (mayBeAsset ? [FieldType.asset.rawValue] : [])
     guard let tag = WireTypeTag(name.uppercased()), known.contains(tag.description) else {
       let list = known.joined(separator: ", ")

@@ -153,7 +153,7 @@ extension NameRule {
   }
 
   /// The message for invalid field names.
-  static func fieldNameProblem(_ names: [String]) -> String {
+  package static func fieldNameProblem(_ names: [String]) -> String {
     if names.count == 1 { return fieldNameProblem(names[0]) }
     let list = Words.list(names.map { "'\($0)'" })
     return "\(list) are no field names; use a letter, then letters, digits and _"

@@ -17,7 +17,7 @@ package indirect enum SourceValue: Hashable, Sendable {
   case object([String: SourceValue], source: String)
 
   /// Parses a table cell or an argument: a number or a Boolean if it has that form, else a text.
-  static func plain(_ text: String) -> SourceValue {
+  package static func plain(_ text: String) -> SourceValue {
     switch text {
     case "true": .bool(true)
     case "false": .bool(false)
@@ -35,7 +35,7 @@ package indirect enum SourceValue: Hashable, Sendable {
   }
 
   /// The list that a text holds as JSON; nil for any other value.
-  var list: SourceValue? {
+  package var list: SourceValue? {
     guard case .text(let text) = self, text.utf8.first == UInt8(ascii: "["),
       let value = try? SourceValue(json: Data(text.utf8)), case .list = value
     else { return nil }
@@ -43,7 +43,7 @@ package indirect enum SourceValue: Hashable, Sendable {
   }
 
   /// The value as text, for a text field; nil for lists and objects.
-  var text: String? {
+  package var text: String? {
     switch self {
     case .bool(let value): value ? "true" : "false"
     case .number(let digits): digits

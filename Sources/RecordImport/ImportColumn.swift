@@ -1,28 +1,12 @@
+package import CloudSync
 import Facts
 
 /// A column of an imported file, or a member of its objects: the type that its values get, and why.
 package struct ImportColumn: Hashable, Sendable {
-  /// The reason for a column's type.
-  package enum Reason: Hashable, Sendable {
-    /// The option `--column` or `--reference` names it.
-    case given
-    /// The field has it in the local copy or in the queue.
-    case known
-    case integers
-    case fractions
-    /// A value is no number.
-    case text(String, line: Int)
-    /// A value looks like a number, and would not be written back the same.
-    case code(String, line: Int)
-    case emptyTexts
-    /// There is no value.
-    case empty
-  }
-
   package let field: String
   /// The wire type; nil if there is no value.
   package let type: String?
-  package let reason: Reason
+  package let reason: ColumnType.Reason
 
   /// The reason in words.
   package var text: String {

@@ -5,7 +5,24 @@ import CloudKit
 /// Integers and Booleans are INT64, a fraction makes the column DOUBLE, anything else makes it STRING; for lists the
 /// elements decide. In a table, which has nothing but text, a value that a number would not give back as it is written
 /// makes the column STRING: it may be a code.
-struct ColumnType: Hashable {
+package struct ColumnType: Hashable {
+  /// The reason for a column's type.
+  package enum Reason: Hashable, Sendable {
+    /// The option `--column` or `--reference` names it.
+    case given
+    /// The field has it in the local copy or in the queue.
+    case known
+    case integers
+    case fractions
+    /// A value is no number.
+    case text(String, line: Int)
+    /// A value looks like a number, and would not be written back the same.
+    case code(String, line: Int)
+    case emptyTexts
+    /// There is no value.
+    case empty
+  }
+
   /// A value of the column, and its line.
   struct Place: Hashable {
     var text: String
@@ -30,10 +47,10 @@ struct ColumnType: Hashable {
   /// A number that no column of numbers can hold as it stands in the table, such as 12E12.
   private var code: Place?
 
-  init(isTable: Bool = false) { self.isTable = isTable }
+  package init(isTable: Bool = false) { self.isTable = isTable }
 
   /// Takes a value into account; false if lists and single values are mixed.
-  mutating func include(_ value: SourceValue, line: Int) -> Bool {
+  package mutating func include(_ value: SourceValue, line: Int) -> Bool {
     switch value {
     case .null: return true
     case .emptyCell:
@@ -53,7 +70,7 @@ struct ColumnType: Hashable {
   }
 
   /// Takes a value of a column of references into account.
-  mutating func includeReference(_ value: SourceValue) {
+  package mutating func includeReference(_ value: SourceValue) {
     switch value {
     case .null, .emptyCell: break
     case .list: hasList = true
@@ -62,20 +79,20 @@ struct ColumnType: Hashable {
   }
 
   /// The type of a column of references: a list only if every value is one.
-  var referenceType: WireTypeTag? {
+  package var referenceType: WireTypeTag? {
     hasSingle ? .scalar(.reference) : hasList ? .list(.reference) : nil
   }
 
   /// The type and the reason for it. The type is nil if there are only nulls; a column of empty lists has the unknown
   /// element type.
-  var result: (type: WireTypeTag?, reason: ImportColumn.Reason) {
+  package var result: (type: WireTypeTag?, reason: Reason) {
     let (element, reason) = element
     if hasList { return (.list(element ?? .unknown), reason) }
     if let element { return (.scalar(element), reason) }
     return hasEmptyCell ? (.scalar(.string), .emptyTexts) : (nil, .empty)
   }
 
-  private var element: (FieldType?, ImportColumn.Reason) {
+  private var element: (FieldType?, Reason) {
     if let text { return (.string, .text(text.text, line: text.line)) }
     if let code { return (.string, .code(code.text, line: code.line)) }
     if hasFraction, let wideInteger { return (.string, .code(wideInteger.text, line: wideInteger.line)) }
@@ -131,7 +148,7 @@ private struct DecimalForm {
 
 extension SourceValue {
   /// The reason why a value cannot be a field: it is an object or a mixed list.
-  var structuralProblem: String? {
+  package var structuralProblem: String? {
     switch self {
     case .object: return "is an object; a field holds one value or a list, so give its parts fields of their own"
     case .list(let elements):

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudSync
 import GRDB
 
 /// The names of the records imported so far, in a temporary file, because there may be any number of them.

@@ -1,4 +1,5 @@
 package import CloudKit
+package import CloudSync
 import Facts
 
 /// A record of an imported file.
@@ -98,7 +99,7 @@ package struct ImportPlan {
     }
     let names = file.format == .csv ? try file.columns().filter { !$0.isEmpty } : fields.sorted()
     columns = names.map { field in
-      let reason: ImportColumn.Reason =
+      let reason: ColumnType.Reason =
         if references[field] != nil || given[field] != nil { .given } else if stored[field] != nil { .known } else {
           found[field]?.result.reason ?? .empty
         }

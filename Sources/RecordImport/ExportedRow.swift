@@ -1,4 +1,5 @@
 import CloudKit
+import CloudSync
 
 /// A row written by `records export`: a record with its name, zone and type, and the types of its fields.
 struct ExportedRow {

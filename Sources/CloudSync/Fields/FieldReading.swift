@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 import Facts
 import Foundation
 import JSONText
@@ -7,7 +7,7 @@ extension SourceValue {
   /// Converts this value to a field of a known type; nil if it is no value.
   ///
   /// All conversions are defined here. Numbers and Booleans widen, nothing is guessed from text.
-  func read(as type: WireTypeTag, field: String) throws(FieldError) -> FieldValue? {
+  package func read(as type: WireTypeTag, field: String) throws(FieldError) -> FieldValue? {
     switch (type, self) {
     case (_, .null): return nil
     case (.scalar(.string), .emptyCell): return .string("")

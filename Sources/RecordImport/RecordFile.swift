@@ -1,3 +1,4 @@
+package import CloudSync
 import Foundation
 import JSONText
 

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudSync
 
 /// Turns one row of a file into a record, in three steps.
 struct RowReader {
@@ -27,9 +28,6 @@ struct RowReader {
     var cleared: Set<String> = []
     var open: [String: SourceValue] = [:]
   }
-
-  /// CloudKit's limit for a record without its assets.
-  static let maximumBytes = 1_048_576
 
   /// The error of a line that names no record type, in an import without one.
   static let noType = FieldError(field: nil, "the line names no record type; give --type")
@@ -144,9 +142,10 @@ struct RowReader {
       let isEmptyList = type == .list(.unknown) && value == .list([])
       fields[field] = isEmptyList ? .list(.unknown, []) : try value.read(as: type, field: field)
     }
-    let size = fields.reduce(0) { $0 + $1.key.utf8.count + $1.value.weight }
-    guard size <= Self.maximumBytes else {
-      throw FieldError(field: nil, "the record has \(size) bytes and CloudKit takes 1 MB; shorten it or split it")
+    let (size, limit) = (FieldChanges(values: fields).byteCount, SyncStore.largestRecord)
+    guard size <= limit else {
+      let problem = "the record has \(size) bytes and the server takes at most \(limit); shorten it or split it"
+      throw FieldError(field: nil, problem)
     }
     return ImportedRecord(
       line: draft.line,
@@ -191,21 +190,5 @@ struct RowReader {
     }
     if case .list = value { return try value.read(as: .list(.reference), field: field) }
     return try value.read(as: .scalar(.reference), field: field)
-  }
-}
-
-extension FieldValue {
-  /// The approximate size of the value in a record.
-  fileprivate var weight: Int {
-    switch self {
-    case .string(let text): text.utf8.count
-    case .int64, .double, .timestamp: 8
-    case .bytes(let data): data.count
-    case .location: 64
-    case .reference(let reference): reference.recordName.utf8.count + 16
-    case .encrypted(let value): value.weight
-    case .asset, .other: 0
-    case .list(_, let elements): elements.reduce(0) { $0 + $1.weight }
-    }
   }
 }

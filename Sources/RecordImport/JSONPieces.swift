@@ -1,3 +1,4 @@
+import CloudSync
 import JSONText
 
 /// Reads the values of a JSON file piece by piece, with the lines on which they begin.
