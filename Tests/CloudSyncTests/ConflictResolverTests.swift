@@ -109,6 +109,24 @@ import Testing
     #expect(try mine.store.operations().rows.first?.cause == .conflict(.undecidedByApp(.silent("0.001 seconds"))))
   }
 
+  @Test func `an app that never answers is asked no more while eight calls hang`() async throws {
+    let asked = Mutex(0)
+    let (world, mine, theirs) = try await world(patience: .milliseconds(1)) { _ in
+      asked.withLock { $0 += 1 }
+      for await _ in AsyncStream<Never>(unfolding: { await withUnsafeContinuation { _ in } }) {}
+      return .server
+    }
+
+    for number in 0..<10 {
+      try await mine.sync()
+      try theirs.store.accept(world.put("a", ["x": .int64(Int64(10 + number))]))
+      try await theirs.sync()
+    }
+
+    #expect(asked.withLock { $0 } == 8)
+    #expect(try mine.store.queue() == ["save a conflict"])
+  }
+
   @Test func `what the app leaves to a person is settled on the desk`() async throws {
     let (world, mine, _) = try await world { _ in .manual(reason: "too close to call") }
 

@@ -18,7 +18,7 @@ final class FirstAnswer<Value: Sendable, Failure: Error>: Sendable {
   }
 }
 
-/// Counts calls of a delegate that are overdue and have not ended.
+/// Counts calls of the app that are overdue and have not ended.
 final class OverdueCalls: Sendable {
   private let count = Mutex(0)
 

@@ -16,7 +16,7 @@ extension SyncEngine {
       let changes: FieldChanges
       do {
         // A question without an answer does not hold up the others.
-        let answer = try await ask(besidesOverdue: 7) { try await delegate.syncEngine(self, willSend: record) }
+        let answer = try await ask(limit: Self.overdueLimit) { try await delegate.syncEngine(self, willSend: record) }
         guard answer.recordID == record.recordID, answer.recordType == record.recordType else {
           throw StoreError(.invalid, "the app returned another record than it was asked about")
         }

@@ -144,17 +144,23 @@ extension SyncEngine {
 
   // MARK: - One call
 
-  /// Calls the delegate with a time limit. An overdue call is cancelled.
+  /// Calls the app's code with a time limit. An overdue call is cancelled.
   ///
-  /// - Parameter others: the number of overdue calls that may still run at the same time; zero if they could interfere.
+  /// - Parameters:
+  ///   - seconds: the time limit; nil for that of the delegate.
+  ///   - overdue: the overdue calls of the same kind; nil for those of the delegate.
+  ///   - limit: the number of overdue calls that may still run at the same time; zero if they could interfere.
   func ask<Value: Sendable>(
-    besidesOverdue others: Int = 0,
+    within seconds: Double? = nil,
+    besides overdue: OverdueCalls? = nil,
+    limit: Int = 0,
     _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let patience = configuration.delegatePatience
-    guard overdue.number <= others else { throw NoAnswer(seconds: patience, wasAsked: false) }
+    let patience = seconds ?? configuration.delegatePatience
+    let overdue = overdue ?? self.overdue
+    guard overdue.number <= limit else { throw NoAnswer(seconds: patience, wasAsked: false) }
     let call = Task { try await body() }
-    let (overdue, wakeup) = (overdue, deliveryWakeup)
+    let wakeup = deliveryWakeup
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
         let answer = FirstAnswer(continuation)

@@ -153,6 +153,7 @@ public actor SyncEngine {
   /// Versions of operations that the delegate has seen.
   var approvals: [Int64: Int64] = [:]
   let overdue = OverdueCalls()
+  let overdueResolvers = OverdueCalls()
   /// The store's settings, as this sync cycle found them.
   var settings = OutcomeSettings.standard
   /// Whether this engine's settings were stored or found to be stored since it was last asked to sync.
