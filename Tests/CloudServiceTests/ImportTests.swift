@@ -91,7 +91,7 @@ import Testing
     let id = try #require(changes[0].id)
     try other.write { ledger in
       var operation = try #require(try ledger.operation(id))
-      (operation.state, operation.sentGeneration, operation.sentKind) = (.inFlight, operation.generation, .save)
+      operation.apply(.sent(as: .save))
       try ledger.update(operation)
     }
 
@@ -191,7 +191,7 @@ import Testing
     let (store, id) = (try #require(service.store), try #require(change.id))
     try store.write { ledger in
       var operation = try #require(try ledger.operation(id))
-      operation.backOff(WebServicesError(.internalError, "oops"), now: store.now(), random: 1)
+      operation.apply(.backedOff(WebServicesError(.internalError, "oops"), now: store.now(), random: 1))
       try ledger.update(operation)
     }
     await until { service.status.queue.retrying == 1 }

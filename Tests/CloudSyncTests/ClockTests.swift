@@ -73,8 +73,7 @@ import Testing
     try await device.sync()
     try device.store.write { ledger in
       var operation = try #require(try ledger.operation(id))
-      operation.state = .waiting
-      operation.nextAttemptAt = world.clock.now + 60_000
+      operation.apply(.deferred(until: world.clock.now + 60_000, isServersWait: operation.isServersWait))
       try ledger.update(operation)
     }
     world.clock.advance(-365 * 86_400)

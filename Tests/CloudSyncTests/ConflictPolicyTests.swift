@@ -364,7 +364,7 @@ extension QueuedOperation {
       group: nil,
       now: 0
     )
-    operation.enterConflict(.fields([]), now: 0)
+    operation.apply(.conflicted(.fields([]), now: 0))
     return operation
   }
 }

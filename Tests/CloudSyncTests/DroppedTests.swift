@@ -276,7 +276,7 @@ import Testing
         group: nil,
         now: 0
       )
-      operation.enterConflict(.fields(["file"]), now: 0)
+      operation.apply(.conflicted(.fields(["file"]), now: 0))
       return try ledger.insert(operation)
     }
     _ = try store.resolve(id, take: .local, actor: "ana")

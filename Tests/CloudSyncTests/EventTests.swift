@@ -277,7 +277,7 @@ struct ManyAtOnceTests {
     let id = try store.accept(world.put(name, zone: zone, ["done": .string("yes")]))
     try store.write { ledger in
       var operation = try #require(try ledger.operation(id))
-      operation.fail(failure)
+      operation.apply(.failed(failure))
       try ledger.update(operation)
     }
   }

@@ -336,7 +336,7 @@ import Testing
     let id = try device.store.accept(world.delete("r"))
     try device.store.write { ledger in
       var operation = try #require(try ledger.operation(id))
-      operation.fail(.rejected(code: "ACCESS_DENIED", message: "not allowed"))
+      operation.apply(.failed(.rejected(code: "ACCESS_DENIED", message: "not allowed")))
       try ledger.update(operation)
     }
     try device.store.accept(world.delete("r"))

@@ -301,7 +301,7 @@ import Testing
     let rules: [String: MergeRule] = ["n": .counter]
     let sent = FieldChanges(values: ["n": .int64(12)], rules: rules)
     var operation = QueuedOperation.save("a")
-    operation.enterConflict(.counters(["n"]), now: 0)
+    operation.apply(.conflicted(.counters(["n"]), now: 0))
     let overwritten = Overwritten(["n"], of: ["n": .int64(10)], by: sent)
     let dropped = DroppedChange(nil, of: operation, .resolved(by: .person), overwriting: overwritten, at: 0)
 

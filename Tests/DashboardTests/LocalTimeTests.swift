@@ -22,7 +22,7 @@ struct LocalTimeTests {
   private static var detail: OperationDetail {
     var detail = Sample.detail
     let wait = Cause.waits(.database, code: "THROTTLED", until: Sample.now + 60_000)
-    detail.operation?.state = .pending
+    detail.operation?.apply(.answered)
     detail.operation?.cause = wait
     detail.operation?.changes = FieldChanges(values: ["due": .timestamp(Sample.now + 250)])
     detail.server?.fields["due"] = .timestamp(Sample.now)

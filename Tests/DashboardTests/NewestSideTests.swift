@@ -12,8 +12,7 @@ struct NewestSideTests {
   private typealias Session = AppTests.Session
 
   private static func conflict(_ id: Int64, serverAt: Int64) -> Conflict {
-    var operation = Sample.queued(id)
-    operation.conflictAt = Sample.now
+    let operation = Sample.queued(id)
     let server = MirrorRecord(
       key: operation.key,
       type: "Order",

@@ -50,13 +50,12 @@ import Testing
     try store.write { ledger in
       for var operation in try ledger.operations((1...60).map(Int64.init)) {
         switch operation.id % 6 {
-        case 1: operation.fail(.rejected(code: "BAD_REQUEST", message: "no"))
+        case 1: operation.apply(.failed(.rejected(code: "BAD_REQUEST", message: "no")))
         case 2:
-          operation.state = .waiting
+          operation.apply(.deferred(until: .max / 2, isServersWait: false))
           operation.cause = .backOff(code: "THROTTLED", attempt: 1, of: 8)
-          operation.nextAttemptAt = .max / 2
-        case 3: (operation.state, operation.conflictAt) = (.conflict, 1)
-        case 4: operation.state = .paused
+        case 3: operation.apply(.conflicted(.fields([]), now: 1))
+        case 4: operation.apply(.paused(by: "ana"))
         default: break
         }
         try ledger.update(operation)

@@ -237,7 +237,9 @@ enum Sample {
   static var detail: OperationDetail {
     var operation = queued(11)
     operation.key = RecordKey(zone, "order-1")
-    (operation.state, operation.cause, operation.attempts) = (.failed, operations[0].cause, 1)
+    operation.apply(.attempted)
+    operation.apply(.failed(.refusedByApp("no")))
+    (operation.cause, operation.errorCode, operation.errorMessage) = (operations[0].cause, nil, nil)
     return OperationDetail(
       operation: operation,
       server: mirrored(operation.key),
@@ -262,8 +264,7 @@ enum Sample {
   static var conflict: Conflict { conflict(13) }
 
   static func conflict(_ id: Int64, theirs: String = "theirs") -> Conflict {
-    var operation = queued(id)
-    operation.conflictAt = now - 5_000
+    let operation = queued(id)
     return Conflict(operation, server: mirrored(operation.key, theirs: theirs))
   }
 
@@ -287,21 +288,14 @@ enum Sample {
       changes: FieldChanges(values: ["total": .double(20), "note": .string("ours")]),
       base: ["total": .double(12.5), "note": .string("two pieces")],
       baseTag: "1a",
-      state: .conflict,
+      phase: .conflict(since: now - 5_000),
       cause: .ready,
       generation: 1,
-      sentGeneration: nil,
-      sentKind: nil,
-      needsReadBack: false,
       conflictRounds: 1,
       attempts: 0,
       maxAttempts: 8,
-      nextAttemptAt: nil,
-      errorCode: nil,
-      errorMessage: nil,
       enqueuedAt: now - 90_000,
       editedAt: now - 80_000,
-      conflictAt: now - 5_000,
       bytes: 368,
       group: nil
     )

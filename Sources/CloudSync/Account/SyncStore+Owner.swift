@@ -230,10 +230,7 @@ extension SyncStore {
   /// Turns an edit of the other user's record into the creation of the whole record.
   private static func makeWhole(_ operation: QueuedOperation, for user: String, now: Int64, _ ledger: Ledger) throws {
     var operation = operation
-    operation.recreate(from: try ledger.record(operation.key)?.fields ?? [:])
-    operation.forgetSent()
-    (operation.base, operation.isUnanswered, operation.needsReadBack) = ([:], false, false)
-    if operation.state == .conflict { operation.becomePending(.readyAgain(.takenOver(by: user)), now: now) }
+    operation.apply(.takenOver(from: try ledger.record(operation.key)?.fields ?? [:], by: user, now: now))
     try ledger.update(operation)
   }
 }

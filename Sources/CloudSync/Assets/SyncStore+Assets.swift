@@ -212,13 +212,13 @@ extension SyncStore {
         else { continue }
         switch outcome {
         case .granted(let descriptor, let time):
-          operation.lostRounds = 0
+          operation.apply(.uploaded)
           operation.grant(index, descriptor, at: time)
           try Self.countLateness(of: &operation, now: now, ledger)
         case .notThere where operation.assets[index].digest == nil:
-          operation.fail(.fileNotOnServer(field: need.asset.field))
+          operation.apply(.failed(.fileNotOnServer(field: need.asset.field)))
         case .notThere: operation.assets[index].place = nil
-        case .refused(let failure): operation.fail(failure)
+        case .refused(let failure): operation.apply(.failed(failure))
         case .failed(let error):
           let what = "bring the file of \(need.asset.field)"
           try Retention.addAttempt(of: operation, error, to: what, startedAt: now, seconds: 0, ledger)
@@ -249,8 +249,8 @@ extension SyncStore {
     let reason = "its files take longer to upload than the server keeps them for a save"
     let error = WebServicesError(ServerErrorCode("ASSET_UPLOAD_EXPIRED"), reason)
     try Retention.addAttempt(of: operation, error, to: "bring its files", startedAt: now, seconds: 0, ledger)
-    operation.attempts += 1
-    if operation.attempts >= operation.maxAttempts { operation.fail(.uploadExpired(code: error.code.name)) }
+    operation.apply(.attempted)
+    if operation.attempts >= operation.maxAttempts { operation.apply(.failed(.uploadExpired(code: error.code.name))) }
   }
 
   /// Remembers the places of a saved operation's bytes, so that others need no upload, and forgets those of bytes that
@@ -326,14 +326,14 @@ extension QueuedOperation {
   fileprivate mutating func putOff(_ error: WebServicesError, isLineGood: Bool, now: Int64, random: Double) {
     errorCode = error.code.name
     errorMessage = error.reason
-    lostRounds += 1
+    apply(.uploadFailed)
     let isLong = Backoff.seconds(afterAttempt: lostRounds, random: 1) >= Throttles.longWait
     switch Disposition(of: error, during: .uploading) {
     case .wait: break
-    case .outage: if isLineGood || isLong { attempts += 1 }
-    default: attempts += 1
+    case .outage: if isLineGood || isLong { apply(.attempted) }
+    default: apply(.attempted)
     }
-    if attempts >= maxAttempts { return fail(.rejected(code: error.code.name, message: error.reason)) }
-    if state != .paused, state != .conflict { backOff(error, rounds: lostRounds, now: now, random: random) }
+    if attempts >= maxAttempts { return apply(.failed(.rejected(code: error.code.name, message: error.reason))) }
+    apply(.backedOff(error, rounds: lostRounds, now: now, random: random))
   }
 }

@@ -87,17 +87,16 @@ extension SyncStore {
     _ = try change(draft, lease) { operation, _, now in
       let reason = SyncEngine.reason(error)
       if let silence = error as? NoAnswer, !silence.wasAsked {
-        operation.state = .waiting
-        operation.isServersWait = false
-        operation.nextAttemptAt = now + Backoff.milliseconds(max(silence.seconds, 1))
+        let end = now + Backoff.milliseconds(max(silence.seconds, 1))
+        operation.apply(.deferred(until: end, isServersWait: false))
         operation.cause = .appSilent(reason)
         return
       }
-      operation.attempts += 1
+      operation.apply(.attempted)
       if error is NoAnswer {
-        operation.backOff(WebServicesError(ServerErrorCode("APP_SILENT"), reason), now: now, random: random)
+        operation.apply(.backedOff(WebServicesError(ServerErrorCode("APP_SILENT"), reason), now: now, random: random))
       } else {
-        operation.fail(.refusedByApp(reason))
+        operation.apply(.failed(.refusedByApp(reason)))
       }
     }
   }

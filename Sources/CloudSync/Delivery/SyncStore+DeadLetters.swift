@@ -81,10 +81,7 @@ extension SyncStore {
     operation.apply(edit, to: shown.fields, readAt: tag, mirror)
     // If this one fails too, an operator decides.
     operation.isOffered = true
-    operation.editedAt = now
-    operation.forgetFailures()
-    operation.state = .pending
-    operation.cause = .readyAgain(.repairedByApp)
+    operation.apply(.repaired(now: now))
     if operation.changes.isEmpty, mirror != nil {
       try ledger.end(operation, .merged, .withdrawnByApp, now: now)
     } else {
@@ -216,7 +213,7 @@ extension QueuedOperation {
   ) {
     for name in edit.names.subtracting(changes.names) { base[name] = fields[name] }
     changes.apply(edit)
-    if mirror?.changeTag != baseTag || mirror?.changeTag != tag { needsReadBack = true }
+    if mirror?.changeTag != baseTag || mirror?.changeTag != tag { apply(.stale) }
     generation += 1
     // A reverted field need not be sent, unless the record is created with it or an unconfirmed request may write it.
     guard !isUnanswered else { return }
@@ -228,7 +225,7 @@ extension QueuedOperation {
 
   /// Whether this version of the dead letter has been shown to the app.
   var isOffered: Bool {
-    get { askedAbout == "\(generation)" }
-    set { askedAbout = newValue ? "\(generation)" : nil }
+    get { asked == .deadLetter(generation: generation) }
+    set { asked = newValue ? .deadLetter(generation: generation) : nil }
   }
 }

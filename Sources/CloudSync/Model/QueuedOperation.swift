@@ -1,5 +1,5 @@
 package import CloudKit
-package import Facts
+import Facts
 import Foundation
 
 /// The kind of an operation.
@@ -23,67 +23,54 @@ package enum OperationState: String, Hashable, Sendable, CaseIterable, Codable {
   case conflict
 }
 
-/// An accepted change to be sent to the server. There is at most one for a record: later edits merge into it and
-/// increment its generation.
-package struct QueuedOperation: Hashable, Sendable {
-  package var id: Int64
-  package var kind: OperationKind
-  /// The record; for zone operations the zone, with an empty name.
-  package var key: RecordKey
-  package var type: String?
-  package var changes: FieldChanges
-  /// The server's values of the touched fields when this change was made: the merge base.
-  package var base: [String: FieldValue]
-  /// The server's change tag of the base; nil if the record did not exist.
-  package var baseTag: String?
-  package var state: OperationState
-  /// The reason for its state.
-  package var cause: Cause
-  package var generation: Int64
+/// Reading what the phase and the doubt say.
+extension QueuedOperation {
+  package var state: OperationState {
+    switch phase {
+    case .pending: .pending
+    case .inFlight: .inFlight
+    case .waiting: .waiting
+    case .failed: .failed
+    case .paused: .paused
+    case .conflict: .conflict
+    }
+  }
+
   /// The generation in flight.
-  package var sentGeneration: Int64?
-  /// The kind in flight: a save may become a delete meanwhile.
-  package var sentKind: OperationKind?
-  /// The changes of unconfirmed saves, latest last: if the server holds them, they are our own and no conflict.
-  package var sentChanges: [FieldChanges] = []
-  /// Whether a request's reply was lost: it may have been carried out, or still be, until the server's record is seen
-  /// to have changed.
-  package var isUnanswered = false
-  /// Whether only a part of it is in flight, as `sentChanges`; the rest follows. Not stored.
-  package var isPart = false
-  /// Whether this is a save of a record that was deleted earlier in the same operation, so the server may lack it.
-  package var isRecreation = false
-  /// Whether it must be verified before anything is sent, after a lost reply or a conflict without the server's record.
-  package var needsReadBack: Bool
-  /// Conflicts in a row without progress; limited, then a person decides.
-  package var conflictRounds: Int
-  /// Replies lost in a row.
-  package var lostRounds = 0
-  package var attempts: Int
-  package var maxAttempts: Int
-  /// Milliseconds since 1970.
-  package var nextAttemptAt: Int64?
-  /// Whether the server asked for this wait, so that a flush does not end it.
-  package var isServersWait = false
-  package var errorCode: String?
-  package var errorMessage: String?
-  package var enqueuedAt: Int64
-  package var editedAt: Int64
-  package var conflictAt: Int64?
-  /// The version of the conflict about which the app was asked without resolving it, or the generation of the dead
-  /// letter that it was offered.
-  package var askedAbout: String?
-  package var bytes: Int
-  /// The name of the atomic group; its operations are sent in one atomic request.
-  package var group: String?
-  /// The assets of its changes that this operation uploads.
-  package var assets: [QueuedAsset] = []
-  /// Identifies a request with this operation that was rejected as a whole. Negative for a re-fetch.
-  package var suspicion: Int64?
-  /// The identifiers of the operations that block this one.
-  package var blockedBy: [Int64] = []
-  /// The program that enqueued it; nil where an earlier version did not store it.
-  package var enqueuedBy: ProgramID?
+  package var sentGeneration: Int64? { if case .inFlight(let generation, _) = phase { generation } else { nil } }
+
+  /// The kind in flight.
+  package var sentKind: OperationKind? { if case .inFlight(_, let kind) = phase { kind } else { nil } }
+
+  /// The end of its wait, in milliseconds since 1970.
+  var waitsUntil: Int64? { if case .waiting(let end, _) = phase { end } else { nil } }
+
+  /// Whether the server asked for the wait.
+  var isServersWait: Bool { if case .waiting(_, isServersWait: true) = phase { true } else { false } }
+
+  /// The time of the next attempt, if one is due.
+  package var nextAttemptAt: Int64? { explainedAttemptAt ?? waitsUntil }
+
+  var conflictAt: Int64? { if case .conflict(let since) = phase { since } else { nil } }
+
+  package var needsReadBack: Bool { doubt.needsReadBack }
+  package var isUnanswered: Bool { doubt.isUnanswered }
+  package var sentChanges: [FieldChanges] { doubt.sentChanges }
+  package var lostRounds: Int { doubt.lostRounds }
+
+  /// A conflict that recurs more often than this goes to a person.
+  static let conflictRoundLimit = 8
+
+  /// Whether the conflict recurs too often to be resolved by the policy.
+  var conflictsEndlessly: Bool { conflictRounds > Self.conflictRoundLimit }
+
+  /// Paused, or a dead letter.
+  var isHeldByPerson: Bool { state == .paused || state == .failed }
+
+  /// Adds a note to the cause, once.
+  mutating func note(_ note: Cause.Note) {
+    if !cause.notes.contains(note) { cause = .noted(cause, note) }
+  }
 
   /// The type and name of its record, or the name of its zone, as messages have it.
   var title: String {

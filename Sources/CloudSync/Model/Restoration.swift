@@ -95,13 +95,13 @@ struct Restoration {
         return false
       }
       operation.base = recordBase
-      operation.enterConflict(.deletedHere, now: now)
+      operation.apply(.conflicted(.deletedHere, now: now))
     } else {
       // Fields with a merge rule, such as counters, are merged again instead.
       let names = operation.changes.names.subtracting(operation.changes.rules.keys).filter { base[$0] != nil }
       guard !names.isEmpty else { return false }
       for name in names { operation.base[name] = base[name] ?? nil }
-      operation.enterConflict(.fields([]), now: now)
+      operation.apply(.conflicted(.fields([]), now: now))
       let conflict = Conflict(operation, server: server)
       guard conflict.isContested || (server == nil && isAboutDeletion) else { return false }
       operation.cause = .conflict(server == nil ? .deletedOnServer : .fields(conflict.fields.map(\.name)))

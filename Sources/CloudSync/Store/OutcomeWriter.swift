@@ -86,9 +86,7 @@ struct OutcomeWriter {
     defer { if result.acknowledged > acknowledged { bytes += sent.bytes } }
     guard var operation = try ledger.operation(sent.id), operation.state == .inFlight else { return }
     let generation = operation.sentGeneration
-    operation.sentGeneration = nil
-    operation.sentKind = nil
-    operation.state = .pending
+    operation.apply(.answered)
     switch outcome {
     case .saved(let record):
       if !sent.isPart { result.acknowledged += 1 }
@@ -131,13 +129,7 @@ struct OutcomeWriter {
     let isCurrent = sent.sentGeneration == operation.generation
     // Edited while in flight: keep the changes that the server does not hold yet, based on its record.
     var operation = operation
-    operation.baseTag = record.changeTag
-    operation.isRecreation = false
-    operation.conflictRounds = 0
-    operation.clearOfSuspicion()
-    operation.forgetFailures()
-    operation.cause = isCurrent ? .referencesFollow : .readyAgain(.editedWhileSent)
-    operation.forgetSent()
+    operation.apply(.saved(tag: record.changeTag, isCurrent: isCurrent))
     // An edit based on an older version must still be compared.
     if operation.kind == .save, operation.needsReadBack {
       for name in sent.changes.names { operation.base[name] = record.fields[name] }
@@ -160,7 +152,7 @@ struct OutcomeWriter {
     try ledger.removeRecord(operation.key)
     // Saved again while the delete was in flight: a new record.
     var operation = operation
-    operation.startOver()
+    operation.apply(.startedOver)
     operation.cause = .ready
     try ledger.update(operation)
   }
@@ -178,7 +170,7 @@ struct OutcomeWriter {
     // A reply that names the operation clears it of suspicion; a wait does not.
     switch disposition {
     case .wait, .isolate, .outage, .readBack: break
-    default: operation.clearOfSuspicion()
+    default: operation.apply(.cleared)
     }
     noteDoubt(&operation, error, disposition)
     switch disposition {
@@ -189,8 +181,8 @@ struct OutcomeWriter {
       wait(scope, error)
       operation.cause = .waits(scope.asCause, code: error.code.name)
     case .backOff:
-      operation.attempts += 1
-      operation.backOff(error, now: now, random: random)
+      operation.apply(.attempted)
+      operation.apply(.backedOff(error, now: now, random: random))
       if isReferredTo(sent, error) {
         let (attempt, limit) = (operation.attempts, operation.maxAttempts)
         operation.cause = .stillReferredTo(code: error.code.name, attempt: attempt, of: limit)
@@ -198,20 +190,14 @@ struct OutcomeWriter {
     case .readBack:
       // Creating an existing zone changes nothing; everything else is verified before it is repeated.
       guard operation.kind != .zoneSave else {
-        operation.attempts += 1
-        operation.backOff(error, now: now, random: random)
+        operation.apply(.attempted)
+        operation.apply(.backedOff(error, now: now, random: random))
         break
       }
-      operation.needsReadBack = true
-      operation.cause = .unconfirmed(code: error.code.name)
-      operation.lostRounds += 1
-      operation.isUnanswered = !operation.key.name.isEmpty
+      operation.apply(.replyLost(code: error.code.name))
       // Verify the first lost reply at once. If replies keep getting lost, the network or the request is at fault.
       if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
-    case .compare:
-      operation.needsReadBack = true
-      operation.cause = .unconfirmed(code: error.code.name)
-      operation.conflictRounds += 1
+    case .compare: operation.apply(.disputed(code: error.code.name))
     case .vanished where try ledger.isGone(operation.key):
       operation.cause = .recordDeleted
     case .vanished:
@@ -232,38 +218,42 @@ struct OutcomeWriter {
       operation.cause = .groupRejected
     case .split:
       if isWhole {
-        operation.attempts += 1
-        operation.fail(.tooLarge(code: error.code.name, message: error.reason))
+        operation.apply(.attempted)
+        operation.apply(.failed(.tooLarge(code: error.code.name, message: error.reason)))
       } else {
         tooLarge = true
         operation.cause = .requestTooLarge(code: error.code.name)
       }
     case .isolate:
       if isWhole {
-        operation.attempts += 1
-        operation.fail(rejection(error))
+        operation.apply(.attempted)
+        operation.apply(.failed(rejection(error)))
       } else {
-        operation.suspicion = number
+        operation.apply(.suspected(.send(request: number)))
         operation.cause = .bisection(code: error.code.name, count: self.sent.count)
       }
     case .outage:
       operation.cause = .waits(.database, code: error.code.name)
       try suspect(&operation, error, .database)
     case .deadLetter:
-      operation.attempts += 1
-      operation.fail(
-        isReferredTo(sent, error)
-          ? .stillReferredTo(code: error.code.name) : .rejected(code: error.code.name, message: error.reason)
+      operation.apply(.attempted)
+      operation.apply(
+        .failed(
+          isReferredTo(sent, error)
+            ? .stillReferredTo(code: error.code.name) : .rejected(code: error.code.name, message: error.reason)
+        )
       )
     }
     // The failed version is not the current one.
     if operation.state == .failed, operation.generation != sent.sentGeneration {
-      operation.becomePending(.readyAgain(.editedWhileSent), now: now)
-      operation.forgetFailures()
-      if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.needsReadBack = true }
+      operation.apply(.ready(.readyAgain(.editedWhileSent), now: now))
+      operation.apply(.forgiven)
+      if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.apply(.stale) }
     }
     // Even a rejected request may be delivered a second time, and be accepted then.
-    if sent.kind == .save { operation.remember(sent: disposition == .compare ? withoutCounters(sent) : sent.changes) }
+    if sent.kind == .save {
+      operation.apply(.mayBeCarriedOut(disposition == .compare ? withoutCounters(sent) : sent.changes))
+    }
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try ledger.update(operation)
@@ -280,8 +270,7 @@ struct OutcomeWriter {
     let isAttempt = [.backOff, .outage, .deadLetter].contains(disposition)
     // Creating an existing zone changes nothing.
     guard isAttempt, error.leavesWriteInDoubt, operation.kind != .zoneSave else { return }
-    operation.needsReadBack = true
-    operation.isUnanswered = !operation.key.name.isEmpty
+    operation.apply(.leftInDoubt)
   }
 
   /// The sent changes without counters: the record has changed, so a second copy would be rejected and no counter was
@@ -307,20 +296,21 @@ struct OutcomeWriter {
     throws
   {
     let wasSuspect = operation.suspicion != nil
-    operation.suspicion = number
+    operation.apply(.suspected(.send(request: number)))
     guard isWhole else { return wait(scope, error) }
     let known = try ledger.wait(scope)
     let isToBlame = wasSuspect && known.map { $0.seconds >= Throttles.longWait } ?? true
-    if isToBlame { operation.attempts += 1 }
+    if isToBlame { operation.apply(.attempted) }
     if operation.attempts >= operation.maxAttempts {
-      return operation.fail(rejection(error))
+      return operation.apply(.failed(rejection(error)))
     }
-    operation.backOff(error, now: now, random: random)
+    operation.apply(.backedOff(error, now: now, random: random))
     guard !isToBlame || known != nil else { return }
     wait(scope, error)
     // Others are sent first after that wait, which shows whether this record is at fault.
     let scopeSeconds = Backoff.scopeSeconds(asked: error.retryAfter, previous: known?.seconds, random: 1)
-    operation.nextAttemptAt = (operation.nextAttemptAt ?? now) + Backoff.milliseconds(scopeSeconds + 1)
+    let end = (operation.waitsUntil ?? now) + Backoff.milliseconds(scopeSeconds + 1)
+    operation.apply(.deferred(until: end, isServersWait: operation.isServersWait))
   }
 
   /// When the whole request failed, clears the operations under the same suspicion that were not in it.
@@ -331,9 +321,9 @@ struct OutcomeWriter {
     }
     guard isRefused, let zone = sent.first?.key.zoneKey else { return }
     let ids = Set(sent.map(\.id))
-    for number in Set(sent.compactMap(\.suspicion)) {
-      for var operation in try ledger.operations(of: zone, underSuspicion: number) where !ids.contains(operation.id) {
-        operation.clearOfSuspicion()
+    for suspicion in Set(sent.compactMap(\.suspicion)) {
+      for var operation in try ledger.operations(of: zone, under: suspicion) where !ids.contains(operation.id) {
+        operation.apply(.cleared)
         try ledger.update(operation)
       }
     }

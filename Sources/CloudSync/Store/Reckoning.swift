@@ -45,9 +45,8 @@ extension QueuedOperation {
       }
     }
     let doubtful = uncertain.isEmpty ? [] : sentChanges.map { $0.counting(uncertain) }.filter { !$0.isEmpty }
-    forgetSent()
     // Kept until a person decides: a later edit by others does not show whether the request was applied either.
-    (sentChanges, isUnanswered) = (doubtful, !doubtful.isEmpty)
+    apply(.confirmed(except: doubtful))
     return (result, uncertain)
   }
 

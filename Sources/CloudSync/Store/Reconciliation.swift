@@ -51,7 +51,7 @@ struct Reconciliation {
   private func readBack(_ operation: QueuedOperation) throws {
     guard operation.state != .inFlight, operation.state != .conflict else { return }
     var operation = operation
-    operation.needsReadBack = true
+    operation.apply(.stale)
     operation.isHeldByPerson ? operation.note(.serverChanged) : (operation.cause = .serverChanged)
     try ledger.update(operation)
   }
@@ -69,7 +69,7 @@ struct Reconciliation {
   /// Rebases an operation that is not in flight on the server's record.
   func rebase(_ operation: QueuedOperation, onto server: MirrorRecord?, epoch: Int64) throws {
     var operation = operation
-    operation.needsReadBack = false
+    operation.apply(.compared)
     // A zone delete is pending, and will delete the record. If the zone stays, the change tag reveals the difference.
     if try ledger.hasZoneDelete(operation.key.zoneKey) {
       if let server { try ledger.put(server, epoch: epoch) } else { try ledger.removeRecord(operation.key) }
@@ -84,7 +84,7 @@ struct Reconciliation {
     case (.delete, nil) where operation.isUnanswered && operation.baseTag == nil && !operation.sentChanges.isEmpty:
       // The create request may still be carried out after this. The record is then known.
       try ledger.removeRecord(operation.key)
-      operation.isUnanswered = false
+      operation.apply(.createNotFound)
       goOn(&operation, .deletesUnconfirmedSave)
       try ledger.update(operation)
     case (.delete, nil):
@@ -98,7 +98,7 @@ struct Reconciliation {
   private func keep(_ operation: inout QueuedOperation, beside server: MirrorRecord, epoch: Int64) throws {
     try ledger.put(server, epoch: epoch)
     if server.changeTag != operation.baseTag {
-      operation.needsReadBack = true
+      operation.apply(.stale)
       operation.note(.serverRecordChanged)
     }
     try ledger.update(operation)
@@ -109,7 +109,7 @@ struct Reconciliation {
   private func rebaseSave(_ operation: inout QueuedOperation, onto server: MirrorRecord, epoch: Int64) throws {
     try ledger.put(server, epoch: epoch)
     if let type = operation.type, type != server.type {
-      operation.fail(.otherType(server: server.type, local: type))
+      operation.apply(.failed(.otherType(server: server.type, local: type)))
       return try ledger.update(operation)
     }
     if operation.changes.isInsert, operation.baseTag == nil, !operation.mayHaveMade(server) {
@@ -118,7 +118,7 @@ struct Reconciliation {
         try drop(operation.changes.only(operation.changes.names), of: operation, .serverKept())
         return try ledger.end(operation, .merged, .serverKept(), now: now)
       }
-      operation.fail(.rejected(code: "EXISTS", message: "the server has a record of this name already"))
+      operation.apply(.failed(.rejected(code: "EXISTS", message: "the server has a record of this name already")))
       return try ledger.update(operation)
     }
     // The record was recreated without the old one ever being fetched: clear the fields that it still has on the
@@ -130,7 +130,7 @@ struct Reconciliation {
     }
     if operation.replaces(server) { return try rebaseReplacement(&operation, of: server) }
     if operation.mayHoldSameFiles(as: server) {
-      operation.becomePending(.comparesFile, now: now)
+      operation.apply(.ready(.comparesFile, now: now))
       return try ledger.update(operation)
     }
     let rules = policy.rules[server.type]
@@ -174,18 +174,18 @@ struct Reconciliation {
     operation.baseTag = server.changeTag
     let counters = uncertain.intersection(merge.conflicts).sorted()
     if merge.conflicts.isEmpty, !operation.conflictsEndlessly {
-      operation.becomePending(.readyAgain(.merged), now: now)
+      operation.apply(.ready(.readyAgain(.merged), now: now))
     } else if !counters.isEmpty {
-      operation.enterConflict(.counters(counters), now: now)
+      operation.apply(.conflicted(.counters(counters), now: now))
     } else {
-      operation.enterConflict(.fields(merge.conflicts.sorted()), now: now)
+      operation.apply(.conflicted(.fields(merge.conflicts.sorted()), now: now))
     }
     try ledger.update(operation)
   }
 
   /// Rebases a record that was deleted and recreated locally: it replaces the server's record as a whole or not at all.
   private func rebaseReplacement(_ operation: inout QueuedOperation, of server: MirrorRecord) throws {
-    operation.forgetSent()
+    operation.apply(.confirmed())
     let all = operation.changes
     for name in server.fields.keys where !all.names.contains(name) { operation.changes[name] = nil }
     let policy = operation.conflictsEndlessly ? .manual : policy.policy
@@ -195,7 +195,7 @@ struct Reconciliation {
       return try ledger.end(operation, .merged, .serverSideKept(.recreatedHere), now: now)
     }
     if policy == .manual {
-      operation.enterConflict(.recreatedHere, now: now)
+      operation.apply(.conflicted(.recreatedHere, now: now))
     } else {
       try overwrite(
         Overwritten(operation.changes.names, of: server.fields, by: operation.changes),
@@ -206,7 +206,7 @@ struct Reconciliation {
         .localSideKept(.recreatedHere)
       )
       operation.base = server.fields
-      operation.becomePending(.readyAgain(.merged), now: now)
+      operation.apply(.ready(.readyAgain(.merged), now: now))
     }
     operation.baseTag = server.changeTag
     try ledger.update(operation)
@@ -214,7 +214,7 @@ struct Reconciliation {
 
   private func rebaseSaveOntoNothing(_ operation: inout QueuedOperation) throws {
     // A create whose reply was lost may still be carried out.
-    if !operation.isUnanswered || operation.baseTag != nil { operation.forgetSent() }
+    if !operation.isUnanswered || operation.baseTag != nil { operation.apply(.confirmed()) }
     let known = try ledger.record(operation.key)
     try ledger.removeRecord(operation.key)
     // Deleted on both sides, then recreated locally.
@@ -223,10 +223,10 @@ struct Reconciliation {
       let sent = operation.isUnanswered ? operation.sentChanges : []
       let cleared = operation.changes.only(operation.changes.cleared.intersection(sent.names))
       // Fields that were unchanged did not have to be sent; now they are missing on the server.
-      operation.recreate(from: known?.fields ?? [:])
-      operation.startOver()
+      operation.apply(.recreated(from: known?.fields ?? [:]))
+      operation.apply(.startedOver)
       operation.changes.apply(cleared)
-      (operation.sentChanges, operation.isUnanswered) = (sent, !sent.isEmpty)
+      operation.apply(.confirmed(except: sent))
       goOn(&operation, .ready)
       return try ledger.update(operation)
     }
@@ -234,7 +234,7 @@ struct Reconciliation {
     guard operation.baseTag != nil else {
       if operation.isUnanswered { operation.forgetGrants() }
       if operation.conflictsEndlessly, !operation.isHeldByPerson {
-        operation.enterConflict(.existsUnseen, now: now)
+        operation.apply(.conflicted(.existsUnseen, now: now))
       } else if operation.state != .conflict {
         goOn(&operation, .ready)
       }
@@ -243,7 +243,7 @@ struct Reconciliation {
     // Without a local copy, the fields that it changed are all that is known.
     let fields = known?.fields ?? operation.base
     if operation.isHeldByPerson {
-      operation.outlive(fields, now: now)
+      operation.apply(.outlived(fields, now: now))
       return try ledger.update(operation)
     }
     let whole = FieldChanges(values: operation.changes.applied(to: fields))
@@ -253,7 +253,7 @@ struct Reconciliation {
       try ledger.end(operation, .merged, .serverSideKept(.deletedOnServer), now: now)
     case .client, .newest:
       // The time of the server's deletion is unknown, so `newest` keeps the edit.
-      operation.outlive(fields, now: now)
+      operation.apply(.outlived(fields, now: now))
       try overwrite(
         .deletion(by: operation.changes.values),
         of: nil,
@@ -264,13 +264,13 @@ struct Reconciliation {
       )
       try ledger.update(operation)
     case .manual:
-      operation.stayInConflict(withoutServer: fields, now: now)
+      operation.apply(.orphaned(fields, now: now))
       try ledger.update(operation)
     }
   }
 
   private func goOn(_ operation: inout QueuedOperation, _ cause: Cause) {
-    if !operation.isHeldByPerson { operation.becomePending(cause, now: now) }
+    if !operation.isHeldByPerson { operation.apply(.ready(cause, now: now)) }
   }
 
   // MARK: - Delete
@@ -283,7 +283,7 @@ struct Reconciliation {
       (operation.baseTag == nil && operation.sentChanges.isEmpty) || operation.baseTag == server.changeTag
       || operation.base.isSame(as: server.fields)
       || operation.sentChanges.contains { $0.make(server.fields, of: operation.base) }
-    if server.changeTag != operation.baseTag { operation.forgetSent() }
+    if server.changeTag != operation.baseTag { operation.apply(.confirmed()) }
     let deleteWins: Bool
     switch operation.conflictsEndlessly ? .manual : policy.policy {
     case .server: deleteWins = isUnchanged
@@ -303,10 +303,10 @@ struct Reconciliation {
       )
       operation.base = server.fields
       operation.baseTag = server.changeTag
-      operation.becomePending(.ready, now: now)
+      operation.apply(.ready(.ready, now: now))
       try ledger.update(operation)
     } else if policy.policy == .manual || operation.conflictsEndlessly {
-      operation.enterConflict(.deletedHere, now: now)
+      operation.apply(.conflicted(.deletedHere, now: now))
       try ledger.update(operation)
     } else {
       try drop(FieldChanges(), of: operation, .serverSideKept(.deletedHere))
@@ -368,131 +368,5 @@ extension MirrorVersion {
   fileprivate func isLater(than record: MirrorRecord) -> Bool {
     guard let mine = modifiedAt, let other = record.modifiedAt else { return false }
     return mine > other
-  }
-}
-
-extension QueuedOperation {
-  /// Makes the operation a dead letter.
-  mutating func fail(_ failure: FailureCause) {
-    state = .failed
-    cause = .failed(failure)
-    errorCode = failure.code
-    errorMessage = failure.message
-    nextAttemptAt = nil
-    conflictAt = nil
-  }
-
-  mutating func enterConflict(_ conflict: ConflictCause, now: Int64) {
-    if state != .conflict { conflictAt = now }
-    state = .conflict
-    nextAttemptAt = nil
-    cause = .conflict(conflict, rounds: conflictsEndlessly ? conflictRounds : nil)
-  }
-
-  /// Makes it the conflict that it was before a decision.
-  mutating func reopenConflict(_ cause: Cause?, now: Int64) {
-    enterConflict(.fields([]), now: now)
-    if let cause { self.cause = cause }
-  }
-
-  /// A conflict that recurs more often than this goes to a person.
-  static let conflictRoundLimit = 8
-
-  /// Whether the conflict recurs too often to be resolved by the policy.
-  var conflictsEndlessly: Bool { conflictRounds > Self.conflictRoundLimit }
-
-  /// Paused, or a dead letter.
-  var isHeldByPerson: Bool { state == .paused || state == .failed }
-
-  /// Adds a note to the cause, once.
-  mutating func note(_ note: Cause.Note) {
-    if !cause.notes.contains(note) { cause = .noted(cause, note) }
-  }
-
-  /// Called when the outcome of every request sent so far is known.
-  mutating func forgetSent() {
-    sentChanges = []
-    isUnanswered = false
-  }
-
-  /// Remembers a save that the server has not confirmed: it may still be carried out, as may earlier ones.
-  mutating func remember(sent changes: FieldChanges) {
-    guard sentChanges.last != changes else { return }
-    // Keep only the latest few.
-    sentChanges = sentChanges.suffix(3) + [changes]
-  }
-
-  /// Resets the count of failures.
-  mutating func forgetFailures() {
-    attempts = 0
-    errorCode = nil
-    errorMessage = nil
-  }
-
-  /// Makes the operation pending; if the server asked for a wait, only after its end.
-  mutating func becomePending(_ cause: Cause, now: Int64) {
-    self.cause = cause
-    conflictAt = nil
-    if state == .waiting, isServersWait, let end = nextAttemptAt, end > now { return }
-    state = .pending
-    nextAttemptAt = nil
-  }
-
-  /// Schedules a retry after a temporary failure; the attempt has been counted already.
-  ///
-  /// - Parameter rounds: the failures in a row, if not every one counts as an attempt.
-  mutating func backOff(_ error: WebServicesError, rounds: Int? = nil, now: Int64, random: Double) {
-    let rounds = rounds ?? attempts
-    let own = Backoff.seconds(afterAttempt: rounds, random: random)
-    let asked = error.retryAfter ?? 0
-    state = .waiting
-    isServersWait = asked > 0
-    nextAttemptAt = now + Backoff.milliseconds(max(own, Backoff.seconds(asked: asked, attempt: rounds)))
-    cause = .backOff(code: error.code.name, attempt: attempts, of: maxAttempts)
-  }
-
-  /// Called when this operation was not the cause of its request's failure.
-  mutating func clearOfSuspicion() {
-    suspicion = nil
-    lostRounds = 0
-  }
-
-  /// Turns the operation into the creation of a record that the server does not hold.
-  mutating func startOver() {
-    changes = FieldChanges(values: changes.values, rules: changes.rules)
-    base = [:]
-    baseTag = nil
-    forgetGrants()
-    forgetSent()
-    isRecreation = false
-  }
-
-  /// Turns an edit into the creation of the whole record, with the edit applied.
-  ///
-  /// The old fields stay the base: if another client recreates the record too, only the fields edited here are ours.
-  mutating func recreate(from fields: [String: FieldValue]) {
-    // The server deleted the asset files with its record, except for those that the edit brings.
-    let fields = fields.filter { $0.value.assets?.isEmpty ?? true }
-    changes = FieldChanges(values: changes.applied(to: fields), rules: changes.rules)
-    base = fields.filter { changes.names.contains($0.key) }
-    baseTag = nil
-    forgetGrants()
-  }
-
-  /// Enters a conflict after the server deleted the record: a person decides whether the edit recreates it, and how.
-  mutating func stayInConflict(withoutServer fields: [String: FieldValue], now: Int64) {
-    recreate(from: fields)
-    base = fields
-    enterConflict(.deletedOnServer, now: now)
-  }
-
-  /// Keeps the edit after the server deleted the record: it recreates the record, once it is not paused or failed.
-  mutating func outlive(_ fields: [String: FieldValue], now: Int64) {
-    recreate(from: fields)
-    if isHeldByPerson {
-      note(.recordDeleted)
-    } else {
-      becomePending(.readyAgain(.recreates), now: now)
-    }
   }
 }

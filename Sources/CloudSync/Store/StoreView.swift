@@ -51,7 +51,7 @@ package struct StoreView {
     operation.blockedBy = try ledger.blockers(of: operation.id)
     let explained = try holdUp.explained(QueueRow(operation, serverTag: nil))
     (operation.cause, operation.blockedBy) = (explained.cause, explained.blockedBy)
-    operation.nextAttemptAt = explained.nextAttemptAt
+    operation.explainedAttemptAt = explained.nextAttemptAt
     return redaction.redact(
       OperationDetail(
         operation: operation,

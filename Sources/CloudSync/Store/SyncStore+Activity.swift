@@ -274,7 +274,7 @@ extension SyncStore {
       while let id = slice.next() {
         guard var operation = try ledger.operation(id), operation.state == .pending || operation.state == .waiting
         else { continue }
-        operation.fail(.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason))
+        operation.apply(.failed(.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason)))
         try ledger.update(operation)
         failed += 1
       }

@@ -43,18 +43,20 @@ extension SyncStore {
     _ ledger: Ledger
   ) throws {
     var operation = operation
-    guard let end = operation.nextAttemptAt, end > now else { return }
+    guard let end = operation.waitsUntil, end > now else { return }
     let setAt = try ledger.attempts(of: operation.id).first?.at ?? last
     // It was shortened before a crash.
     if end < setAt { return }
+    let sooner: Int64
     if setAt > now {
-      operation.nextAttemptAt = max(now, end - (setAt - now))
+      sooner = max(now, end - (setAt - now))
     } else if !operation.isServersWait {
       // No attempt shows when this back-off was set.
-      operation.nextAttemptAt = min(end, now + Backoff.milliseconds(Backoff.longest))
+      sooner = min(end, now + Backoff.milliseconds(Backoff.longest))
     } else {
       return
     }
+    operation.apply(.deferred(until: sooner, isServersWait: operation.isServersWait))
     try ledger.update(operation)
   }
 }

@@ -152,7 +152,7 @@ extension SyncStore {
         guard var operation = try Self.selected(id, selection, versions[id], into: &result, ledger) else { continue }
         if !hasEngine, operation.state == .inFlight {
           // A command recovers what a dead engine left in flight first.
-          (operation.state, operation.isUnanswered) = (.pending, !operation.key.name.isEmpty)
+          operation.apply(.recovered(now: now))
         }
         if Self.isReady(operation, for: verb, into: &result) { zones.insert(operation.key.zoneKey) }
       }
@@ -254,11 +254,7 @@ extension SyncStore {
     case .retry:
       try ledger.clearErrors(of: operations.map(\.id))
       for var operation in operations {
-        operation.becomePending(.readyAgain(.retried(by: actor)), now: now)
-        operation.forgetFailures()
-        operation.conflictRounds = 0
-        operation.clearOfSuspicion()
-        operation.forgetGrants()
+        operation.apply(.retried(by: actor, now: now))
         // Retrying an operation that failed because its zone was deleted recreates the zone.
         if let zone = try ledger.zone(operation.key.zoneKey), zone.isGone {
           try ledger.setState(zone.key, .unconfirmed)
@@ -275,24 +271,18 @@ extension SyncStore {
     case .pause:
       for var operation in operations {
         // A wait that the server asked for continues during the pause.
-        if operation.isServersWait, let end = operation.nextAttemptAt {
+        if operation.isServersWait, let end = operation.waitsUntil {
           try ledger.setValue(waitKey(operation), "\(now) \(end)")
         }
-        operation.state = .paused
-        operation.nextAttemptAt = nil
-        operation.cause = .paused(by: actor)
+        operation.apply(.paused(by: actor))
         try ledger.update(operation)
       }
     case .resume:
       for var operation in operations {
-        operation.state = .pending
-        operation.cause = .readyAgain(.resumed(by: actor))
         let kept = try ledger.value(waitKey(operation))?.split(separator: " ").compactMap { Int64($0) } ?? []
-        if kept.count == 2 {
-          // A clock moved back meanwhile must not extend the wait.
-          let end = min(kept[1], now + kept[1] - kept[0])
-          if end > now { (operation.state, operation.nextAttemptAt, operation.isServersWait) = (.waiting, end, true) }
-        }
+        // A clock moved back meanwhile must not extend the wait.
+        let end = kept.count == 2 ? min(kept[1], now + kept[1] - kept[0]) : 0
+        operation.apply(.resumed(by: actor, waiting: end > now ? end : nil))
         try ledger.update(operation)
       }
     }

@@ -159,7 +159,6 @@ extension SyncStore {
     let choice = ([String(operation.id), take.rawValue] + others).joined(separator: " ")
     let (id, zone) = (operation.id, operation.key.zone)
     try audit("resolve", choice, 1, actor, operation: id, zone: zone, now: now, ledger)
-    operation.conflictRounds = 0
     try Self.carryOut(&operation, resolution, by: .person, now: now, ledger)
   }
 
@@ -182,13 +181,11 @@ extension SyncStore {
     }
     operation.kind = resolution.kind
     // A create that the server does not show may still be carried out.
-    if server != nil { operation.forgetSent() }
+    if server != nil { operation.apply(.confirmed()) }
     operation.changes = left
     operation.base = server?.fields.filter { left.names.contains($0.key) || operation.kind == .delete } ?? [:]
     operation.baseTag = server?.changeTag
-    operation.generation += 1
-    operation.attempts = 0
-    operation.becomePending(.readyAgain(.resolved(by: decider)), now: now)
+    operation.apply(.resolved(by: decider, now: now))
     try ledger.update(operation)
   }
 
@@ -231,7 +228,7 @@ extension SyncStore {
         let fields = record.mapValues { $0.canonical(in: operation.key.zoneKey) }
         resolution = conflict.resolution(merged: fields, touched: touched)
       case .none(let failure):
-        operation.askedAbout = open.version
+        operation.asked = .conflict(version: open.version)
         operation.cause = .conflict(.undecidedByApp(failure))
         return try ledger.update(operation)
       }
@@ -242,6 +239,7 @@ extension SyncStore {
 
   /// Whether the app is still to be asked about the current version of a conflict.
   static func isForApp(_ operation: QueuedOperation, _ server: MirrorRecord?) -> Bool {
-    operation.askedAbout != operation.version(serverTag: server?.changeTag) && !operation.conflictsEndlessly
+    !operation.conflictsEndlessly
+      && operation.asked != .conflict(version: operation.version(serverTag: server?.changeTag))
   }
 }

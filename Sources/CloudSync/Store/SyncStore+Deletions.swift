@@ -75,7 +75,7 @@ extension SyncStore {
         guard try ledger.zone(zone)?.state == .deleted else { return }
         for var operation in try ledger.operations(ids) where operation.kind == .save && !operation.isHeldByPerson {
           guard operation.state != .inFlight, operation.state != .failed else { continue }
-          operation.fail(.zoneDeleted(zone: zone.zone, code: ServerErrorCode.zoneNotFound.name))
+          operation.apply(.failed(.zoneDeleted(zone: zone.zone, code: ServerErrorCode.zoneNotFound.name)))
           try ledger.update(operation)
         }
       }
@@ -127,7 +127,7 @@ extension SyncStore {
         group: nil,
         now: now
       )
-      creation.outlive(record.fields, now: now)
+      creation.apply(.outlived(record.fields, now: now))
       creation.bytes = creation.changes.requestBytes
       _ = try ledger.insert(creation)
       return true
@@ -137,9 +137,9 @@ extension SyncStore {
       return false
     }
     if operation.state == .conflict {
-      operation.stayInConflict(withoutServer: record.fields, now: now)
+      operation.apply(.orphaned(record.fields, now: now))
     } else {
-      operation.outlive(record.fields, now: now)
+      operation.apply(.outlived(record.fields, now: now))
     }
     try ledger.update(operation)
     return true

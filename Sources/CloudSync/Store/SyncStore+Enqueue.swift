@@ -377,7 +377,7 @@ extension SyncStore {
       operation.type = type
       operation.changes = changes
       operation.base = deleted.filter { changes.names.contains($0.key) }
-      if isStale { operation.needsReadBack = true } else { operation.baseTag = mirror?.changeTag }
+      if isStale { operation.apply(.stale) } else { operation.baseTag = mirror?.changeTag }
     } else {
       let added = changes.names.subtracting(operation.changes.names)
       for name in added { operation.base[name] = base[name] }
@@ -421,7 +421,7 @@ extension SyncStore {
         now: now
       )
       // Without a tag, the delete would hit a record recreated before the request arrives.
-      operation.needsReadBack = baseTag == nil
+      if baseTag == nil { operation.apply(.stale) }
       return .enqueued(try insert(operation))
     }
     // Deleting again retries a dead letter.
@@ -445,24 +445,17 @@ extension SyncStore {
     // If neither side has a version, keep the base of the save.
     if mirror != nil || change.baseTag != nil { (operation.base, operation.baseTag) = (base, baseTag) }
     let isLeaving = operation.state == .inFlight || operation.isUnanswered
-    if operation.baseTag == nil, !isLeaving { operation.needsReadBack = true }
+    if operation.baseTag == nil, !isLeaving { operation.apply(.stale) }
     try edited(&operation, group: group, now: now, ledger)
     return .enqueued(operation.id)
   }
 
   /// Makes an edited operation pending again, unless it is paused or in conflict.
   func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ ledger: Ledger) throws {
-    operation.generation += 1
-    operation.editedAt = now
-    operation.clearOfSuspicion()
-    let isHeldByErrors = operation.state == .failed || operation.state == .waiting
     // A delete resolves a conflict about fields, and so does an edit that matches the server's values.
     let server = operation.state == .conflict ? try ledger.record(operation.key) : nil
     let isSettled = operation.state == .conflict && operation.isSettled(on: server)
-    if isHeldByErrors || isSettled {
-      operation.becomePending(.readyAgain(.edited), now: now)
-      operation.forgetFailures()
-    }
+    operation.apply(.edited(settlesConflict: isSettled, now: now))
     if isSettled, operation.kind == .save, let server {
       operation.changes = operation.changes.effective(on: server.fields)
       operation.base = server.fields.filter { operation.changes.names.contains($0.key) }
@@ -517,7 +510,7 @@ extension QueuedOperation {
     _ mirror: MirrorRecord?
   ) {
     guard let mirror, names.contains(where: { !base[$0].isSame(as: mirror.fields[$0]) }) else { return }
-    needsReadBack = true
+    apply(.stale)
     if state == .pending { cause = .basedOnOldVersion }
   }
 
@@ -538,6 +531,6 @@ extension QueuedOperation {
   /// Called before an edit: remembers the fields that a request in flight may have written.
   fileprivate mutating func noteSentChanges() {
     guard state == .inFlight, sentKind == .save, kind == .save, generation == sentGeneration else { return }
-    remember(sent: changes)
+    apply(.mayBeCarriedOut(changes))
   }
 }

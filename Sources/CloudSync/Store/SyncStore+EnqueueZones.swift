@@ -173,7 +173,7 @@ extension SyncStore {
       try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
       return nil
     }
-    operation.startOver()
+    operation.apply(.startedOver)
     try ledger.update(operation)
     return operation.generation
   }

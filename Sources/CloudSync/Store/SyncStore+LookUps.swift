@@ -24,11 +24,11 @@ extension SyncStore {
       let name = operation.key.zone
       switch result {
       case .zone(let zone) where zone.deleted != true:
-        operation.needsReadBack = false
-        if let token = operation.baseTag, token == zone.syncToken {
-          operation.becomePending(.readyAgain(.zoneStillThere), now: now)
+        operation.apply(.compared)
+        if let token = operation.zoneToken, token == zone.syncToken {
+          operation.apply(.ready(.readyAgain(.zoneStillThere), now: now))
         } else {
-          operation.fail(.zoneChanged(zone: name))
+          operation.apply(.failed(.zoneChanged(zone: name)))
           settled.failed += 1
         }
         try ledger.update(operation)
@@ -39,10 +39,10 @@ extension SyncStore {
           try Throttles.set(scope, error, now: now, random: random, ledger)
           break
         }
-        operation.attempts += 1
-        operation.backOff(error, now: now, random: random)
+        operation.apply(.attempted)
+        operation.apply(.backedOff(error, now: now, random: random))
         if operation.attempts >= operation.maxAttempts {
-          operation.fail(.cannotVerifyZone(zone: name, code: error.code.name, message: error.reason))
+          operation.apply(.failed(.cannotVerifyZone(zone: name, code: error.code.name, message: error.reason)))
           settled.failed += 1
         }
         try ledger.update(operation)
@@ -83,7 +83,7 @@ extension SyncStore {
         }
         guard let lost else { continue }
         let code = ServerErrorCode.validatingReferenceError.name
-        operation.fail(.referenceMissing(field: lost.field, name: lost.key.name, code: code))
+        operation.apply(.failed(.referenceMissing(field: lost.field, name: lost.key.name, code: code)))
         try ledger.update(operation)
         failed += 1
       }

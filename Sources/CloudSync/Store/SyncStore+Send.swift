@@ -108,20 +108,16 @@ extension SyncStore {
       let released = blockers.isEmpty ? [] : operation.links.released
       let deleting = try released.filter { try ledger.operation(for: $0)?.kind == .delete }
       var sent = operation.ahead(of: blockers, deleting: deleting)
-      sent.state = .inFlight
-      sent.cause = .sending
-      sent.nextAttemptAt = nil
-      sent.sentGeneration = operation.generation
-      sent.sentKind = sent.kind
+      sent.apply(.sent(as: sent.kind))
       return sent
     }
     try ledger.markInFlight(sent.map(\.id))
     for sent in sent where sent.isPart || sent.kind == .zoneDelete {
       guard var kept = try ledger.operation(sent.id) else { continue }
-      kept.sentKind = sent.kind
-      if sent.isPart { kept.remember(sent: sent.changes) }
+      kept.apply(.sent(as: sent.kind))
+      if sent.isPart { kept.apply(.mayBeCarriedOut(sent.changes)) }
       // Only this state of the zone may be deleted again if the reply is lost.
-      if kept.kind == .zoneDelete { kept.baseTag = try ledger.zone(kept.key.zoneKey)?.token }
+      if kept.kind == .zoneDelete { kept.zoneToken = try ledger.zone(kept.key.zoneKey)?.token }
       try ledger.update(kept)
     }
     return sent
@@ -197,7 +193,7 @@ extension SyncStore {
           continue
         }
         guard let record = found[operation.key] else { continue }
-        if operation.suspicion ?? 0 < 0 { operation.suspicion = nil }
+        if case .check? = operation.suspicion { operation.apply(.suspected(nil)) }
         try reconciliation.rebase(operation, onto: record, epoch: try ledger.epoch(operation.key.zoneKey))
         switch try ledger.operation(id)?.state {
         case nil: result.acknowledged += 1
@@ -224,12 +220,12 @@ extension SyncStore {
       var failed = 0
       for id in ids {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
-        operation.needsReadBack = false
+        operation.apply(.compared)
         if operation.kind == .delete {
           try ledger.endDeletion(operation, now: now)
           continue
         }
-        operation.forgetSent()
+        operation.apply(.confirmed())
         try ZoneLoss.meet(&operation, error, reconciliation)
         if operation.state == .failed { failed += 1 }
         try ledger.update(operation)
@@ -256,16 +252,17 @@ extension SyncStore {
       let isRejected = error.means(.isolate, during: .verifying(isWhole: true))
       if !isRejected { try Throttles.set(.database, error, now: now, random: random, ledger) }
       let operations = try ledger.operations(ids).filter(\.needsReadBack)
-      for number in Set(operations.compactMap(\.suspicion)).filter({ $0 < 0 }) {
+      for case .check(let request) in Set(operations.compactMap(\.suspicion)) {
         guard let zone = operations.first?.key.zoneKey else { break }
-        for var other in try ledger.operations(of: zone, underSuspicion: number) where !ids.contains(other.id) {
-          other.suspicion = nil
+        for var other in try ledger.operations(of: zone, under: .check(request: request))
+        where !ids.contains(other.id) {
+          other.apply(.suspected(nil))
           try ledger.update(other)
         }
       }
       for var operation in operations {
         let wasSuspect = operation.suspicion != nil
-        operation.suspicion = ids.min().map { -$0 }
+        operation.apply(.suspected(ids.min().map { .check(request: $0) }))
         if operations.count == 1, (wasSuspect && !isPassing) || isRejected {
           try failReadBack(&operation, error, seconds, now: now, random: random, &waits, ledger)
           if operation.state == .failed { result.failed += 1 }
@@ -300,11 +297,11 @@ extension SyncStore {
       if waits[scope].map({ $0.retryAfter ?? 0 < error.retryAfter ?? 0 }) ?? true { waits[scope] = error }
       operation.cause = .checkWaits(scope.asCause, code: error.code.name)
     } else {
-      operation.attempts += 1
+      operation.apply(.attempted)
       if operation.attempts >= operation.maxAttempts {
-        operation.fail(.cannotVerify(code: error.code.name, message: error.reason))
-      } else if operation.state != .paused {
-        operation.backOff(error, now: now, random: random)
+        operation.apply(.failed(.cannotVerify(code: error.code.name, message: error.reason)))
+      } else {
+        operation.apply(.backedOff(error, now: now, random: random))
       }
     }
     try ledger.update(operation)

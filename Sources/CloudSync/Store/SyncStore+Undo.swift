@@ -171,7 +171,7 @@ extension SyncStore {
     case .paused: throw StoreError(.invalid, "the rest of change \(id) is paused; resume it, and then undo this")
     default: break
     }
-    operation.askedAbout = operation.version(serverTag: server?.changeTag)
+    operation.asked = .conflict(version: operation.version(serverTag: server?.changeTag))
     try ledger.update(operation)
   }
 
@@ -239,14 +239,11 @@ extension SyncStore {
     operation.forgetGrants()
     if operation.state == .inFlight {
       // It was sent, and the deletion came before the reply.
-      operation.remember(sent: operation.changes)
-      (operation.sentGeneration, operation.sentKind) = (nil, nil)
-      (operation.needsReadBack, operation.isUnanswered) = (true, true)
-      operation.becomePending(.basedOnOldVersion, now: now)
+      operation.apply(.recovered(now: now))
     }
     // Its own back-off is over; a wait that the server asked for goes on.
-    if operation.state == .waiting, !operation.isServersWait || operation.nextAttemptAt ?? 0 <= now {
-      operation.becomePending(.ready, now: now)
+    if operation.state == .waiting, !operation.isServersWait || operation.waitsUntil ?? 0 <= now {
+      operation.apply(.ready(.ready, now: now))
     }
     _ = try ledger.insert(operation)
     try ledger.removeEnding(of: id)
@@ -257,7 +254,7 @@ extension SyncStore {
       try Reconciliation(policy: policy, now: now, ledger: ledger)
         .rebase(operation, onto: server, epoch: ledger.epoch(operation.key.zoneKey))
       if var rebased = try ledger.operation(id), rebased.state == .conflict {
-        rebased.askedAbout = rebased.version(serverTag: server?.changeTag)
+        rebased.asked = .conflict(version: rebased.version(serverTag: server?.changeTag))
         try ledger.update(rebased)
       }
     }

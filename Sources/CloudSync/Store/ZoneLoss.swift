@@ -29,15 +29,15 @@ enum ZoneLoss {
       operation.cause = .zoneMissing(zone: zone.zone, isDeleted: true)
       return
     }
-    operation.attempts += 1
+    operation.apply(.attempted)
     if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
-      operation.fail(.zoneDeleted(zone: zone.zone, code: error.code.name))
+      operation.apply(.failed(.zoneDeleted(zone: zone.zone, code: error.code.name)))
     } else {
       try ledger.setState(zone, .unconfirmed)
       operation.cause = .zoneMissing(zone: zone.zone, isDeleted: false)
       // The zone was created a moment ago and is missing again: wait before creating it once more.
-      if operation.attempts > 1, !operation.isHeldByPerson {
-        operation.backOff(error, now: reconciliation.now, random: 0.5)
+      if operation.attempts > 1 {
+        operation.apply(.backedOff(error, now: reconciliation.now, random: 0.5))
       }
     }
   }
@@ -97,10 +97,10 @@ enum ZoneLoss {
       guard operation.state != .inFlight else { return }
       return try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
     // Saved after the local zone delete, so the old record does not matter.
-    case .save where hasZoneDelete: operation.startOver()
+    case .save where hasZoneDelete: operation.apply(.startedOver)
     case .save:
       let known = try ledger.record(operation.key)
-      operation.recreate(from: known?.fields ?? [:])
+      operation.apply(.recreated(from: known?.fields ?? [:]))
     case .zoneSave, .zoneDelete: return
     }
     try ledger.update(operation)

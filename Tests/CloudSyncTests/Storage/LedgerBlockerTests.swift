@@ -97,7 +97,7 @@ import Testing
       operation.baseTag = "tag"
     }
     if random.next() % 3 == 0 { operation.group = "\(operation.key.zone) \(random.next() % 3)" }
-    if random.next() % 9 == 0 { operation.state = .failed }
+    if random.next() % 9 == 0 { operation.apply(.failed(.refusedByApp("no"))) }
     return operation
   }
 

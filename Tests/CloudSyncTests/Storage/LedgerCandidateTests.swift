@@ -18,13 +18,13 @@ import Testing
 
   @Test func `pending ones and those whose wait is over, oldest first`() throws {
     try write { ledger in
-      for state in OperationState.allCases {
-        var operation = QueuedOperation.save(state.rawValue)
-        operation.state = state
-        operation.sentGeneration = state == .inFlight ? 1 : nil
-        operation.sentKind = state == .inFlight ? .save : nil
-        operation.nextAttemptAt = state == .waiting ? 50 : nil
-        operation.conflictAt = state == .conflict ? 1 : nil
+      let phases: [QueuedOperation.Phase] = [
+        .pending, .inFlight(generation: 1, .save), .waiting(until: 50, isServersWait: false), .failed, .paused,
+        .conflict(since: 1),
+      ]
+      for phase in phases {
+        var operation = QueuedOperation.save("", phase: phase)
+        operation.key.name = operation.state.rawValue
         _ = try ledger.insert(operation)
       }
       _ = try ledger.insert(.save("last"))
@@ -89,16 +89,13 @@ import Testing
 
   @Test func `read-backs apart, saves not where they are held, groups whole or not at all`() throws {
     try write { ledger in
-      var lost = QueuedOperation.save("lost")
-      lost.needsReadBack = true
-      _ = try ledger.insert(lost)
+      _ = try ledger.insert(.save("lost", doubt: .init(needsReadBack: true)))
       var delete = QueuedOperation.save("delete")
       delete.kind = .delete
       _ = try ledger.insert(delete)
-      for (name, state) in [("g1", OperationState.pending), ("g2", .paused)] {
-        var member = QueuedOperation.save(name)
+      for (name, phase) in [("g1", QueuedOperation.Phase.pending), ("g2", .paused)] {
+        var member = QueuedOperation.save(name, phase: phase)
         member.group = "g"
-        member.state = state
         _ = try ledger.insert(member)
       }
       _ = try ledger.insert(.save("save"))
@@ -109,7 +106,7 @@ import Testing
       #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 0, savesAreHeld: true, limit: 9)) == ["delete"])
 
       var second = try #require(try ledger.operations(in: .paused).first)
-      second.state = .pending
+      second.apply(.answered)
       try ledger.update(second)
       #expect(try names(ledger, free) == ["delete", "g1", "g2", "save"])
       #expect(try ledger.groupSize("g") == 2)
@@ -179,9 +176,7 @@ import Testing
     try write { ledger in
       for zone in [ZoneKey.one, .two] { try ledger.insertZone(zone, state: .ready) }
       for (name, zone) in [("a", ZoneKey.one), ("b", .two)] {
-        var operation = QueuedOperation.save(name, in: zone)
-        operation.suspicion = zone == .two ? 7 : nil
-        _ = try ledger.insert(operation)
+        _ = try ledger.insert(.save(name, in: zone, suspicion: zone == .two ? .send(request: 7) : nil))
       }
       let turns = { try ledger.zonesToServe(now: 0, savesAreHeld: false) }
 
@@ -194,7 +189,7 @@ import Testing
       #expect(try ledger.zonesToServe(now: 0, savesAreHeld: true) == [])
       #expect(try names(ledger, CandidateQuery(kind: .suspects(.one), now: 0)) == [])
       #expect(try names(ledger, CandidateQuery(kind: .suspects(.two), now: 0)) == ["b"])
-      #expect(try ledger.operations(of: .two, underSuspicion: 7).map(\.key.name) == ["b"])
+      #expect(try ledger.operations(of: .two, under: .send(request: 7)).map(\.key.name) == ["b"])
     }
   }
 }

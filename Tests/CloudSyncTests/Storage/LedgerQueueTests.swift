@@ -16,29 +16,36 @@ import Testing
       operation.id = try ledger.insert(operation)
       #expect(try ledger.operation(operation.id) == operation)
 
-      operation.kind = .delete
-      operation.type = "Task"
-      operation.changes = FieldChanges(values: ["x": .list(.int64, [.int64(1)])], cleared: ["y"])
-      operation.base = ["x": .double(1.5)]
-      operation.baseTag = "tag"
-      operation.state = .inFlight
-      operation.cause = .sending
-      operation.generation = 3
-      operation.sentGeneration = 2
-      operation.sentKind = .save
-      operation.sentChanges = [FieldChanges(values: ["x": .string("é")]), FieldChanges(values: ["x": .int64(2)])]
-      operation.isRecreation = true
-      operation.needsReadBack = true
-      operation.conflictRounds = 4
-      operation.attempts = 5
-      operation.errorCode = "BUSY"
-      operation.errorMessage = "later"
-      operation.editedAt = 9
-      operation.bytes = 77
-      operation.group = "g"
-      operation.isUnanswered = true
-      operation.lostRounds = 2
-      operation.askedAbout = "3 tag"
+      operation = QueuedOperation(
+        id: operation.id,
+        kind: .delete,
+        key: operation.key,
+        type: "Task",
+        changes: FieldChanges(values: ["x": .list(.int64, [.int64(1)])], cleared: ["y"]),
+        base: ["x": .double(1.5)],
+        baseTag: "tag",
+        phase: .inFlight(generation: 2, .save),
+        cause: .sending,
+        generation: 3,
+        isRecreation: true,
+        doubt: QueuedOperation.Doubt(
+          needsReadBack: true,
+          isUnanswered: true,
+          sentChanges: [FieldChanges(values: ["x": .string("é")]), FieldChanges(values: ["x": .int64(2)])],
+          lostRounds: 2
+        ),
+        conflictRounds: 4,
+        attempts: 5,
+        maxAttempts: operation.maxAttempts,
+        errorCode: "BUSY",
+        errorMessage: "later",
+        enqueuedAt: operation.enqueuedAt,
+        editedAt: 9,
+        asked: .conflict(version: "3 tag"),
+        bytes: 77,
+        group: "g",
+        suspicion: .check(request: 4)
+      )
       var moved = operation
       moved.key = RecordKey(.one, "elsewhere")
       moved.enqueuedAt = 1
@@ -53,14 +60,13 @@ import Testing
   {
     try write { ledger in
       func fail(_ name: String, _ change: (inout QueuedOperation) -> Void = { _ in }) throws -> Int64 {
-        var operation = QueuedOperation.save(name)
-        operation.state = .failed
+        var operation = QueuedOperation.save(name, phase: .failed)
         operation.errorCode = "BAD_REQUEST"
         change(&operation)
         return try ledger.insert(operation)
       }
       let first = try fail("first")
-      let conflicted = try fail("conflicted") { $0.askedAbout = "1 tag" }
+      let conflicted = try fail("conflicted") { $0.asked = .conflict(version: "1 tag") }
       let edited = try fail("edited") { operation in
         operation.isOffered = true
         operation.generation = 2
@@ -69,7 +75,7 @@ import Testing
       _ = try fail("offered") { $0.isOffered = true }
       _ = try fail("unreadable") { $0.errorCode = StoreError.unreadable }
       let deleted = try fail("deleted") { $0.kind = .delete }
-      _ = try fail("pending") { $0.state = .pending }
+      _ = try fail("pending") { $0.apply(.answered) }
 
       #expect(try ledger.deadLettersToOffer(limit: 9).map(\.id) == [first, conflicted, edited, last, deleted])
       #expect(try ledger.deadLettersToOffer(limit: 2).map(\.id) == [first, conflicted])
@@ -103,16 +109,15 @@ import Testing
   }
 
   @Test func `what no operation can be is refused`() throws {
-    let changes: [(inout QueuedOperation) -> Void] = [
-      { $0.state = .inFlight }, { $0.sentGeneration = 1 }, { $0.state = .waiting }, { $0.nextAttemptAt = 1 },
-      { $0.state = .conflict }, { $0.conflictAt = 1 }, { $0.kind = .zoneSave },
+    let changes = [
+      "state = 'inFlight'", "sentGeneration = 1", "state = 'waiting'", "nextAttemptAt = 1", "state = 'conflict'",
+      "conflictAt = 1", "operation = 'zoneSave'",
     ]
     try write { ledger in
       let id = try ledger.insert(.save("a"))
-      for (index, change) in changes.enumerated() {
-        var operation = QueuedOperation.save("a", id: id)
-        change(&operation)
-        #expect(throws: (any Error).self, "\(index)") { try ledger.replace(operation, RecordLinks()) }
+      for change in changes {
+        let sql = "UPDATE operations SET \(change) WHERE id = ?"
+        #expect(throws: (any Error).self, "\(change)") { try ledger.run(sql, [id]) }
       }
     }
   }
@@ -159,14 +164,8 @@ import Testing
       var zone = QueuedOperation.save("")
       zone.kind = .zoneSave
       let sentZone = try ledger.insert(zone)
-      var held = QueuedOperation.save("b")
-      held.state = .waiting
-      held.nextAttemptAt = 900
-      held.isServersWait = true
-      let asked = try ledger.insert(held)
-      held.key.name = "c"
-      held.isServersWait = false
-      let own = try ledger.insert(held)
+      let asked = try ledger.insert(.save("b", phase: .waiting(until: 900, isServersWait: true)))
+      let own = try ledger.insert(.save("c", phase: .waiting(until: 900, isServersWait: false)))
 
       try ledger.markInFlight([sent, sentZone])
       #expect(try ledger.operations(in: .inFlight).map(\.sentGeneration) == [1, 1])

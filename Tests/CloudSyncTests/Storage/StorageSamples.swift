@@ -9,13 +9,16 @@ extension ZoneKey {
 }
 
 extension QueuedOperation {
-  /// A pending save, as it is put in.
+  /// A save, pending unless said otherwise.
   static func save(
     _ name: String,
     in zone: ZoneKey = .one,
     type: String = "Note",
     referringTo target: String? = nil,
-    id: Int64 = 0
+    id: Int64 = 0,
+    phase: QueuedOperation.Phase = .pending,
+    doubt: QueuedOperation.Doubt = .init(),
+    suspicion: QueuedOperation.Suspicion? = nil
   ) -> QueuedOperation {
     var values: [String: FieldValue] = ["title": .string("save \(name)")]
     if let target { values["link"] = .reference(WireReference(recordName: target, action: "VALIDATE")) }
@@ -26,16 +29,15 @@ extension QueuedOperation {
       type: name.isEmpty ? nil : type,
       changes: FieldChanges(values: values),
       base: [:],
-      state: .pending,
+      phase: phase,
       cause: .ready,
       generation: 1,
-      needsReadBack: false,
-      conflictRounds: 0,
-      attempts: 0,
+      doubt: doubt,
       maxAttempts: 8,
       enqueuedAt: 100,
       editedAt: 100,
-      bytes: 10
+      bytes: 10,
+      suspicion: suspicion
     )
   }
 }

@@ -74,7 +74,7 @@ import Testing
     let dead = try device.store.accept(world.put("dead", [:]))
     try device.store.write { ledger in
       var operation = try #require(try ledger.operation(dead))
-      operation.fail(.rejected(code: "BAD_REQUEST", message: "no"))
+      operation.apply(.failed(.rejected(code: "BAD_REQUEST", message: "no")))
       try ledger.update(operation)
       for _ in 1...150 {
         let error = WebServicesError(.internalError, "no")

@@ -119,7 +119,7 @@ import Testing
       now: 0
     )
     operation.id = id
-    operation.state = .waiting
+    operation.apply(.deferred(until: 0, isServersWait: false))
     operation.errorCode = code
     operation.errorMessage = "of \(id)"
     return QueueRow(operation, serverTag: nil)

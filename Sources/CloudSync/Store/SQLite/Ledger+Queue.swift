@@ -146,10 +146,10 @@ extension Ledger {
   }
 
   /// Operations of a zone under the same suspicion, oldest first.
-  func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation] {
+  func operations(of zone: ZoneKey, under suspicion: QueuedOperation.Suspicion) throws -> [QueuedOperation] {
     try rows(
       "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND suspicion = ? ORDER BY id",
-      [zone.zone, zone.owner, number]
+      [zone.zone, zone.owner, suspicion.stored]
     ).map(QueuedOperation.init(row:))
   }
 
@@ -198,17 +198,18 @@ extension Ledger {
   func values(_ operation: QueuedOperation) throws -> StatementArguments {
     [
       operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
-      try operation.base.isEmpty ? "{}" : JSONColumn.text(operation.base), operation.baseTag, operation.state.rawValue,
+      try operation.base.isEmpty ? "{}" : JSONColumn.text(operation.base), operation.zoneToken ?? operation.baseTag,
+      operation.state.rawValue,
       operation.cause.stored,
       operation.generation, operation.sentGeneration, operation.sentKind?.rawValue,
       try operation.sentChanges.isEmpty ? nil : JSONColumn.text(operation.sentChanges), operation.isRecreation,
       operation.needsReadBack,
-      operation.conflictRounds, operation.attempts, operation.nextAttemptAt, operation.isServersWait,
+      operation.conflictRounds, operation.attempts, operation.waitsUntil, operation.isServersWait,
       operation.errorCode, operation.errorMessage, operation.editedAt, operation.conflictAt, operation.bytes,
       operation.group,
       try JSONColumn.text(of: operation.assets),
       operation.needsUpload,
-      operation.isUnanswered, operation.lostRounds, operation.askedAbout, operation.suspicion,
+      operation.isUnanswered, operation.lostRounds, operation.asked?.stored, operation.suspicion?.stored,
     ]
   }
 
@@ -369,7 +370,6 @@ extension Ledger {
     var operation = operation
     operation.assets = operation.assets.kept(by: operation.changes)
     operation.bytes = operation.changes.requestBytes
-    operation.isServersWait = operation.isServersWait && operation.nextAttemptAt != nil
     try logTurn(of: operation)
     try replace(operation, operation.links)
   }

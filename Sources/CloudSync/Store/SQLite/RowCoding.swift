@@ -58,41 +58,86 @@ extension QueuedOperation {
   }
 
   private init(readable row: Row) throws {
-    guard let kind = OperationKind(rawValue: row[.operation]), let state = OperationState(rawValue: row[.state])
-    else { throw StoreError(.damaged, "the queue holds an operation or state of unknown name") }
-    id = row[.id]
-    self.kind = kind
-    key = RecordKey(zone: row[.zone], owner: row[.owner], name: row[.name] ?? "")
-    type = row[.type]
-    changes = try JSONColumn.value(row[.changes])
-    base = try JSONColumn.value(row[.base])
-    baseTag = row[.baseTag]
-    self.state = state
-    cause = Cause(stored: row[.reason])
-    generation = row[.generation]
-    sentGeneration = row[.sentGeneration]
-    sentKind = (row[.sentOperation] as String?).flatMap(OperationKind.init(rawValue:))
-    sentChanges = try (row[.sentChanges] as String?).map { try JSONColumn.value($0) } ?? []
-    isRecreation = row[.isRecreation]
-    needsReadBack = row[.needsReadBack]
-    conflictRounds = row[.conflictRounds]
-    attempts = row[.attempts]
-    maxAttempts = row[.maxAttempts]
-    nextAttemptAt = row[.nextAttemptAt]
-    isServersWait = row[.isServersWait]
-    errorCode = row[.errorCode]
-    errorMessage = row[.errorMessage]
-    enqueuedAt = row[.enqueuedAt]
-    editedAt = row[.editedAt]
-    conflictAt = row[.conflictAt]
-    bytes = row[.bytes]
-    group = row[.atomicGroup]
-    suspicion = row[.suspicion]
-    assets = try JSONColumn.assets(row[.assets])
-    isUnanswered = row[.isUnanswered]
-    lostRounds = row[.lostRounds]
-    askedAbout = row[.askedAbout]
-    enqueuedBy = (row[.program] as String?).map { ProgramID(name: $0, pid: row[.pid] ?? 0) }
+    guard let kind = OperationKind(rawValue: row[.operation]), let phase = Phase(row) else {
+      throw StoreError(.damaged, "the queue holds an operation or state of unknown name")
+    }
+    self.init(
+      id: row[.id],
+      kind: kind,
+      key: RecordKey(zone: row[.zone], owner: row[.owner], name: row[.name] ?? ""),
+      type: row[.type],
+      changes: try JSONColumn.value(row[.changes]),
+      base: try JSONColumn.value(row[.base]),
+      baseTag: kind.isOfZone ? nil : row[.baseTag],
+      zoneToken: kind.isOfZone ? row[.baseTag] : nil,
+      phase: phase,
+      cause: Cause(stored: row[.reason]),
+      generation: row[.generation],
+      isRecreation: row[.isRecreation],
+      doubt: Doubt(
+        needsReadBack: row[.needsReadBack],
+        isUnanswered: row[.isUnanswered],
+        sentChanges: try (row[.sentChanges] as String?).map { try JSONColumn.value($0) } ?? [],
+        lostRounds: row[.lostRounds]
+      ),
+      conflictRounds: row[.conflictRounds],
+      attempts: row[.attempts],
+      maxAttempts: row[.maxAttempts],
+      errorCode: row[.errorCode],
+      errorMessage: row[.errorMessage],
+      enqueuedAt: row[.enqueuedAt],
+      editedAt: row[.editedAt],
+      asked: (row[.askedAbout] as String?).map(Asked.init(stored:)),
+      bytes: row[.bytes],
+      group: row[.atomicGroup],
+      assets: try JSONColumn.assets(row[.assets]),
+      suspicion: (row[.suspicion] as Int64?).map(Suspicion.init(stored:)),
+      enqueuedBy: (row[.program] as String?).map { ProgramID(name: $0, pid: row[.pid] ?? 0) }
+    )
+  }
+}
+
+extension QueuedOperation.Phase {
+  /// Nil for a state of unknown name. The table's conditions keep the other columns from disagreeing with it.
+  fileprivate init?(_ row: Row) {
+    switch OperationState(rawValue: row[.state]) {
+    case .pending: self = .pending
+    case .inFlight:
+      guard let kind = OperationKind(rawValue: row[.sentOperation]) else { return nil }
+      self = .inFlight(generation: row[.sentGeneration], kind)
+    case .waiting: self = .waiting(until: row[.nextAttemptAt], isServersWait: row[.isServersWait])
+    case .failed: self = .failed
+    case .paused: self = .paused
+    case .conflict: self = .conflict(since: row[.conflictAt])
+    case nil: return nil
+    }
+  }
+}
+
+extension QueuedOperation.Suspicion {
+  /// A re-fetch has the negative number.
+  init(stored: Int64) { self = stored < 0 ? .check(request: -stored) : .send(request: stored) }
+
+  var stored: Int64 {
+    switch self {
+    case .send(let request): request
+    case .check(let request): -request
+    }
+  }
+}
+
+extension QueuedOperation.Asked {
+  /// A version has more digits than any generation.
+  fileprivate init(stored: String) {
+    let generation = DecisionVersion.isWellFormed(stored) ? nil : Int64(stored)
+    self = generation.map { .deadLetter(generation: $0) } ?? .conflict(version: stored)
+  }
+
+  var stored: String {
+    switch self {
+    case .conflict(let version): version
+    case .deadLetter(let generation): "\(generation)"
+    }
   }
 }
 

@@ -1,0 +1,297 @@
+package import CloudKit
+package import Facts
+
+/// An accepted change to be sent to the server. There is at most one for a record: later edits merge into it and
+/// increment its generation.
+/// Its phase, doubt, suspicion and counts change only by an `OperationEvent`.
+package struct QueuedOperation: Hashable, Sendable {
+  package var id: Int64
+  package var kind: OperationKind
+  /// The record; for zone operations the zone, with an empty name.
+  package var key: RecordKey
+  package var type: String?
+  package var changes: FieldChanges
+  /// The server's values of the touched fields when this change was made: the merge base.
+  package var base: [String: FieldValue]
+  /// The server's change tag of the base; nil if the record did not exist.
+  package var baseTag: String?
+  /// The token of the zone that a zone delete in flight deletes; nil if it was not known.
+  package var zoneToken: String?
+  package fileprivate(set) var phase = Phase.pending
+  /// The reason for its phase.
+  package var cause: Cause
+  package var generation: Int64
+  /// Whether only a part of it is in flight, as its last sent changes; the rest follows. Not stored.
+  package var isPart = false
+  /// Whether this is a save of a record that was deleted earlier in the same operation, so the server may lack it.
+  package var isRecreation = false
+  package fileprivate(set) var doubt = Doubt()
+  /// Conflicts in a row without progress; limited, then a person decides.
+  package fileprivate(set) var conflictRounds = 0
+  package fileprivate(set) var attempts = 0
+  package var maxAttempts: Int
+  package var errorCode: String?
+  package var errorMessage: String?
+  package var enqueuedAt: Int64
+  package var editedAt: Int64
+  /// What the app was asked about without deciding it.
+  package var asked: Asked?
+  package var bytes: Int
+  /// The name of the atomic group; its operations are sent in one atomic request.
+  package var group: String?
+  /// The assets of its changes that this operation uploads.
+  package var assets: [QueuedAsset] = []
+  package fileprivate(set) var suspicion: Suspicion?
+  /// The identifiers of the operations that block this one.
+  package var blockedBy: [Int64] = []
+  /// The program that enqueued it; nil where an earlier version did not store it.
+  package var enqueuedBy: ProgramID?
+  /// The time of the next attempt where something else than its own wait decides it. Not stored.
+  package var explainedAttemptAt: Int64??
+
+  /// What it is doing. Times are milliseconds since 1970.
+  package enum Phase: Hashable, Sendable {
+    case pending
+    /// A generation is in flight as a kind: a save may become a delete meanwhile.
+    case inFlight(generation: Int64, OperationKind)
+    /// Whether the server asked for the wait, so that a flush does not end it.
+    case waiting(until: Int64, isServersWait: Bool)
+    case failed
+    case paused
+    case conflict(since: Int64)
+  }
+
+  /// What is not known about its earlier requests.
+  package struct Doubt: Hashable, Sendable {
+    /// Whether it must be verified before anything is sent, after a lost reply or a conflict without the server's
+    /// record.
+    package var needsReadBack = false
+    /// Whether a request's reply was lost: it may have been carried out, or still be, until the server's record is seen
+    /// to have changed.
+    package var isUnanswered = false
+    /// The changes of unconfirmed saves, latest last: if the server holds them, they are our own and no conflict.
+    package var sentChanges: [FieldChanges] = []
+    /// Replies lost in a row.
+    package var lostRounds = 0
+  }
+
+  /// A request with this operation that was rejected as a whole. The number identifies the request.
+  package enum Suspicion: Hashable, Sendable {
+    case send(request: Int64)
+    /// A re-fetch.
+    case check(request: Int64)
+  }
+
+  /// What the app was asked about.
+  package enum Asked: Hashable, Sendable {
+    case conflict(version: String)
+    case deadLetter(generation: Int64)
+  }
+}
+
+/// What happens to a queued operation.
+enum OperationEvent: Hashable, Sendable {
+  // Waiting and sending.
+  /// Nothing holds it back any more, but for a wait that the server asked for.
+  case ready(Cause, now: Int64)
+  case sent(as: OperationKind)
+  case answered
+  /// The process that sent it died.
+  case recovered(now: Int64)
+  case attempted
+  /// Backs off after a temporary failure, unless a person has to act first. `rounds` are the failures in a row, if not
+  /// every one counts as an attempt.
+  case backedOff(WebServicesError, rounds: Int? = nil, now: Int64, random: Double)
+  case deferred(until: Int64, isServersWait: Bool)
+  case failed(FailureCause)
+  case forgiven
+  /// A part or an earlier generation was saved.
+  case saved(tag: String, isCurrent: Bool)
+
+  // What is not known.
+  /// It must be compared with the server's record before it is sent.
+  case stale
+  case compared
+  /// The server may have carried out the request on which it failed.
+  case leftInDoubt
+  case replyLost(code: String)
+  /// The server rejected it without its record.
+  case disputed(code: String)
+  /// A save that the server has not confirmed may be carried out, as may earlier ones.
+  case mayBeCarriedOut(FieldChanges)
+  /// The outcome of every request is known, but for these saves.
+  case confirmed(except: [FieldChanges] = [])
+  /// The server has nothing of a create whose reply was lost.
+  case createNotFound
+  case uploaded
+  case uploadFailed
+  /// A request with it was rejected as a whole; nil: that request is forgotten.
+  case suspected(QueuedOperation.Suspicion?)
+  /// It was not the cause of its request's failure.
+  case cleared
+
+  // The server's record, and decisions.
+  case conflicted(ConflictCause, now: Int64)
+  case resolved(by: Cause.Decider, now: Int64)
+  case edited(settlesConflict: Bool, now: Int64)
+  case repaired(now: Int64)
+  case retried(by: String, now: Int64)
+  case paused(by: String)
+  /// `waiting` is the end of a wait that the server asked for.
+  case resumed(by: String, waiting: Int64?)
+  /// It creates a record that the server does not hold.
+  case startedOver
+  /// It creates the whole record of these fields with the edit applied.
+  case recreated(from: [String: FieldValue])
+  /// The server deleted the record; the edit recreates it, once it is not paused or failed.
+  case outlived([String: FieldValue], now: Int64)
+  /// The server deleted the record; a person decides whether the edit recreates it.
+  case orphaned([String: FieldValue], now: Int64)
+  /// Another user takes it over.
+  case takenOver(from: [String: FieldValue], by: String, now: Int64)
+}
+
+extension QueuedOperation {
+  /// Applies an event, in any phase.
+  mutating func apply(_ event: OperationEvent) {
+    switch event {
+    case .ready(let cause, let now): becomeReady(cause, now)
+    case .sent(let kind): (phase, cause) = (.inFlight(generation: generation, kind), .sending)
+    case .answered: phase = .pending
+    case .recovered(let now):
+      doubt.remember(changes)
+      (doubt.needsReadBack, doubt.isUnanswered) = (true, !kind.isOfZone)
+      phase = .pending
+      becomeReady(.basedOnOldVersion, now)
+    case .attempted: attempts += 1
+    case .backedOff(let error, let rounds, let now, let random): backOff(error, rounds ?? attempts, now, random)
+    case .deferred(let end, let isServersWait): phase = .waiting(until: end, isServersWait: isServersWait)
+    case .failed(let failure):
+      (phase, cause) = (.failed, .failed(failure))
+      (errorCode, errorMessage) = (failure.code, failure.message)
+    case .forgiven: forgive()
+    case .saved(let tag, let isCurrent):
+      (baseTag, isRecreation, conflictRounds) = (tag, false, 0)
+      apply(.cleared)
+      apply(.confirmed())
+      forgive()
+      cause = isCurrent ? .referencesFollow : .readyAgain(.editedWhileSent)
+    default: learn(event)
+    }
+  }
+
+  /// Applies what is found out about its requests.
+  private mutating func learn(_ event: OperationEvent) {
+    switch event {
+    case .stale: doubt.needsReadBack = true
+    case .compared: doubt.needsReadBack = false
+    case .leftInDoubt: (doubt.needsReadBack, doubt.isUnanswered) = (true, !kind.isOfZone)
+    case .replyLost(let code):
+      (doubt.needsReadBack, doubt.isUnanswered, cause) = (true, !kind.isOfZone, .unconfirmed(code: code))
+      doubt.lostRounds += 1
+    case .disputed(let code):
+      (doubt.needsReadBack, doubt.lostRounds, cause) = (true, 0, .unconfirmed(code: code))
+      conflictRounds += 1
+    case .mayBeCarriedOut(let changes): doubt.remember(changes)
+    case .confirmed(let left): (doubt.sentChanges, doubt.isUnanswered) = (left, !left.isEmpty)
+    case .createNotFound: doubt.isUnanswered = false
+    case .uploaded: doubt.lostRounds = 0
+    case .uploadFailed: doubt.lostRounds += 1
+    case .suspected(let suspicion): self.suspicion = suspicion
+    case .cleared: (suspicion, doubt.lostRounds) = (nil, 0)
+    default: decide(event)
+    }
+  }
+
+  /// Applies a decision: of the merge policy, the app or a person.
+  private mutating func decide(_ event: OperationEvent) {
+    switch event {
+    case .conflicted(let conflict, let now): enterConflict(conflict, now)
+    case .resolved(let decider, let now):
+      generation += 1
+      attempts = 0
+      if decider == .person { conflictRounds = 0 }
+      becomeReady(.readyAgain(.resolved(by: decider)), now)
+    case .edited(let settlesConflict, let now):
+      generation += 1
+      editedAt = now
+      apply(.cleared)
+      guard settlesConflict || state == .failed || state == .waiting else { return }
+      becomeReady(.readyAgain(.edited), now)
+      forgive()
+    case .repaired(let now):
+      (editedAt, phase, cause) = (now, .pending, .readyAgain(.repairedByApp))
+      forgive()
+    case .retried(let actor, let now):
+      becomeReady(.readyAgain(.retried(by: actor)), now)
+      forgive()
+      conflictRounds = 0
+      apply(.cleared)
+      forgetGrants()
+    case .paused(let actor): (phase, cause) = (.paused, .paused(by: actor))
+    case .resumed(let actor, let end):
+      phase = end.map { .waiting(until: $0, isServersWait: true) } ?? .pending
+      cause = .readyAgain(.resumed(by: actor))
+    case .startedOver:
+      changes = FieldChanges(values: changes.values, rules: changes.rules)
+      (base, baseTag, isRecreation) = ([:], nil, false)
+      forgetGrants()
+      apply(.confirmed())
+    case .recreated(let fields): recreate(from: fields)
+    case .outlived(let fields, let now):
+      recreate(from: fields)
+      isHeldByPerson ? note(.recordDeleted) : becomeReady(.readyAgain(.recreates), now)
+    case .orphaned(let fields, let now):
+      recreate(from: fields)
+      base = fields
+      enterConflict(.deletedOnServer, now)
+    case .takenOver(let fields, let user, let now):
+      recreate(from: fields)
+      base = [:]
+      apply(.confirmed())
+      apply(.compared)
+      if state == .conflict { becomeReady(.readyAgain(.takenOver(by: user)), now) }
+    default: preconditionFailure("No function applies \(event).")
+    }
+  }
+
+  private mutating func becomeReady(_ cause: Cause, _ now: Int64) {
+    self.cause = cause
+    if case .waiting(let end, isServersWait: true) = phase, end > now { return }
+    phase = .pending
+  }
+
+  private mutating func backOff(_ error: WebServicesError, _ rounds: Int, _ now: Int64, _ random: Double) {
+    guard !isHeldByPerson, state != .conflict else { return }
+    let own = Backoff.seconds(afterAttempt: rounds, random: random)
+    let asked = error.retryAfter ?? 0
+    let end = now + Backoff.milliseconds(max(own, Backoff.seconds(asked: asked, attempt: rounds)))
+    phase = .waiting(until: end, isServersWait: asked > 0)
+    cause = .backOff(code: error.code.name, attempt: attempts, of: maxAttempts)
+  }
+
+  private mutating func enterConflict(_ conflict: ConflictCause, _ now: Int64) {
+    if state != .conflict { phase = .conflict(since: now) }
+    cause = .conflict(conflict, rounds: conflictsEndlessly ? conflictRounds : nil)
+  }
+
+  private mutating func forgive() { (attempts, errorCode, errorMessage) = (0, nil, nil) }
+
+  /// The old fields stay the base: if another client recreates the record too, only the fields edited here are ours.
+  private mutating func recreate(from fields: [String: FieldValue]) {
+    // The server deleted the asset files with its record, except for those that the edit brings.
+    let fields = fields.filter { $0.value.assets?.isEmpty ?? true }
+    changes = FieldChanges(values: changes.applied(to: fields), rules: changes.rules)
+    base = fields.filter { changes.names.contains($0.key) }
+    baseTag = nil
+    forgetGrants()
+  }
+}
+
+extension QueuedOperation.Doubt {
+  fileprivate mutating func remember(_ changes: FieldChanges) {
+    guard sentChanges.last != changes else { return }
+    // Keep only the latest few.
+    sentChanges = sentChanges.suffix(3) + [changes]
+  }
+}
