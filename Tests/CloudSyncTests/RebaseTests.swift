@@ -1,0 +1,132 @@
+import CloudKit
+import Facts
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// What becomes of a change when the server's record is another than the one it was made on, under each policy.
+/// `RECORD_SNAPSHOTS=1` writes the table.
+@Suite struct RebaseTests {
+  private static let key = RecordKey(.one, "a")
+  private static let base: [String: FieldValue] = ["title": .string("base"), "kept": .int64(1)]
+
+  private static let operations: [(String, QueuedOperation)] = [
+    ("edit", change(.save)), ("edit, failed", change(.save, phase: .failed)),
+    ("edit, in conflict", change(.save, phase: .conflict(since: 5))),
+    ("edit, unanswered", change(.save, doubt: unanswered)),
+    ("edit, ninth conflict in a row", change(.save, rounds: 9)), ("create", change(.save, isNew: true)),
+    ("create, unanswered", change(.save, isNew: true, doubt: unanswered)),
+    ("recreation", change(.save, isRecreation: true)), ("delete", change(.delete)),
+    ("delete, paused", change(.delete, phase: .paused)),
+    ("delete, ninth conflict in a row", change(.delete, rounds: 9)),
+  ]
+
+  private static let servers: [(String, MirrorRecord?)] = [
+    ("the same record", server("1", base)),
+    ("another field edited", server("2", ["title": .string("base"), "kept": .int64(2)])),
+    ("the same field edited earlier", server("2", ["title": .string("theirs"), "kept": .int64(1)], at: 10)),
+    ("the same field edited later", server("2", ["title": .string("theirs"), "kept": .int64(1)], at: 30)),
+    ("our own edit", server("2", ["title": .string("ours"), "kept": .int64(1)])),
+    ("another type", server("2", base, type: "Task")), ("no record", nil),
+  ]
+
+  private static let unanswered = QueuedOperation.Doubt(
+    needsReadBack: true,
+    isUnanswered: true,
+    sentChanges: [FieldChanges(values: ["title": .string("ours")])]
+  )
+
+  private static func change(
+    _ kind: OperationKind,
+    isNew: Bool = false,
+    phase: QueuedOperation.Phase = .pending,
+    isRecreation: Bool = false,
+    doubt: QueuedOperation.Doubt = .init(),
+    rounds: Int = 0
+  ) -> QueuedOperation {
+    QueuedOperation(
+      id: 1,
+      kind: kind,
+      key: key,
+      type: "Note",
+      changes: kind == .save ? FieldChanges(values: ["title": .string("ours")]) : FieldChanges(),
+      base: isNew ? [:] : kind == .delete ? base : ["title": .string("base")],
+      baseTag: isNew ? nil : "1",
+      phase: phase,
+      cause: .ready,
+      generation: 1,
+      isRecreation: isRecreation,
+      doubt: doubt,
+      conflictRounds: rounds,
+      maxAttempts: 8,
+      enqueuedAt: 20,
+      editedAt: 20,
+      bytes: 10
+    )
+  }
+
+  private static func server(_ tag: String, _ fields: [String: FieldValue], type: String = "Note", at time: Int64 = 10)
+    -> MirrorRecord
+  {
+    MirrorRecord(key: key, type: type, changeTag: tag, fields: fields, modifiedAt: time)
+  }
+
+  @Test func `the table of every change on every record is the recorded one`() throws {
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Rebase.txt")
+    let text = Self.table
+    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
+    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+  }
+
+  @Test func `a change that waits for the delete of its zone stays as it is`() {
+    for (_, operation) in Self.operations {
+      for (_, server) in Self.servers {
+        let policy = MergePolicy(.server)
+        let rebase = Rebase(operation, onto: server, awaitsZoneDelete: true, policy: policy, now: 40)
+        var expected = operation
+        expected.apply(.compared)
+        #expect(rebase.operation == expected && rebase.dropped.isEmpty && rebase.ending == nil)
+      }
+    }
+  }
+
+  private static var table: String {
+    var lines: [String] = []
+    for (name, operation) in operations {
+      for (found, server) in servers {
+        lines.append("\(name); on the server: \(found)")
+        for policy in ConflictPolicy.allCases {
+          let rebase = Rebase(
+            operation,
+            onto: server,
+            known: self.server("1", base),
+            policy: MergePolicy(policy),
+            now: 40
+          )
+          lines.append("  \(policy): \(result(of: rebase))")
+        }
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func result(of rebase: Rebase) -> String {
+    let operation = rebase.operation
+    var parts: [String] = []
+    if let end = rebase.ending {
+      parts.append("\(end.ending), \(end.cause.text)")
+    } else {
+      let sent = operation.changes.values.keys.sorted() + operation.changes.cleared.sorted().map { "no \($0)" }
+      parts.append("\(operation.state), \(operation.cause.text)")
+      parts.append("\(operation.kind) \(sent.joined(separator: ", ")) on \(operation.baseTag ?? "nothing")")
+      if operation.needsReadBack { parts.append("to be compared") }
+      if operation.isUnanswered { parts.append("unanswered") }
+    }
+    for dropped in rebase.dropped {
+      if dropped.dropsChange { parts.append("drops \(dropped.changes.names.sorted().joined(separator: ", "))") }
+      if dropped.overwritten != nil { parts.append("overwrites the server's side") }
+    }
+    return parts.joined(separator: "; ")
+  }
+}
