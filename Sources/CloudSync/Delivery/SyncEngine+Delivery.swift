@@ -150,7 +150,7 @@ extension SyncEngine {
   ///   - seconds: the time limit; nil for that of the delegate.
   ///   - overdue: the overdue calls of the same kind; nil for those of the delegate.
   ///   - limit: the number of overdue calls that may still run at the same time; zero if they could interfere.
-  func ask<Value: Sendable>(
+  nonisolated func ask<Value: Sendable>(
     within seconds: Double? = nil,
     besides overdue: OverdueCalls? = nil,
     limit: Int = 0,

@@ -19,6 +19,7 @@ struct FeedPositions {
 
   /// Returns the position of the page after one that has more to come.
   mutating func next(_ position: String?) throws(WebServicesError) -> String {
+    try check(position)
     guard let position, seen.insert(position.hashValue).inserted else { throw Self.stalled(operation) }
     return position
   }

@@ -10,12 +10,12 @@ extension SyncEngine {
   /// - Parameter isWithoutApp: whether to release what waits for the app, as an operator's command.
   package func syncOnce(types: [String] = [], isWithoutApp: Bool = false) async throws -> SyncSummary {
     try checkSettings()
-    auditsRelease = isWithoutApp
+    session.auditsRelease = isWithoutApp
     let alone = { [self] (lease: Lease) in try await syncAlone(lease, types, isWithoutApp: isWithoutApp) }
     if let lease = try Lease.acquire(store) { return try await alone(lease) }
     // Another user's sync ends no back-off and is not passed to the syncing process.
     let isOurs = try await notingRefusal { try await knowsOwner() }
-    if isOurs { try takeSettings() }
+    if isOurs { try takeSettings(session) }
     if try isOurs || store.owner() == nil { _ = try store.flush(actor: nil) }
     // Only the store's user may release what waits for the app.
     let request = try store.requestSync(types, isWithoutApp: isWithoutApp && isOurs)
@@ -57,7 +57,7 @@ extension SyncEngine {
     // Do not ask while the server has throttled the database.
     guard try store.serversWait() == nil, try store.serversWait(in: .account) == nil else { return false }
     do {
-      try await refuseStrangers()
+      try await rejectWrongAccount()
       return try !store.isUnknown(Sender(user: identity, credential: credential)) || store.owner() != nil
     } catch is WebServicesError {
       return false
@@ -87,7 +87,6 @@ extension SyncEngine {
     storageChanged: @Sendable (StoreError?) -> Void = { _ in }
   ) async throws {
     isAlwaysWithoutApp = isWithoutApp
-    self.isWithoutApp = isWithoutApp
     // The trouble must not outlast the syncing, even if the engine is kept.
     defer { lock?.report(nil) }
     var hasStarted = false
@@ -119,7 +118,7 @@ extension SyncEngine {
         try requireInPlace()
         if !hasStarted {
           try checkSettings()
-          auditsRelease = isWithoutApp
+          session.auditsRelease = isWithoutApp
         }
         hasStarted = true
         guard let held = lease else {
@@ -153,12 +152,12 @@ extension SyncEngine {
           var requests = try store.startSync(held)
           requests.types = types + requests.types
           // Full scans have an interval of their own, because syncs for pushes and queued changes postpone polls.
-          let sweeps: Sweeps = requests.ids.isEmpty ? .whenDue : .always
+          let sweeps: Cycle.Sweeps = requests.ids.isEmpty ? .whenDue : .always
           let summary: SyncSummary
           do {
             summary = try await runSync(held, serving: requests, sweeps: sweeps)
           } catch let error as StoreError where error.kind == .otherUser && isOurs {
-            try await park(error, held)
+            try await cycle(held).park(error)
             continue
           }
           isOurs = true
@@ -169,7 +168,7 @@ extension SyncEngine {
             // The change that a push announced did not arrive, and no other push will announce it.
             polls.distrustPush()
           }
-          if configuration.pushes != nil, try await !subscribe(held) { polls.distrustPush() }
+          if configuration.pushes != nil, try await !cycle(held).subscribe() { polls.distrustPush() }
         } else {
           let end = next.end(nextPoll: polls.next(isPushed: inbox.isListening))
           // Processes on standby need to know the end; nothing else is written while idle.
@@ -230,7 +229,7 @@ extension SyncEngine {
   func outlook(pollIsDue: Bool) throws(StoreError) -> Outlook {
     if try store.hasSyncRequest() { return .work }
     if pollIsDue, try store.mayRequest() { return .work }
-    let (workload, planner) = try store.workload(savesMayGo: maySendSaves)
+    let (workload, planner) = try store.workload(savesMayGo: asksBeforeSending || isAlwaysWithoutApp)
     guard case .rest(let end) = planner.plan(workload) else { return .work }
     let isHeld = workload.isPaused || workload.waits.contains { $0.key.stopsAll }
     return isHeld ? .held(until: end) : .rest(until: end)

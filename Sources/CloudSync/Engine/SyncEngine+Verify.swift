@@ -31,7 +31,7 @@ extension SyncEngine {
   ///   belongs to another user.
   package func verify(_ wanted: (ZoneKey) -> Bool = { _ in true }) async throws -> [ZoneDifference] {
     if let wait = try store.serversWait() { throw wait }
-    try await refuseStrangers()
+    try await rejectWrongAccount()
     var zones = Set(try store.zones().filter { $0.records > 0 || $0.key.isDefaultZone }.map(\.key))
     zones.formUnion(try await zonesOfServer())
     var differences: [ZoneDifference] = []

@@ -1,4 +1,4 @@
-public import CloudKit
+package import CloudKit
 import Facts
 import Foundation
 import NetworkShim
@@ -124,45 +124,18 @@ public actor SyncEngine {
   nonisolated let delegate: (any SyncEngineDelegate)?
   nonisolated let wakeup = Wakeup()
   nonisolated let broadcast = Broadcast<SyncEvent>()
-  var rate = Rate()
-  var hasAuthenticated = false
-  var hasSweptAssets = false
-  /// Assets in a row on which the server failed.
-  var assetsGivenUp = 0
-  /// The sign-in that was verified as the store's user.
-  var authenticatedSignIn: Int?
-  /// The store's user at that verification.
-  var authenticatedOwner: String?
-  /// Whether the sign-out of the store's user has been published.
-  var isSignedOut = false
-  /// Whether the app has been asked what to do with the queue.
-  var hasAskedForPolicy = false
-  /// The subscriptions that the server was seen to hold, and the time of that.
-  var subscribed: (identifiers: Set<String>, at: Int64)?
-  var subscriptionsRefusedAt: Int64?
+  let session = Session()
   var driving: Task<Void, any Error>?
   /// The engine's lock, held or on standby.
   var lock: (any EngineLock)?
-  /// The pages of each change feed in its turns of this sync cycle.
-  var feedPages: [WaitScope: Int] = [:]
-  /// The deletions on hold, as last published.
-  var toldHeld: [HeldDeletions] = []
   /// The error that stopped the engine.
   var fatalError: (any Error)?
   var delivering: Task<Void, any Error>?
-  /// Versions of operations that the delegate has seen.
-  var approvals: [Int64: Int64] = [:]
   let overdue = OverdueCalls()
   let overdueResolvers = OverdueCalls()
-  /// The store's settings, as this sync cycle found them.
-  var settings = OutcomeSettings.standard
-  /// Whether this engine's settings were stored or found to be stored since it was last asked to sync.
-  var hasTakenSettings = false
-  /// Whether an operator released what waits for the app, in this sync cycle.
-  var isWithoutApp = false
-  /// Whether the release is still to be written to the audit log, once the store's user is known.
-  var auditsRelease = false
-  /// Whether that holds for every sync cycle of this engine.
+  /// The number of overdue calls of the app that may still run while it is asked about another record.
+  static let overdueLimit = 7
+  /// Whether an operator released what waits for the app for every sync cycle of this engine.
   var isAlwaysWithoutApp = false
   /// Wakes the delivery loop.
   nonisolated let deliveryWakeup = Wakeup()
@@ -175,295 +148,56 @@ public actor SyncEngine {
     self.delegate = delegate
   }
 
-  var client: WebServicesClient { configuration.client }
+  nonisolated var client: WebServicesClient { configuration.client }
 
   /// The user, as far as the credential shows; nil if only the server knows. After a sign-in an anonymous user becomes
   /// known.
-  var identity: String? {
+  nonisolated var identity: String? {
     let isUser = client.isSignedIn || client.hasSignedOut
     return configuration.identity == SyncStore.nobody && isUser ? nil : configuration.identity
   }
 
-  var database: DatabaseName { store.scope.database }
-  var typeOrder: TypeOrder { TypeOrder(delegate?.recordTypesInDependencyOrder ?? []) }
+  nonisolated var database: DatabaseName { store.scope.database }
+  nonisolated var typeOrder: TypeOrder { TypeOrder(delegate?.recordTypesInDependencyOrder ?? []) }
 
-  // MARK: - One sync
-
-  /// Runs one sync: sends everything that can be sent now, and fetches all changes to the end.
-  ///
-  /// - Parameters:
-  ///   - requests: the requests that it serves and finishes.
-  ///   - sweeps: whether to look for deletions by full scans without a change feed.
-  ///   - endsBackOffs: whether to end our own back-offs first, because a person requested the sync.
+  /// Runs one sync cycle; see `Cycle.run`.
   func runSync(
     _ lease: Lease,
     serving requests: SyncRequests = SyncRequests(),
-    sweeps: Sweeps = .always,
+    sweeps: Cycle.Sweeps = .always,
     endsBackOffs: Bool = false
   ) async throws -> SyncSummary {
-    let startedAt = store.now()
-    var summary = SyncSummary()
-    summary.askedTypes = requests.types
-    feedPages = [:]
-    settings = try store.settings().completed
-    isWithoutApp = requests.isWithoutApp || isAlwaysWithoutApp
-    broadcast.send(.syncBegan)
-    let heart = beat(lease)
-    defer {
-      heart?.cancel()
-      lease.shown.end()
-      isWithoutApp = isAlwaysWithoutApp
-      tellHeld()
-      broadcast.send(.syncEnded(summary))
-    }
-    var completion: SyncStore.Completion?
-    do {
-      try await notingRefusal { try await authenticate(lease, endsBackOffs: endsBackOffs) }
-      // Only after the authentication are the changes known to be this user's.
-      if endsBackOffs { _ = try store.flush(actor: nil) }
-      try takeSettings()
-      var readAt = store.now()
-      var isComplete = try await fetch(lease, types: requests.types, sweeps: sweeps, &summary)
-      if summary.requests == 0 {
-        // There was nothing to fetch; find out whether the server accepts us all the same.
-        let client = client
-        let database = database
-        _ = try await request(lease) { () async throws(WebServicesError) in try await client.listZones(in: database) }
-        summary.requests += 1
-      }
-      if !hasAuthenticated, let identity {
-        // The server has accepted our credential, so the store belongs to this user from now on.
-        try store.adopt(identity: identity, signIn: credential, takesOver: configuration.takesOver, lease)
-        (hasAuthenticated, authenticatedOwner) = (true, identity)
-      }
-      var hasSent = try await send(lease, &summary)
-      var rounds = 0
-      // The change feeds return what was sent, and fetched changes may leave merged records to send. The number of
-      // rounds is limited in case another client writes all the time.
-      while rounds < Self.roundLimit,
-        hasSent || summary.hasSentMeanwhile || summary.hasSentDeletes || summary.hasMoreToFetch
-      {
-        if !summary.hasMoreToSend, !summary.hasMoreToFetch { rounds += 1 }
-        readAt = store.now()
-        // A delete may cascade by `DELETE_SELF`, which only a change feed or a full scan shows, so look for that after
-        // the last one.
-        let mayHaveTakenMore = summary.hasSentDeletes && !summary.hasMoreToSend
-        if mayHaveTakenMore { summary.hasSentDeletes = false }
-        summary.hasSentMeanwhile = false
-        isComplete = try await fetch(lease, types: [], sweeps: mayHaveTakenMore ? sweeps : .never, &summary)
-        hasSent = try await send(lease, &summary)
-      }
-      // Without a known type nothing is known of the server's records.
-      isComplete = isComplete && !store.knowsNoTypes && !summary.hasMisfits
-      if summary.sent > 0 || !hasSweptAssets { try store.sweepAssets() }
-      hasSweptAssets = true
-      summary.reachedEnd = try isComplete && store.unreadable().isEmpty
-      completion = .init(readAt: readAt, isComplete: isComplete, error: summary.lastItemError)
-    } catch let error as WebServicesError {
-      if Task.isCancelled {
-        // We cancelled it; the network is not at fault.
-        try store.syncInterrupted(lease)
-        throw CancellationError()
-      }
-      summary.error = error
-      if isOtherSignIn {
-        // The next sync finds out the user; there is no need to back off.
-        try store.syncInterrupted(lease)
-      } else {
-        try store.record(error, random: configuration.random(), lease)
-        // Nobody is signed in with a credential that the server does not accept.
-        if error.code.disposition == .wait(.account) { try store.noteRefusal(false) }
-        if !client.isSignedIn, identity == nil {
-          try await signedOut(lease, hasLeft: client.hasSignedOut)
-        }
-      }
-    } catch is Interrupted {
-      // Paused or throttled: nothing failed.
-      try store.syncInterrupted(error: summary.lastItemError, lease)
-    }
-    let seconds = Double(store.now() - startedAt) / 1000
-    summary.waitForApp = try waitingForApp()
-    try store.endSync(completion, summary.event(seconds: seconds), serving: requests.ids, summary, lease)
-    return summary
+    try await cycle(lease, requests).run(sweeps: sweeps, endsBackOffs: endsBackOffs)
   }
 
-  /// The maximum number of rounds after everything was sent; conflicts and blocked records take a few.
-  private static let roundLimit = 30
-
-  private func tellHeld() {
-    guard let held = try? store.heldDeletions() else { return }
-    for deletions in held where !toldHeld.contains(deletions) { broadcast.send(.deletionsHeld(deletions)) }
-    toldHeld = held
-  }
-
-  /// The condition for full scans without a change feed.
-  enum Sweeps {
-    case never
-    /// If the last one is older than the interval.
-    case whenDue
-    case always
-  }
-
-  /// The current sync must stop because of a pause or a wait.
-  struct Interrupted: Error {}
-
-  /// Verifies once per session that this store belongs to the user. A user named by the credential becomes the owner
-  /// after the first successful reply, not if the server rejects the credential.
-  private func authenticate(_ lease: Lease, endsBackOffs: Bool) async throws {
-    if try !store.mayRequest(endsBackOffs: endsBackOffs) { throw Interrupted() }
-    let signIn = client.signIn
-    // Another process may have taken over the store since.
-    if try signIn != authenticatedSignIn || store.owner() != authenticatedOwner { hasAuthenticated = false }
-    guard !hasAuthenticated else { return }
-    authenticatedSignIn = signIn
-    if !configuration.takesOver { try store.check(Sender(user: identity, credential: credential)) }
-    guard identity == nil else {
-      // The credential is that of the store's user; whatever fails from here on has another cause.
-      try store.noteRefusal(false)
-      return
-    }
-    lease.shown.start(.fetching)
-    let client = client
-    let caller = try await request(lease) { () async throws(WebServicesError) in try await client.caller() }
-    try store.adopt(
-      identity: caller.userRecordName,
-      signIn: credential,
-      takesOver: configuration.takesOver,
-      lease
-    )
-    (hasAuthenticated, authenticatedOwner) = (true, caller.userRecordName)
-    isSignedOut = false
-    hasAskedForPolicy = false
-  }
-
-  // MARK: - Requests
-
-  /// Runs a request.
-  func request<Value: Sendable>(
-    _ lease: Lease,
-    _ body: @Sendable () async throws(WebServicesError) -> Value
-  ) async throws(WebServicesError) -> Value {
-    try await timed(lease, body).0.get()
-  }
-
-  /// Runs a request and measures its time.
-  ///
-  /// The request is only made as the user who was verified as the store's owner. If another user signs in meanwhile,
-  /// its reply is discarded.
-  func timed<Value: Sendable>(
-    _ lease: Lease,
-    _ body: @Sendable () async throws(WebServicesError) -> Value
-  ) async -> (Result<Value, WebServicesError>, Double) {
-    if isOtherSignIn { return (.failure(.otherSignIn(.notSent)), 0) }
-    let start = ContinuousClock.now
-    lease.shown.requestBegan(at: store.now())
-    defer { lease.shown.requestEnded() }
-    var result = await Self.result(as: authenticatedSignIn, body)
-    if case .success = result, isOtherSignIn { result = .failure(.otherSignIn(.unknown)) }
-    let seconds = (ContinuousClock.now - start) / .seconds(1)
-    return (result, seconds)
-  }
-
-  /// Runs a request that is only made while this sign-in holds.
-  static func result<Value: Sendable>(
-    as signIn: Int?,
-    _ body: @Sendable () async throws(WebServicesError) -> Value
-  ) async -> Result<Value, WebServicesError> {
-    await WebServicesClient.$requiredSignIn.withValue(signIn) {
-      do throws(WebServicesError) { return .success(try await body()) } catch { return .failure(error) }
-    }
-  }
-
-  /// Whether a user signed in or out since the last verification.
-  var isOtherSignIn: Bool { authenticatedSignIn.map { $0 != client.signIn } ?? false }
-
-  /// Renews the lease until cancelled, and publishes a new activity soon, whatever the sync waits for.
-  func beat(_ lease: Lease) -> Task<Void, Never>? {
-    guard let pause = configuration.heartbeat else { return nil }
-    let store = store
-    return Task.detached {
-      var last = ContinuousClock.now
-      while true {
-        try? await Task.sleep(for: min(pause, .milliseconds(250)))
-        guard !Task.isCancelled else { return }
-        lease.shown.noteSilence(at: store.now())
-        guard lease.shown.unpublished != nil || last.duration(to: .now) >= pause else { continue }
-        try? lease.renew(store)
-        last = .now
-      }
-    }
+  func cycle(_ lease: Lease, _ requests: SyncRequests = SyncRequests()) -> Cycle {
+    Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
   }
 }
 
-/// The results of a sync.
-public struct SyncSummary: Sendable, Hashable, Codable {
-  /// Changes that the server accepted.
-  public package(set) var sent = 0
-  /// Changes that became dead letters.
-  public package(set) var failed = 0
-  /// Records that were added or changed.
-  public package(set) var fetched = 0
-  /// Records that were deleted.
-  public package(set) var deleted = 0
-  /// Requests made.
-  public package(set) var requests = 0
-  /// Whether all changes were fetched to the end and nothing more could be sent.
-  public package(set) var reachedEnd = false
-  /// Requested record types that the server does not know.
-  package var unknownTypes: [String] = []
-  /// Changes that wait for the app, because the process of this sync could not ask it; nil if there are none.
-  public package(set) var waitForApp: Int?
-  package var error: WebServicesError?
-  package var lastItemError: WebServicesError?
-  /// Record types that this sync was requested to fetch.
-  var askedTypes: [String] = []
-  /// Whether deletes were sent since the last fetch.
-  var hasSentDeletes = false
-  /// Whether something was sent between two pages of the last fetch.
-  var hasSentMeanwhile = false
-  /// Whether sending stopped because it was time to fetch.
-  var hasMoreToSend = false
-  /// Whether a change feed has more pages, which come after the others had their turn.
-  var hasMoreToFetch = false
-  /// Whether a fetched record could not be stored, because of a value that does not fit its type.
-  var hasMisfits = false
-  /// Fetched pages that were followed by others.
-  var pages = 0
-
-  package init() {}
-
-  /// Adds the results of a sync of another database.
-  package mutating func add(_ other: SyncSummary) {
-    sent += other.sent
-    failed += other.failed
-    fetched += other.fetched
-    deleted += other.deleted
-    requests += other.requests
-    reachedEnd = reachedEnd && other.reachedEnd
-    waitForApp = [waitForApp, other.waitForApp].compactMap(\.self).reduce(0, +)
-    if waitForApp == 0 { waitForApp = nil }
-    lastItemError = lastItemError ?? other.lastItemError
-  }
-
-  /// Notes a record that could not be stored.
-  mutating func note(_ effect: SyncStore.PageEffect) {
-    guard let misfit = effect.misfit else { return }
-    lastItemError = misfit
-    hasMisfits = true
-  }
-
-  /// The event of a sync that took so long; nil where nothing was changed.
-  func event(seconds: Double) -> Event? {
-    guard sent + failed + fetched + deleted > 0 else { return nil }
-    return .synced(sent: sent, fetched: fetched, deleted: deleted, failed: failed, seconds: seconds)
-  }
-
-  /// The error that stopped the sync; nil if it reached its end or is waiting.
-  public var failure: CKError? { error.map { CKError(stopping: $0) } }
-
-  /// The last error that did not stop the sync: of a single change, a zone's change feed or a polled query. That change
-  /// is retried or failed for good; the feed is fetched again by a later sync, and `reachedEnd` is false.
-  public var itemFailure: CKError? { lastItemError.map { CKError(ofItem: $0) } }
-
-  private enum CodingKeys: String, CodingKey { case sent, failed, fetched, deleted, requests, reachedEnd, waitForApp }
+/// What an engine knows of its user, its app and the server from one sync cycle to the next. Confined to its actor.
+final class Session {
+  var hasAuthenticated = false
+  /// The sign-in that was verified as the store's user.
+  var authenticatedSignIn: Int?
+  /// The store's user at that verification.
+  var authenticatedOwner: String?
+  /// Whether the sign-out of the store's user has been published.
+  var isSignedOut = false
+  /// Whether the app has been asked what to do with the queue.
+  var hasAskedForPolicy = false
+  var hasSweptAssets = false
+  /// Assets in a row on which the server failed.
+  var assetsGivenUp = 0
+  /// The subscriptions that the server was seen to hold, and the time of that.
+  var subscribed: (identifiers: Set<String>, at: Int64)?
+  var subscriptionsRefusedAt: Int64?
+  /// The deletions on hold, as last published.
+  var publishedHolds: [HeldDeletions] = []
+  /// Versions of operations that the delegate has seen.
+  var approvals: [Int64: Int64] = [:]
+  /// Whether the engine's settings were stored or found to be stored since it was last asked to sync.
+  var hasTakenSettings = false
+  /// Whether an operator's release is still to be written to the audit log, once the store's user is known.
+  var auditsRelease = false
 }

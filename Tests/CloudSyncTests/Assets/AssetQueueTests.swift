@@ -406,7 +406,6 @@ import Testing
   @Test func `a driver that dies between upload and save costs nothing but the time`() async throws {
     try device.store.accept(photo("r", try file("photo", "five!")))
     let dying = try #require(try Lease.acquire(device.store))
-    var summary = SyncSummary()
     try device.store.zonesMade(
       [world.scope.zoneForChangesWithoutOne],
       [.zone(WireZone(zoneID: world.scope.zoneForChangesWithoutOne.wire))],
@@ -418,7 +417,7 @@ import Testing
     guard case .supplyAssets(let zone, let ids) = planner.plan(workload) else {
       throw StoreError(.invalid, "no upload is planned")
     }
-    try await device.engine.supplyAssets(zone, ids, dying, &summary)
+    try await device.engine.cycle(dying).supplyAssets(zone, ids)
     dying.release(device.store)
     let successor = try world.device("a", assetTransport: wire)
     try await successor.sync()

@@ -1,21 +1,19 @@
 import CloudKit
 
 /// Creating and deleting zones.
-extension SyncEngine {
+extension Cycle {
   /// Creates zones for changes that wait for them.
-  func makeZones(_ zones: [ZoneKey], _ lease: Lease) async throws {
-    let client = client
-    let database = database
+  func makeZones(_ zones: [ZoneKey]) async throws {
     let results: [WireZoneResult]
     do {
-      results = try await request(lease) { () async throws(WebServicesError) in
+      results = try await request { (client, database) async throws(WebServicesError) in
         try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
       }
     } catch {
       guard !Disposition(of: error, during: .creatingZone(isWhole: true)).stopsSync else { throw error }
       // The failure may concern only one zone: create each in a request of its own.
       guard zones.count == 1 || error.asksToWait else {
-        for zone in zones { try await makeZones([zone], lease) }
+        for zone in zones { try await makeZones([zone]) }
         return
       }
       // During the server's wait request no zone; after it the first one alone.
@@ -27,24 +25,22 @@ extension SyncEngine {
   }
 
   /// Sends the creation or deletion of a zone.
-  func sendZoneOperation(_ id: Int64, _ lease: Lease, _ summary: inout SyncSummary) async throws {
+  func sendZoneOperation(_ id: Int64) async throws {
     guard let operation = try store.begin([id], lease).first else { return }
-    let client = client
-    let database = database
     let kind: WireZoneOperation.Kind = operation.kind == .zoneSave ? .create : .delete
-    let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
+    let (answer, seconds) = await timed { (client, database) async throws(WebServicesError) in
       try await client.modifyZones([WireZoneOperation(kind, operation.key.zoneKey.wire)], in: database)
     }
-    try concludeNothing(from: answer, lease)
+    try concludeNothing(from: answer)
     let outcome = Interpreter.outcome(ofZoneOperation: operation, answer)
-    try finish([operation], [id: outcome], seconds, lease, &summary)
+    try finish([operation], [id: outcome], seconds)
   }
 
   /// Verifies a zone delete whose reply was lost before it is repeated: it may have been carried out, and the zone may
   /// have been recreated.
-  func lookUpZone(_ id: Int64, _ lease: Lease, _ summary: inout SyncSummary) async throws {
+  func lookUpZone(_ id: Int64) async throws {
     guard let zone = try store.keys([id]).first?.zoneKey else { return }
-    let result = try await lookUp(zone, lease, &summary)
+    let result = try await lookUp(zone)
     let settled = try store.finishZoneLookUp(id, result, policy: merging, random: configuration.random(), lease)
     summary.add(settled)
   }
@@ -53,20 +49,16 @@ extension SyncEngine {
   ///
   /// One wrong reply must not put the records of a zone on hold or end its deletes, so the server is asked once more for
   /// a zone that was there.
-  func isMissing(_ zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary) async throws -> Bool {
+  func isMissing(_ zone: ZoneKey) async throws -> Bool {
     guard try store.read({ try $0.zone(zone)?.state == .ready }) else { return true }
-    return try await lookUp(zone, lease, &summary)?.isMissing ?? false
+    return try await lookUp(zone)?.isMissing ?? false
   }
 
   /// Asks the server for a zone. An error that does not concern everything is the result.
-  private func lookUp(_ zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary) async throws(WebServicesError)
-    -> WireZoneResult?
-  {
-    let client = client
-    let database = database
+  private func lookUp(_ zone: ZoneKey) async throws(WebServicesError) -> WireZoneResult? {
     let results: [WireZoneResult]
     do {
-      results = try await request(lease) { () async throws(WebServicesError) in
+      results = try await request { (client, database) async throws(WebServicesError) in
         try await client.lookupZones([zone.wire], in: database)
       }
     } catch {

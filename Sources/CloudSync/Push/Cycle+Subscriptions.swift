@@ -3,7 +3,7 @@ import Facts
 
 /// The subscriptions for pushes. They have the same identifiers on every device, so that there is one of each, and are
 /// checked now and then, because servers and people remove them.
-extension SyncEngine {
+extension Cycle {
   /// Milliseconds after which the server is asked for its subscriptions again.
   private static let verificationInterval: Int64 = 86_400_000
 
@@ -13,19 +13,21 @@ extension SyncEngine {
   /// Creates the subscriptions of this database on the server, if they are missing.
   ///
   /// - Returns: false if the server does not hold all of them, so that pushes are unreliable.
-  func subscribe(_ lease: Lease) async throws -> Bool {
+  func subscribe() async throws -> Bool {
     let wanted = Self.subscriptions(database, types: try store.pulledTypes())
     let identifiers = Set(wanted.map(\.subscriptionID))
-    if let subscribed, identifiers.isSubset(of: subscribed.identifiers),
+    if let subscribed = session.subscribed, identifiers.isSubset(of: subscribed.identifiers),
       abs(store.now() - subscribed.at) < Self.verificationInterval
     {
       return true
     }
-    if let refusedAt = subscriptionsRefusedAt, abs(store.now() - refusedAt) < Self.retryInterval { return false }
+    if let refusedAt = session.subscriptionsRefusedAt, abs(store.now() - refusedAt) < Self.retryInterval {
+      return false
+    }
     guard try store.mayRequest() else { return false }
     do {
-      try await verify(wanted, lease)
-      subscribed = (identifiers, store.now())
+      try await verify(wanted)
+      session.subscribed = (identifiers, store.now())
       return true
     } catch let error as WebServicesError {
       try Task.checkCancellation()
@@ -37,16 +39,14 @@ extension SyncEngine {
         return false
       }
       // Polls continue meanwhile.
-      subscriptionsRefusedAt = store.now()
+      session.subscriptionsRefusedAt = store.now()
       try store.note(.subscriptionsRefused(code: error.code.name, message: error.reason), lease)
       return false
     }
   }
 
-  private func verify(_ wanted: [WireSubscription], _ lease: Lease) async throws {
-    let client = client
-    let database = database
-    let held = try await request(lease) { () async throws(WebServicesError) in
+  private func verify(_ wanted: [WireSubscription]) async throws {
+    let held = try await request { (client, database) async throws(WebServicesError) in
       try await client.listSubscriptions(in: database)
     }
     var known: [String: WireSubscription] = [:]
@@ -56,7 +56,7 @@ extension SyncEngine {
       return other.watchesTheSame(as: subscription) ? nil : .init(.update, subscription)
     }
     guard !operations.isEmpty else { return }
-    let results = try await request(lease) { () async throws(WebServicesError) in
+    let results = try await request { (client, database) async throws(WebServicesError) in
       try await client.modifySubscriptions(operations, in: database)
     }
     for case .failure(_, let error) in results where !error.means(.acknowledge, during: .subscribing) { throw error }

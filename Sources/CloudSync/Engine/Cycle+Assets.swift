@@ -3,7 +3,7 @@ import Facts
 import Foundation
 
 /// Uploads the files of queued assets from disk, in bounded memory, so that their records can be sent.
-extension SyncEngine {
+extension Cycle {
   private typealias Need = SyncStore.AssetNeed
   private typealias Supplied = (need: SyncStore.AssetNeed, outcome: SyncStore.AssetOutcome)
 
@@ -15,7 +15,7 @@ extension SyncEngine {
 
   /// Gets upload receipts for the assets of these operations: by referring to a record of the zone with the same bytes,
   /// or by an upload.
-  func supplyAssets(_ zone: ZoneKey, _ ids: [Int64], _ lease: Lease, _ summary: inout SyncSummary) async throws {
+  func supplyAssets(_ zone: ZoneKey, _ ids: [Int64]) async throws {
     var bytes: Int64 = 0
     let needs = try store.assetNeeds(ids).prefix { need in
       let size = Self.boundedSize(of: need)
@@ -25,31 +25,31 @@ extension SyncEngine {
     lease.shown.start(.sending)
     let known = needs.filter { $0.asset.place != nil }
     if !known.isEmpty {
-      let supplied = try await rereference(Array(known), zone, lease, &summary)
-      try finish(supplied, lease, &summary)
+      let supplied = try await rereference(Array(known), zone)
+      try finish(supplied)
     }
     let files = needs.filter { $0.asset.place == nil }
     guard !files.isEmpty else { return }
-    let addressed = try await addresses(Array(files), zone, lease, &summary)
-    try finish(try await upload(addressed, lease), lease, &summary)
+    let addressed = try await addresses(Array(files), zone)
+    try finish(try await upload(addressed))
   }
 
   /// A size that cannot overflow a sum: the server's sizes and edited rows may hold any value.
   private static func boundedSize(of need: Need) -> Int64 { min(max(0, need.asset.size), 1 << 40) }
 
   /// Uploads files, several at a time, and publishes the progress in bytes.
-  private func upload(_ jobs: [(need: Need, address: String)], _ lease: Lease) async throws -> [Supplied] {
-    let (client, transport, store) = (client, configuration.assetTransport, store)
+  private func upload(_ jobs: [(need: Need, address: String)]) async throws -> [Supplied] {
+    let (transport, store, shown) = (configuration.assetTransport, store, lease.shown)
     let total = jobs.reduce(0) { $0 + Int(Self.boundedSize(of: $1.need)) }
-    lease.shown.show(Progress(phase: .upload, done: 0, total: total))
-    return try await request(lease) { () async throws(WebServicesError) in
+    shown.show(Progress(phase: .upload, done: 0, total: total))
+    return try await request { (client, database) async throws(WebServicesError) in
       await withTaskGroup(of: Supplied.self) { group in
         var supplied: [Supplied] = []
         var bytes = 0
         let take = { (done: Supplied) in
           supplied.append(done)
           bytes += Int(Self.boundedSize(of: done.need))
-          lease.shown.show(Progress(phase: .upload, done: bytes, total: total))
+          shown.show(Progress(phase: .upload, done: bytes, total: total))
         }
         for (index, job) in jobs.enumerated() {
           if index >= Self.width, let done = await group.next() { take(done) }
@@ -64,21 +64,17 @@ extension SyncEngine {
   /// Gets descriptors for bytes that are in the zone already.
   private func rereference(
     _ needs: [Need],
-    _ zone: ZoneKey,
-    _ lease: Lease,
-    _ summary: inout SyncSummary
+    _ zone: ZoneKey
   ) async throws -> [Supplied] {
     guard try store.mayRequest() else { return [] }
     let places = needs.compactMap(\.asset.place).reduce(into: [WireAssetPlace]()) { places, place in
       if !places.contains(place) { places.append(place) }
     }
-    let client = client
-    let database = database
     let askedAt = store.now()
     summary.requests += 1
     let assets: [WireRereferencedAsset]
     do {
-      assets = try await request(lease) { () async throws(WebServicesError) in
+      assets = try await request { (client, database) async throws(WebServicesError) in
         try await client.rereferenceAssets(places, zone: zone.wire, in: database)
       }
     } catch {
@@ -86,21 +82,21 @@ extension SyncEngine {
       let isFirst = { (need: Need) in need.asset.place.map(first.contains) ?? false }
       switch Disposition(of: error, during: .preparingUpload) {
       case .isolate where error.asksToWait, .outage where error.asksToWait:
-        try leaveAlone(needs, error, lease, &summary)
+        try leaveAlone(needs, error)
         return []
-      case .outage where places.count > 1: return try await rereference(needs.filter(isFirst), zone, lease, &summary)
+      case .outage where places.count > 1: return try await rereference(needs.filter(isFirst), zone)
       case .outage:
-        try giveUp(needs, error, lease, &summary)
+        try giveUp(needs, error)
         return []
       // The rejection may concern one place: ask for each half.
       case .isolate where places.count > 1:
-        return try await rereference(needs.filter(isFirst), zone, lease, &summary)
-          + rereference(needs.filter { !isFirst($0) }, zone, lease, &summary)
+        return try await rereference(needs.filter(isFirst), zone)
+          + rereference(needs.filter { !isFirst($0) }, zone)
       case .isolate, .zoneMissing: assets = []
       default: throw error
       }
     }
-    assetsGivenUp = 0
+    session.assetsGivenUp = 0
     return needs.map { need in
       // The checksum proves that these are the right bytes, whatever the field holds now.
       let found = assets.first { found in
@@ -114,20 +110,16 @@ extension SyncEngine {
   /// Gets upload addresses. If a request for several is rejected, bisection finds the bad one.
   private func addresses(
     _ needs: [Need],
-    _ zone: ZoneKey,
-    _ lease: Lease,
-    _ summary: inout SyncSummary
+    _ zone: ZoneKey
   ) async throws -> [(need: Need, address: String)] {
     guard try store.mayRequest() else { return [] }
-    let client = client
-    let database = database
     let tokens = needs.map { need in
       WireAssetToken(recordName: need.key.name, recordType: need.type, fieldName: need.asset.field)
     }
     summary.requests += 1
     let answer: [WireAssetAddress]
     do {
-      answer = try await request(lease) { () async throws(WebServicesError) in
+      answer = try await request { (client, database) async throws(WebServicesError) in
         let answer = try await client.assetAddresses(tokens, zone: zone.wire, in: database)
         guard answer.count == tokens.count, zip(answer, tokens).allSatisfy({ $0.isFor($1) }) else {
           throw WebServicesError(.unexpectedServerResponse, "the answer has not the addresses that were asked for")
@@ -139,45 +131,43 @@ extension SyncEngine {
       switch Disposition(of: error, during: .preparingUpload) {
       case .wait(.quota): try store.hold(.quota, error, random: configuration.random(), lease)
       case .isolate where error.asksToWait, .outage where error.asksToWait:
-        try leaveAlone(needs, error, lease, &summary)
-      case .outage where needs.count > 1: return try await addresses(Array(needs[..<half]), zone, lease, &summary)
+        try leaveAlone(needs, error)
+      case .outage where needs.count > 1: return try await addresses(Array(needs[..<half]), zone)
       case .outage:
-        try giveUp(needs, error, lease, &summary)
+        try giveUp(needs, error)
         return []
       case .isolate where needs.count > 1:
-        return try await addresses(Array(needs[..<half]), zone, lease, &summary)
-          + addresses(Array(needs[half...]), zone, lease, &summary)
-      case .isolate: try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
+        return try await addresses(Array(needs[..<half]), zone)
+          + addresses(Array(needs[half...]), zone)
+      case .isolate: try finish(needs.map { ($0, .failed(error)) })
       case .zoneMissing:
-        let isMissing = try await isMissing(zone, lease, &summary)
-        try finish(needs.map { ($0, isMissing ? .zoneMissing(error) : .failed(error)) }, lease, &summary)
+        let isMissing = try await isMissing(zone)
+        try finish(needs.map { ($0, isMissing ? .zoneMissing(error) : .failed(error)) })
       default: throw error
       }
       return []
     }
-    assetsGivenUp = 0
+    session.assetsGivenUp = 0
     return zip(needs, answer).map { ($0, $1.url) }
   }
 
   /// Postpones an asset on which the server fails. After several in a row, assets are left alone for a while.
-  private func giveUp(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout SyncSummary) throws {
-    try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
-    assetsGivenUp += 1
-    guard assetsGivenUp >= 5 else { return }
-    assetsGivenUp = 0
+  private func giveUp(_ needs: [Need], _ error: WebServicesError) throws {
+    try finish(needs.map { ($0, .failed(error)) })
+    session.assetsGivenUp += 1
+    guard session.assetsGivenUp >= 5 else { return }
+    session.assetsGivenUp = 0
     throw error
   }
 
   /// Backs off after the server asked to wait. Bisection isolates an asset that may be the cause: the first half is
   /// sent after the wait, the other one later.
-  private func leaveAlone(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout SyncSummary)
-    throws
-  {
+  private func leaveAlone(_ needs: [Need], _ error: WebServicesError) throws {
     try store.hold(.database, error, random: configuration.random(), lease)
-    try finish(needs[(needs.count / 2)...].map { ($0, .failed(error)) }, lease, &summary)
+    try finish(needs[(needs.count / 2)...].map { ($0, .failed(error)) })
   }
 
-  private func finish(_ supplied: [Supplied], _ lease: Lease, _ summary: inout SyncSummary) throws {
+  private func finish(_ supplied: [Supplied]) throws {
     summary.failed += try store.finishAssets(
       supplied,
       policy: merging,

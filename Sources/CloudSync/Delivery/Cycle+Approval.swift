@@ -3,20 +3,23 @@ import Facts
 import Foundation
 
 /// Asking the delegate before a change is sent.
-extension SyncEngine {
+extension Cycle {
   /// Returns the operations that may be sent unchanged; none if the delegate changed or rejected one, because then a
   /// new plan is needed.
-  func approved(_ ids: [Int64], _ lease: Lease) async throws -> [Int64] {
-    guard asksBeforeSending, let delegate else { return ids }
-    let drafts = try store.drafts(ids).filter { approvals[$0.id] != $0.generation }
+  func approved(_ ids: [Int64]) async throws -> [Int64] {
+    guard engine.asksBeforeSending, let delegate = engine.delegate else { return ids }
+    let drafts = try store.drafts(ids).filter { session.approvals[$0.id] != $0.generation }
     guard !drafts.isEmpty else { return ids }
     var isAsPlanned = true
     for draft in drafts {
       let record = CKRecord(draft.key, type: draft.type, fields: draft.fields, tag: draft.tag)
       let changes: FieldChanges
       do {
+        let engine = engine
         // A question without an answer does not hold up the others.
-        let answer = try await ask(limit: Self.overdueLimit) { try await delegate.syncEngine(self, willSend: record) }
+        let answer = try await engine.ask(limit: SyncEngine.overdueLimit) {
+          try await delegate.syncEngine(engine, willSend: record)
+        }
         guard answer.recordID == record.recordID, answer.recordType == record.recordType else {
           throw StoreError(.invalid, "the app returned another record than it was asked about")
         }
@@ -31,14 +34,14 @@ extension SyncEngine {
         continue
       }
       if changes.isEmpty {
-        approvals[draft.id] = draft.generation
+        session.approvals[draft.id] = draft.generation
       } else {
-        approvals[draft.id] = try store.amend(draft, changes, lease)
+        session.approvals[draft.id] = try store.amend(draft, changes, lease)
         isAsPlanned = false
       }
     }
     // Asking twice about a version does no harm.
-    if approvals.count > 10_000 { approvals = approvals.filter { ids.contains($0.key) } }
+    if session.approvals.count > 10_000 { session.approvals = session.approvals.filter { ids.contains($0.key) } }
     return isAsPlanned ? ids : []
   }
 }

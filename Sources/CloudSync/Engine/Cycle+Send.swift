@@ -1,19 +1,20 @@
 import CloudKit
 
 /// Sending what the planner selects, and recording the outcome.
-extension SyncEngine {
-  /// Sends until nothing more can be sent now, or it is time to fetch. Returns whether anything was sent.
-  func send(_ lease: Lease, _ summary: inout SyncSummary) async throws -> Bool {
-    try await resolveConflicts(lease)
+extension Cycle {
+  /// Sends until nothing more can be sent now, it is time to fetch, or a pause or a wait interrupts the cycle. Returns
+  /// whether anything was sent.
+  func send() async throws -> Bool {
+    guard !isInterrupted else { return false }
+    try await resolveConflicts()
     var hasSent = false
-    let total = try store.sendableCount()
-    rate.start(total: total, at: store.now())
-    summary.hasMoreToSend = false
+    rate.start(total: try store.sendableCount(), at: store.now())
+    hasMoreToSend = false
     var left = configuration.turn.requests
     while left > 0 {
       left -= 1
       try Task.checkCancellation()
-      let (workload, planner) = try store.workload(typeOrder: typeOrder, savesMayGo: maySendSaves)
+      let (workload, planner) = try store.workload(typeOrder: engine.typeOrder, savesMayGo: maySendSaves)
       switch planner.plan(workload) {
       case .rest: return hasSent
       case .noteBlockers(let ids):
@@ -21,22 +22,25 @@ extension SyncEngine {
         // Not a request, so it does not count.
         left += 1
         continue
-      case .makeZones(let zones): try await makeZones(zones, lease)
-      case .sendZoneOperation(let id): try await sendZoneOperation(id, lease, &summary)
-      case .readBack(let zone, let ids): try await readBack(zone, ids, lease, &summary)
+      case .makeZones(let zones): try await makeZones(zones)
+      case .sendZoneOperation(let id): try await sendZoneOperation(id)
+      case .readBack(let zone, let ids): try await readBack(zone, ids)
       case .supplyAssets(let zone, let ids):
-        try await supplyAssets(zone, ids, lease, &summary)
+        try await supplyAssets(zone, ids)
         // An upload counts like several requests: up to 16 MB, or one file.
         left -= 10
-      case .lookUpZone(let id): try await lookUpZone(id, lease, &summary)
+      case .lookUpZone(let id): try await lookUpZone(id)
       case .send(let zone, let ids, let atomic, let deferring):
-        try await sendBatch(zone, ids, atomic: atomic, deferring: deferring, lease, &summary)
+        try await sendBatch(zone, ids, atomic: atomic, deferring: deferring)
       }
       hasSent = true
       lease.shown.show(rate.progress(at: store.now()))
-      if try store.mayRequest() == false { throw Interrupted() }
+      if try isInterrupted || !store.mayRequest() {
+        isInterrupted = true
+        return true
+      }
     }
-    summary.hasMoreToSend = true
+    hasMoreToSend = true
     // One sync of a long queue adds more history than is kept.
     try store.forgetOldHistory(lease)
     return hasSent
@@ -45,52 +49,37 @@ extension SyncEngine {
   /// Sends queued changes between the pages of a long fetch, now and then, unless the server or the network has
   /// problems.
   ///
-  /// - Throws: `MadeToWait` if the fetch itself has to wait now.
-  func sendMeanwhile(reading feed: WaitScope, of zone: ZoneKey?, _ lease: Lease, _ summary: inout SyncSummary)
-    async throws
-  {
-    summary.pages += 1
-    guard summary.pages.isMultiple(of: configuration.turn.pages), hasAuthenticated, try !store.isInTrouble() else {
-      return
+  /// - Returns: whether the fetch may go on now.
+  func sendMeanwhile(fetching feed: WaitScope, of zone: ZoneKey?) async throws -> Bool {
+    pages += 1
+    guard pages.isMultiple(of: configuration.turn.pages), session.hasAuthenticated, try !store.isInTrouble() else {
+      return true
     }
-    do {
-      guard try await send(lease, &summary) else { return }
-    } catch let error as WebServicesError {
-      throw SendingFailed(error: error)
-    }
-    summary.hasSentMeanwhile = true
+    guard try await send() else { return !isInterrupted }
+    hasSentMeanwhile = true
     lease.shown.start(.fetching)
-    if try store.isHeld(feed, of: zone) { throw MadeToWait() }
-  }
-
-  /// A send met a wait that applies to the current fetch too.
-  struct MadeToWait: Error {}
-
-  /// Sending failed during a fetch, which is not at fault.
-  struct SendingFailed: Error {
-    let error: WebServicesError
+    return try !isInterrupted && !store.isHeld(feed, of: zone)
   }
 
   private func sendBatch(
     _ zone: ZoneKey,
     _ ids: [Int64],
     atomic: Bool,
-    deferring: [Int64: Set<Int64>],
-    _ lease: Lease,
-    _ summary: inout SyncSummary
+    deferring: [Int64: Set<Int64>]
   ) async throws {
     lease.shown.start(.sending)
-    let ids = try await approved(ids, lease)
+    let ids = try await approved(ids)
     // After a sign-in or sign-out the user must be verified first.
-    guard !isOtherSignIn else { throw Interrupted() }
-    let approved = asksBeforeSending ? approvals : nil
+    if isOtherSignIn {
+      isInterrupted = true
+      return
+    }
+    let approved = engine.asksBeforeSending ? session.approvals : nil
     let operations =
       ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, approved: approved, deferring: deferring, lease)
     guard !operations.isEmpty else { return }
-    if operations.contains(where: { $0.kind == .delete }) { summary.hasSentDeletes = true }
-    let client = client
-    let database = database
-    let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
+    if operations.contains(where: { $0.kind == .delete }) { hasSentDeletes = true }
+    let (answer, seconds) = await timed { (client, database) async throws(WebServicesError) in
       try await client.modify(
         operations.map(Interpreter.wireOperation),
         zone: zone.wire,
@@ -98,25 +87,25 @@ extension SyncEngine {
         in: database
       )
     }
-    try concludeNothing(from: answer, lease)
-    if case .success(let results) = answer, let stranger = try stranger(in: results) {
+    try concludeNothing(from: answer)
+    if case .success(let results) = answer, let user = try otherUser(in: results) {
       // The records may have been written as another user: verify all of it after the next sign-in.
       try store.recoverInFlight(lease)
-      hasAuthenticated = false
+      session.hasAuthenticated = false
       throw WebServicesError(
         .authenticationFailed,
-        "the server took us for \(stranger), whose changes these are not; sign in again"
+        "the server saved these changes as \(user), not this store's user; sign in again"
       )
     }
     let outcomes = Interpreter.outcomes(of: operations, answer)
     if Interpreter.missesZone(outcomes) {
-      return try await finish(operations, in: zone, reportedMissing: outcomes, seconds, lease, &summary)
+      return try await finish(operations, in: zone, reportedMissing: outcomes, seconds)
     }
-    try finish(operations, outcomes, seconds, lease, &summary)
+    try finish(operations, outcomes, seconds)
     // The saves back off in any case, even if the server does not allow a re-fetch now.
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes)
     where try store.mayRequest() && store.serversWait(in: .zone(zone)) == nil {
-      try await lookUpTargets(zone, targets, of: operations, outcomes, lease, &summary)
+      try await lookUpTargets(zone, targets, of: operations, outcomes)
     }
   }
 
@@ -125,25 +114,23 @@ extension SyncEngine {
     _ operations: [QueuedOperation],
     in zone: ZoneKey,
     reportedMissing outcomes: [Int64: Outcome],
-    _ seconds: Double,
-    _ lease: Lease,
-    _ summary: inout SyncSummary
+    _ seconds: Double
   ) async throws {
     let unconfirmed = Interpreter.withZone(outcomes, of: operations)
     let isMissing: Bool
     do {
-      isMissing = try await self.isMissing(zone, lease, &summary)
+      isMissing = try await self.isMissing(zone)
     } catch {
       // The request was answered, so its operations must not stay in flight.
-      try finish(operations, unconfirmed, seconds, lease, &summary)
+      try finish(operations, unconfirmed, seconds)
       throw error
     }
-    try finish(operations, isMissing ? outcomes : unconfirmed, seconds, lease, &summary)
+    try finish(operations, isMissing ? outcomes : unconfirmed, seconds)
   }
 
   /// Throws if a failure is not the server's: the task was cancelled, or the user changed. Operations in flight will be
   /// verified.
-  func concludeNothing<Value>(from answer: Result<Value, WebServicesError>, _ lease: Lease) throws {
+  func concludeNothing<Value>(from answer: Result<Value, WebServicesError>) throws {
     guard case .failure(let error) = answer, Task.isCancelled || isOtherSignIn else { return }
     try store.recoverInFlight(lease)
     try Task.checkCancellation()
@@ -155,16 +142,12 @@ extension SyncEngine {
     _ zone: ZoneKey,
     _ targets: [String],
     of operations: [QueuedOperation],
-    _ outcomes: [Int64: Outcome],
-    _ lease: Lease,
-    _ summary: inout SyncSummary
+    _ outcomes: [Int64: Outcome]
   ) async throws {
-    let client = client
-    let database = database
     summary.requests += 1
     let results: [WireRecordResult]
     do {
-      results = try await request(lease) { () async throws(WebServicesError) in
+      results = try await request { (client, database) async throws(WebServicesError) in
         try await client.lookup(targets, zone: zone.wire, in: database)
       }
     } catch {
@@ -182,8 +165,8 @@ extension SyncEngine {
   }
 
   /// The other user as whom records of a private database were saved, if the account was switched meanwhile.
-  private func stranger(in results: [WireRecordResult]) throws -> String? {
-    guard database == .private, identity == nil, let owner = try store.owner() else { return nil }
+  private func otherUser(in results: [WireRecordResult]) throws -> String? {
+    guard database == .private, engine.identity == nil, let owner = try store.owner() else { return nil }
     for case .record(let record) in results {
       if let user = record.modified?.userRecordName, user != owner { return user }
     }
@@ -193,9 +176,7 @@ extension SyncEngine {
   func finish(
     _ operations: [QueuedOperation],
     _ outcomes: [Int64: Outcome],
-    _ seconds: Double,
-    _ lease: Lease,
-    _ summary: inout SyncSummary
+    _ seconds: Double
   ) throws {
     let settled = try store.finish(
       operations,
@@ -214,14 +195,10 @@ extension SyncEngine {
   /// the server's record (reference 6.3).
   private func readBack(
     _ zone: ZoneKey,
-    _ ids: [Int64],
-    _ lease: Lease,
-    _ summary: inout SyncSummary
+    _ ids: [Int64]
   ) async throws {
     let keys = try store.keys(ids)
-    let client = client
-    let database = database
-    let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
+    let (answer, seconds) = await timed { (client, database) async throws(WebServicesError) in
       try await client.lookup(keys.map(\.name), zone: zone.wire, in: database)
     }
     summary.requests += 1
@@ -230,7 +207,7 @@ extension SyncEngine {
     var nameless: WebServicesError?
     switch answer {
     case .failure(let error) where error.means(.zoneMissing, during: .verifying(isWhole: true)):
-      if try await isMissing(zone, lease, &summary) {
+      if try await isMissing(zone) {
         return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: merging, lease)
       }
       for key in keys { failures[key] = error }
@@ -257,7 +234,7 @@ extension SyncEngine {
       }
       for key in keys where found[key] == nil && failures[key] == nil {
         failures[key] =
-          nameless ?? WebServicesError(.unexpectedServerResponse, "the answer does not tell of \(key.name)")
+          nameless ?? WebServicesError(.unexpectedServerResponse, "the reply omits \(key.name)")
       }
     }
     let settled = try store.finishReadBack(

@@ -2,23 +2,20 @@ import CloudKit
 import Facts
 
 /// Asking the app to resolve conflicts.
-extension SyncEngine {
-  /// The number of overdue calls of the app that may still run while it is asked about another record.
-  static let overdueLimit = 7
-
+extension Cycle {
   /// Asks about every conflict that the app has not seen in its current version. After a timeout no more are asked in
   /// this sync, so that an app that hangs does not hold up the rest.
-  func resolveConflicts(_ lease: Lease) async throws {
-    guard let resolver = configuration.conflictResolver else { return try resolveWithoutApp(lease) }
+  func resolveConflicts() async throws {
+    guard let resolver = configuration.conflictResolver else { return try resolveWithoutApp() }
     let patience = configuration.conflictPatience
     for conflict in try store.conflictsToAsk() {
       let change = conflict.change
       let answer: SyncStore.ConflictAnswer
       do {
-        let decision = try await ask(
+        let decision = try await engine.ask(
           within: patience / .seconds(1),
-          besides: overdueResolvers,
-          limit: Self.overdueLimit
+          besides: engine.overdueResolvers,
+          limit: SyncEngine.overdueLimit
         ) { try await resolver(change) }
         answer = decision.answer(to: change)
       } catch {
@@ -33,6 +30,12 @@ extension SyncEngine {
       try store.take(answer, to: conflict, lease)
       if case .none(.silent) = answer { return }
     }
+  }
+
+  /// Resolves the app's conflicts by the policy. Those that the policy leaves to a person stay open.
+  func resolveWithoutApp() throws(StoreError) {
+    guard isWithoutApp, let side = settings.policy?.side else { return }
+    for conflict in try store.conflictsToAsk() { try store.take(.take(side), to: conflict, by: .policy, lease) }
   }
 }
 
@@ -53,6 +56,18 @@ extension ConflictDecision {
         return .none(.invalidRecord(error.localizedDescription))
       }
     case .manual(let reason): return .none(.leftToPerson(reason))
+    }
+  }
+}
+
+extension ConflictPolicy {
+  /// The side that wins a whole conflict; nil if a person decides.
+  fileprivate var side: ConflictSide? {
+    switch self {
+    case .server: .server
+    case .client: .local
+    case .newest: .newest
+    case .manual: nil
     }
   }
 }

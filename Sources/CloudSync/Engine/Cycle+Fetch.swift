@@ -1,0 +1,189 @@
+import CloudKit
+
+/// Fetching changes to the end.
+extension Cycle {
+  /// Fetches all change feeds and polled queries.
+  ///
+  /// - Returns: whether each was fetched to its end; one that fails does not hold up others.
+  func fetch(types: [String], sweeps: Sweeps) async throws -> Bool {
+    lease.shown.start(.fetching)
+    lease.shown.setFetching(true)
+    defer { lease.shown.setFetching(false) }
+    hasMoreToFetch = false
+    let hasFetchedFeeds = database == .public ? true : try await fetchChanges()
+    guard !isInterrupted else { return false }
+    return try await fetchPolled(types: types, sweeps: sweeps) && hasFetchedFeeds
+  }
+
+  /// Fetches one change feed or polled query. If it fails, it backs off alone; others and the sending continue.
+  ///
+  /// - Returns: whether it was fetched to its end.
+  func reading(_ feed: WaitScope, of zone: ZoneKey? = nil, _ body: () async throws -> FeedEnd) async throws
+    -> Bool
+  {
+    guard try !isInterrupted && !store.isHeld(feed, of: zone) else { return false }
+    switch try await body() {
+    case .done, .unreadable:
+      try store.release(feed, lease)
+      return true
+    case .waits: return false
+    case .failed(let scope, let error):
+      summary.lastItemError = error
+      try store.hold(scope, error, random: configuration.random(), lease)
+      return false
+    }
+  }
+
+  // MARK: - Change feeds
+
+  private func fetchChanges() async throws -> Bool {
+    var isComplete = try await reading(.feed(of: nil)) { try await read(databaseFeed()) }
+    for zone in isInterrupted ? [] : try store.zonesToRead() {
+      let isRead = try await reading(.feed(of: zone), of: zone) {
+        let end = try await fetchZone(zone)
+        switch end {
+        case .done: try store.noteReadable(zone, type: nil, lease)
+        case .failed(_, let error) where error.means(.denied, during: .fetchingZone):
+          try store.noteUnreadable(zone, type: nil, error, lease)
+        case .failed, .waits, .unreadable: break
+        }
+        return end
+      }
+      isComplete = isComplete && isRead
+    }
+    return isComplete
+  }
+
+  private func databaseFeed() throws -> Feed<WireDatabaseChanges> {
+    Feed(
+      scope: .feed(of: nil),
+      operation: "changes/database",
+      start: try store.databaseToken(),
+      turn: configuration.feedTurn,
+      restart: { [self] in
+        try store.forgetDatabaseToken(lease)
+        engine.broadcast.send(.refetching(nil))
+        return nil
+      },
+      request: { [self] token throws(WebServicesError) in
+        try await request { (client, database) async throws(WebServicesError) in
+          try await client.databaseChanges(since: token, in: database)
+        }
+      },
+      apply: { [self] page, _ in
+        summary.deleted += try store.apply(page, policy: merging, lease)
+        return page.step
+      }
+    )
+  }
+
+  private func fetchZone(_ zone: ZoneKey) async throws -> FeedEnd {
+    let ahead = PageAhead()
+    defer { ahead.cancel() }
+    return try await read(
+      Feed(
+        scope: .feed(of: zone),
+        zone: zone,
+        operation: "changes/zone",
+        start: try store.startReading(zone, lease),
+        turn: configuration.feedTurn,
+        restart: { [self] in
+          try store.restartReading(zone, lease)
+          engine.broadcast.send(.refetching(zone.zoneID))
+          return nil
+        },
+        request: { [self] token throws(WebServicesError) in
+          let requested = ahead.take(token)
+          return try await request { (client, database) async throws(WebServicesError) in
+            if let requested { return try await PageAhead.answer(requested) }
+            return try await client.zoneChanges(zone.wire, since: token, in: database)
+          }
+        },
+        apply: { [self] result, token in
+          guard case .changes(let page) = result else { return try await failed(result, zone) }
+          if page.moreComing, let next = page.syncToken, next != token, mayFetchAhead {
+            request(zone, at: next, ahead)
+          }
+          return try apply(page, to: zone, since: token)
+        }
+      )
+    )
+  }
+
+  private func failed(_ result: WireZoneChangesResult, _ zone: ZoneKey) async throws -> FeedStep {
+    guard case .failure(_, let error) = result else { return result.step }
+    guard error.means(.zoneMissing, during: .fetchingZone), try await isMissing(zone) else { return .refused(error) }
+    summary.deleted += try store.zoneIsGone(zone, policy: merging, lease)
+    return .end(.done)
+  }
+
+  private func apply(_ page: WireZoneChanges, to zone: ZoneKey, since token: String?) throws -> FeedStep {
+    let effect = try store.apply(page, to: zone, since: token, policy: merging, lease)
+    guard !effect.isStale else {
+      // Deleted here meanwhile: the database's change feed reports a recreated zone.
+      guard try store.read({ try $0.zone(zone) }) != nil else { return .end(.done) }
+      return .from(try store.startReading(zone, lease))
+    }
+    note(effect)
+    if let failure = effect.failure { return .end(.failed(.feed(of: zone), of: zone, failure)) }
+    return page.moreComing ? .more(page.syncToken) : .end(.done)
+  }
+
+  /// Adds the effects of a page or a look-up.
+  func note(_ effect: SyncStore.PageEffect) {
+    summary.fetched += effect.changed
+    summary.deleted += effect.deleted
+    lease.shown.show(Progress(fetched: summary.fetched + summary.deleted))
+    guard let misfit = effect.misfit else { return }
+    summary.lastItemError = misfit
+    hasMisfits = true
+  }
+
+  // MARK: - The next page
+
+  /// Whether to request the next page while the current one is applied. Not if something is sent in between, because
+  /// the page could be older than what was sent; and not in simulated time, in which nothing runs at the same time.
+  private var mayFetchAhead: Bool {
+    configuration.heartbeat != nil && !(pages + 1).isMultiple(of: configuration.turn.pages)
+  }
+
+  private func request(_ zone: ZoneKey, at token: String, _ ahead: PageAhead) {
+    let (client, database, signIn) = (client, database, session.authenticatedSignIn)
+    ahead.start(at: token) {
+      await Self.result(as: signIn) { () async throws(WebServicesError) in
+        try await client.zoneChanges(zone.wire, since: token, in: database)
+      }
+    }
+  }
+
+  /// A page of changes that is requested before the one before it is applied.
+  private final class PageAhead {
+    typealias Request = Task<Result<WireZoneChangesResult, WebServicesError>, Never>
+
+    private var next: (token: String, task: Request)?
+
+    func start(
+      at token: String,
+      _ request: @escaping @Sendable () async -> Result<WireZoneChangesResult, WebServicesError>
+    ) {
+      next = (token, Task.detached { await request() })
+    }
+
+    /// Returns the request for the page at a position, if it is the one that was started.
+    func take(_ token: String?) -> Request? {
+      defer { next = nil }
+      return next?.token == token ? next?.task : nil
+    }
+
+    func cancel() { next?.task.cancel() }
+
+    static func answer(_ request: Request) async throws(WebServicesError) -> WireZoneChangesResult {
+      let result = await withTaskCancellationHandler {
+        await request.value
+      } onCancel: {
+        request.cancel()
+      }
+      return try result.get()
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import CloudKit
+import Facts
+
+/// One sync cycle: its lease, its results so far, and the state of its loop. Confined to the engine's actor.
+final class Cycle {
+  /// The condition for full scans without a change feed.
+  enum Sweeps {
+    case never
+    /// If the last one is older than the interval.
+    case whenDue
+    case always
+  }
+
+  let engine: SyncEngine
+  let session: Session
+  let lease: Lease
+  /// The requests that this cycle serves and finishes.
+  let requests: SyncRequests
+  /// Whether an operator released what waits for the app.
+  let isWithoutApp: Bool
+  /// The store's settings, as found by this cycle.
+  var settings = OutcomeSettings.standard
+  var summary = SyncSummary()
+  var rate = Rate()
+  /// Whether deletes were sent since the last fetch.
+  var hasSentDeletes = false
+  /// Whether something was sent between two pages of the last fetch.
+  var hasSentMeanwhile = false
+  /// Whether sending stopped because it was time to fetch.
+  var hasMoreToSend = false
+  /// Whether a change feed has more pages, which come after the others had their turn.
+  var hasMoreToFetch = false
+  /// Whether a fetched record could not be stored, because of a value that does not fit its type.
+  var hasMisfits = false
+  /// Fetched pages that were followed by others.
+  var pages = 0
+  /// The pages of each change feed in its turns.
+  var feedPages: [WaitScope: Int] = [:]
+  /// Whether the cycle must stop because of a pause, a wait, or a sign-in.
+  var isInterrupted = false
+
+  init(_ engine: SyncEngine, _ session: Session, _ lease: Lease, _ requests: SyncRequests, isWithoutApp: Bool = false) {
+    (self.engine, self.session, self.lease, self.requests) = (engine, session, lease, requests)
+    self.isWithoutApp = isWithoutApp || requests.isWithoutApp
+  }
+
+  var store: SyncStore { engine.store }
+  var configuration: SyncEngine.Configuration { engine.configuration }
+  var client: WebServicesClient { engine.client }
+  var database: DatabaseName { engine.database }
+  /// Whether this process sends saves, as far as the app is concerned.
+  var maySendSaves: Bool { engine.asksBeforeSending || isWithoutApp }
+  /// The policy for merges inside a transaction. Conflicts for the app stay open.
+  var merging: MergePolicy { settings.merging(isWithoutApp: isWithoutApp && configuration.conflictResolver == nil) }
+
+  // MARK: - The cycle
+
+  /// Sends everything that can be sent now, and fetches all changes to the end.
+  ///
+  /// - Parameters:
+  ///   - sweeps: whether to look for deletions by full scans without a change feed.
+  ///   - endsBackOffs: whether to end our own back-offs first, because a person requested the sync.
+  func run(sweeps: Sweeps, endsBackOffs: Bool) async throws -> SyncSummary {
+    let startedAt = store.now()
+    settings = try store.settings().completed
+    engine.broadcast.send(.syncBegan)
+    let heart = beat()
+    defer {
+      heart?.cancel()
+      lease.shown.end()
+      publishHolds()
+      engine.broadcast.send(.syncEnded(summary))
+    }
+    var completion: SyncStore.Completion?
+    do {
+      completion = try await exchange(sweeps: sweeps, endsBackOffs: endsBackOffs)
+      // Paused or throttled: nothing failed.
+      if completion == nil { try store.syncInterrupted(error: summary.lastItemError, lease) }
+    } catch let error as WebServicesError {
+      try await stop(for: error)
+    }
+    let seconds = Double(store.now() - startedAt) / 1000
+    summary.waitForApp = try waitingForApp()
+    try store.endSync(completion, summary.event(seconds: seconds), serving: requests.ids, summary, lease)
+    return summary
+  }
+
+  /// The maximum number of rounds after everything was sent; conflicts and blocked records take a few.
+  private static let roundLimit = 30
+
+  /// - Returns: nil if the cycle was interrupted.
+  private func exchange(sweeps: Sweeps, endsBackOffs: Bool) async throws -> SyncStore.Completion? {
+    try await engine.notingRefusal { try await authenticate(endsBackOffs: endsBackOffs) }
+    if isInterrupted { return nil }
+    // Only after the authentication are the changes known to be this user's.
+    if endsBackOffs { _ = try store.flush(actor: nil) }
+    try engine.takeSettings(session)
+    settings = try store.settings().completed
+    var readAt = store.now()
+    var isComplete = try await fetch(types: requests.types, sweeps: sweeps)
+    if isInterrupted { return nil }
+    try await confirmUser()
+    var hasSent = try await send()
+    var rounds = 0
+    // The change feeds return what was sent, and fetched changes may leave merged records to send. The number of
+    // rounds is limited in case another client writes all the time.
+    while !isInterrupted, rounds < Self.roundLimit, hasSent || hasSentMeanwhile || hasSentDeletes || hasMoreToFetch {
+      if !hasMoreToSend, !hasMoreToFetch { rounds += 1 }
+      readAt = store.now()
+      // A delete may cascade by `DELETE_SELF`, which only a change feed or a full scan shows, so look for that after
+      // the last one.
+      let mayHaveDeletedMore = hasSentDeletes && !hasMoreToSend
+      if mayHaveDeletedMore { hasSentDeletes = false }
+      hasSentMeanwhile = false
+      isComplete = try await fetch(types: [], sweeps: mayHaveDeletedMore ? sweeps : .never)
+      hasSent = try await send()
+    }
+    if isInterrupted { return nil }
+    // Without a known type nothing is known of the server's records.
+    isComplete = isComplete && !store.knowsNoTypes && !hasMisfits
+    if summary.sent > 0 || !session.hasSweptAssets { try store.sweepAssets() }
+    session.hasSweptAssets = true
+    summary.reachedEnd = try isComplete && store.unreadable().isEmpty
+    return .init(readAt: readAt, isComplete: isComplete, error: summary.lastItemError)
+  }
+
+  /// Records the error that stopped the cycle.
+  private func stop(for error: WebServicesError) async throws {
+    if Task.isCancelled {
+      // We cancelled it; the network is not at fault.
+      try store.syncInterrupted(lease)
+      throw CancellationError()
+    }
+    summary.error = error
+    // After a sign-in the next cycle finds out the user; there is no need to back off.
+    if isOtherSignIn { return try store.syncInterrupted(lease) }
+    try store.record(error, random: configuration.random(), lease)
+    // Nobody is signed in with a credential that the server does not accept.
+    if error.code.disposition == .wait(.account) { try store.noteRefusal(false) }
+    if !client.isSignedIn, engine.identity == nil { try await signedOut(hasLeft: client.hasSignedOut) }
+  }
+
+  private func publishHolds() {
+    guard let held = try? store.heldDeletions() else { return }
+    for deletions in held where !session.publishedHolds.contains(deletions) {
+      engine.broadcast.send(.deletionsHeld(deletions))
+    }
+    session.publishedHolds = held
+  }
+
+  /// Counts the changes that still wait for the app; nil if there are none.
+  private func waitingForApp() throws(StoreError) -> Int? {
+    let (saves, conflicts) = try store.waitingForApp()
+    let left = (maySendSaves ? 0 : saves) + (configuration.conflictResolver != nil || isWithoutApp ? 0 : conflicts)
+    return left > 0 ? left : nil
+  }
+}

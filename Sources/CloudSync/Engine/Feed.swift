@@ -1,0 +1,148 @@
+import CloudKit
+
+/// A page of a change feed or query.
+protocol FeedPage: Sendable {
+  /// The position of the next page.
+  var position: String? { get }
+  var hasMore: Bool { get }
+}
+
+extension WireDatabaseChanges: FeedPage {
+  var position: String? { syncToken }
+  var hasMore: Bool { moreComing }
+}
+
+extension WireZoneChangesResult: FeedPage {
+  var position: String? { if case .changes(let page) = self { page.syncToken } else { nil } }
+  var hasMore: Bool { if case .changes(let page) = self { page.moreComing } else { false } }
+}
+
+extension WireRecords: FeedPage {
+  var position: String? { continuationMarker }
+  var hasMore: Bool { continuationMarker != nil }
+}
+
+/// The end of a fetch of one change feed, polled query or full scan.
+enum FeedEnd {
+  /// It was fetched to its end.
+  case done
+  /// Its turn is over, or a wait or an interruption of the cycle stopped it; it goes on later.
+  case waits
+  /// The scope backs off; others and the sending continue.
+  case failed(WaitScope, WebServicesError)
+  /// The server does not let us read it.
+  case unreadable(WebServicesError)
+
+  /// The failure of a feed or of a record in it. If the server asks to wait, sending to the zone waits too.
+  static func failed(_ feed: WaitScope, of zone: ZoneKey?, _ error: WebServicesError) -> FeedEnd {
+    .failed(zone.flatMap { Disposition(of: error, during: .fetchingZone).scope(in: $0) } ?? feed, error)
+  }
+}
+
+/// The step after a reply to the request for a page.
+enum FeedStep {
+  /// Request the page at this position.
+  case more(String?)
+  /// Start again from this position, because the store has changed.
+  case from(String?)
+  case end(FeedEnd)
+  /// The reply was an error of this feed.
+  case refused(WebServicesError)
+}
+
+extension FeedPage {
+  var step: FeedStep { hasMore ? .more(position) : .end(.done) }
+}
+
+/// A change feed, polled query or full scan, with how its pages are requested and applied.
+struct Feed<Page: FeedPage> {
+  var scope: WaitScope
+  var zone: ZoneKey?
+  var operation: String
+  /// The position of the first page.
+  var start: String?
+  /// The number of pages in a turn.
+  var turn: Int
+  /// Forgets the stored position and returns the one to start again with; nil if no position is stored.
+  var restart: (() throws -> String?)?
+  var request: (_ position: String?) async throws(WebServicesError) -> Page
+  var apply: (_ page: Page, _ position: String?) async throws -> FeedStep
+  /// Returns the end of the feed for an error that means more than a failure; else nil.
+  var end: (WebServicesError) -> FeedEnd? = { _ in nil }
+
+  func failed(_ error: WebServicesError) -> FeedEnd { .failed(scope, of: zone, error) }
+}
+
+extension Cycle {
+  /// Fetches a turn of a feed, page by page, and sends queued changes in between.
+  ///
+  /// - Throws: `WebServicesError` if all other requests would fail too.
+  func read<Page>(_ feed: Feed<Page>) async throws -> FeedEnd {
+    var token = feed.start
+    if FeedPositions.isOversized(token), let restart = feed.restart { token = try restart() }
+    var positions = FeedPositions(feed.operation, from: token)
+    var hasRestarted = false
+    for pages in 0..<feed.turn {
+      if pages > 0, try await !sendMeanwhile(fetching: feed.scope, of: feed.zone) { return .waits }
+      try Task.checkCancellation()
+      switch try await step(of: feed, at: token, positions) {
+      case .more(let next):
+        // Empty pages with more to come are normal, but the position must change.
+        do { token = try positions.next(next) } catch { return feed.failed(error) }
+      case .from(let start):
+        token = start
+        positions = FeedPositions(feed.operation, from: token)
+      case .end(let end): return end
+      case .refused(let error):
+        // Restart only once; a server that rejects its latest tokens would be asked for ever.
+        guard error.means(.restart, during: .fetchingZone), token != nil, !hasRestarted, let restart = feed.restart
+        else {
+          return feed.failed(error)
+        }
+        token = try restart()
+        positions = FeedPositions(feed.operation, from: token)
+        hasRestarted = true
+      }
+    }
+    // The feed goes on from its stored position when the others had their turn.
+    let pages = feedPages[feed.scope, default: 0] + feed.turn
+    feedPages[feed.scope] = pages
+    guard pages < configuration.pageLimit else {
+      return feed.failed(FeedPositions.endless(feed.operation, pages: pages))
+    }
+    hasMoreToFetch = true
+    return .waits
+  }
+
+  private func step<Page>(of feed: Feed<Page>, at token: String?, _ positions: FeedPositions) async throws -> FeedStep {
+    let page: Page
+    do {
+      page = try await feed.request(token)
+    } catch {
+      if let end = feed.end(error) { return .end(end) }
+      if error.means(.restart, during: .fetching) { return .refused(error) }
+      guard !Disposition(of: error, during: .fetching).stopsSync else { throw error }
+      return .end(feed.failed(error))
+    }
+    summary.requests += 1
+    if feed.restart != nil {
+      do { try positions.check(page.position) } catch { return .end(feed.failed(error)) }
+    }
+    return try await feed.apply(page, token)
+  }
+
+  /// Looks up records of a feed. The result is an error that does not concern everything.
+  func lookUp(_ names: [String], in zone: ZoneKey) async throws -> Result<[WireRecordResult], WebServicesError> {
+    summary.requests += 1
+    do {
+      return .success(
+        try await request { (client, database) async throws(WebServicesError) in
+          try await client.lookup(names, zone: zone.wire, in: database)
+        }
+      )
+    } catch {
+      guard !Disposition(of: error, during: .fetching).stopsSync else { throw error }
+      return .failure(error)
+    }
+  }
+}
