@@ -38,7 +38,7 @@ extension CloudKitService.Status {
 
 extension CloudKitService.Status.Verdict {
   init(_ verdicts: Verdicts, now: Int64) {
-    state = State(rawValue: verdicts.first.name) ?? .outOfDate
+    state = verdicts.first.kind
     sentence = verdicts.sentence(Format(), now: now)
     let isPaused = state == .paused || state == .partlyPaused
     needsPerson = verdicts.urgency == .act || verdicts.urgency == .look || isPaused

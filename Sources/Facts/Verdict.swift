@@ -87,19 +87,13 @@ package enum Verdict: Hashable, Sendable {
     case fine = "●"
   }
 
-  /// The names of the verdicts, in the order in which they are looked for.
-  package enum Name: String, Hashable, Sendable, CaseIterable {
-    case unreadable, storeFull, wrongAccount, signedOut, decisionNeeded, blocked, notSyncing, failed, conflicts, paused,
-      offline, sending, throttled, retrying, waitingForApp, partlyPaused, inSync, fetching, neverSynced, outOfDate
-  }
-
   /// Names of all verdicts in that order, as JSON and metrics have them.
-  package static let names = Name.allCases.map(\.rawValue)
+  package static let names = VerdictState.allCases.map(\.rawValue)
 
   /// The verdict's name in JSON and metrics.
   package var name: String { kind.rawValue }
 
-  package var kind: Name {
+  package var kind: VerdictState {
     switch self {
     case .unreadable: .unreadable
     case .storeFull: .storeFull

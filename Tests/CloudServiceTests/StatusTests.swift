@@ -25,10 +25,6 @@ import Testing
     StoreStatus.Failure(code: code, message: "reason", at: time)
   }
 
-  @Test func `each verdict has a public state`() {
-    #expect(Status.Verdict.State.allCases.map(\.rawValue) == Facts.Verdict.names)
-  }
-
   @Test func `the queue is counted by state, with its oldest change`() {
     let status = Status(
       store {

@@ -49,7 +49,7 @@ import Testing
     #expect(try mine.store.records(mirrorOnly: true).total == 11)
     let status = try mine.store.status()
     #expect(status.heldDeletions.map(\.records) == [6] && status.heldDeletions.map(\.isWholeZone) == [false])
-    #expect(!status.isInSync && status.reason == "6 deletions in zone cktop on hold")
+    #expect(status.verdict(hasCredential: true) == .decisionNeeded(deletions: 6, zones: ["cktop"]))
     #expect(
       try mine.store.events(limit: 50).contains { $0.event == .deletionsOnHold(zone: "cktop", deleted: 6, of: 11) }
     )

@@ -5,150 +5,19 @@ import Testing
 
 @testable import CloudSync
 
-/// From facts to one word: the truth table of `status`.
+/// The status as a store has it. `VerdictTests` has the verdicts.
 @Suite(.serialized) struct StatusTests {
-  private static func status(_ change: (inout StoreStatus) -> Void) -> StoreStatus {
-    var status = StoreStatus(generatedAt: 100)
-    status.lastSuccessAt = 50
-    status.reachedEnd = true
-    change(&status)
-    status.derive()
-    return status
-  }
-
-  private static func throttle(_ scope: String, until: Int64 = 200, isOwn: Bool = false) -> StoreStatus.Throttle {
-    StoreStatus.Throttle(scope: scope, until: until, error: "THROTTLED", message: "", isOwn: isOwn)
-  }
-
-  @Test func `everything sent and read is idle and in sync`() {
-    let status = Self.status { _ in }
-
-    #expect(status.state == .idle)
-    #expect(status.reason == "everything is sent")
-    #expect(status.isInSync)
-  }
-
-  @Test func `what a driver that is gone had sent is not called sent`() {
-    let status = Self.status { status in
-      status.queue.total = 2
-      status.queue.inFlight = 2
+  @Test func `the next request is made after the longest wait that stops all, else after the shortest`() {
+    func next(_ waits: [(String, Int64)], retryAt: Int64? = nil) -> Int64? {
+      var status = StoreStatus(generatedAt: 100)
+      status.nextRetryAt = retryAt
+      status.throttles = waits.map { .init(scope: $0, until: $1, error: "THROTTLED", message: "", isOwn: false) }
+      return status.nextActionAt
     }
-
-    #expect(status.state == .idle)
-    #expect(status.reason == "2 unconfirmed")
-    #expect(!status.isInSync)
-  }
-
-  @Test func `each fact alone decides the state, and none but the first two leave it in sync`() {
-    let problem = StoreStatus.Failure(code: "AUTHENTICATION_FAILED", message: "no", at: 1)
-    let cases: [(String, StoreStatus.State, Bool, (inout StoreStatus) -> Void)] = [
-      ("sending", .sending, true, { $0.state = .sending }),
-      ("fetching", .fetching, true, { $0.state = .fetching }),
-      ("paused", .paused, false, { $0.pauses = [Pause(rule: .everything, at: 0)] }),
-      ("account", .error, false, { $0.accountProblem = problem }),
-      (
-        "network", .offline, false,
-        {
-          $0.throttles = [Self.throttle("network")]; $0.reachedEnd = false
-        }
-      ),
-      (
-        "database", .waiting, false,
-        {
-          $0.throttles = [Self.throttle("database")]; $0.reachedEnd = false
-        }
-      ),
-      (
-        "standing error", .error, false,
-        {
-          $0.errorStands = true; $0.lastError = problem
-        }
-      ),
-      (
-        "pending", .idle, false,
-        {
-          $0.queue.total = 1; $0.queue.pending = 1
-        }
-      ),
-      (
-        "back-off", .waiting, false,
-        {
-          $0.queue.total = 1; $0.queue.waiting = 1
-        }
-      ),
-      (
-        "failed", .idle, false,
-        {
-          $0.queue.total = 1; $0.queue.failed = 1
-        }
-      ),
-      (
-        "conflict", .idle, false,
-        {
-          $0.queue.total = 1; $0.queue.conflicts = 1
-        }
-      ),
-      (
-        "all paused", .paused, false,
-        {
-          $0.queue.total = 1; $0.queue.paused = 1
-        }
-      ),
-      (
-        "held zone", .waiting, false,
-        {
-          $0.queue.total = 1
-          $0.queue.pending = 1
-          $0.throttles = [Self.throttle("zone:notes")]
-        }
-      ),
-      (
-        "never synced", .idle, false,
-        {
-          $0.lastSuccessAt = nil; $0.reachedEnd = false
-        }
-      ),
-      ("enqueued since", .idle, false, { $0.lastEnqueueAt = 51 }),
-      ("last pass cut short", .idle, false, { $0.reachedEnd = false }),
-    ]
-    for (name, state, isInSync, change) in cases {
-      let status = Self.status(change)
-
-      #expect(status.state == state, "\(name)")
-      #expect(status.isInSync == isInSync, "\(name)")
-      #expect(!status.reason.isEmpty, "\(name)")
-    }
-  }
-
-  @Test func `the worst fact names the state`() {
-    let problem = StoreStatus.Failure(code: "X", message: "no", at: 1)
-    var facts: [(inout StoreStatus) -> Void] = [
-      { $0.pauses = [Pause(rule: .everything, at: 0)] },
-      { $0.accountProblem = problem },
-      { $0.throttles = [Self.throttle("network"), Self.throttle("database")] },
-      { $0.state = .sending },
-      {
-        $0.errorStands = true; $0.lastError = problem
-      },
-      { $0.throttles = [Self.throttle("database")] },
-      {
-        $0.queue.total = 2; $0.queue.waiting = 1
-      },
-    ]
-    var states: [StoreStatus.State] = []
-    while !facts.isEmpty {
-      states.append(Self.status { status in for fact in facts.reversed() { fact(&status) } }.state)
-      facts.removeFirst()
-    }
-
-    #expect(states == [.paused, .error, .offline, .sending, .error, .waiting, .waiting])
-  }
-
-  @Test func `a wait is shown with its end`() {
-    #expect(Self.status { $0.throttles = [Self.throttle("database")] }.nextActionAt == 200)
-    #expect(Self.status { $0.throttles = [Self.throttle("network")] }.nextActionAt == 200)
-    let own = Self.status { $0.throttles = [Self.throttle("database", isOwn: true)] }
-    #expect(own.reason == "THROTTLED: waiting to retry")
+    #expect(next([]) == nil)
+    #expect(next([], retryAt: 300) == 300)
+    #expect(next([("database", 200), ("network", 400)], retryAt: 300) == 400)
+    #expect(next([("zone:a", 200), ("zone:b", 400)], retryAt: 300) == 200)
   }
 
   // MARK: - From a store
@@ -158,7 +27,7 @@ import Testing
     let status = try world.open("store").status()
 
     #expect(status.state == .idle)
-    #expect(status.reason == "never synced")
+    #expect(status.verdict(hasCredential: true) == .neverSynced(hasStore: true))
     #expect(!status.isInSync)
     #expect(status.queue == StoreStatus.Queue())
   }

@@ -25,7 +25,6 @@ struct VerdictTests {
     for fact in facts { apply(fact, to: &status) }
     // Nothing can be sent while everything is paused.
     if facts.contains(.paused) { (status.sendable, status.canSendLater) = (nil, false) }
-    status.derive()
     return status
   }
 
@@ -154,10 +153,50 @@ struct VerdictTests {
     }
     #expect(verdict { _ in } == "inSync")
     // A poll of a store that is in sync does not change the verdict.
-    #expect(verdict { $0.state = .fetching } == "inSync")
-    #expect(verdict { ($0.state, $0.reachedEnd) = (.fetching, false) } == "fetching")
+    #expect(verdict { $0.activity = .fetching } == "inSync")
+    #expect(verdict { ($0.activity, $0.reachedEnd) = (.fetching, false) } == "fetching")
     #expect(verdict { $0.reachedEnd = false } == "outOfDate")
     #expect(verdict { ($0.reachedEnd, $0.lastSuccessAt) = (false, nil) } == "neverSynced")
+  }
+
+  @Test(arguments: [
+    (Verdict.unreadable("damaged"), StoreStatus.State?.some(.error)), (.storeFull(.full), .error),
+    (.wrongAccount(owner: nil), .error), (.signedOut(unsent: 1), .error),
+    (.signedOut(unsent: 1, lacksCredential: true), nil), (.decisionNeeded(deletions: 1, zones: ["a"]), nil),
+    (.blocked(.quota("full")), .error), (.notSyncing(unsent: 1, wait: nil), nil), (.failed(1), nil),
+    (.conflicts(1), nil), (.paused(by: nil, at: nil, unsent: 1), .paused),
+    (.offline(reason: "", since: nil, nextTry: nil, unsent: 1), .offline),
+    (.sending(done: 1, of: 2, perSecond: nil, secondsLeft: nil), .sending),
+    (.throttled(until: nil, unsent: 1), .waiting),
+    (.retrying(1, nextTry: nil), .waiting), (.waitingForApp(1), nil), (.partlyPaused(1), nil), (.inSync(at: 1), nil),
+    (.fetching, .fetching), (.neverSynced(hasStore: true), nil), (.outOfDate(at: nil), nil),
+  ])
+  func `a verdict says what syncing is at, unless it may be doing anything`(
+    _ verdict: Verdict,
+    _ state: StoreStatus.State?
+  ) {
+    #expect(verdict.state == state)
+  }
+
+  @Test(arguments: [true, false])
+  func `the state is that of the first verdict that has one, else what is done or was met`(isSyncing: Bool) {
+    func state(_ facts: [Fact], _ change: (inout StoreStatus) -> Void = { _ in }) -> StoreStatus.State {
+      var status = Self.status(facts, isSyncing: isSyncing)
+      change(&status)
+      return status.state
+    }
+    #expect(state([]) == .idle)
+    #expect(state([.failed, .conflict]) == .idle)
+    #expect(state([.failed], { $0.activity = .fetching }) == .fetching)
+    #expect(state([.failed, .paused, .throttled]) == .paused)
+    #expect(state([.signedOut, .paused]) == .error)
+    #expect(state([.failed, .offline]) == .offline)
+    #expect(state([.throttled]) == .waiting)
+    #expect(state([.retrying]) == .waiting)
+    #expect(state([.retrying], { $0.errorStands = true }) == .error)
+    #expect(state([.sendable]) == (isSyncing ? .sending : .idle))
+    #expect(state([.pausedRow]) == .paused)
+    #expect(state([], { ($0.errorStands, $0.reachedEnd) = (true, false) }) == .error)
   }
 
   @Test func `changes without a syncing process and without a credential mean signed out`() {
@@ -200,7 +239,7 @@ struct VerdictTests {
   }
 
   @Test func `verdicts stand in the order of their marks`() {
-    let kinds = Verdict.Name.allCases
+    let kinds = VerdictState.allCases
     let marks = kinds.prefix { $0 != .paused }.compactMap { kind in
       switch kind {
       case .failed, .conflicts: Verdict.Urgency.look
@@ -232,7 +271,7 @@ struct VerdictTests {
   }
 
   @Test func `in sync has an age`() {
-    func kinds(isSyncing: Bool, interval: Int64?, age: Int64) -> [Verdict.Name] {
+    func kinds(isSyncing: Bool, interval: Int64?, age: Int64) -> [VerdictState] {
       var status = Self.status([], isSyncing: isSyncing)
       (status.pollInterval, status.generatedAt) = (interval, 1 + age)
       return status.verdicts(hasCredential: true).all.map(\.kind)

@@ -101,7 +101,7 @@ import Testing
       "retrying",
       {
         $0.data = Sample.data([Sample.operations[1]])
-        $0.data.status?.nextActionAt = Sample.now + 12_000
+        $0.data.status?.nextRetryAt = Sample.now + 12_000
       }
     ),
     (
@@ -121,7 +121,7 @@ import Testing
       {
         $0.data = Sample.data([])
         $0.data.status?.reachedEnd = false
-        $0.data.status?.state = .fetching
+        $0.data.status?.activity = .fetching
       }
     ),
     (

@@ -161,7 +161,7 @@ extension SimulatedWorld {
   private func reckon() throws {
     for device in devices {
       guard try device.store.status().isInSync else {
-        throw violation("\(device.name) is not in sync: \(try device.store.status().reason)")
+        throw violation("\(device.name) is not in sync: \(try device.store.status().verdict(hasCredential: true))")
       }
       try compare(device)
       if let difference = try device.differenceInApp() { throw violation("\(device.name): the app has \(difference)") }

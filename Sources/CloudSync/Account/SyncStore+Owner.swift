@@ -32,9 +32,7 @@ extension SyncStore {
     return .none
   }
 
-  private static func changeCount(_ ledger: Ledger) throws -> Int {
-    try ledger.queueTotals().values.reduce(0) { $0 + $1.count }
-  }
+  private static func changeCount(_ ledger: Ledger) throws -> Int { try ledger.operationCount() }
 
   /// - Parameter restores: whether the sender restores a dropped change, which only the owner may do even if the queue
   ///   is empty.

@@ -108,7 +108,6 @@ package struct Redaction: Hashable, Sendable {
 
   func redact(_ status: StoreStatus) -> StoreStatus {
     var status = status
-    status.reason = redact(status.reason)
     status.accountProblem = status.accountProblem.map(redact)
     status.networkProblem = status.networkProblem.map(redact)
     status.quotaProblem = status.quotaProblem.map(redact)

@@ -49,6 +49,9 @@ extension StoreStatus {
   /// The store's verdict: the first that holds.
   package func verdict(hasCredential: Bool) -> Verdict { verdicts(hasCredential: hasCredential).first }
 
+  /// Whether the verdict is that everything is sent and fetched, and not too long ago.
+  package var isInSync: Bool { verdict(hasCredential: true).kind == .inSync }
+
   /// No process syncs although something could be sent, or the one that should does not do its work.
   private var notSyncing: Verdict? {
     if let driver, let since = driver.stalledSince {
@@ -72,7 +75,7 @@ extension StoreStatus {
     }
     let isOffline = isSyncing && (networkProblem != nil || silentSince != nil)
     if isOffline { all.append(offline) }
-    let isSending = isSyncing && (unpaused(.inFlight) > 0 || canSendNow)
+    let isSending = isSyncing && (unpaused(.inFlight) > 0 || sendable != nil)
     if isSending, !isOffline {
       let progress = progress.flatMap { $0.phase == .send ? $0 : nil }
       all.append(
@@ -91,7 +94,7 @@ extension StoreStatus {
     {
       all.append(.throttled(until: until, unsent: unsent))
     } else if isNews, !isOffline, unpaused(.waiting) > 0 || (isSyncing && !throttles.isEmpty) {
-      let ends = throttles.map(\.until) + [nextActionAt].compactMap { $0 }
+      let ends = throttles.map(\.until) + [nextRetryAt].compactMap(\.self)
       all.append(.retrying(unpaused(.waiting), nextTry: isSyncing ? ends.min() : nil))
     }
     if forApp > 0 { all.append(.waitingForApp(forApp)) }
@@ -118,10 +121,11 @@ extension StoreStatus {
 
   /// The verdict while nothing is wrong and nothing waits.
   private var end: Verdict {
-    if isInSync { return .inSync(at: lastSuccessAt, dropped: dropped.unseen) }
-    if isSyncing, state == .fetching { return .fetching }
-    if lastSuccessAt == nil { return .neverSynced(hasStore: hasStore) }
-    return .outOfDate(at: lastSuccessAt)
+    if queue.total == 0, !errorStands, reachedEnd, !isTooOld, let lastSuccessAt, lastSuccessAt >= lastEnqueueAt ?? 0 {
+      return .inSync(at: lastSuccessAt, dropped: dropped.unseen)
+    }
+    if isSyncing, activity == .fetching { return .fetching }
+    return lastSuccessAt == nil ? .neverSynced(hasStore: hasStore) : .outOfDate(at: lastSuccessAt)
   }
 
   private static func isSignedOut(_ code: String) -> Bool {
@@ -159,5 +163,45 @@ extension Verdict.Failure {
     // Beyond those that were read there may be other causes.
     let others = summary.isWhole ? summary.more : max(1, summary.more)
     self.init(summary.cause, message: known, others: others, isFieldRejected: summary.isFieldRejected)
+  }
+}
+
+extension StoreStatus {
+  /// The state of syncing, as JSON and metrics name it.
+  package enum State: String, Hashable, Sendable {
+    case idle, sending, fetching, waiting, paused, offline, error
+  }
+
+  /// The state of the first verdict that has one; else what is done just now, or what the last sync met.
+  package var state: State {
+    let state = verdicts(hasCredential: true).all.lazy.compactMap(\.state).first
+    // A wait after an error that waiting does not cure.
+    if let state, state != .waiting || !errorStands { return state }
+    switch activity {
+    case .sending: return .sending
+    case .fetching: return .fetching
+    case _ where errorStands: return .error
+    case _ where wait(.network) != nil: return .offline
+    case _ where !throttles.isEmpty || queue.waiting > 0: return .waiting
+    case _: return queue.total > 0 && queue.total == queue.paused ? .paused : .idle
+    }
+  }
+}
+
+extension Verdict {
+  /// The state of syncing that it means; nil if syncing may be doing anything.
+  var state: StoreStatus.State? {
+    switch self {
+    case .signedOut(_, lacksCredential: true): nil
+    case .unreadable, .storeFull, .wrongAccount, .signedOut, .blocked: .error
+    case .paused: .paused
+    case .offline: .offline
+    case .sending: .sending
+    case .fetching: .fetching
+    case .throttled, .retrying: .waiting
+    case .decisionNeeded, .notSyncing, .failed, .conflicts, .waitingForApp, .partlyPaused, .inSync, .neverSynced,
+      .outOfDate:
+      nil
+    }
   }
 }

@@ -82,7 +82,7 @@ extension Ledger {
 
 /// The engine's activity, published to every process.
 extension SyncStore {
-  enum Activity: String, Sendable {
+  package enum Activity: String, Hashable, Sendable {
     case idle, sending, fetching
 
     var phase: Progress.Phase? {

@@ -130,8 +130,8 @@ extension Ledger {
   }
 
   /// Whether the syncing process asks the app.
-  func isAppSyncing(hasEngine: Bool) throws -> Bool {
-    guard hasEngine, let holder = try lease() else { return false }
+  func isAppSyncing(hasEngine: Bool, _ lease: LeaseHolder? = nil) throws -> Bool {
+    guard hasEngine, let holder = try lease ?? self.lease() else { return false }
     return try value(Self.appKey) == "\(holder.fence)"
   }
 

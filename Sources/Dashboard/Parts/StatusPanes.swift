@@ -64,7 +64,7 @@ struct SyncPane: Sendable {
       let text = WaitScope(name: wait.scope).asCause.wait(until: world.time(wait.until), isOwn: wait.isOwn)
       return StyledText(text.sentence, .warning)
     }
-    let next = status.nextActionAt.map { "  next \(status.nextAction ?? "action") \(world.time($0))" } ?? ""
+    let next = status.nextActionAt.map { "  next try \(world.time($0))" } ?? ""
     if status.isPaused { return StyledText("Paused", .warning) }
     // What holds it up must not look like rest.
     if let verdict = world.verdict, [.act, .look].contains(verdict.urgency) {

@@ -79,9 +79,7 @@ struct SyncScreen: Screen {
       line("Syncing process", process(status, world)), line("Last 24 hours", status.lastDay.words),
       line("Conflict policy", status.settings.policy?.rawValue ?? "not set yet"),
     ]
-    if let next = status.nextActionAt {
-      lines.append(line("Next", "\(status.nextAction ?? "action") at \(world.time(next))"))
-    }
+    if let next = status.nextActionAt { lines.append(line("Next", "try again at \(world.time(next))")) }
     if let error = status.lastError {
       lines.append(line("Last error", "\(world.time(error.at))  \(Words.joined(error.message, error.code))"))
     }

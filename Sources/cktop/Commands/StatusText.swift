@@ -39,8 +39,8 @@ struct StatusText {
       fact("Last full sync", time(status.lastSuccessAt, never: "never")),
     ]
     // Without a process to do it nothing comes next.
-    if status.driver?.isLive == true, let action = status.nextAction {
-      lines.append(fact("Next", "\(action) at \(time(status.nextActionAt))"))
+    if status.driver?.isLive == true, let next = status.nextActionAt {
+      lines.append(fact("Next", "try again at \(time(next))"))
     }
     if let driver = status.driver {
       let program = driver.program.map { " (\($0))" } ?? ""

@@ -215,7 +215,7 @@ import Testing
 
     try engine.save([note("a")])
     try await eventually(store) { try store.status().accountProblem != nil }
-    #expect(try store.status().reason.contains("belongs to"))
+    #expect(try store.status().accountProblem?.message.contains("belongs to") == true)
     #expect(try store.status().queue.pending == 1)
     #expect(names(of: "ben") == [])
     _ = try await signIn("ana")

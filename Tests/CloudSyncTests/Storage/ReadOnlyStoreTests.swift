@@ -57,7 +57,7 @@ import Testing
     let reading = Task.detached {
       isLocked.wait()
       reader.signal()
-      return try SQLiteStorage(path: path, access: .reading).read { try $0.queueTotals().count }
+      return try SQLiteStorage(path: path, access: .reading).read { try $0.operationCount() }
     }
 
     #expect(try await reading.value == 0)

@@ -130,7 +130,7 @@ import Testing
     -> StoreStatus
   {
     var status = StoreStatus(generatedAt: 3000)
-    status.state = state
+    status.activity = state == .sending ? .sending : state == .fetching ? .fetching : .idle
     status.driver = StoreStatus.Driver(pid: 1, host: "db1", isLive: true)
     (status.queue.failed, status.queue.waiting, status.queue.total) = (failed, waiting, failed + waiting)
     let zone = ZoneKey(zone: "z")

@@ -59,7 +59,7 @@ import Testing
     ({ ($0.queue.failed, $0.queue.conflicts) = (1, 1) }, "failed", .personNeeded),
     ({ $0.savesForApp = 1 }, "waitingForApp", .personNeeded),
     ({ ($0.queue.conflicts, $0.conflictsForApp) = (1, 1) }, "waitingForApp", .personNeeded),
-    ({ $0.state = .error }, "neverSynced", .itemsFailed),
+    ({ $0.errorStands = true }, "neverSynced", .itemsFailed),
   ]
 
   @Test func `the exit code is that of everything in the way, and the verdict is the first of it`() {

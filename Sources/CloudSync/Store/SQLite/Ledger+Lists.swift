@@ -156,19 +156,9 @@ extension Ledger {
     return pattern + "%"
   }
 
-  func queueTotals() throws -> [OperationState: QueueTotals] {
-    var totals: [OperationState: QueueTotals] = [:]
-    for row in try rows(
-      """
-      SELECT state, sum(count) AS number, sum(bytes) AS bytes,
-        (SELECT min(enqueuedAt) FROM operations o WHERE o.state = c.state) AS oldest
-      FROM queueCounts c GROUP BY state HAVING number > 0
-      """
-    ) {
-      guard let state = OperationState(rawValue: row["state"]) else { continue }
-      totals[state] = QueueTotals(count: row["number"], bytes: row["bytes"], oldest: row["oldest"])
-    }
-    return totals
+  /// The time at which the oldest operation in a state was accepted.
+  func oldestOperation(in state: OperationState) throws -> Int64? {
+    try one("SELECT min(enqueuedAt) FROM operations WHERE state = ?", [state.rawValue])
   }
 
   /// The number of operations that wait for another one, up to a limit, to bound the cost.

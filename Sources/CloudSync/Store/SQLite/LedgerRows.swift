@@ -222,13 +222,6 @@ package struct ListQuery: Hashable, Sendable {
   package var now: Int64
 }
 
-/// Totals of the operations in one state.
-package struct QueueTotals: Hashable, Sendable {
-  package var count = 0
-  package var bytes = 0
-  package var oldest: Int64?
-}
-
 /// The references that determine when an operation can be sent: those in the new values of a save, or in the server's
 /// record for a delete.
 package struct RecordLinks: Hashable, Sendable {

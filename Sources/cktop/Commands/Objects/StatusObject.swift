@@ -52,10 +52,11 @@ struct StatusObject {
 
   private var sync: OutputJSON {
     [
-      "state": .text(status.state.rawValue), "reason": .text(status.reason), "inSync": .bool(status.isInSync),
+      "state": .text(status.state.rawValue),
+      "reason": .text(verdict.sentence(Format(), now: status.generatedAt)), "inSync": .bool(status.isInSync),
       "verdict": .text(verdict.name), "nextStep": .optional(verdict.nextStep),
       "lastSuccessAt": .time(status.lastSuccessAt), "nextActionAt": .time(status.nextActionAt),
-      "nextAction": .optional(status.nextAction), "driver": driver, "progress": progress,
+      "nextAction": .optional(status.nextActionAt.map { _ in "try again" }), "driver": driver, "progress": progress,
       "ageSeconds": .optional(status.age), "delivery": delivery,
       "heldDeletions": .array(
         status.heldDeletions.map { held in
