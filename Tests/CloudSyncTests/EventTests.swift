@@ -213,10 +213,10 @@ struct ThroughputTests {
     try mine.store.accept(world.put("a", ["x": .int64(1)]))
     try mine.store.accept(world.put("b", ["x": .int64(1)]))
     try await mine.sync()
-    let first = try #require(try mine.store.throughput().first)
+    let first = try #require(try mine.store.view { try $0.throughput() }.first)
     #expect(first.sent == 2 && first.fetched == 0 && first.failed == 0 && first.bytes > 0)
     try await other.sync()
-    #expect(try other.store.throughput().map(\.fetched) == [2])
+    #expect(try other.store.view { try $0.throughput() }.map(\.fetched) == [2])
 
     world.clock.advance(60)
     mine.transport.interfere { operation, _, _ in
@@ -224,8 +224,8 @@ struct ThroughputTests {
     }
     try mine.store.accept(world.put("c", [:]))
     try await mine.sync()
-    #expect(try mine.store.throughput().map(\.failed) == [0, 1])
-    #expect(try mine.store.throughput().map(\.sent) == [2, 0])
+    #expect(try mine.store.view { try $0.throughput() }.map(\.failed) == [0, 1])
+    #expect(try mine.store.view { try $0.throughput() }.map(\.sent) == [2, 0])
     #expect(try mine.store.status().lastDay.sent == 2)
   }
 
@@ -236,9 +236,9 @@ struct ThroughputTests {
     try count()
     world.clock.advance(24 * 3600 - 60)
     try count()
-    #expect(try store.throughput().count == 2)
+    #expect(try store.view { try $0.throughput() }.count == 2)
     world.clock.advance(60)
-    #expect(try store.throughput().count == 1)
+    #expect(try store.view { try $0.throughput() }.count == 1)
     try count()
     #expect(try store.read { try $0.one("SELECT count(*) FROM throughput") } == 2)
   }

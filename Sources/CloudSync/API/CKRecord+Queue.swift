@@ -58,10 +58,7 @@ extension ZoneKey {
 extension CKRecord {
   /// Creates a record from the mirror's or the queue's fields.
   package convenience init(_ key: RecordKey, type: String, fields: [String: FieldValue], tag: String? = nil) {
-    var wire = WireRecord(recordName: key.name, recordType: type)
-    wire.recordChangeTag = tag
-    wire.take(fields)
-    self.init(wire: wire, zoneID: key.recordID.zoneID)
+    self.init(MirrorRecord(key: key, type: type, changeTag: tag ?? "", fields: fields))
   }
 
   /// Creates a record of a list, with its times, and with its change tag if the server has it.

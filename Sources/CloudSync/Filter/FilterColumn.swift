@@ -1,4 +1,5 @@
 import Facts
+import GRDB
 
 /// A list that filter expressions choose from, with the columns that they may name.
 package enum FilterTable: Hashable, Sendable {
@@ -121,7 +122,7 @@ enum FilterComparison: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A value in a filter expression; an age is an integer of milliseconds.
-enum FilterValue: Hashable, Sendable {
+enum FilterValue: Hashable, Sendable, DatabaseValueConvertible {
   case text(String)
   case integer(Int64)
 
@@ -130,6 +131,17 @@ enum FilterValue: Hashable, Sendable {
     case .text(let text): text
     case .integer(let number): String(number)
     }
+  }
+
+  var databaseValue: DatabaseValue {
+    switch self {
+    case .text(let text): text.databaseValue
+    case .integer(let number): number.databaseValue
+    }
+  }
+
+  static func fromDatabaseValue(_ value: DatabaseValue) -> FilterValue? {
+    Int64.fromDatabaseValue(value).map(Self.integer) ?? String.fromDatabaseValue(value).map(Self.text)
   }
 }
 

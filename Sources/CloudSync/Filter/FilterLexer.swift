@@ -20,14 +20,12 @@ struct FilterToken: Hashable {
 ///
 /// It reads Unicode scalars, not characters: a combining mark after a quote must not hide the quote.
 package struct FilterLexer {
-  private let expression: String
   private let scalars: [Unicode.Scalar]
   /// Whether values need no quotes: then everything between spaces, brackets and operators is a word.
   private let hasBareValues: Bool
   private var index = 0
 
   init(_ expression: String, _ table: FilterTable = .queue) {
-    self.expression = expression
     scalars = Array(expression.unicodeScalars)
     hasBareValues = table == .records
   }
@@ -137,6 +135,6 @@ package struct FilterLexer {
   }
 
   private func error(_ message: String, at start: Int) -> FilterError {
-    FilterError(message: message, column: start + 1, expression: expression)
+    FilterError(message: message, column: start + 1)
   }
 }

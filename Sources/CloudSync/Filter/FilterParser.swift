@@ -11,7 +11,6 @@ struct FilterParser {
     static let patternBytes = 10_000
   }
 
-  private let expression: String
   private let table: FilterTable
   private let tokens: [FilterToken]
   private var index = 0
@@ -20,7 +19,6 @@ struct FilterParser {
   private var values = 0
 
   init(_ expression: String, _ table: FilterTable) throws(FilterError) {
-    self.expression = expression
     self.table = table
     var lexer = FilterLexer(expression, table)
     tokens = try lexer.tokens()
@@ -189,7 +187,7 @@ struct FilterParser {
   }
 
   private func error(_ message: String, at place: FilterToken? = nil) -> FilterError {
-    FilterError(message: message, column: (place ?? token).column, expression: expression)
+    FilterError(message: message, column: (place ?? token).column)
   }
 }
 

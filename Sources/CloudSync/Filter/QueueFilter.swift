@@ -1,9 +1,4 @@
 /// The rows of a list that `--where` selects: operations of the queue, or events.
-///
-/// ```swift
-/// let filter = try QueueFilter(parsing: "state = 'failed' and age > 1h and message like '%quota%'")
-/// let (sql, arguments) = filter.sql(now: 1_767_225_600_000)
-/// ```
 package struct QueueFilter: Sendable, Hashable {
   let expression: FilterExpression
 
@@ -17,12 +12,6 @@ package struct QueueFilter: Sendable, Hashable {
     expression = try parser.parse()
   }
 
-  /// A value to bind to a `?`.
-  package enum Argument: Hashable, Sendable {
-    case text(String)
-    case integer(Int64)
-  }
-
   /// The columns that the filter uses.
   var columns: Set<FilterColumn> { expression.columns }
 
@@ -34,14 +23,13 @@ package struct QueueFilter: Sendable, Hashable {
   /// - Parameters:
   ///   - usesIndexes: whether the condition may find rows by itself, and not only be checked for rows at hand.
   ///   - finder: the one of `finders` whose index finds the rows; nil: SQLite chooses.
-  package func sql(now: Int64, usesIndexes: Bool = true, finder: QueueFilter? = nil) -> (
-    sql: String, arguments: [Argument]
-  ) {
-    var arguments: [Argument] = []
+  func sql(now: Int64, usesIndexes: Bool = true, finder: QueueFilter? = nil) -> (sql: String, arguments: [FilterValue])
+  {
     // Where a row is at hand, its own texts are cheaper than the trigrams of all.
     let isAtHand = !usesIndexes || finder != nil
-    let sql = Self.sql(expression, now: now, isNegated: isAtHand, finder: finder?.expression, &arguments)
-    return ("(\(sql))", arguments)
+    var writer = SQLWriter(now: now, finder: finder?.expression)
+    let sql = writer.sql(expression, isNegated: isAtHand)
+    return ("(\(sql))", writer.arguments)
   }
 
   /// The parts by each of which an index finds all rows that match.
@@ -49,37 +37,44 @@ package struct QueueFilter: Sendable, Hashable {
 
   /// Whether indexes find the rows that match, or the counts that triggers keep.
   var isIndexed: Bool { expression.isIndexed }
+}
+
+/// Writes an expression as SQL, with the values to bind.
+private struct SQLWriter {
+  let now: Int64
+  let finder: FilterExpression?
+  var arguments: [FilterValue] = []
 
   /// - Parameter isNegated: whether unknown and false differ here, as within `NOT`; a search has no unknown.
-  private static func sql(
-    _ expression: FilterExpression,
-    now: Int64,
-    isNegated: Bool,
-    finder: FilterExpression?,
-    _ arguments: inout [Argument]
-  ) -> String {
+  mutating func sql(_ expression: FilterExpression, isNegated: Bool) -> String {
     // With a unary plus, SQLite uses no index for a column.
     func name(_ column: FilterColumn) -> String {
       finder == nil || finder == expression ? column.sql : "+\(column.sql)"
     }
     switch expression {
-    case .all(let parts): return joined(parts, " AND ", now: now, isNegated, finder, &arguments)
-    case .any(let parts): return joined(parts, " OR ", now: now, isNegated, finder, &arguments)
-    case .not(let inner): return "NOT (\(sql(inner, now: now, isNegated: true, finder: finder, &arguments)))"
+    case .all(let parts): return joined(parts, " AND ", isNegated: isNegated)
+    case .any(let parts): return joined(parts, " OR ", isNegated: isNegated)
+    case .not(let inner): return "NOT (\(sql(inner, isNegated: true)))"
     case .isNull(let column): return "\(name(column)) IS NULL"
     case .like(let column, let pattern):
       arguments.append(.text(pattern))
       let condition = "\(name(column)) LIKE ?"
-      guard !isNegated, column.hasTrigrams, hasTrigram(pattern) else { return condition }
+      guard !isNegated, column.hasTrigrams, Self.hasTrigram(pattern) else { return condition }
       return "id IN (SELECT rowid FROM operationTexts WHERE \(condition))"
     case .compare(let column, let comparison, let value):
-      arguments.append(argument(column, value, now: now))
+      bind(value, column)
       let comparison = column.kind == .age ? comparison.mirrored : comparison
       return "\(name(column)) \(comparison.rawValue) ?"
     case .among(let column, let values):
-      for value in values { arguments.append(argument(column, value, now: now)) }
+      for value in values { bind(value, column) }
       return "\(name(column)) IN (\(values.map { _ in "?" }.joined(separator: ", ")))"
     }
+  }
+
+  private mutating func joined(_ parts: [FilterExpression], _ separator: String, isNegated: Bool) -> String {
+    var pieces: [String] = []
+    for part in parts { pieces.append("(\(sql(part, isNegated: isNegated)))") }
+    return pieces.joined(separator: separator)
   }
 
   /// Whether a pattern has three letters in a row, so that the trigram index can be used.
@@ -87,26 +82,11 @@ package struct QueueFilter: Sendable, Hashable {
     pattern.split { $0 == "%" || $0 == "_" }.contains { $0.unicodeScalars.count >= 3 }
   }
 
-  private static func joined(
-    _ parts: [FilterExpression],
-    _ separator: String,
-    now: Int64,
-    _ isNegated: Bool,
-    _ finder: FilterExpression?,
-    _ arguments: inout [Argument]
-  ) -> String {
-    var pieces: [String] = []
-    for part in parts {
-      pieces.append("(\(sql(part, now: now, isNegated: isNegated, finder: finder, &arguments)))")
-    }
-    return pieces.joined(separator: separator)
-  }
-
-  private static func argument(_ column: FilterColumn, _ value: FilterValue, now: Int64) -> Argument {
-    switch value {
-    case .text(let text): .text(text)
-    case .integer(let age) where column.kind == .age: .integer(now.minus(age))
-    case .integer(let number): .integer(number)
+  private mutating func bind(_ value: FilterValue, _ column: FilterColumn) {
+    if case .integer(let age) = value, column.kind == .age {
+      arguments.append(.integer(now.minus(age)))
+    } else {
+      arguments.append(value)
     }
   }
 }

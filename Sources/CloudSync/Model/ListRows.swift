@@ -8,14 +8,6 @@ package struct QueuePart: Hashable, Sendable {
   package var type: String
   package var count: Int
   package var bytes: Int
-
-  package init(state: OperationState, zone: ZoneKey, type: String, count: Int, bytes: Int) {
-    self.state = state
-    self.zone = zone
-    self.type = type
-    self.count = count
-    self.bytes = bytes
-  }
 }
 
 /// An operation in a list, without its payload.
@@ -186,18 +178,6 @@ package struct EventRow: Hashable, Identifiable, Sendable {
   package var zone: String?
   /// Who caused it, where a person did.
   package var actor: String?
-
-  package init(
-    id: Int64,
-    at: Int64,
-    event: Event,
-    operation: Int64? = nil,
-    zone: String? = nil,
-    actor: String? = nil
-  ) {
-    (self.id, self.at, self.event) = (id, at, event)
-    (self.operation, self.zone, self.actor) = (operation, zone, actor)
-  }
 
   package var kind: String { event.kind }
   /// The event in words.

@@ -31,7 +31,7 @@ package enum ListFilter: Hashable, Sendable {
     }
     guard words.count <= limit.words, text.utf8.count <= limit.bytes else {
       let message = "a filter has at most \(limit.words) words and \(limit.bytes) bytes"
-      return .failure(FilterError(message: message, column: 1, expression: text))
+      return .failure(FilterError(message: message, column: 1))
     }
     return .success(.words(words))
   }
@@ -162,10 +162,6 @@ package struct RecordDetail: Hashable, Sendable {
   package var row: RecordRow?
   /// Its queued change.
   package var operation: QueuedOperation?
-
-  package init(server: MirrorRecord?, row: RecordRow?, operation: QueuedOperation?) {
-    (self.server, self.row, self.operation) = (server, row, operation)
-  }
 }
 
 extension RecordRow: Identifiable {

@@ -60,24 +60,15 @@ extension MergeRule {
 
   private static func sum(_ base: FieldValue?, _ local: FieldValue?, _ server: FieldValue?) -> FieldValue? {
     let sides = [base, local, server]
-    let whole = sides.map { side -> Int64? in
-      switch side {
-      case nil: 0
-      case .int64(let number): number
-      default: nil
-      }
+    let whole = sides.compactMap { side -> Int64? in
+      if case .int64(let number) = side ?? .int64(0) { number } else { nil }
     }
-    if let base = whole[0], let local = whole[1], let server = whole[2] {
-      return .int64(Int64(clamping: Int128(local) + Int128(server) - Int128(base)))
+    if whole.count == 3 { return .int64(Int64(clamping: Int128(whole[1]) + Int128(whole[2]) - Int128(whole[0]))) }
+    let broken = sides.compactMap { side -> Double? in
+      if case .double(let number) = side ?? .double(0) { number } else { nil }
     }
-    let broken = sides.map { side -> Double? in
-      switch side {
-      case nil: 0
-      case .double(let number): number
-      default: nil
-      }
-    }
-    guard let base = broken[0], let local = broken[1], let server = broken[2] else { return nil }
+    guard broken.count == 3 else { return nil }
+    let (base, local, server) = (broken[0], broken[1], broken[2])
     // The same terms in the same order on every device, to get the same result.
     let sum = (max(local, server) - base) + min(local, server)
     guard !sum.isNaN else { return nil }

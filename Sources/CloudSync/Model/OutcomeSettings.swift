@@ -14,20 +14,6 @@ package struct OutcomeSettings: Hashable, Sendable, Codable {
   /// Whether the app resolves conflicts.
   package var asksAboutConflicts: Bool?
 
-  package init(
-    policy: ConflictPolicy? = nil,
-    mergeRules: MergeRules? = nil,
-    deletionGuard: DeletionGuard? = nil,
-    asksBeforeSending: Bool? = nil,
-    asksAboutConflicts: Bool? = nil
-  ) {
-    self.policy = policy
-    self.mergeRules = mergeRules
-    self.deletionGuard = deletionGuard
-    self.asksBeforeSending = asksBeforeSending
-    self.asksAboutConflicts = asksAboutConflicts
-  }
-
   /// The default settings: the server wins, no rules, the default guard, no app is asked.
   package static let standard = OutcomeSettings(
     policy: .server,

@@ -117,29 +117,9 @@ package struct MirrorRecord: Hashable, Sendable {
   package var createdBy: String?
   /// The record name of its share, in the same zone; nil if it is not the root of one.
   package var share: String?
+}
 
-  package init(
-    key: RecordKey,
-    type: String,
-    changeTag: String,
-    fields: [String: FieldValue],
-    createdAt: Int64? = nil,
-    modifiedAt: Int64? = nil,
-    modifiedBy: String? = nil,
-    createdBy: String? = nil,
-    share: String? = nil
-  ) {
-    self.key = key
-    self.type = type
-    self.changeTag = changeTag
-    self.fields = fields
-    self.createdAt = createdAt
-    self.modifiedAt = modifiedAt
-    self.modifiedBy = modifiedBy
-    self.createdBy = createdBy
-    self.share = share
-  }
-
+extension MirrorRecord {
   /// Nil if the record in the reply is incomplete.
   package init?(_ wire: WireRecord, in zone: ZoneKey) {
     guard let type = wire.recordType, let tag = wire.recordChangeTag else { return nil }

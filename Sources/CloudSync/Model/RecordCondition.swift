@@ -162,8 +162,9 @@ extension FieldValue {
         ?? Double(decimal: text).map { comparison.holds($0.order(of: number), 0) } ?? false
     case .double(let number): comparison.holds(number, Double(decimal: text))
     case .timestamp(let time):
-      (RFC3339.times(ofShort: text) ?? Int64(text).flatMap { $0 < .max ? $0..<$0 + 1 : nil }).map {
-        comparison.holds(time, $0)
+      (RFC3339.times(ofShort: text) ?? Int64(text).flatMap { $0 < .max ? $0..<$0 + 1 : nil }).map { times in
+        // A day, for example, is equal to each of its times.
+        comparison.holds(times.contains(time) ? 0 : time < times.lowerBound ? -1 : 1, 0)
       } ?? false
     case .string(let own): comparison.holds(own.lowercased(), text.lowercased())
     case .reference(let reference):
@@ -186,18 +187,6 @@ extension FieldValue {
 }
 
 extension FilterComparison {
-  /// Compares with all times of a day, for example: it is equal to each, and less than the day if it is before it.
-  fileprivate func holds(_ time: Int64, _ range: Range<Int64>) -> Bool {
-    switch self {
-    case .equal: range.contains(time)
-    case .notEqual: !range.contains(time)
-    case .less: time < range.lowerBound
-    case .lessOrEqual: time < range.upperBound
-    case .greater: time >= range.upperBound
-    case .greaterOrEqual: time >= range.lowerBound
-    }
-  }
-
   fileprivate func holds<Value: Comparable>(_ left: Value, _ right: Value?) -> Bool {
     guard let right else { return false }
     return switch self {

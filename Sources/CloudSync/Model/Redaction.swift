@@ -36,32 +36,31 @@ package struct Redaction: Hashable, Sendable {
     return text == cause.text ? cause : .inWords(text, isUnconfirmed: cause.isUnconfirmed)
   }
 
-  /// An operation of a list with secrets masked.
-  func redact(_ row: QueueRow) -> QueueRow {
-    var row = row
-    row.cause = redact(row.cause)
-    row.errorMessage = row.errorMessage.map(redact)
-    return row
+  /// A value with secrets masked in its cause and in these texts.
+  private func redact<Value>(
+    _ value: Value,
+    _ cause: WritableKeyPath<Value, Cause>,
+    _ text: WritableKeyPath<Value, String?>? = nil
+  ) -> Value {
+    var value = value
+    value[keyPath: cause] = redact(value[keyPath: cause])
+    if let text { value[keyPath: text] = value[keyPath: text].map(redact) }
+    return value
   }
 
-  /// A cause of several operations without secrets.
+  func redact(_ row: QueueRow) -> QueueRow { redact(row, \.cause, \.errorMessage) }
+
+  package func redact(_ conflict: Conflict) -> Conflict { redact(conflict, \.cause) }
+
+  func redact(_ change: DroppedChange) -> DroppedChange { redact(change, \.cause) }
+
   func redact(_ cause: QueueCause) -> QueueCause {
-    var cause = cause
-    cause.cause = redact(cause.cause)
-    cause.message = cause.message.map(redact)
+    var cause = redact(cause, \.cause, \.message)
     // The masked part matches anything.
     cause.filter = redact(cause.filter).replacing(Self.mask, with: "%")
     return cause
   }
 
-  private func redact(_ failure: FailureSummary) -> FailureSummary {
-    var failure = failure
-    failure.cause = redact(failure.cause)
-    failure.message = failure.message.map(redact)
-    return failure
-  }
-
-  /// An event without secrets.
   func redact(_ row: EventRow) -> EventRow {
     var row = row
     row.actor = row.actor.map(redact)
@@ -70,15 +69,10 @@ package struct Redaction: Hashable, Sendable {
     return row
   }
 
-  /// The details of an operation with secrets masked.
   func redact(_ detail: OperationDetail) -> OperationDetail {
     var detail = detail
-    if var operation = detail.operation {
-      operation.cause = redact(operation.cause)
-      operation.errorMessage = operation.errorMessage.map(redact)
-      detail.operation = operation
-    }
-    if let ended = detail.history { detail.history?.cause = redact(ended.cause) }
+    detail.operation = detail.operation.map { redact($0, \.cause, \.errorMessage) }
+    detail.history = detail.history.map { redact($0, \.cause) }
     for index in detail.attempts.indices {
       detail.attempts[index].message = detail.attempts[index].message.map(redact)
       detail.attempts[index].response = detail.attempts[index].response.map(redact)
@@ -87,33 +81,14 @@ package struct Redaction: Hashable, Sendable {
     return detail
   }
 
-  /// A record's conflict with secrets masked in its cause.
-  package func redact(_ conflict: Conflict) -> Conflict {
-    var conflict = conflict
-    conflict.cause = redact(conflict.cause)
-    return conflict
-  }
-
-  func redact(_ change: DroppedChange) -> DroppedChange {
-    var change = change
-    change.cause = redact(change.cause)
-    return change
-  }
-
-  func redact(_ failure: StoreStatus.Failure) -> StoreStatus.Failure {
-    var failure = failure
-    failure.message = redact(failure.message)
-    return failure
-  }
-
   func redact(_ status: StoreStatus) -> StoreStatus {
     var status = status
     status.accountProblem = status.accountProblem.map(redact)
     status.networkProblem = status.networkProblem.map(redact)
     status.quotaProblem = status.quotaProblem.map(redact)
-    status.lastError = status.lastError.map(redact)
+    status.lastError?.message = redact(status.lastError?.message ?? "")
     status.deliveryProblem = status.deliveryProblem.map(redact)
-    status.topFailure = status.topFailure.map(redact)
+    status.topFailure = status.topFailure.map { redact($0, \.cause, \.message) }
     for index in status.throttles.indices { status.throttles[index].message = redact(status.throttles[index].message) }
     for index in status.unreadable.indices {
       status.unreadable[index].message = redact(status.unreadable[index].message)

@@ -45,8 +45,6 @@ package struct StoreStatus: Hashable, Sendable {
     package var oldestAt: Int64
     /// The time since which one of them is not waiting for its own next attempt.
     package var since: Int64
-
-    package init(oldestAt: Int64, since: Int64) { (self.oldestAt, self.since) = (oldestAt, since) }
   }
 
   /// An error with its time.

@@ -11,13 +11,6 @@ package struct Unreadable: Hashable, Sendable {
   /// The time of the first rejection, in milliseconds since 1970.
   package var since: Int64
 
-  package init(zone: ZoneKey, type: String?, message: String, since: Int64) {
-    self.zone = zone
-    self.type = type
-    self.message = message
-    self.since = since
-  }
-
   /// A text about it and the reason.
   package var summary: String { Words.unreadable(zone: zone.zone, type: type, message: message) }
 }

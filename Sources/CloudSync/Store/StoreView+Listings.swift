@@ -14,6 +14,11 @@ extension StoreView {
     return (window, (counts[.failed] ?? 0) + (counts[.waiting] ?? 0))
   }
 
+  /// The operations that a listing shows, in its order.
+  package func operationIDs(of listing: QueueListing) throws -> [Int64] {
+    try ledger.operationIDs(of: listing, now: now)
+  }
+
   /// The zones that a retry of all that a listing shows creates again, because the server has deleted them.
   package func recreatedZones(byRetrying listing: QueueListing) throws -> [String] {
     try ledger.recreatedZones(byRetrying: listing, now: now).map(\.zone)

@@ -1,4 +1,5 @@
 package import CloudKit
+import GRDB
 
 extension SyncStore {
   /// The store's knowledge of a record.
@@ -32,19 +33,15 @@ extension SyncStore {
   /// The records of a type in a zone with queued changes, as this machine has them, in the order of these changes; nil
   /// for a queued delete, also of a record whose type is unknown.
   package func queuedRecords(of type: String, in zone: ZoneKey) throws -> [(id: CKRecord.ID, record: MirrorRecord?)] {
-    func quoted(_ text: String) -> String {
-      "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
-    }
-    let filter = try QueueFilter(
-      parsing: "zone = \(quoted(zone.zone)) and operation in ('save', 'delete') and "
-        + "(type = \(quoted(type)) or type is null)"
-    )
-    let now = now()
-    return try read { ledger in
-      try ledger.operations(ledger.operationIDs(matching: filter, now: now)).compactMap { operation in
-        guard operation.key.zoneKey == zone else { return nil }
-        return (operation.key.recordID, try Self.record(operation.key, ledger))
-      }
+    try read { ledger in
+      let ids: [Int64] = try ledger.all(
+        """
+        SELECT id FROM operations WHERE zone = ? AND owner = ? AND operation IN ('save', 'delete')
+          AND (type = ? OR type IS NULL) ORDER BY id
+        """,
+        [zone.zone, zone.owner, type]
+      )
+      return try ledger.operations(ids).map { ($0.key.recordID, try Self.record($0.key, ledger)) }
     }
   }
 

@@ -13,10 +13,6 @@ package struct Throughput: Hashable, Sendable {
   /// Bytes of the changes that the server took, as they were sent.
   package var bytes = 0
 
-  package init(at: Int64, sent: Int = 0, fetched: Int = 0, failed: Int = 0, bytes: Int = 0) {
-    (self.at, self.sent, self.fetched, self.failed, self.bytes) = (at, sent, fetched, failed, bytes)
-  }
-
   mutating func add(_ other: Throughput) {
     sent += other.sent
     fetched += other.fetched
@@ -27,6 +23,8 @@ package struct Throughput: Hashable, Sendable {
   /// How long minutes are kept.
   package static let minutes: Int64 = 24 * 60
 }
+
+extension Throughput: Decodable, FetchableRecord {}
 
 extension Ledger {
   /// Adds to the present minute, in the transaction of the answer that is counted.
@@ -48,25 +46,13 @@ extension Ledger {
   /// The minutes of the last 24 hours in which something happened, oldest first.
   func throughput(now: Int64) throws -> [Throughput] {
     let minute = now / 60_000
-    return try rows(
-      "SELECT * FROM throughput WHERE minute > ? AND minute <= ? ORDER BY minute",
-      [minute - Throughput.minutes, minute]
-    ).map { row in
-      Throughput(
-        at: row["minute"] * Int64(60_000),
-        sent: row["sent"],
-        fetched: row["fetched"],
-        failed: row["failed"],
-        bytes: row["bytes"]
-      )
-    }
-  }
-}
-
-extension SyncStore {
-  /// The minutes of the last 24 hours in which something was sent, fetched or failed, oldest first.
-  package func throughput() throws(StoreError) -> [Throughput] {
-    let now = now()
-    return try read { try $0.throughput(now: now) }
+    let sql = """
+      SELECT minute * 60000 AS at, sent, fetched, failed, bytes FROM throughput
+      WHERE minute > ? AND minute <= ? ORDER BY minute
+      """
+    return try Throughput.fetchAll(
+      database.cachedStatement(sql: sql),
+      arguments: [minute - Throughput.minutes, minute]
+    )
   }
 }

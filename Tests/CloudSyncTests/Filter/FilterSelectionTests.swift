@@ -149,17 +149,11 @@ import Testing
     -> [Int]
   {
     let (sql, arguments) = filter.sql(now: now, finder: finder)
-    let values = arguments.map { argument -> DatabaseValue in
-      switch argument {
-      case .text(let text): text.databaseValue
-      case .integer(let number): number.databaseValue
-      }
-    }
     return try queue.read { database in
       try Int.fetchAll(
         database,
         sql: "SELECT id FROM operations WHERE attempts < 100 AND (state = 'x' OR \(sql)) ORDER BY id",
-        arguments: StatementArguments(values)
+        arguments: StatementArguments(arguments)
       )
     }
   }

@@ -9,13 +9,9 @@ extension Ledger {
 
   /// The number of operations that match.
   func operationCount(matching filter: QueueFilter?, now: Int64) throws -> Int {
-    let query = ListQuery(filter: filter, now: now)
-    let isCounted = filter?.isCounted ?? true
-    let (sql, arguments) = isCounted ? Self.condition(query) : try selection(query).condition
-    let source =
-      isCounted
-      ? "SELECT coalesce(sum(count), 0) FROM \(Self.countedParts)" : "SELECT count(*) FROM operations"
-    return try Int.fetchOne(list("\(source) WHERE \(sql ?? "1")", isUsual: sql == nil), arguments: arguments) ?? 0
+    var listing = QueueListing()
+    listing.filter = filter.map { .expression($0, text: "") } ?? .none
+    return try counts(of: listing, now: now).values.reduce(0, +)
   }
 
   /// The next operations that match, oldest first. Operations added or removed between two calls do not shift the
@@ -77,9 +73,9 @@ extension Ledger {
     // Of one equality SQLite takes the index by itself.
     guard finders.count > 1 else { return Selection(condition: Self.condition(query)) }
     for finder in finders {
-      let condition = SQLCondition(finder, now: query.now)
+      let condition = finder.sql(now: query.now)
       let sql = "SELECT count(*) FROM (SELECT 1 FROM operations WHERE \(condition.sql) LIMIT \(Self.few + 1))"
-      let count = try Int.fetchOne(list(sql, isUsual: false), arguments: condition.arguments) ?? 0
+      let count = try Int.fetchOne(list(sql, isUsual: false), arguments: .init(condition.arguments)) ?? 0
       if count <= Self.few, count < best?.count ?? .max { best = (finder, count) }
     }
     return Selection(condition: Self.condition(query, finder: best?.finder), isChosen: best != nil)
@@ -96,9 +92,9 @@ extension Ledger {
     var conditions: [String] = []
     var arguments = StatementArguments()
     if let filter = query.filter {
-      let condition = SQLCondition(filter, now: query.now, usesIndexes: usesIndexes, finder: finder)
+      let condition = filter.sql(now: query.now, usesIndexes: usesIndexes, finder: finder)
       conditions.append("(\(condition.sql))")
-      arguments += condition.arguments
+      arguments += StatementArguments(condition.arguments)
     }
     for word in query.words {
       conditions.append(shownText)
@@ -197,30 +193,10 @@ extension Ledger {
     offset: Int = 0,
     limit: Int? = nil
   ) throws -> [RecordRow] {
-    var parts: [String] = []
-    var arguments = StatementArguments()
-    for source in ShownRecords.all(mirrorOnly: mirrorOnly) {
-      let of = source.table
-      var sql = source.sql
-      if let zone {
-        sql += " AND \(of).zone = ? AND \(of).owner = ?"
-        arguments += [zone.zone, zone.owner]
-      }
-      if let key {
-        sql += zone == nil ? " AND (\(of).zone, \(of).owner, \(of).name) > (?, ?, ?)" : " AND \(of).name > ?"
-        arguments += zone == nil ? [key.zone, key.owner, key.name] : [key.name]
-      }
-      if let type {
-        // The unary plus keeps SQLite from using the type index, which is in another order.
-        sql += " AND +\(of).type = ?"
-        arguments += [type]
-      }
-      // Each source uses its own index order, so that a page costs only a page.
-      parts.append("SELECT * FROM (\(sql) ORDER BY \(of).zone, \(of).owner, \(of).name LIMIT ?)")
-      arguments += [limit.map { offset + $0 } ?? -1]
-    }
-    let sql = parts.joined(separator: " UNION ALL ") + " ORDER BY zone, owner, name LIMIT ? OFFSET ?"
-    return try rows(sql, arguments + [limit ?? -1, offset]).map(RecordRow.init(row:))
+    let sources = ShownRecords.all(mirrorOnly: mirrorOnly).map { ($0.sql, $0.table) }
+    let last = limit.map { offset + $0 } ?? -1
+    let (sql, arguments) = ShownRecords.next(of: sources, after: key, of: zone, type: type, limit: last)
+    return try rows("\(sql) LIMIT ? OFFSET ?", arguments + [limit ?? -1, offset]).map(RecordRow.init(row:))
   }
 
   /// Records of this name in any zone.
@@ -239,149 +215,5 @@ extension Ledger {
       GROUP BY zone, type HAVING number > 0 ORDER BY zone, type
       """
     ).map { RecordTotal(zone: $0["zone"], type: $0["type"], count: $0["number"]) }
-  }
-
-  /// The fields of the newest record of a type in a zone.
-  func newestFields(of type: String, in zone: ZoneKey) throws -> [String: FieldValue] {
-    let sql = """
-      SELECT \(MirrorRecord.columns) FROM records WHERE zone = ? AND owner = ? AND type = ? ORDER BY rowid DESC LIMIT 1
-      """
-    return try rows(sql, [zone.zone, zone.owner, type]).first.map(MirrorRecord.init(row:))?.fields ?? [:]
-  }
-
-  /// The wire types of a record type's fields, from its newest records in the mirror, else from its newest operations
-  /// that have not failed. A type can have any number of records, so only some are read.
-  ///
-  /// - Parameter wanted: the fields to look for in older ones if the newest lack them; nil if any field is of interest.
-  func fieldTypes(of type: String, wanted: Set<String>? = nil) throws -> [String: String] {
-    let (few, many) = (500, 2000)
-    guard let wanted else { return try fieldTypes(of: type, inNewest: many) }
-    let types = try fieldTypes(of: type, inNewest: few)
-    return wanted.isSubset(of: types.keys) ? types : try fieldTypes(of: type, inNewest: many)
-  }
-
-  private func fieldTypes(of type: String, inNewest limit: Int) throws -> [String: String] {
-    func types(_ sql: String, _ arguments: StatementArguments) throws -> [String: String] {
-      try rows(sql, arguments).reduce(into: [:]) { $0[$1["name"]] = $1["type"] as String? }
-    }
-    let queued = """
-      SELECT f.key AS name, max(\(Self.wireType)) AS type
-        FROM (SELECT state, changes FROM operations WHERE type = ? ORDER BY id DESC LIMIT ?) o,
-          json_each(iif(json_valid(o.changes), o.changes, '{}'), '$.values') f
-        WHERE o.state <> 'failed' GROUP BY f.key
-      """
-    let mirrored = """
-      SELECT f.key AS name, max(\(Self.wireType)) AS type
-        FROM (SELECT fields FROM records WHERE zone = ? AND owner = ? AND type = ? ORDER BY rowid DESC LIMIT ?) r,
-          json_each(iif(json_valid(r.fields), r.fields, '{}')) f
-        GROUP BY f.key
-      """
-    // The index finds the newest records of a zone. Each zone has its share, and leaves what it does not need to the
-    // next.
-    let zones = try rows(
-      "SELECT zone, owner, mirrored FROM recordCounts WHERE type = ? AND mirrored > 0 ORDER BY mirrored LIMIT ?",
-      [type, limit]
-    )
-    var (found, left) = ([String: String](), limit)
-    for (index, zone) in zones.enumerated() {
-      let share = min(left / (zones.count - index), zone["mirrored"])
-      left -= share
-      found.merge(try types(mirrored, [zone["zone"], zone["owner"], type, share]), uniquingKeysWith: max)
-    }
-    return try types(queued, [type, limit]).merging(found) { $1 }
-  }
-
-  /// An encrypted value is stored as it is sent: the plain type with a flag.
-  private static let wireType =
-    "iif(json_extract(f.value, '$.isEncrypted'), 'ENCRYPTED_', '') || json_extract(f.value, '$.type')"
-}
-
-/// One source of the record lists. Further conditions can be appended to its SQL.
-struct ShownRecords {
-  private let columns: String
-  private let rows: String
-  /// The table whose columns give the order.
-  let table: String
-
-  var sql: String { "SELECT \(columns) \(rows)" }
-
-  /// The SQL with more columns.
-  func with(_ more: String) -> String { "SELECT \(columns), \(more) \(rows)" }
-
-  /// The sources of the mirror alone, or with pending edits applied.
-  static func all(mirrorOnly: Bool) -> [ShownRecords] { mirrorOnly ? [mirror] : [overlaid, created] }
-
-  private static let stamps = "r.createdAt, r.modifiedAt, r.modifiedBy, r.createdBy, r.share"
-  private static let mirrored = "r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, \(stamps)"
-
-  static let mirror = ShownRecords(
-    columns: "\(mirrored), NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state",
-    rows: "FROM records r WHERE 1",
-    table: "r"
-  )
-
-  private static let queued = "o.operation, o.id AS operationId, o.changes, o.state"
-
-  private static let samePlace = "o.zone = r.zone AND o.owner = r.owner AND o.name = r.name"
-
-  /// The mirror with pending edits applied, and with the records that are deleted here.
-  static let joined = ShownRecords(
-    columns: "\(mirrored), \(queued)",
-    rows: "FROM records r LEFT JOIN operations o ON \(samePlace) WHERE 1",
-    table: "r"
-  )
-
-  static let overlaid = ShownRecords(
-    columns: "\(mirrored), \(queued)",
-    rows:
-      "FROM records r LEFT JOIN operations o ON \(samePlace) WHERE (o.operation IS NULL OR o.operation <> 'delete')",
-    table: "r"
-  )
-
-  /// Records that exist in the queue alone, by zone, owner and name.
-  static let created = created(by: "operationsThatCreate")
-
-  /// Records that exist in the queue alone, to be found by their name.
-  static let createdByName = created(by: "operationsByRecord")
-
-  private static func created(by index: String) -> ShownRecords {
-    ShownRecords(
-      columns: """
-        o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
-        """,
-      rows: """
-        FROM operations o INDEXED BY \(index)
-          WHERE o.isMirrored = 0 AND o.operation = 'save' AND o.name IS NOT NULL
-        """,
-      table: "o"
-    )
-  }
-
-  /// Records with a queued save.
-  static let unsent = ShownRecords(
-    columns: """
-      o.zone, o.owner, o.name, coalesce(r.type, o.type) AS type, r.changeTag, coalesce(r.fields, '{}') AS fields, \
-      \(stamps), \(queued)
-      """,
-    rows: "FROM operations o LEFT JOIN records r ON \(samePlace) WHERE o.operation = 'save'",
-    table: "o"
-  )
-}
-
-struct SQLCondition {
-  let sql: String
-  let arguments: StatementArguments
-
-  init(_ filter: QueueFilter, now: Int64, usesIndexes: Bool = true, finder: QueueFilter? = nil) {
-    let rendered = filter.sql(now: now, usesIndexes: usesIndexes, finder: finder)
-    sql = rendered.sql
-    arguments = StatementArguments(
-      rendered.arguments.map { argument -> any DatabaseValueConvertible in
-        switch argument {
-        case .text(let text): text
-        case .integer(let number): number
-        }
-      }
-    )
   }
 }

@@ -150,13 +150,13 @@ extension Ledger {
   ///
   /// - Parameter id: only events after this one.
   func events(matching query: ListQuery, after id: Int64, limit: Int?) throws -> [EventRow] {
-    let filter = query.filter.map { SQLCondition($0, now: query.now) }
+    let filter = query.filter?.sql(now: query.now)
     let shown = "eventWords(kind, message) || ' ' || kind || ' ' || coalesce(zone, '') || ' ' || coalesce(actor, '')"
     let conditions =
       ["id > ?"] + (filter.map { [$0.sql] } ?? []) + query.words.map { _ in "\(shown) LIKE ? ESCAPE '\\'" }
     let sql = "SELECT * FROM events WHERE \(conditions.joined(separator: " AND ")) ORDER BY id DESC LIMIT ?"
     let words = StatementArguments(query.words.map(Self.likePattern))
-    let arguments = [id] + (filter?.arguments ?? []) + words + [limit ?? -1]
+    let arguments = [id] + StatementArguments(filter?.arguments ?? []) + words + [limit ?? -1]
     return try Row.fetchAll(list(sql, isUsual: conditions.count == 1), arguments: arguments).map { row in
       EventRow(
         id: row["id"],

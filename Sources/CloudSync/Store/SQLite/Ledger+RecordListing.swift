@@ -81,10 +81,9 @@ extension Ledger {
 
   /// The record with its queued change applied; nil if there is none, or it is deleted here.
   func recordRow(_ key: RecordKey) throws -> RecordRow? {
-    let condition = "name = ? AND %.zone = ? AND %.owner = ?"
     for source in [ShownRecords.overlaid, ShownRecords.unsent] {
       let of = source.table
-      let sql = "\(source.sql) AND \(of).\(condition.replacing("%", with: of))"
+      let sql = "\(source.sql) AND \(of).name = ? AND \(of).zone = ? AND \(of).owner = ?"
       if let row = try row(sql, [key.name, key.zone, key.owner]) { return try RecordRow(row: row) }
     }
     return nil
@@ -141,17 +140,9 @@ extension Ledger {
       return ("\(mirror) AND r.modifiedAt IS NULL AND r.rowid < ? ORDER BY r.rowid DESC LIMIT ?", [position.id, limit])
     case .named:
       let created = ShownRecords.created.with("NULL AS mirror, o.id AS position")
-      var (parts, arguments) = ([String](), StatementArguments())
-      for (sql, of) in [(mirror, "r"), (created, "o")] {
-        var sql = sql
-        if let key = position.key {
-          sql += " AND (\(of).zone, \(of).owner, \(of).name) > (?, ?, ?)"
-          arguments += [key.zone, key.owner, key.name]
-        }
-        parts.append("SELECT * FROM (\(sql) ORDER BY \(of).zone, \(of).owner, \(of).name LIMIT ?)")
-        arguments += [limit]
-      }
-      return (parts.joined(separator: " UNION ALL ") + " ORDER BY zone, owner, name LIMIT ?", arguments + [limit])
+      let sources = [(mirror, "r"), (created, "o")]
+      let (sql, arguments) = ShownRecords.next(of: sources, after: position.key, limit: limit)
+      return ("\(sql) LIMIT ?", arguments + [limit])
     }
   }
 }

@@ -76,11 +76,6 @@ package struct Pull: Hashable, Sendable {
 
   /// Milliseconds fetched again before the watermark, because queries lag behind writes (reference 7.1).
   package static let overlap: Int64 = 60_000
-
-  package init(zone: ZoneKey, type: String) {
-    self.zone = zone
-    self.type = type
-  }
 }
 
 /// The wait of a scope. It is kept after its end until a request succeeds, so that a scope that fails again waits
@@ -233,12 +228,6 @@ package struct RecordLinks: Hashable, Sendable {
   /// References that a save removes from the server's record: until then, deleting the target would also delete this
   /// record, or be rejected because of it.
   package var released: Set<RecordKey> = []
-
-  package init(blocking: Set<RecordKey> = [], plain: Set<RecordKey> = [], released: Set<RecordKey> = []) {
-    self.blocking = blocking
-    self.plain = plain
-    self.released = released
-  }
 }
 
 /// The number of records by zone name and type.

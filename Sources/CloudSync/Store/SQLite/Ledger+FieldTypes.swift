@@ -1,0 +1,59 @@
+import CloudKit
+import GRDB
+
+/// The types of the fields of records, as the newest records and changes have them.
+extension Ledger {
+  /// The fields of the newest record of a type in a zone.
+  func newestFields(of type: String, in zone: ZoneKey) throws -> [String: FieldValue] {
+    let sql = """
+      SELECT \(MirrorRecord.columns) FROM records WHERE zone = ? AND owner = ? AND type = ? ORDER BY rowid DESC LIMIT 1
+      """
+    return try rows(sql, [zone.zone, zone.owner, type]).first.map(MirrorRecord.init(row:))?.fields ?? [:]
+  }
+
+  /// The wire types of a record type's fields, from its newest records in the mirror, else from its newest operations
+  /// that have not failed. A type can have any number of records, so only some are read.
+  ///
+  /// - Parameter wanted: the fields to look for in older ones if the newest lack them; nil if any field is of interest.
+  func fieldTypes(of type: String, wanted: Set<String>? = nil) throws -> [String: String] {
+    let (few, many) = (500, 2000)
+    guard let wanted else { return try fieldTypes(of: type, inNewest: many) }
+    let types = try fieldTypes(of: type, inNewest: few)
+    return wanted.isSubset(of: types.keys) ? types : try fieldTypes(of: type, inNewest: many)
+  }
+
+  private func fieldTypes(of type: String, inNewest limit: Int) throws -> [String: String] {
+    func types(_ sql: String, _ arguments: StatementArguments) throws -> [String: String] {
+      try rows(sql, arguments).reduce(into: [:]) { $0[$1["name"]] = $1["type"] as String? }
+    }
+    let queued = """
+      SELECT f.key AS name, max(\(Self.wireType)) AS type
+        FROM (SELECT state, changes FROM operations WHERE type = ? ORDER BY id DESC LIMIT ?) o,
+          json_each(iif(json_valid(o.changes), o.changes, '{}'), '$.values') f
+        WHERE o.state <> 'failed' GROUP BY f.key
+      """
+    let mirrored = """
+      SELECT f.key AS name, max(\(Self.wireType)) AS type
+        FROM (SELECT fields FROM records WHERE zone = ? AND owner = ? AND type = ? ORDER BY rowid DESC LIMIT ?) r,
+          json_each(iif(json_valid(r.fields), r.fields, '{}')) f
+        GROUP BY f.key
+      """
+    // The index finds the newest records of a zone. Each zone has its share, and leaves what it does not need to the
+    // next.
+    let zones = try rows(
+      "SELECT zone, owner, mirrored FROM recordCounts WHERE type = ? AND mirrored > 0 ORDER BY mirrored LIMIT ?",
+      [type, limit]
+    )
+    var (found, left) = ([String: String](), limit)
+    for (index, zone) in zones.enumerated() {
+      let share = min(left / (zones.count - index), zone["mirrored"])
+      left -= share
+      found.merge(try types(mirrored, [zone["zone"], zone["owner"], type, share]), uniquingKeysWith: max)
+    }
+    return try types(queued, [type, limit]).merging(found) { $1 }
+  }
+
+  /// An encrypted value is stored as it is sent: the plain type with a flag.
+  private static let wireType =
+    "iif(json_extract(f.value, '$.isEncrypted'), 'ENCRYPTED_', '') || json_extract(f.value, '$.type')"
+}
