@@ -81,12 +81,18 @@ package struct Redaction: Hashable, Sendable {
     return detail
   }
 
+  func redact(_ failure: StoreStatus.Failure) -> StoreStatus.Failure {
+    var failure = failure
+    failure.message = redact(failure.message)
+    return failure
+  }
+
   func redact(_ status: StoreStatus) -> StoreStatus {
     var status = status
     status.accountProblem = status.accountProblem.map(redact)
     status.networkProblem = status.networkProblem.map(redact)
     status.quotaProblem = status.quotaProblem.map(redact)
-    status.lastError?.message = redact(status.lastError?.message ?? "")
+    status.lastError = status.lastError.map(redact)
     status.deliveryProblem = status.deliveryProblem.map(redact)
     status.topFailure = status.topFailure.map { redact($0, \.cause, \.message) }
     for index in status.throttles.indices { status.throttles[index].message = redact(status.throttles[index].message) }
