@@ -313,6 +313,19 @@ extension SyncStore {
     return id
   }
 
+  func causes(matching filter: QueueFilter? = nil) throws -> [QueueCause] {
+    try view { try $0.causes(matching: filter) }
+  }
+
+  func conflicts() throws -> [Conflict] { try view { try $0.conflicts().rows } }
+
+  func records(mirrorOnly: Bool = false, offset: Int = 0, limit: Int? = nil) throws -> Window<RecordRow> {
+    try view { try $0.records(mirrorOnly: mirrorOnly, offset: offset, limit: limit) }
+  }
+
+  /// The endings of the latest operations, newest first.
+  func history(limit: Int) throws -> [HistoryEntry] { try read { try $0.history(limit: limit) } }
+
   /// The queue as lines of text.
   func queue() throws -> [String] {
     try operations().rows.map { "\($0.kind.rawValue) \($0.key.name) \($0.state.rawValue)" }

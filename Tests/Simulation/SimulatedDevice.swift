@@ -163,7 +163,8 @@ final class SimulatedDevice {
   /// Where the app's database differs from the mirror; nil: nowhere.
   func differenceInApp() throws -> String? {
     guard let app else { return nil }
-    let mirror = try store.records(mirrorOnly: true).rows.map { ($0.record.key, $0.record.fields.mapValues(\.text)) }
+    let mirror = try store.view { try $0.records(mirrorOnly: true).rows }
+      .map { ($0.record.key, $0.record.fields.mapValues(\.text)) }
     let wanted = Dictionary(uniqueKeysWithValues: mirror)
     let contents = app.contents
     let keys = Set(wanted.keys).union(contents.keys).sorted().filter { contents[$0] != wanted[$0] }
@@ -174,7 +175,7 @@ final class SimulatedDevice {
   ///
   /// - Parameter parents: whether with their parents, which the emulator does not show.
   func mirror(parents: Bool = false) throws -> [String] {
-    try store.records(mirrorOnly: true).rows.map { row in
+    try store.view { try $0.records(mirrorOnly: true).rows }.map { row in
       let shown = row.record.fields.filter { parents || $0.key != FieldChanges.parent }
       let fields = shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
       return "\(row.record.key.zone)/\(row.record.key.name) [\(row.record.changeTag)] \(fields.joined(separator: " "))"

@@ -231,7 +231,7 @@ extension SimulatedWorld {
   }
 
   func resolve(_ device: SimulatedDevice) throws {
-    for conflict in try device.store.conflicts() {
+    for conflict in try device.store.view({ try $0.conflicts().rows }) {
       try check(conflict.key, conflict.fields.map(\.name), device)
       intents.settle(conflict.key)
       let sides = ConflictSide.allCases.filter { conflict.fileNobodyHas($0, [:]) == nil }

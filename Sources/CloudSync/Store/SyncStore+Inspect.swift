@@ -13,13 +13,7 @@ extension SyncStore {
     try view { try $0.operations(matching: filter, limit: limit) }
   }
 
-  package func causes(matching filter: QueueFilter? = nil) throws(StoreError) -> [QueueCause] {
-    try view { try $0.causes(matching: filter) }
-  }
-
   package func detail(of id: Int64) throws(StoreError) -> OperationDetail? { try view { try $0.detail(of: id) } }
-
-  package func conflicts() throws(StoreError) -> [Conflict] { try view { try $0.conflicts().rows } }
 
   package func conflict(_ id: Int64) throws(StoreError) -> Conflict? { try view { try $0.conflict(id) } }
 
@@ -36,17 +30,6 @@ extension SyncStore {
 
   package func dropped(limit: Int = 1000) throws(StoreError) -> [DroppedChange] {
     try view { try $0.dropped(limit: limit) }
-  }
-
-  package func records(mirrorOnly: Bool = false, offset: Int = 0, limit: Int? = nil) throws(StoreError)
-    -> Window<RecordRow>
-  {
-    try view { try $0.records(mirrorOnly: mirrorOnly, offset: offset, limit: limit) }
-  }
-
-  /// The endings of the latest operations, newest first.
-  package func history(limit: Int) throws(StoreError) -> [HistoryEntry] {
-    try read { try $0.history(limit: limit) }
   }
 
   // MARK: - Records

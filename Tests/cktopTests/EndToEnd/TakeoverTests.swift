@@ -64,7 +64,7 @@ import Testing
 
     #expect(try store.status().driver?.pid == Int64(second.pid))
     #expect(emulator.statistics.recordsSaved == 2)
-    #expect(try store.history(limit: 10).count == 2)
+    #expect(try store.read { try $0.history(limit: 10).count } == 2)
     // It stands by again.
     second.send(SIGKILL)
     try await until { try store.status().driver?.pid == Int64(first.pid) }

@@ -184,15 +184,8 @@ extension Ledger {
 
   /// Newest first.
   func commands(limit: Int) throws -> [AuditedCommand] {
-    try rows("SELECT * FROM commands ORDER BY id DESC LIMIT ?", [limit]).map { row in
-      AuditedCommand(
-        at: row["at"],
-        actor: row["actor"],
-        verb: row["verb"],
-        selection: row["selection"],
-        count: row["count"]
-      )
-    }
+    let statement = try database.cachedStatement(sql: "SELECT * FROM commands ORDER BY id DESC LIMIT ?")
+    return try AuditedCommand.fetchAll(statement, arguments: [limit])
   }
 
   /// Whether a delete of the record has been acknowledged since a time.

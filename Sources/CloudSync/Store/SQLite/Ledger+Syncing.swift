@@ -4,18 +4,7 @@ import GRDB
 
 /// The tables `lease`, `activity` and `passes`.
 extension Ledger {
-  func lease() throws -> LeaseHolder? {
-    try row("SELECT * FROM lease", []).map { row in
-      LeaseHolder(
-        fence: row["fence"],
-        pid: row["pid"],
-        host: row["host"],
-        expiresAt: row["expiresAt"],
-        program: row["program"],
-        since: row["since"]
-      )
-    }
-  }
+  func lease() throws -> LeaseHolder? { try LeaseHolder.fetchOne(database.cachedStatement(sql: "SELECT * FROM lease")) }
 
   func put(_ lease: LeaseHolder) throws {
     try run(
@@ -35,21 +24,7 @@ extension Ledger {
   }
 
   func activity() throws -> EngineActivity {
-    guard let row = try row("SELECT * FROM activity", []) else { return EngineActivity() }
-    return EngineActivity(
-      state: row["state"],
-      phase: row["phase"],
-      done: row["done"],
-      total: row["total"],
-      perSecond: row["perSecond"],
-      lastSuccessAt: row["lastSuccessAt"],
-      lastEnqueueAt: row["lastEnqueueAt"],
-      errorCode: row["errorCode"],
-      errorMessage: row["errorMessage"],
-      errorAt: row["errorAt"],
-      errorStands: row["errorStands"],
-      reachedEnd: row["reachedEnd"]
-    )
+    try EngineActivity.fetchOne(database.cachedStatement(sql: "SELECT * FROM activity")) ?? EngineActivity()
   }
 
   func put(_ activity: EngineActivity) throws {

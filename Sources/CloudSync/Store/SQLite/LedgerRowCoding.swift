@@ -101,29 +101,17 @@ extension DroppedChange {
 
 extension RecordRow {
   init(row: Row) throws {
-    let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
-    var fields = try JSONColumn.fields(row["fields"], of: key)
+    var record = try MirrorRecord(row: row)
     if let changes = row["changes"] as String?, row["operation"] as String? == "save" {
       do {
-        fields = try JSONColumn.value(changes, as: FieldChanges.self).applied(to: fields)
+        record.fields = try JSONColumn.value(changes, as: FieldChanges.self).applied(to: record.fields)
       } catch {
         throw UnreadableRow(.operation(row["operationId"]), error)
       }
     }
-    let tag: String? = row["changeTag"]
     self.init(
-      record: MirrorRecord(
-        key: key,
-        type: row["type"] ?? "",
-        changeTag: tag ?? "",
-        fields: fields,
-        createdAt: row["createdAt"],
-        modifiedAt: row["modifiedAt"],
-        modifiedBy: row["modifiedBy"],
-        createdBy: row["createdBy"],
-        share: row["share"]
-      ),
-      changeTag: tag,
+      record: record,
+      changeTag: row["changeTag"],
       operation: row["operationId"],
       operationState: (row["state"] as String?).flatMap(OperationState.init(rawValue:))
     )

@@ -1,4 +1,5 @@
 package import CloudKit
+import GRDB
 
 /// The version of a record in the mirror.
 package struct MirrorVersion: Hashable, Sendable {
@@ -107,6 +108,8 @@ package struct LeaseHolder: Hashable, Sendable {
   package var since: Int64?
 }
 
+extension LeaseHolder: Decodable, FetchableRecord {}
+
 /// The activity that the engine publishes.
 package struct EngineActivity: Hashable, Sendable {
   package var state = "idle"
@@ -123,6 +126,8 @@ package struct EngineActivity: Hashable, Sendable {
   /// Whether the last sync fetched all changes to the end after the last change accepted by then.
   package var reachedEnd = false
 }
+
+extension EngineActivity: Decodable, FetchableRecord {}
 
 /// A sync that another process requested from the engine.
 package struct SyncRequest: Hashable, Sendable {
@@ -153,6 +158,8 @@ package struct AuditedCommand: Hashable, Sendable {
   package var selection: String
   package var count: Int
 }
+
+extension AuditedCommand: Decodable, FetchableRecord {}
 
 /// A query for operations that might be sent, oldest first.
 package struct CandidateQuery: Hashable, Sendable {

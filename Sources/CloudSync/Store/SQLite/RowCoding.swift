@@ -155,8 +155,8 @@ extension MirrorRecord {
     let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
     self.init(
       key: key,
-      type: row["type"],
-      changeTag: row["changeTag"],
+      type: row["type"] ?? "",
+      changeTag: row["changeTag"] ?? "",
       fields: try JSONColumn.fields(row["fields"], of: key),
       createdAt: row["createdAt"],
       modifiedAt: row["modifiedAt"],

@@ -68,9 +68,8 @@ struct ShownRecords {
   )
 
   static let overlaid = ShownRecords(
-    columns: "\(mirrored), \(queued)",
-    rows:
-      "FROM records r LEFT JOIN operations o ON \(samePlace) WHERE (o.operation IS NULL OR o.operation <> 'delete')",
+    columns: joined.columns,
+    rows: "\(joined.rows) AND (o.operation IS NULL OR o.operation <> 'delete')",
     table: "r"
   )
 
