@@ -102,7 +102,7 @@ import Testing
     let id = try #require(change.id)
     try #require(service.store).write { ledger in
       var operation = try #require(try ledger.operation(id))
-      (operation.state, operation.errorCode, operation.errorMessage) = (.failed, "BAD_REQUEST", message)
+      operation.apply(.failed(.rejected(code: "BAD_REQUEST", message: message)))
       try ledger.update(operation)
     }
     #expect(try await service.failedChanges().map(\.failure.message) == [message])
