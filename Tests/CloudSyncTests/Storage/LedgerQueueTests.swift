@@ -116,8 +116,8 @@ import Testing
     try write { ledger in
       let id = try ledger.insert(.save("a"))
       for change in changes {
-        let sql = "UPDATE operations SET \(change) WHERE id = ?"
-        #expect(throws: (any Error).self, "\(change)") { try ledger.run(sql, [id]) }
+        let sql = "UPDATE operations SET \(change) WHERE id = \(id)"
+        #expect(throws: (any Error).self, "\(change)") { try ledger.run(sql) }
       }
     }
   }

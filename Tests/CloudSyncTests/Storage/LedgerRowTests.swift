@@ -263,7 +263,7 @@ import Testing
       let refused = try ledger.insert(wrong)
       #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64", "new": "STRING"])
       wrong = try #require(try ledger.operation(refused))
-      wrong.fail(.rejected(code: "BAD_REQUEST", message: "no"))
+      wrong.apply(.failed(.rejected(code: "BAD_REQUEST", message: "no")))
       try ledger.update(wrong)
       #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64"])
       try ledger.end(wrong, .discarded, .discarded(by: nil), now: 1)
