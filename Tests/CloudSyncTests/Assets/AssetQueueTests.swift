@@ -417,7 +417,7 @@ import Testing
     guard case .supplyAssets(let zone, let ids) = planner.plan(workload) else {
       throw StoreError(.invalid, "no upload is planned")
     }
-    try await device.engine.cycle(dying).supplyAssets(zone, ids)
+    try await Cycle(device.engine, Session(), dying, SyncRequests()).supplyAssets(zone, ids)
     dying.release(device.store)
     let successor = try world.device("a", assetTransport: wire)
     try await successor.sync()
