@@ -167,11 +167,8 @@ public actor SyncEngine {
     sweeps: Cycle.Sweeps = .always,
     endsBackOffs: Bool = false
   ) async throws -> SyncSummary {
-    try await cycle(lease, requests).run(sweeps: sweeps, endsBackOffs: endsBackOffs)
-  }
-
-  func cycle(_ lease: Lease, _ requests: SyncRequests = SyncRequests()) -> Cycle {
-    Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
+    try await Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
+      .run(sweeps: sweeps, endsBackOffs: endsBackOffs)
   }
 }
 

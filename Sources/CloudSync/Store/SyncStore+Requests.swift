@@ -1,0 +1,114 @@
+import Foundation
+
+/// The result of a requested sync, with its errors.
+private struct FinishedSync: Codable {
+  struct Failure: Codable {
+    var code: String
+    var reason: String
+    var retryAfter: Double?
+
+    init(_ error: WebServicesError) {
+      (code, reason, retryAfter) = (error.code.name, error.reason, error.retryAfter)
+    }
+
+    var error: WebServicesError { WebServicesError(ServerErrorCode(code), reason, retryAfter: retryAfter) }
+  }
+
+  var summary: SyncSummary
+  var error: Failure?
+  var itemError: Failure?
+
+  init(_ summary: SyncSummary) {
+    self.summary = summary
+    (error, itemError) = (summary.error.map(Failure.init), summary.lastItemError.map(Failure.init))
+  }
+
+  var whole: SyncSummary {
+    var whole = summary
+    (whole.error, whole.lastItemError) = (error?.error, itemError?.error)
+    return whole
+  }
+}
+
+/// The requests that a sync serves.
+struct SyncRequests: Sendable {
+  var ids: [Int64] = []
+  /// Record types to poll without a change feed, in addition to the known ones.
+  var types: [String] = []
+  /// Whether an operator released what waits for the app.
+  var isWithoutApp = false
+}
+
+/// Syncs that other processes request.
+extension SyncStore {
+  enum RequestState {
+    case requested
+    case started
+    case finished(SyncSummary)
+  }
+
+  /// Requests a sync from the syncing process, without waiting for it.
+  package func askForSync() throws(StoreError) {
+    _ = try requestSync([])
+  }
+
+  /// - Parameter isWithoutApp: whether to release what waits for the app.
+  func requestSync(_ types: [String], isWithoutApp: Bool = false) throws(StoreError) -> Int64 {
+    let now = now()
+    return try write { ledger in
+      let id = try ledger.insertRequest(requestedAt: now, types: types)
+      if isWithoutApp { try ledger.setValue(Self.releaseKey(id), "1") }
+      return id
+    }
+  }
+
+  /// The key that marks a requested sync as one without the app.
+  private static func releaseKey(_ pass: Int64) -> String { "without app \(pass)" }
+
+  func requestState(_ id: Int64) throws(StoreError) -> RequestState {
+    try read { ledger in
+      guard let pass = try ledger.request(id) else { return .finished(SyncSummary()) }
+      if let summary = pass.summary, pass.finishedAt != nil {
+        return .finished(try JSONDecoder().decode(FinishedSync.self, from: Data(summary.utf8)).whole)
+      }
+      return pass.startedAt == nil ? .requested : .started
+    }
+  }
+
+  func hasSyncRequest() throws(StoreError) -> Bool {
+    try read { try !$0.openRequests().isEmpty }
+  }
+
+  /// Starts a sync, which serves all requests at once.
+  ///
+  /// - Parameters:
+  ///   - recovers: whether to recover first what another engine may have left in flight.
+  ///   - asksApp: as for `recoverInFlight`.
+  func startSync(recovers: Bool = false, asksApp: Bool = false, _ lease: Lease) throws(StoreError) -> SyncRequests {
+    try write(lease) { ledger, now in
+      if recovers { _ = try Self.recoverInFlight(asksApp: asksApp, lease, ledger) }
+      try Self.noteTime(now, ledger)
+      let passes = try ledger.openRequests()
+      for var pass in passes where pass.startedAt == nil {
+        pass.startedAt = now
+        try ledger.replace(pass)
+      }
+      let isWithoutApp = try passes.contains { try ledger.value(Self.releaseKey($0.id)) != nil }
+      return SyncRequests(ids: passes.map(\.id), types: passes.flatMap(\.types), isWithoutApp: isWithoutApp)
+    }
+  }
+
+  static func finish(_ requests: [Int64], _ summary: SyncSummary, now: Int64, _ ledger: Ledger) throws {
+    guard !requests.isEmpty else { return }
+    let text = String(decoding: try JSONEncoder().encode(FinishedSync(summary)), as: UTF8.self)
+    for id in requests {
+      guard var pass = try ledger.request(id) else { continue }
+      pass.finishedAt = now
+      pass.summary = text
+      try ledger.replace(pass)
+      try ledger.setValue(releaseKey(id), nil)
+    }
+    // Their requesters have read old results by now.
+    try ledger.removeRequests(finishedBefore: now - 3_600_000)
+  }
+}
