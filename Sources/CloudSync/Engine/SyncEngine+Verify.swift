@@ -121,42 +121,45 @@ extension SyncEngine {
 
   private func recordsOfFeed(_ zone: ZoneKey) async throws -> [String: MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
-    var token: String?
-    var positions = FeedPositions("changes/zone", from: nil)
-    for _ in 0..<configuration.pageLimit {
-      try Task.checkCancellation()
-      switch try await client.zoneChanges(zone.wire, since: token, in: database) {
-      case .failure(_, let error) where error.means(.zoneMissing, during: .fetchingZone): return [:]
+    try await readPages("changes/zone") { token in
+      let result = try await client.zoneChanges(zone.wire, since: token, in: database)
+      switch result {
+      case .failure(_, let error) where error.means(.zoneMissing, during: .fetchingZone): records = [:]
       case .failure(_, let error): throw error
-      case .changes(let page):
-        try take(page.records, zone, into: &records)
-        guard page.moreComing else { return records }
-        try positions.check(page.syncToken)
-        token = try positions.next(page.syncToken)
+      case .changes(let page): try take(page.records, zone, into: &records)
       }
+      return result
     }
-    throw FeedPositions.endless("changes/zone", pages: configuration.pageLimit)
+    return records
   }
 
   private func read(_ query: WireQuery, _ zone: ZoneKey, into records: inout [String: MirrorRecord]) async throws {
-    var marker: String?
-    var positions = FeedPositions("records/query", from: nil)
-    for _ in 0..<configuration.pageLimit {
-      try Task.checkCancellation()
+    try await readPages("records/query") { marker in
       let page: WireRecords
       do {
         page = try await client.query(query, zone: zone.wire, continuing: marker, in: database)
       } catch {
         // The type does not exist on the server (yet).
-        if error.means(.absent, during: .polling) { return }
+        if error.means(.absent, during: .polling) { return nil }
         throw error
       }
       try take(page.records, zone, into: &records)
-      guard let next = page.continuationMarker else { return }
-      try positions.check(next)
-      marker = try positions.next(next)
+      return page
     }
-    throw FeedPositions.endless("records/query", pages: configuration.pageLimit)
+  }
+
+  /// Fetches pages to the end, and changes nothing in the store.
+  ///
+  /// - Parameter next: fetches the page at a position; returns nil if there is nothing to fetch.
+  private func readPages(_ operation: String, _ next: (String?) async throws -> (any FeedPage)?) async throws {
+    var position: String?
+    var positions = FeedPositions(operation, from: nil)
+    for _ in 0..<configuration.pageLimit {
+      try Task.checkCancellation()
+      guard let page = try await next(position), page.hasMore else { return }
+      position = try positions.next(page.position)
+    }
+    throw FeedPositions.endless(operation, pages: configuration.pageLimit)
   }
 
   private func take(_ results: [WireRecordResult], _ zone: ZoneKey, into records: inout [String: MirrorRecord]) throws {
