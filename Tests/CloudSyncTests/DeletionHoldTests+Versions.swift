@@ -1,6 +1,5 @@
 import CloudKit
 import CloudKitEmulator
-import GRDB
 import Synchronization
 import Testing
 
@@ -111,38 +110,5 @@ extension DeletionHoldTests {
     try await mine.sync()
 
     #expect(try mine.store.count("SELECT sum(heldNumber) FROM zones") == 0)
-  }
-}
-
-/// Stores of before this knew holds without versions.
-@Suite(.serialized, .onFile) struct DecidingMigrationTests {
-  @Test func `a hold in a store of before has a version that follows it`() throws {
-    let folder = TestFolder()
-    let path = folder.path("old.sqlite")
-    let zone = ZoneKey(zone: "notes")
-    do {
-      let pool = try DatabasePool(path: path)
-      try Schema.migrator.migrate(pool, upTo: "15 undoing")
-      try pool.write { database in
-        try database.execute(
-          sql: """
-            INSERT INTO zones(zone, state, heldSince) VALUES ('notes', 'ready', 5);
-            INSERT INTO records(zone, name, type, changeTag, fields, epoch) VALUES
-              ('notes', 'a', 'Note', '1', '{}', -1), ('notes', 'b', 'Note', '1', '{}', 0);
-            """
-        )
-      }
-    }
-
-    let storage = try SQLiteStorage(path: path)
-    let before = try storage.read { try SyncStore.heldDeletions($0) }
-    let after = try storage.write { ledger in
-      try ledger.touch(RecordKey(zone, "b"), epoch: MirrorRecord.gone)
-      return try SyncStore.heldDeletions(ledger)
-    }
-
-    #expect(before.map(\.records) == [1] && after.map(\.records) == [2])
-    #expect(before.map(\.version) != after.map(\.version))
-    #expect((before + after).allSatisfy { DecisionVersion.isWellFormed($0.version) })
   }
 }

@@ -212,7 +212,7 @@ import Testing
     try asking.store.accept(world.put("a", [:]))
 
     let pass = Task { try await asking.sync() }
-    try await eventually(dying) { try dying.count("SELECT count(*) FROM passes") == 2 }
+    try await eventually(dying) { try dying.count("SELECT count(*) FROM syncRequests") == 2 }
     lease.release(dying)
     let summary = try await pass.value
 

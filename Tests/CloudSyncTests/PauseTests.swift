@@ -127,41 +127,6 @@ import Testing
     #expect(try store.file.writer.read { $0.totalChangesCount } - before <= 8)
   }
 
-  @Test(arguments: [true, false])
-  func `in a store that was paused, rows return to their former state`(isPaused: Bool) throws {
-    let folder = TestFolder()
-    let path = folder.path("old.sqlite")
-    do {
-      let queue = try DatabaseQueue(path: path)
-      try Schema.migrator.migrate(queue, upTo: "15 undoing")
-      try queue.write { database in
-        for name in ["pending", "waiting"] {
-          try database.execute(
-            sql: """
-              INSERT INTO operations(operation, zone, name, type, changes, base, state, reason, enqueuedAt, editedAt, bytes)
-              VALUES ('save', 'one', ?, 'Note', '{}', '{}', 'paused', '', 1, 1, 1)
-              """,
-            arguments: [name]
-          )
-        }
-        try database.execute(sql: "INSERT INTO meta VALUES ('wait 2', '100 5000')")
-        if isPaused { try database.execute(sql: "INSERT INTO meta VALUES ('paused', '100')") }
-      }
-    }
-
-    let store = try SyncStore(path: path, scope: world.scope)
-
-    #expect(
-      try store.queue()
-        == (isPaused
-          ? ["save pending pending", "save waiting waiting"] : ["save pending paused", "save waiting paused"])
-    )
-    #expect(try store.status().isPaused == isPaused)
-    let waiting = try #require(try store.read { try $0.operation(2) })
-    #expect(waiting.nextAttemptAt == (isPaused ? 5000 : nil) && waiting.isServersWait == isPaused)
-    #expect(try store.read { try $0.value("wait 2") } == (isPaused ? nil : "100 5000"))
-  }
-
   // MARK: - Waits
 
   @Test(arguments: [

@@ -1,7 +1,6 @@
 import CloudKit
 import CloudKitEmulator
 import Facts
-import GRDB
 import Synchronization
 import Testing
 
@@ -141,26 +140,6 @@ import Testing
 
     #expect(world.onServer("a") == ["x": .int64(9)])
     #expect(world.onServer("b") == nil)
-  }
-
-  @Test(.onFile) func `a store of an earlier version takes what its first sync names`() async throws {
-    let world = try World()
-    do {
-      let pool = try DatabasePool(path: world.folder.path("mine.sqlite"))
-      try Schema.migrator.migrate(pool, upTo: "15 undoing")
-    }
-    let first = try world.device("mine", policy: .newest, replacesStored: false)
-    try first.store.accept(world.put("a", ["x": .int64(1)]))
-    #expect(try first.store.settings() == OutcomeSettings())
-
-    try await first.sync()
-
-    #expect(try first.store.settings().policy == .newest)
-    #expect(try first.store.settings().completed == first.store.settings())
-    let error = await #expect(throws: StoreError.self) {
-      try await world.device("mine", policy: .client, replacesStored: false).sync()
-    }
-    #expect(error?.kind == .otherSettings)
   }
 
   @Test func `a first sync that names nothing stores the defaults`() async throws {

@@ -70,7 +70,7 @@ import Testing
       try await device.sync()
     }
     let after = try rowCounts(of: device.store)
-    #expect(after["passes"] == 1)
+    #expect(after["syncRequests"] == 1)
     #expect(after["meta"] == before["meta"])
   }
 

@@ -12,20 +12,14 @@ import Testing
   private let folder = TestFolder()
 
   @Test func `an existing store is copied before a migration changes it`() throws {
-    let path = folder.path("old.sqlite")
-    do {
-      let pool = try DatabasePool(path: path)
-      try Schema.migrator.migrate(pool, upTo: "2")
-      try pool.write { try $0.execute(sql: "INSERT INTO meta VALUES ('k', 'v')") }
-    }
+    let path = try folder.formerStore("old")
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
 
-    let storage = try SQLiteStorage(path: path)
-    #expect(try storage.read { try $0.value("k") } == "v")
+    _ = try SQLiteStorage(path: path)
 
-    let copy = path + ".version-2"
-    let old = try DatabaseQueue(path: copy)
-    #expect(try old.read { try String.fetchOne($0, sql: "SELECT value FROM meta WHERE key = 'k'") } == "v")
-    #expect(try old.read { try Schema.migrator.completedMigrations($0) } == ["1", "2"])
+    let copy = path + ".version-28"
+    #expect(try DatabaseQueue(path: copy).read { try Schema.version($0) } == .former)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: copy)).count == before.count)
     let rights = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
     #expect(rights == 0o600)
   }
@@ -145,39 +139,6 @@ import Testing
       #expect(try ledger.removeTombstones(before: .min, keeping: 1, limit: 9) == 2)
       #expect(try left() == [true, false, false, false])
     }
-  }
-
-  @Test func `a store of before counts what it has`() throws {
-    let path = folder.path("old.sqlite")
-    do {
-      let pool = try DatabasePool(path: path)
-      try Schema.migrator.migrate(pool, upTo: "7 sending")
-      try pool.write { database in
-        for name in ["edited", "gone", "same"] {
-          try database.execute(
-            sql: """
-              INSERT INTO records(zone, name, type, changeTag, fields, epoch) VALUES ('one', ?, 'Note', '1', '{}', 1)
-              """,
-            arguments: [name]
-          )
-        }
-        for (kind, name) in [("save", "edited"), ("save", "made"), ("delete", "gone")] {
-          try database.execute(
-            sql: """
-              INSERT INTO operations(operation, zone, name, type, changes, base, state, reason, enqueuedAt, editedAt, bytes)
-              VALUES (?, 'one', ?, 'Note', '{}', '{}', 'pending', 'ready to send', 100, 100, 10)
-              """,
-            arguments: [kind, name]
-          )
-        }
-      }
-    }
-
-    let storage = try SQLiteStorage(path: path)
-
-    #expect(try storage.read { try $0.queueParts() }.map { [$0.count, $0.bytes] } == [[3, 30]])
-    #expect(try storage.read { try $0.recordTotals() } == [RecordTotal(zone: "one", type: "Note", count: 3)])
-    #expect(try storage.read { try $0.recordCount(of: .one) } == 3)
   }
 
   @Test(

@@ -2,7 +2,7 @@ import CloudKit
 import Facts
 import GRDB
 
-/// The tables `lease`, `activity` and `passes`.
+/// The tables `lease`, `activity` and `syncRequests`.
 extension Ledger {
   func lease() throws -> LeaseHolder? { try LeaseHolder.fetchOne(database.cachedStatement(sql: "SELECT * FROM lease")) }
 
@@ -44,27 +44,27 @@ extension Ledger {
   // MARK: - Requested syncs
 
   func insertRequest(requestedAt: Int64, types: [String]) throws -> Int64 {
-    try run("INSERT INTO passes(requestedAt, types) VALUES (?, ?)", [requestedAt, types.joined(separator: ",")])
+    try run("INSERT INTO syncRequests(requestedAt, types) VALUES (?, ?)", [requestedAt, types.joined(separator: ",")])
     return database.lastInsertedRowID
   }
 
   func request(_ id: Int64) throws -> SyncRequest? {
-    try row("SELECT * FROM passes WHERE id = ?", [id]).map(SyncRequest.init(row:))
+    try row("SELECT * FROM syncRequests WHERE id = ?", [id]).map(SyncRequest.init(row:))
   }
 
   func openRequests() throws -> [SyncRequest] {
-    try rows("SELECT * FROM passes WHERE finishedAt IS NULL ORDER BY id").map(SyncRequest.init(row:))
+    try rows("SELECT * FROM syncRequests WHERE finishedAt IS NULL ORDER BY id").map(SyncRequest.init(row:))
   }
 
-  func replace(_ pass: SyncRequest) throws {
+  func replace(_ request: SyncRequest) throws {
     try run(
-      "UPDATE passes SET startedAt = ?, finishedAt = ?, summary = ? WHERE id = ?",
-      [pass.startedAt, pass.finishedAt, pass.summary, pass.id]
+      "UPDATE syncRequests SET startedAt = ?, finishedAt = ?, summary = ? WHERE id = ?",
+      [request.startedAt, request.finishedAt, request.summary, request.id]
     )
   }
 
   func removeRequests(finishedBefore time: Int64) throws {
-    try run("DELETE FROM passes WHERE finishedAt < ?", [time])
+    try run("DELETE FROM syncRequests WHERE finishedAt < ?", [time])
   }
 }
 

@@ -247,10 +247,10 @@ package final class SQLiteStorage: QueueStorage {
 
   /// Rejects a store of an earlier version.
   private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
-    let (isCurrent, isBegun) = try reader.read { database in
-      (try Schema.migrator.hasCompletedMigrations(database), try hasTables(database))
+    let (version, isBegun) = try reader.read { database in
+      (try Schema.version(database), try hasTables(database))
     }
-    guard !isCurrent else { return }
+    guard version != .current else { return }
     if isBegun { throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once") }
     throw FileSystem(of: path)?.trouble == .full
       ? .notMade(path)
@@ -282,24 +282,23 @@ package final class SQLiteStorage: QueueStorage {
   private static func openOrMake(_ path: String) throws -> DatabasePool {
     let isNew = !FileManager.default.fileExists(atPath: path)
     let pool = try openPool(path)
-    guard try !pool.read({ try Schema.migrator.hasCompletedMigrations($0) }) else { return pool }
+    let version = try pool.read { try Schema.version($0) }
+    if version == .current { return pool }
     if !isNew {
       // A process of the earlier version would go on with tables that it does not know.
       if StoreLock.isHeld(beside: path) {
         let remedy = "stop it, and then run `cktop sync` once"
         throw StoreError(.older, "an earlier cktop is syncing the store \(path); \(remedy)")
       }
-      try keepCopy(of: pool, path)
+      if version == .former { try keepCopy(of: pool, path) }
     }
     try Schema.migrator.migrate(pool)
     return pool
   }
 
-  /// Copies a store before a migration: `sync.sqlite.version-2` is the store as the second migration left it.
+  /// Copies a store before a migration to `sync.sqlite.version-28`.
   private static func keepCopy(of pool: DatabasePool, _ path: String) throws {
-    let done = try pool.read { try Schema.migrator.completedMigrations($0) }
-    guard !done.isEmpty else { return }
-    let copy = "\(path).version-\(done.count)"
+    let copy = "\(path).version-28"
     let unfinished = copy + ".part"
     let files = FileManager.default
     guard !files.fileExists(atPath: copy) else { return }
@@ -334,8 +333,12 @@ package final class SQLiteStorage: QueueStorage {
     if try !isStore(database) {
       throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
     }
-    if try Schema.migrator.hasBeenSuperseded(database) {
-      throw StoreError(.newer, "the store \(path) was written by a newer cktop; update this one")
+    switch try Schema.version(database) {
+    case .newer: throw StoreError(.newer, "the store \(path) was written by a newer cktop; update this one")
+    case .tooOld:
+      let remedy = "send its changes with that cktop, then choose another store with --store"
+      throw StoreError(.older, "the store \(path) was written by a cktop too old to be upgraded from; \(remedy)")
+    case .none, .former, .current: break
     }
   }
 

@@ -1,0 +1,97 @@
+extension Schema {
+  /// Totals of dropped changes, and the end of those that cannot be restored.
+  static let dropping = """
+    CREATE TRIGGER droppedAdded AFTER INSERT ON dropped BEGIN
+      UPDATE droppedTotals SET
+        undoable = undoable + (new.isOpen AND NOT \(another("isOpen", "new"))),
+        unseen = unseen + (new.isAutomatic AND NOT \(another("isAutomatic AND id > seenThrough", "new")));
+    END;
+    CREATE TRIGGER droppedClosed AFTER UPDATE OF isOpen ON dropped WHEN old.isOpen AND NOT new.isOpen BEGIN
+      UPDATE droppedTotals SET undoable = undoable - NOT \(another("isOpen", "new"));
+    END;
+    CREATE TRIGGER droppedRemoved AFTER DELETE ON dropped BEGIN
+      UPDATE droppedTotals SET
+        undoable = undoable - (old.isOpen AND NOT \(another("isOpen", "old"))),
+        unseen = unseen - (old.isAutomatic AND old.id > seenThrough
+          AND NOT \(another("isAutomatic AND id > seenThrough", "old")));
+    END;
+    -- Nothing is kept that could be restored once a resolution is sent that overwrote files alone.
+    CREATE TRIGGER resolutionSent AFTER DELETE ON operations
+      WHEN EXISTS (SELECT 1 FROM dropped WHERE operationId = old.id AND isOpen AND conflict IS NOT NULL)
+    BEGIN
+      UPDATE dropped SET isOpen = 0 WHERE operationId = old.id AND isOpen AND \(keepsNothing);
+    END;
+
+    """
+
+  /// Whether another dropped change of the same operation fits a condition.
+  private static func another(_ condition: String, _ row: String) -> String {
+    "EXISTS (SELECT 1 FROM dropped WHERE operationId = \(row).operationId AND id <> \(row).id AND \(condition))"
+  }
+
+  /// A resolution for this side of which nothing is kept: no dropped values and no overwritten ones.
+  static let keepsNothing = """
+    (conflict IS NOT NULL AND overwritten IS NULL AND operation = 'save' \
+    AND changes = '{"cleared":[],"values":{}}')
+    """
+
+  /// Changes to deliver to the app, recorded in the transactions that make them, and their number, so that no status
+  /// counts them.
+  static let delivery = """
+    CREATE TRIGGER deliverNew AFTER INSERT ON records WHEN \(delivers) BEGIN
+      \(deliver)
+    END;
+    CREATE TRIGGER deliverChanged AFTER UPDATE OF changeTag, fields ON records WHEN \(delivers) BEGIN
+      \(deliver)
+    END;
+    CREATE TRIGGER deliverGone AFTER DELETE ON records WHEN \(delivers) BEGIN
+      DELETE FROM deliveries WHERE zone = old.zone AND owner = old.owner AND name = old.name;
+      INSERT INTO deliveries(zone, owner, name, type, fields)
+        VALUES (old.zone, old.owner, old.name, old.type, old.fields);
+    END;
+    -- An edit that was given up leaves the app with values that exist nowhere else.
+    CREATE TRIGGER deliverEnded AFTER DELETE ON operations WHEN old.name IS NOT NULL AND \(delivers) BEGIN
+      -- With a new number: the app's present reading has the edit in it.
+      INSERT OR REPLACE INTO deliveries(zone, owner, name, type, fields)
+        SELECT old.zone, old.owner, old.name, coalesce(max(type), old.type, ''), max(fields) FROM deliveries
+          WHERE zone = old.zone AND owner = old.owner AND name = old.name;
+    END;
+    -- A replaced row fires no trigger for its removal.
+    CREATE TRIGGER deliveryAdded BEFORE INSERT ON deliveries
+      WHEN NOT EXISTS (SELECT 1 FROM deliveries WHERE zone = new.zone AND owner = new.owner AND name = new.name)
+    BEGIN
+      UPDATE meta SET value = value + 1 WHERE key = 'deliveryCount';
+    END;
+    CREATE TRIGGER deliveryRemoved AFTER DELETE ON deliveries BEGIN
+      UPDATE meta SET value = value - 1 WHERE key = 'deliveryCount';
+    END;
+
+    """
+
+  private static let delivers = "EXISTS (SELECT 1 FROM meta WHERE key = 'delivers')"
+  private static let deliver = """
+    DELETE FROM deliveries WHERE zone = new.zone AND owner = new.owner AND name = new.name;
+      INSERT INTO deliveries(zone, owner, name, type) VALUES (new.zone, new.owner, new.name, new.type);
+    """
+
+  /// Values that end with the row that they belong to.
+  static let clearing = """
+    -- The rest of a server's wait is kept during a pause.
+    CREATE TRIGGER pauseEnded AFTER UPDATE OF state ON operations WHEN old.state = 'paused' AND new.state <> 'paused' BEGIN
+      DELETE FROM meta WHERE key = 'wait ' || old.id;
+    END;
+    CREATE TRIGGER pausedRemoved AFTER DELETE ON operations WHEN old.state = 'paused' BEGIN
+      DELETE FROM meta WHERE key = 'wait ' || old.id;
+    END;
+    CREATE TRIGGER placesRemoved AFTER DELETE ON records BEGIN
+      DELETE FROM assetPlaces WHERE zone = old.zone AND owner = old.owner AND name = old.name;
+    END;
+    CREATE TRIGGER deletionEnded AFTER INSERT ON history
+      WHEN new.operation IN ('delete', 'zoneDelete') AND new.ending = 'acknowledged'
+    BEGIN
+      INSERT OR REPLACE INTO tombstones(zone, owner, name, at)
+        VALUES (new.zone, new.owner, coalesce(new.name, ''), new.endedAt);
+    END;
+
+    """
+}

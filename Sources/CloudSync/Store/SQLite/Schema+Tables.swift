@@ -1,0 +1,222 @@
+extension Schema {
+  static let tables = server + queue + textIndex + ended + engine + app
+
+  /// The server's records, and the progress of each change feed.
+  private static let server = """
+    -- Single values by name.
+    CREATE TABLE meta(
+      key TEXT PRIMARY KEY NOT NULL,
+      value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE zones(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      -- unconfirmed: named here, not yet seen on the server; deleted: the server deleted it.
+      state TEXT NOT NULL CHECK (state IN ('unconfirmed', 'ready', 'deleted')),
+      createdHere INTEGER NOT NULL DEFAULT 0,
+      needsFetch INTEGER NOT NULL DEFAULT 0,
+      token TEXT,
+      tokenAt INTEGER,
+      lastFetchAt INTEGER,
+      -- Raised by each fetch from the beginning; the server has deleted what such a fetch did not see.
+      epoch INTEGER NOT NULL DEFAULT 0,
+      readingAll INTEGER NOT NULL DEFAULT 0,
+      -- The records that the unfinished fetch has read.
+      fetched INTEGER NOT NULL DEFAULT 0,
+      -- The number of the last request that went to the zone.
+      served INTEGER NOT NULL DEFAULT 0,
+      -- Since when deletions on the server have been on hold.
+      heldSince INTEGER,
+      -- Raised whenever what the zone has on hold changes, so that its version is read without counting.
+      heldNumber INTEGER NOT NULL DEFAULT 0,
+      -- The deletions that were applied in the current hour: since when, of how many records, and how many.
+      lossesSince INTEGER,
+      lossesOf INTEGER,
+      losses INTEGER,
+      -- Operations on records of the zone up to this one are superseded by its pending zone delete.
+      supersededThrough INTEGER,
+      PRIMARY KEY (zone, owner)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Polled queries by modification time, one for a zone and record type, where there is no change feed.
+    CREATE TABLE pulls(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      type TEXT NOT NULL,
+      watermark INTEGER,
+      lastFetchAt INTEGER,
+      sweptAt INTEGER,
+      PRIMARY KEY (zone, owner, type)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE records(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      name TEXT NOT NULL,
+      type TEXT NOT NULL,
+      changeTag TEXT NOT NULL,
+      -- The tags before this one, latest first, each with a space behind it.
+      formerTags TEXT NOT NULL DEFAULT '',
+      fields TEXT NOT NULL,
+      createdAt INTEGER,
+      createdBy TEXT,
+      modifiedAt INTEGER,
+      modifiedBy TEXT,
+      share TEXT,
+      -- Below zero: the server deleted the record, and the deletion is on hold.
+      epoch INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (zone, owner, name)
+    ) STRICT;
+
+    -- Zones and types that the server does not let us read. The type is empty for a whole zone.
+    CREATE TABLE unreadable(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      type TEXT NOT NULL,
+      message TEXT NOT NULL,
+      since INTEGER NOT NULL,
+      PRIMARY KEY (zone, owner, type)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Where in a zone bytes are that were uploaded from here, by their SHA-256.
+    CREATE TABLE assetPlaces(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      digest TEXT NOT NULL,
+      name TEXT NOT NULL,
+      field TEXT NOT NULL,
+      checksum TEXT NOT NULL,
+      PRIMARY KEY (zone, owner, digest)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE recordCounts(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL,
+      type TEXT NOT NULL,
+      -- Records of the mirror.
+      mirrored INTEGER NOT NULL DEFAULT 0,
+      -- Records that the queue creates, less those that it deletes.
+      queued INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (zone, owner, type)
+    ) STRICT, WITHOUT ROWID;
+
+    """
+
+  /// Accepted changes, and what holds them back.
+  private static let queue = """
+    CREATE TABLE operations(
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      operation TEXT NOT NULL CHECK (operation IN ('save', 'delete', 'zoneSave', 'zoneDelete')),
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      name TEXT,
+      type TEXT,
+      changes TEXT NOT NULL,
+      base TEXT NOT NULL,
+      baseTag TEXT,
+      state TEXT NOT NULL CHECK (state IN ('pending', 'inFlight', 'waiting', 'failed', 'paused', 'conflict')),
+      reason TEXT NOT NULL,
+      generation INTEGER NOT NULL DEFAULT 1,
+      sentGeneration INTEGER,
+      sentOperation TEXT,
+      -- A list: several requests of one operation may be on their way, or lost.
+      sentChanges TEXT,
+      isRecreation INTEGER NOT NULL DEFAULT 0,
+      isUnanswered INTEGER NOT NULL DEFAULT 0,
+      needsReadBack INTEGER NOT NULL DEFAULT 0,
+      conflictRounds INTEGER NOT NULL DEFAULT 0,
+      lostRounds INTEGER NOT NULL DEFAULT 0,
+      attempts INTEGER NOT NULL DEFAULT 0,
+      maxAttempts INTEGER NOT NULL DEFAULT 8,
+      nextAttemptAt INTEGER,
+      isServersWait INTEGER NOT NULL DEFAULT 0,
+      errorCode TEXT,
+      errorMessage TEXT,
+      enqueuedAt INTEGER NOT NULL,
+      editedAt INTEGER NOT NULL,
+      conflictAt INTEGER,
+      bytes INTEGER NOT NULL,
+      atomicGroup TEXT,
+      assets TEXT,
+      needsUpload INTEGER NOT NULL DEFAULT 0,
+      -- The generation and the server's tag that the app was asked about without resolving the conflict.
+      askedAbout TEXT,
+      -- Operations of one number were in a request that was rejected whole for one of them; below zero it was a look-up.
+      suspicion INTEGER,
+      -- The program that enqueued it, and its process.
+      program TEXT,
+      pid INTEGER,
+      -- One of the operations that block this one. Planning skips operations that have one. Null: no blocker is known yet.
+      waitsFor INTEGER,
+      -- Whether the mirror has the record.
+      isMirrored INTEGER NOT NULL DEFAULT 0,
+      CHECK ((name IS NULL) = (operation IN ('zoneSave', 'zoneDelete'))),
+      CHECK ((state = 'inFlight') = (sentGeneration IS NOT NULL)),
+      CHECK ((state = 'inFlight') = (sentOperation IS NOT NULL)),
+      CHECK ((state = 'waiting') = (nextAttemptAt IS NOT NULL)),
+      CHECK ((state = 'conflict') = (conflictAt IS NOT NULL))
+    ) STRICT;
+
+    -- The records that an operation refers to, so that the referenced go first on save and last on delete.
+    CREATE TABLE refs(
+      operation INTEGER NOT NULL REFERENCES operations(id) ON DELETE CASCADE,
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL,
+      name TEXT NOT NULL,
+      -- The record refers to it until the save clears the reference.
+      isReleased INTEGER NOT NULL DEFAULT 0,
+      -- Whether the other record has to be there first on save, and gone last on delete.
+      blocks INTEGER NOT NULL DEFAULT 1,
+      PRIMARY KEY (operation, zone, owner, name)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Operations that may no longer block: the notes that name them must be renewed, in order.
+    CREATE TABLE formerBlockers(
+      blocker INTEGER PRIMARY KEY,
+      -- Notes of operations up to this one have been renewed.
+      done INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+
+    -- Operations whose note may have closed a cycle.
+    CREATE TABLE cycleChecks(
+      operation INTEGER PRIMARY KEY REFERENCES operations(id) ON DELETE CASCADE,
+      -- How far the notes have been followed, and to where.
+      steps INTEGER NOT NULL DEFAULT 0,
+      position INTEGER,
+      isCycle INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+
+    -- Rules that hold back what is sent to a zone, or of a record type, until they are lifted.
+    CREATE TABLE pauses(
+      zone TEXT NOT NULL DEFAULT '',
+      owner TEXT NOT NULL DEFAULT '',
+      type TEXT NOT NULL DEFAULT '',
+      at INTEGER NOT NULL,
+      actor TEXT NOT NULL,
+      PRIMARY KEY (zone, owner, type),
+      CHECK ((zone = '') <> (type = ''))
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE queueCounts(
+      state TEXT NOT NULL,
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL,
+      -- Empty for operations on zones, and for deletions of what is not known.
+      type TEXT NOT NULL,
+      operation TEXT NOT NULL,
+      count INTEGER NOT NULL,
+      bytes INTEGER NOT NULL,
+      PRIMARY KEY (state, zone, owner, type, operation)
+    ) STRICT, WITHOUT ROWID;
+
+    """
+
+  /// The index of text search.
+  static let textIndex = """
+    CREATE VIRTUAL TABLE operationTexts USING fts5(
+      name, errorMessage, content='operations', content_rowid='id', tokenize='trigram', detail='column'
+    );
+
+    """
+}
