@@ -293,7 +293,8 @@ import Testing
 
   private func take(_ record: MirrorRecord, _ store: SyncStore, isWhole: Bool = false) throws {
     _ = try store.write { ledger in
-      try Reconciliation(policy: MergePolicy(.server), now: 0, ledger: ledger).take(record, epoch: 0, isWhole: isWhole)
+      let reconciliation = Reconciliation(policy: MergePolicy(.server), now: 0, ledger: ledger)
+      return try reconciliation.take([record], epoch: 0, isWhole: isWhole)
     }
   }
 

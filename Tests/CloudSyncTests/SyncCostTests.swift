@@ -1,6 +1,7 @@
 import CloudKit
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -40,6 +41,28 @@ import Testing
     }
     // Each batch is also fetched again, in pages of 200 records.
     #expect(counts[1] - counts[0] <= 4 * (2 + 1), "\(counts)")
+  }
+
+  @Test func `a page of 200 fetched records takes at most 500 statements`() async throws {
+    let (mine, other) = (try world.device("mine", heartbeat: nil), try world.device("other", heartbeat: nil))
+    try mine.store.accept(world.put("first", [:]))
+    try await mine.sync()
+    var counts: [Int] = []
+    for pages in [1, 3] {
+      _ = try other.store.enqueue((0..<200 * pages).map { world.put("of \(pages) \($0)", ["x": .int64(1)]) })
+      try await other.sync()
+      let count = Mutex(0)
+      try mine.store.write { ledger in
+        ledger.database.trace { event in
+          // SQLite reports the statements of triggers as comments.
+          if !event.description.hasPrefix("--") { count.withLock { $0 += 1 } }
+        }
+      }
+      #expect(try await mine.sync().fetched == 200 * pages)
+      try mine.store.write { $0.database.trace() }
+      counts.append(count.withLock(\.self))
+    }
+    #expect(counts[1] - counts[0] <= 2 * 500, "\(counts)")
   }
 
   @Test(arguments: [DatabaseName.private, .public]) func `a hundred syncs with nothing to do leave no rows behind`(

@@ -20,29 +20,46 @@ extension Ledger {
     )
   }
 
-  /// The version of a record in the mirror.
-  func version(_ key: RecordKey) throws -> MirrorVersion? {
-    try row(
-      "SELECT changeTag, modifiedAt, formerTags FROM records WHERE zone = ? AND owner = ? AND name = ?",
-      [key.zone, key.owner, key.name]
-    ).map { row in
-      // The last of them may be truncated.
-      let tags = (row["formerTags"] as String).split(separator: " ", omittingEmptySubsequences: false).dropLast()
-      return MirrorVersion(
-        changeTag: row["changeTag"],
-        modifiedAt: row["modifiedAt"],
-        formerTags: tags.map(String.init)
-      )
-    }
+  /// The part of the mirror and of the queue that decides about a fetched record.
+  struct KnownRecord {
+    var version: MirrorVersion?
+    /// Nil without a version.
+    var epoch: Int64?
+    /// Whether a change to it is queued.
+    var isQueued = false
   }
 
-  /// The places of the pairs of a name and a change tag that the mirror has, as seen in `epoch`.
-  func places(of versions: [[String]], in zone: ZoneKey, epoch: Int64) throws -> Set<Int> {
+  /// What is known of some records of a zone, in their order.
+  func known(_ names: [String], in zone: ZoneKey) throws -> [KnownRecord] {
     let sql = """
-      SELECT v.key FROM json_each(?) v CROSS JOIN records r ON r.zone = ? AND r.owner = ? AND r.name = v.value ->> 0
-        WHERE r.changeTag = v.value ->> 1 AND r.epoch = ?
+      SELECT v.key, r.changeTag, r.modifiedAt, r.formerTags, r.epoch, o.id IS NOT NULL FROM json_each(:names) v
+        LEFT JOIN records r ON r.zone = :zone AND r.owner = :owner AND r.name = v.value
+        LEFT JOIN operations o ON o.zone = :zone AND o.owner = :owner AND o.name = v.value
       """
-    return Set(try all(sql, [try JSONColumn.text(versions), zone.zone, zone.owner, epoch]))
+    var known = Array(repeating: KnownRecord(), count: names.count)
+    for row in try rows(sql, ["names": try Self.json(names), "zone": zone.zone, "owner": zone.owner]) {
+      var version: MirrorVersion?
+      if let changeTag: String = row[1] {
+        // The last of the former tags may be truncated.
+        let tags = (row[3] as String).split(separator: " ", omittingEmptySubsequences: false).dropLast()
+        version = MirrorVersion(changeTag: changeTag, modifiedAt: row[2], formerTags: tags.map(String.init))
+      }
+      known[row[0]] = KnownRecord(version: version, epoch: row[4], isQueued: row[5])
+    }
+    return known
+  }
+
+  /// Records of the mirror by name.
+  func records(_ names: [String], in zone: ZoneKey) throws -> [RecordKey: MirrorRecord] {
+    guard !names.isEmpty else { return [:] }
+    let sql = """
+      SELECT \(MirrorRecord.columns) FROM records
+      WHERE zone = ? AND owner = ? AND name IN (SELECT value FROM json_each(?))
+      """
+    return try rows(sql, [zone.zone, zone.owner, try Self.json(names)]).reduce(into: [:]) { records, row in
+      let record = try MirrorRecord(row: row)
+      records[record.key] = record
+    }
   }
 
   /// Stores a record in the server's version, as seen in `epoch`, and remembers some of its earlier tags.
@@ -75,11 +92,16 @@ extension Ledger {
   }
 
   /// Marks a record as seen in `epoch`.
-  func touch(_ key: RecordKey, epoch: Int64) throws {
-    try run(
-      "UPDATE records SET epoch = ? WHERE zone = ? AND owner = ? AND name = ? AND epoch <> ?",
-      [epoch, key.zone, key.owner, key.name, epoch]
-    )
+  func touch(_ key: RecordKey, epoch: Int64) throws { try touch([key.name], of: key.zoneKey, epoch: epoch) }
+
+  /// Marks records of a zone as seen in `epoch`.
+  func touch(_ names: [String], of zone: ZoneKey, epoch: Int64) throws {
+    guard !names.isEmpty else { return }
+    let sql = """
+      UPDATE records SET epoch = ?3
+      WHERE zone = ?1 AND owner = ?2 AND name IN (SELECT value FROM json_each(?4)) AND epoch <> ?3
+      """
+    try run(sql, [zone.zone, zone.owner, epoch, try Self.json(names)])
   }
 
   func removeRecord(_ key: RecordKey) throws {
