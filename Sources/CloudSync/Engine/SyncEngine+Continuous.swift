@@ -244,8 +244,8 @@ extension SyncEngine {
   /// Determines what there is to do. Only reads: an idle engine writes nothing.
   func outlook(pollIsDue: Bool) throws(StoreError) -> Outlook {
     let hasRequest = try store.hasSyncRequest()
-    let isFetchDue = try pollIsDue && store.mayRequest()
-    if hasRequest || isFetchDue { return .work }
+    if hasRequest { return .work }
+    if pollIsDue, try store.mayRequest() { return .work }
     let (workload, planner) = try store.workload(savesMayGo: asksBeforeSending || isAlwaysWithoutApp)
     return Outlook(planner.plan(workload), isHeld: workload.isPaused || workload.waits.contains { $0.key.stopsAll })
   }

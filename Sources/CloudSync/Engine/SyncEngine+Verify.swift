@@ -138,10 +138,9 @@ extension SyncEngine {
       let page: WireRecords
       do {
         page = try await client.query(query, zone: zone.wire, continuing: marker, in: database)
-      } catch {
+      } catch let error as WebServicesError where error.means(.absent, during: .polling) {
         // The type does not exist on the server (yet).
-        if error.means(.absent, during: .polling) { return nil }
-        throw error
+        return nil
       }
       try take(page.records, zone, into: &records)
       return page

@@ -1,3 +1,4 @@
+import CloudKit
 import Foundation
 
 /// The result of a requested sync, with its errors.
