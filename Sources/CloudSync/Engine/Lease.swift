@@ -37,6 +37,7 @@ package struct Lease: Sendable {
       guard isFree || isSilent(holder, now, holderIsSilent) else { return nil }
       let fence = (holder?.fence ?? 0) + 1
       let process = ProcessInfo.processInfo
+      try ledger.endVerdict(now: now)
       try ledger.put(
         LeaseHolder(
           fence: fence,
@@ -98,6 +99,7 @@ package struct Lease: Sendable {
       let number = EngineRest(stored: try ledger.value(EngineRest.key))?.number ?? 0
       let rest = EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval)
       try ledger.setValue(EngineRest.key, rest.stored)
+      try ledger.noteVerdict(now: now)
     }
   }
 

@@ -30,6 +30,11 @@ enum Retention {
       ledger.removeHistory(endedBefore: limit, keeping: endings, limit: SyncStore.slice),
       ledger.removeCommands(before: limit, keeping: commands, limit: SyncStore.slice),
       ledger.removeTombstones(before: limit, keeping: tombstones, limit: SyncStore.slice),
+      ledger.removeVerdicts(
+        before: isDue ? now - VerdictHistory.age : .min,
+        keeping: VerdictHistory.kept,
+        limit: SyncStore.slice
+      ),
       ledger.removeDropped(before: limit, limit: SyncStore.slice),
       ledger.removeDeliveries(notAskedSince: limit, limit: SyncStore.slice),
     ]

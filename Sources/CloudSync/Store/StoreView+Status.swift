@@ -3,26 +3,39 @@ import Facts
 
 extension StoreView {
   package func status() throws -> StoreStatus {
-    var status = StoreStatus(generatedAt: now)
     let (lease, waits) = (try ledger.lease(), try ledger.waits(after: .min))
-    try readQueue(into: &status)
+    var (status, waitsForApp) = try facts(lease, waits)
     for total in try ledger.recordTotals() {
       status.recordsByType[total.type, default: 0] += total.count
       status.recordsByZone[total.zone, default: 0] += total.count
     }
-    try readWaits(waits, into: &status)
-    try readActivity(lease, into: &status)
     status.storageTrouble = storageTrouble()
-    let waitsForApp = try readSettings(lease, into: &status)
-    status.sendable = try SyncStore.sendable(savesWaitForApp: waitsForApp, now: now, ledger)
     status.canSendLater =
       try status.sendable != nil || SyncStore.sendable(savesWaitForApp: waitsForApp, now: .max, ledger) != nil
     if hasEngine { try readSigns(lease, waits, into: &status) }
     status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
     status.nextRetryAt = try ledger.nextRetry(now: now, savesAreHeld: waitsForApp)
     status.topFailure = try ledger.topFailure(of: status.queue.failed)
-    status.changeThrottledUntil = try ledger.longestServersWait(after: now)
     return redaction.redact(status)
+  }
+
+  /// The verdict of an idle process that holds the lease; for its history.
+  func verdict(_ lease: LeaseHolder) throws -> Verdict {
+    var (status, _) = try facts(lease, try ledger.waits(after: .min))
+    status.activity = .idle
+    return status.verdict(hasCredential: true)
+  }
+
+  /// Reads what the verdict about a syncing process is based on, and whether saves wait for the app.
+  private func facts(_ lease: LeaseHolder?, _ waits: [ScopeWait]) throws -> (StoreStatus, savesWaitForApp: Bool) {
+    var status = StoreStatus(generatedAt: now)
+    try readQueue(into: &status)
+    try readWaits(waits, into: &status)
+    try readActivity(lease, into: &status)
+    let waitsForApp = try readSettings(lease, into: &status)
+    status.sendable = try SyncStore.sendable(savesWaitForApp: waitsForApp, now: now, ledger)
+    status.changeThrottledUntil = try ledger.longestServersWait(after: now)
+    return (status, waitsForApp)
   }
 
   /// Reads whether the process that holds the lock does its work.

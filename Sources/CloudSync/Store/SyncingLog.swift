@@ -27,6 +27,7 @@ extension Ledger {
       event = .syncingStarted(by: process, insteadOf: former)
     }
     try EventLog.add(event, now: now, self)
+    try noteVerdict(now: now)
   }
 }
 

@@ -1,5 +1,5 @@
 extension Schema {
-  static let tables = server + queue + textIndex + ended + engine + app
+  static let tables = server + queue + textIndex + ended + engine + verdicts + app
 
   /// The server's records, and the progress of each change feed.
   private static let server = """

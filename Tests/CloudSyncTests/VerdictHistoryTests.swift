@@ -1,0 +1,131 @@
+import CloudKit
+import CloudKitEmulator
+import Facts
+import GRDB
+import Testing
+
+@testable import CloudSync
+
+/// The verdicts of the last days, as syncing processes noted them.
+struct VerdictHistoryTests {
+  private static func row(_ at: Int64, _ until: Int64, _ name: VerdictState = .inSync, fence: Int64 = 1)
+    -> StoredVerdict
+  {
+    StoredVerdict(name: name.rawValue, urgency: .fine, at: at, until: until, fence: fence)
+  }
+
+  private static func span(_ state: VerdictState?, _ from: Int64, _ until: Int64) -> VerdictSpan {
+    VerdictSpan(state, state.map { _ in .fine }, from: from, until: until)
+  }
+
+  private static let offline = row(20, 25, .offline)
+
+  @Test(
+    arguments: [
+      ([], nil, []),
+      // One process that still syncs, and one that does not.
+      ([row(10, 15)], 100, [span(.inSync, 10, 100)]),
+      ([row(10, 15)], nil, [span(.inSync, 10, 15), span(nil, 15, 100)]),
+      ([row(10, 15)], 30, [span(.inSync, 10, 30), span(nil, 30, 100)]),
+      // A verdict of one process holds until its next one.
+      ([row(10, 15), offline], 100, [span(.inSync, 10, 20), span(.offline, 20, 100)]),
+      // Between two processes nothing was syncing.
+      ([row(10, 15), row(20, 25, fence: 2)], 100, [span(.inSync, 10, 15), span(nil, 15, 20), span(.inSync, 20, 100)]),
+      ([row(10, 20), row(20, 25, fence: 2)], 100, [span(.inSync, 10, 20), span(.inSync, 20, 100)]),
+      // The clock was moved back.
+      (
+        [row(10, 50), row(20, 25, .offline, fence: 2)], 60,
+        [span(.inSync, 10, 50), span(.offline, 50, 60), span(nil, 60, 100)]
+      ),
+      // What began before is cut, and what ended before is left out.
+      ([row(-20, -15), row(-10, 15)], 30, [span(.inSync, 0, 30), span(nil, 30, 100)]),
+      ([row(-20, -15)], nil, [span(nil, 0, 100)]),
+      ([row(110, 115)], 200, []),
+    ] as [([StoredVerdict], Int64?, [VerdictSpan])]
+  )
+  func `spans follow from the rows, and gaps from the ends of processes`(
+    _ rows: [StoredVerdict],
+    _ lastSign: Int64?,
+    _ spans: [VerdictSpan]
+  ) {
+    #expect(VerdictHistory.spans(rows, from: 0, to: 100, lastSign: lastSign) == spans)
+  }
+
+  @Test func `a row is added when the name or the urgency changes, or the process`() {
+    let holder = LeaseHolder(fence: 1, pid: 1, host: "h", expiresAt: nil, program: nil, since: 5)
+    let inSync = Verdict.inSync(at: 1)
+    func row(_ verdict: Verdict, _ last: StoredVerdict?) -> StoredVerdict? {
+      VerdictHistory.row(verdict, after: last, of: holder, now: 40)
+    }
+    #expect(row(inSync, nil) == Self.row(5, 40))
+    #expect(row(inSync, Self.row(10, 15)) == nil)
+    #expect(row(inSync, Self.row(10, 15, fence: 2)) == Self.row(5, 40))
+    #expect(row(.fetching, Self.row(10, 15)) == Self.row(40, 40, .fetching))
+    #expect(row(.inSync(at: 1, dropped: 2), Self.row(10, 15))?.urgency == .look)
+  }
+
+  // MARK: - In a store
+
+  private func history(_ store: SyncStore) throws -> [VerdictSpan] {
+    try store.view { try $0.verdictHistory(from: 0, to: .max) }
+  }
+
+  @Test func `a killed process is shown until its last sign of life, and nothing until the next one`() throws {
+    let world = try World()
+    let store = try world.open("store")
+    let began = world.clock.now
+    let killed = try #require(try Lease.acquire(store))
+    try store.noteSyncing(.started, killed)
+    world.clock.advance(2)
+    try killed.renew(store)
+    // As the kernel does when the process ends.
+    killed.letGo()
+    world.clock.advance(3600)
+    let never = VerdictSpan(.neverSynced, .waits, from: began, until: began + 2_000)
+    #expect(try history(store) == [never, Self.span(nil, never.until, world.clock.now)])
+
+    let next = try #require(try Lease.acquire(store))
+    try store.noteSyncing(.started, next)
+    let started = world.clock.now
+    world.clock.advance(1)
+    let again = VerdictSpan(.neverSynced, .waits, from: started, until: world.clock.now)
+    #expect(try history(store) == [never, Self.span(nil, never.until, started), again])
+  }
+
+  @Test func `each sync notes its verdict, and looking notes nothing`() async throws {
+    let world = try World()
+    let device = try world.device("store")
+    try await device.sync()
+    world.clock.advance(60)
+    world.emulator.isOffline = true
+    try device.store.accept(world.put("a", [:]))
+    try await device.sync()
+    world.clock.advance(60)
+    world.emulator.isOffline = false
+    try await device.sync()
+
+    let names = ["inSync", "offline", "inSync"]
+    #expect(try device.store.read { try $0.verdicts(after: 0).map(\.name) } == names)
+    // The clock stands still while they sync.
+    #expect(try history(device.store).map(\.state) == [nil, nil])
+    _ = try device.store.status()
+    #expect(try device.store.read { try $0.verdicts(after: 0).map(\.name) } == names)
+  }
+
+  @Test func `verdicts are kept by age and number`() throws {
+    let store = try World().open("store")
+    let now = 2 * VerdictHistory.age
+    try store.write { ledger in
+      for at in [now - VerdictHistory.age - 1, now - VerdictHistory.age, now] {
+        try ledger.run(
+          "INSERT INTO verdicts(at, until, name, urgency, fence) VALUES (?, ?, 'inSync', '●', 1)",
+          [at, at]
+        )
+      }
+      #expect(try !Retention.apply(now: now, ledger))
+      #expect(try ledger.verdicts(after: .max).count == 1)
+      #expect(try ledger.removeVerdicts(before: now + 1, keeping: 1, limit: 1) == 1)
+      #expect(try ledger.removeVerdicts(before: .min, keeping: 1, limit: 9) == 0)
+    }
+  }
+}
