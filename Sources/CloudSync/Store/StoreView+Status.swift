@@ -30,6 +30,7 @@ extension StoreView {
   private func facts(_ lease: LeaseHolder?, _ waits: [ScopeWait]) throws -> (StoreStatus, savesWaitForApp: Bool) {
     var status = StoreStatus(generatedAt: now)
     try readQueue(into: &status)
+    status.dropped = try ledger.droppedTotals()
     try readWaits(waits, into: &status)
     try readActivity(lease, into: &status)
     let waitsForApp = try readSettings(lease, into: &status)
