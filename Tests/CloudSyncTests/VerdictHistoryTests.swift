@@ -52,15 +52,18 @@ struct VerdictHistoryTests {
   }
 
   @Test func `a row is added when the name or the urgency changes, or the process`() {
-    let holder = LeaseHolder(fence: 1, pid: 1, host: "h", expiresAt: nil, program: nil, since: 5)
+    let holder = LeaseHolder(fence: 1, pid: 1, host: "h", expiresAt: nil, program: nil, since: 100_000)
     let inSync = Verdict.inSync(at: 1)
     func row(_ verdict: Verdict, _ last: StoredVerdict?) -> StoredVerdict? {
-      VerdictHistory.row(verdict, after: last, of: holder, now: 40)
+      VerdictHistory.row(verdict, after: last, of: holder, now: 100_040)
     }
-    #expect(row(inSync, nil) == Self.row(5, 40))
+    #expect(row(inSync, nil) == Self.row(100_000, 100_040))
     #expect(row(inSync, Self.row(10, 15)) == nil)
-    #expect(row(inSync, Self.row(10, 15, fence: 2)) == Self.row(5, 40))
-    #expect(row(.fetching, Self.row(10, 15)) == Self.row(40, 40, .fetching))
+    #expect(
+      row(inSync, Self.row(10, 15, fence: 2)) == Self.row(100_000, 100_040)
+    )
+    #expect(row(inSync, Self.row(10, 99_000, fence: 2)) == nil)
+    #expect(row(.fetching, Self.row(10, 15)) == Self.row(100_040, 100_040, .fetching))
     #expect(row(.inSync(at: 1, dropped: 2), Self.row(10, 15))?.urgency == .look)
   }
 

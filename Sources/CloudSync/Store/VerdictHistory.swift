@@ -31,6 +31,8 @@ struct StoredVerdict: Hashable, Sendable {
 enum VerdictHistory {
   /// How long verdicts are kept: 14 days in milliseconds.
   static let age: Int64 = 14 * 86_400_000
+  /// The longest gap between two processes that is not kept where both have the same verdict: a minute in milliseconds.
+  static let shortGap: Int64 = 60_000
   /// The maximum number of verdicts kept.
   static let kept = 20_000
 
@@ -38,7 +40,8 @@ enum VerdictHistory {
   static func row(_ verdict: Verdict, after last: StoredVerdict?, of holder: LeaseHolder, now: Int64) -> StoredVerdict?
   {
     let goesOn = last?.fence == holder.fence
-    if goesOn, last?.name == verdict.name, last?.urgency == verdict.urgency { return nil }
+    let isShort = last.map { (holder.since ?? now) - $0.until <= shortGap } ?? false
+    if goesOn || isShort, last?.name == verdict.name, last?.urgency == verdict.urgency { return nil }
     // The first verdict of a process holds since the process took the lease.
     let at = goesOn ? now : min(now, holder.since ?? now)
     return StoredVerdict(name: verdict.name, urgency: verdict.urgency, at: at, until: now, fence: holder.fence)
@@ -82,7 +85,10 @@ extension Ledger {
     guard let holder = try lease() else { return }
     let view = StoreView(ledger: self, now: now, hasEngine: true, storageTrouble: { nil }, redaction: Redaction())
     let last = try lastVerdict()
-    guard let new = VerdictHistory.row(try view.verdict(holder), after: last, of: holder, now: now) else { return }
+    guard let new = VerdictHistory.row(try view.verdict(holder), after: last, of: holder, now: now) else {
+      if let last, last.fence != holder.fence { try passVerdict(from: last.fence, to: holder.fence) }
+      return
+    }
     if last?.fence == new.fence { try extendVerdict(of: new.fence, until: now) }
     try run(
       "INSERT INTO verdicts(at, until, name, urgency, fence) VALUES (?, ?, ?, ?, ?)",
@@ -101,6 +107,10 @@ extension Ledger {
       "UPDATE verdicts SET until = max(until, ?) WHERE id = (SELECT max(id) FROM verdicts) AND fence = ?",
       [time, fence]
     )
+  }
+
+  private func passVerdict(from former: Int64, to fence: Int64) throws {
+    try run("UPDATE verdicts SET fence = ? WHERE id = (SELECT max(id) FROM verdicts) AND fence = ?", [fence, former])
   }
 
   func lastSign(of holder: LeaseHolder, now: Int64) throws -> Int64? {
