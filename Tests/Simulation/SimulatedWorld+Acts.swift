@@ -231,7 +231,8 @@ extension SimulatedWorld {
   }
 
   func resolve(_ device: SimulatedDevice) throws {
-    for conflict in try device.store.view({ try $0.conflicts().rows }) {
+    let conflicts = try device.store.view { try $0.conflicts().rows }
+    for conflict in conflicts {
       try check(conflict.key, conflict.fields.map(\.name), device)
       intents.settle(conflict.key)
       let sides = ConflictSide.allCases.filter { conflict.fileNobodyHas($0, [:]) == nil }
