@@ -8,16 +8,16 @@ import Testing
 /// Pushes, and the polls that do not rely on them.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct PushTests {
   private func subscriptions(_ device: TestDevice) async throws -> [WireSubscription] {
-    let client = await device.engine.client
-    return try await client.listSubscriptions(in: await device.engine.database).compactMap { result in
+    let client = device.engine.client
+    return try await client.listSubscriptions(in: device.engine.database).compactMap { result in
       if case .subscription(let subscription) = result { subscription } else { nil }
     }
   }
 
   private func unsubscribe(_ device: TestDevice) async throws {
-    let client = await device.engine.client
+    let client = device.engine.client
     let gone = try await subscriptions(device).map { WebServicesClient.SubscriptionOperation(.delete, $0) }
-    _ = try await client.modifySubscriptions(gone, in: await device.engine.database)
+    _ = try await client.modifySubscriptions(gone, in: device.engine.database)
   }
 
   /// Until the device has subscribed and its courier's request hangs.

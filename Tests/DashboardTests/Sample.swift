@@ -210,7 +210,7 @@ enum Sample {
   /// A change that the policy dropped and nobody has seen, of a record that was edited since.
   static func unseen(_ id: Int64, of operation: Int64) -> DroppedRow {
     var queued = queued(operation)
-    (queued.state, queued.conflictAt) = (.pending, nil)
+    queued.apply(.ready(.ready, now: now))
     var change = DroppedChange(queued.changes, of: queued, .serverKept(fields: ["note", "total"]), at: now - 20_000)
     change.isOpen = false
     return DroppedRow(id: id, change)

@@ -261,7 +261,7 @@ struct ViewTests {
   @Test
   func `a resolution for this side says what it overwrote, and until when it can be undone where it kept nothing`() {
     var resolved = Sample.queued(22)
-    (resolved.state, resolved.cause) = (.conflict, .conflict(.fields(["total"])))
+    resolved.apply(.conflicted(.fields(["total"]), now: Sample.now))
     var change = DroppedChange(nil, of: resolved, .resolved(by: .person), at: Sample.now)
     var effect: String { String(describing: DroppedInspector(change, Sample.world()).items) }
 
