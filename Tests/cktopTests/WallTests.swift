@@ -31,6 +31,7 @@ import Testing
     "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
     "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudSync"],
     "CloudSync": ["CloudKit", "Crypto", "Facts", "GRDB", "JSONText", "NetworkShim"],
+    "RecordImport": ["CloudKit", "CloudSync", "Facts", "GRDB", "JSONText"],
     "Facts": [],
     "CloudService": ["CloudKit", "CloudSync", "Facts", "OpenCombine"],
     "TerminalUI": ["TOMLKit"],
@@ -39,7 +40,7 @@ import Testing
     "CktopDemo": ["CloudKit", "CloudKitEmulator", "CloudSync"],
     "cktop": [
       "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "Dashboard",
-      "Facts", "JSONText", "TOMLKit", "Terminal", "TerminalUI",
+      "Facts", "JSONText", "RecordImport", "TOMLKit", "Terminal", "TerminalUI",
     ],
   ]
 
