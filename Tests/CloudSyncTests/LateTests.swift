@@ -224,6 +224,27 @@ import Testing
     #expect(try store.zones() == [])
   }
 
+  @Test func `a server that cannot look up zones holds up nothing but the zone's deletion`() async throws {
+    try store.accept(world.put("a", zone: "notes", ["x": .int64(1)]))
+    try await device.sync()
+    _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    let first = transport.count("zones/modify") + 1
+    transport.interfere { operation, number, _ in
+      if operation == "zones/lookup" { return .answer(status: 404, "no such page") }
+      return operation == "zones/modify" && number == first ? .lost : .pass
+    }
+    try store.accept(world.put("b", zone: "plans", ["x": .int64(2)]))
+
+    for _ in 0..<3 {
+      try await device.sync()
+      world.clock.advance(600)
+    }
+
+    #expect(world.onServer("b", zone: "plans") == ["x": .int64(2)])
+    let row = try #require(try store.operations().rows.first)
+    #expect(row.kind == .zoneDelete && row.attempts > 0)
+  }
+
   @Test func `a zone's deletion that never arrived is sent again`() async throws {
     try store.accept(world.put("a", zone: "notes", ["x": .int64(1)]))
     try await device.sync()

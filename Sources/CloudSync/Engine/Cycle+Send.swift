@@ -151,7 +151,7 @@ extension Cycle {
         try await client.lookup(targets, zone: zone.wire, in: database)
       }
     } catch {
-      let disposition = Disposition(of: error, during: .verifying(isWhole: true))
+      let disposition = Disposition(of: error, during: .fetching)
       guard !disposition.stopsSync, !error.asksToWait else { throw error }
       // The saves back off anyway.
       return

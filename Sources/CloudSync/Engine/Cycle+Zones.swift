@@ -62,7 +62,7 @@ extension Cycle {
         try await client.lookupZones([zone.wire], in: database)
       }
     } catch {
-      guard !Disposition(of: error, during: .verifying(isWhole: true)).stopsSync else { throw error }
+      guard !Disposition(of: error, during: .fetching).stopsSync else { throw error }
       results = [.failure(zone.wire, error)]
     }
     summary.requests += 1
