@@ -135,7 +135,7 @@ final class Cycle {
     // After a sign-in the next cycle finds out the user; there is no need to back off.
     if isOtherSignIn { return try store.syncInterrupted(lease) }
     try store.record(error, random: configuration.random(), lease)
-    // Nobody is signed in with a credential that the server does not accept.
+    // A credential that the server rejects signs in no user, so the wrong account is not the problem.
     if error.code.disposition == .wait(.account) { try store.noteRefusal(false) }
     if !client.isSignedIn, engine.identity == nil { try await signedOut(hasLeft: client.hasSignedOut) }
   }

@@ -172,7 +172,7 @@ public actor SyncEngine {
   }
 }
 
-/// What an engine knows of its user, its app and the server from one sync cycle to the next. Confined to its actor.
+/// The state that an engine keeps between sync cycles: its user, its app and the server. Confined to its actor.
 final class Session {
   var hasAuthenticated = false
   /// The sign-in that was verified as the store's user.

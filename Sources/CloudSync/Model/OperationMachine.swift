@@ -2,8 +2,7 @@ package import CloudKit
 package import Facts
 
 /// An accepted change to be sent to the server. There is at most one for a record: later edits merge into it and
-/// increment its generation.
-/// Its phase, doubt, suspicion and counts change only by an `OperationEvent`.
+/// increment its generation. Its phase, doubt, suspicion and counts change only by an `OperationEvent`.
 package struct QueuedOperation: Hashable, Sendable {
   package var id: Int64
   package var kind: OperationKind
@@ -34,7 +33,7 @@ package struct QueuedOperation: Hashable, Sendable {
   package var errorMessage: String?
   package var enqueuedAt: Int64
   package var editedAt: Int64
-  /// What the app was asked about without deciding it.
+  /// The question that the app was asked and has not decided.
   package var asked: Asked?
   package var bytes: Int
   /// The name of the atomic group; its operations are sent in one atomic request.
@@ -49,7 +48,7 @@ package struct QueuedOperation: Hashable, Sendable {
   /// The time of the next attempt where something else than its own wait decides it. Not stored.
   package var explainedAttemptAt: Int64??
 
-  /// What it is doing. Times are milliseconds since 1970.
+  /// The phase of an operation. Times are milliseconds since 1970.
   package enum Phase: Hashable, Sendable {
     case pending
     /// A generation is in flight as a kind: a save may become a delete meanwhile.
@@ -61,7 +60,7 @@ package struct QueuedOperation: Hashable, Sendable {
     case conflict(since: Int64)
   }
 
-  /// What is not known about its earlier requests.
+  /// The uncertainty about its earlier requests.
   package struct Doubt: Hashable, Sendable {
     /// Whether it must be verified before anything is sent, after a lost reply or a conflict without the server's
     /// record.
@@ -82,14 +81,14 @@ package struct QueuedOperation: Hashable, Sendable {
     case check(request: Int64)
   }
 
-  /// What the app was asked about.
+  /// The subject of a question to the app.
   package enum Asked: Hashable, Sendable {
     case conflict(version: String)
     case deadLetter(generation: Int64)
   }
 }
 
-/// What happens to a queued operation.
+/// An event in the life of a queued operation.
 enum OperationEvent: Hashable, Sendable {
   // Waiting and sending.
   /// Nothing holds it back any more, but for a wait that the server asked for.
@@ -108,7 +107,7 @@ enum OperationEvent: Hashable, Sendable {
   /// A part or an earlier generation was saved.
   case saved(tag: String, isCurrent: Bool)
 
-  // What is not known.
+  // Uncertainty about requests.
   /// It must be compared with the server's record before it is sent.
   case stale
   case compared

@@ -79,7 +79,7 @@ package struct StoreStatus: Hashable, Sendable {
   }
 
   package var generatedAt: Int64
-  /// What the syncing process does just now.
+  /// The current activity of the syncing process.
   package var activity = SyncStore.Activity.idle
   /// Whether everything is paused.
   package var isPaused: Bool { pauses.contains { $0.rule == .everything } }

@@ -1,7 +1,7 @@
 import CloudKit
 import Facts
 
-/// What becomes of a queued operation that is not in flight, given the server's record.
+/// The decision about a queued operation that is not in flight, given the server's record.
 ///
 /// The server's record, or its absence, goes to the mirror in any case.
 struct Rebase: Hashable {

@@ -155,7 +155,6 @@ extension StoreView {
       )
     }
     guard hasEngine else { return }
-    guard hasEngine else { return }
     status.progress = activity.phase.flatMap(Progress.Phase.init(rawValue:)).map {
       Progress(phase: $0, done: activity.done, total: activity.total, perSecond: activity.perSecond)
     }

@@ -75,7 +75,7 @@ package struct StoreView {
     return operation
   }
 
-  /// What was dropped of an operation or overwritten for it; not a decision of which nothing is kept.
+  /// Returns an operation's dropped and overwritten values, without decisions that kept none.
   private func shownDropped(of id: Int64) throws -> [DroppedChange] {
     try ledger.dropped(of: id).filter { $0.dropsChange || $0.overwritten != nil }
   }

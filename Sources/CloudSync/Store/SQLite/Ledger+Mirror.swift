@@ -29,7 +29,7 @@ extension Ledger {
     var isQueued = false
   }
 
-  /// What is known of some records of a zone, in their order.
+  /// Returns the stored state of some records of a zone, in their order.
   func known(_ names: [String], in zone: ZoneKey) throws -> [KnownRecord] {
     let sql = """
       SELECT v.key, r.changeTag, r.modifiedAt, r.formerTags, r.epoch, o.id IS NOT NULL FROM json_each(:names) v

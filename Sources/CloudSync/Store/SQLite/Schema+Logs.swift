@@ -68,7 +68,7 @@ extension Schema {
 
     CREATE TABLE droppedTotals(
       one INTEGER PRIMARY KEY CHECK (one = 1),
-      -- Operations of which something can be undone.
+      -- Operations with a dropped change that can be undone.
       undoable INTEGER NOT NULL,
       -- Operations with a change that no person has seen.
       unseen INTEGER NOT NULL,

@@ -29,7 +29,7 @@ extension Schema {
     "EXISTS (SELECT 1 FROM dropped WHERE operationId = \(row).operationId AND id <> \(row).id AND \(condition))"
   }
 
-  /// A resolution for this side of which nothing is kept: no dropped values and no overwritten ones.
+  /// The condition for a resolution for this side that kept neither dropped nor overwritten values.
   static let keepsNothing = """
     (conflict IS NOT NULL AND overwritten IS NULL AND operation = 'save' \
     AND changes = '{"cleared":[],"values":{}}')

@@ -56,7 +56,7 @@ enum Schema {
     )
   }
 
-  /// Creates the tables anew and copies the rows, so that a migrated store has the same schema as a new one.
+  /// Creates the tables again and copies the rows, so that a migrated store has the same schema as a new one.
   private static func migrateFormer(_ database: Database) throws {
     let objects = try Row.fetchAll(
       database,
