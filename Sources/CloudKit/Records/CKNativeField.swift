@@ -111,19 +111,22 @@ extension Float: CKRecordValue, CKNativeField {
 }
 
 extension Date: CKRecordValue, CKNativeField {
-  /// The time in whole milliseconds.
+  /// The time, which is sent in whole milliseconds.
   public var storedField: StoredField {
     get throws {
       guard let milliseconds = Milliseconds.since1970(timeIntervalSince1970) else { throw Unfit.lateDate }
-      let date = NSDate(timeIntervalSince1970: Milliseconds.seconds(milliseconds))
+      let date = NSDate(timeIntervalSinceReferenceDate: timeIntervalSinceReferenceDate)
       return StoredField(object: date, wire: .timestamp(milliseconds))
     }
   }
 
   /// Returns a time.
   public static func read(_ field: StoredField) -> Date? {
-    guard case .timestamp(let milliseconds)? = field.wire else { return field.object as? Date }
-    return Date(timeIntervalSince1970: Milliseconds.seconds(milliseconds))
+    if let date = field.object as? NSDate {
+      return Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)
+    }
+    guard case .timestamp(let milliseconds)? = field.wire else { return nil }
+    return Milliseconds.date(milliseconds)
   }
 }
 
@@ -211,7 +214,9 @@ extension Array: CKNativeField where Element: CKNativeField {
 
   /// Returns the elements of a list; nil also if one of them cannot be read from its plain value.
   public static func read(_ field: StoredField) -> [Element]? {
-    guard case .list(_, let values)? = field.wire else { return nil }
+    guard case .list(let type, let values)? = field.wire else { return nil }
+    // Dates that were assigned are more precise than what is sent.
+    if type == .timestamp, let dates = field.object as? [Element] { return dates }
     var elements: [Element] = []
     elements.reserveCapacity(values.count)
     for value in values {

@@ -4,7 +4,8 @@ extension CKRecord {
   /// The value of a field; nil if it has none or is one of the `encryptedValues`. Setting nil clears the field on the
   /// server with the next save.
   ///
-  /// Dates are truncated to whole milliseconds, as CloudKit stores them.
+  /// A date reads back as it was set. It is sent in whole milliseconds, and after the save the record has the server's
+  /// value.
   public subscript(key: FieldKey) -> (any CKRecordValue)? {
     get { storedField(key)?.value }
     set { store(newValue, forKey: key) }

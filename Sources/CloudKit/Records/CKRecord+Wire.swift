@@ -29,7 +29,10 @@ extension CKRecord {
   func accept(_ saved: WireRecord, sent: RecordState) {
     var server = RecordState(wire: saved, zoneID: recordID.zoneID, known: sent.fields)
     // A reply without a record type is sparse and has no fields: the server now has the fields that were sent.
-    if saved.recordType == nil { (server.fields, server.ancestor) = (sent.fields, sent.fields) }
+    if saved.recordType == nil {
+      let fields = sent.fields.mapValues { $0.isMorePrecise ? $0.sent : $0 }
+      (server.fields, server.ancestor) = (fields, fields)
+    }
     state.withLock { $0 = $0.accepting(server, sent: sent) }
   }
 

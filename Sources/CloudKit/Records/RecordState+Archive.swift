@@ -56,12 +56,12 @@ extension RecordState {
   /// Archives the fields. Unedited fields are archived in their wire encoding, which loses nothing. Edited fields are
   /// archived as objects, each with its own key, because a damaged dictionary terminates the process.
   func encodeFields(with coder: NSCoder) {
-    let edited = fields.filter { $0.value.wire == nil }.mapValues(\.object)
+    let edited = fields.filter { $0.value.wire == nil || $0.value.isMorePrecise }.mapValues(\.object)
     for (key, object) in edited { coder.encode(object, forKey: ArchiveKey.editedField + key) }
     if !edited.isEmpty { coder.encode(wire: edited.keys.sorted(), forKey: ArchiveKey.editedKeys) }
     let encrypted = edited.keys.filter { fields[$0]?.isEncrypted == true }.sorted()
     if !encrypted.isEmpty { coder.encode(wire: encrypted, forKey: ArchiveKey.encryptedKeys) }
-    coder.encode(wire: fields.compactMapValues(\.wire), forKey: ArchiveKey.wireFields)
+    coder.encode(wire: fields.filter { edited[$0.key] == nil }.compactMapValues(\.wire), forKey: ArchiveKey.wireFields)
     if let ancestor { coder.encode(wire: ancestor.compactMapValues(\.wire), forKey: ArchiveKey.ancestor) }
     let files = fields.filter { $0.value.wire?.assets != nil }.mapValues { field in
       JSON.array(field.assets.map { $0.localFile.map { .string($0.path) } ?? .null })

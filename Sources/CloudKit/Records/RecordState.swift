@@ -28,7 +28,7 @@ struct RecordState: Sendable {
     } else {
       fields.reserveCapacity(wire.fields.count)
       for (key, value) in wire.fields {
-        let mine = known[key].flatMap { $0.wire == value ? $0 : nil }
+        let mine = known[key].flatMap { $0.wire == value && !$0.isMorePrecise ? $0 : nil }
         fields[key] = mine ?? StoredField(wire: value, zoneID: zoneID)
       }
     }

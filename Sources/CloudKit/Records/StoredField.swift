@@ -58,6 +58,18 @@ public struct StoredField: @unchecked Sendable {
     return (try? FieldValue(object)) ?? (object as? NSNumber).map { .double($0.doubleValue) }
   }
 
+  /// Whether the object is a date, or a list of dates, with parts of a millisecond, which are not sent.
+  var isMorePrecise: Bool {
+    switch wire {
+    case .timestamp?, .list(.timestamp, _)?, .encrypted(.timestamp)?, .encrypted(.list(.timestamp, _))?:
+      object.isEqual(sent.object) == false
+    default: false
+    }
+  }
+
+  /// The field as the server has it after a save.
+  var sent: StoredField { wire.map { StoredField(wire: $0, zoneID: .default) } ?? self }
+
   /// The elements of a list; nil for other values.
   package var elements: [StoredField]? {
     guard let objects = object as? NSArray else { return nil }
@@ -72,8 +84,7 @@ public struct StoredField: @unchecked Sendable {
   private static func normalized(_ value: Any) -> StoredField {
     if let native = value as? any CKNativeField, let field = try? native.storedField { return field }
     return switch value {
-    case let value as NSDate:
-      StoredField(object: NSDate(timeIntervalSince1970: Milliseconds.truncated(value.timeIntervalSince1970)))
+    case let value as NSDate: StoredField(object: value)
     case let value as NSNumber: StoredField(object: value)
     case let value as [Any]: StoredField(list: value, normalized)
     case let value as NSObject where value is any CKRecordValue:
@@ -93,9 +104,7 @@ package enum Milliseconds {
 
   package static func seconds(_ milliseconds: Int64) -> Double { Double(milliseconds) / 1000 }
 
-  static func truncated(_ seconds: Double) -> Double {
-    since1970(seconds).map(Self.seconds) ?? seconds
-  }
+  static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: seconds(milliseconds)) }
 }
 
 /// A value of a type that this library does not know. It can be copied between fields and sent back.

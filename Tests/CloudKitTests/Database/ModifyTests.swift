@@ -344,4 +344,16 @@ import Testing
     #expect(record.recordChangeTag == "2")
     #expect(record.ancestorRecord?["title"] as? String == "first")
   }
+
+  @Test(arguments: ["Note", nil]) func `after a save a date is the one that the server has`(type: String?) {
+    let record = fetched("n")
+    record["when"] = Date(timeIntervalSince1970: 1.234_567)
+    var answer = WireRecord(recordName: "n", recordType: type, recordChangeTag: "2")
+    if type != nil { answer.fields = ["when": .timestamp(1_234)] }
+
+    record.accept(answer, sent: record.snapshot)
+
+    #expect(record["when"] as? Date == Date(timeIntervalSince1970: 1.234))
+    #expect(record.changedKeys().isEmpty)
+  }
 }

@@ -30,7 +30,8 @@ import Testing
     record["file"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/file"))
     record["numbers"] = [1.5, 2]
     record["flag"] = true
-    record["when"] = Date(timeIntervalSince1970: 5.25)
+    record["when"] = Date(timeIntervalSinceReferenceDate: 5.123_456_789)
+    record.encryptedValues["secret"] = Date(timeIntervalSinceReferenceDate: 6.123_456_789)
     record["data"] = Data([1])
     record["other"] = CKRecord.Reference(recordID: CKRecord.ID(recordName: "o"), action: .deleteSelf)
     record["odd"] = Double.nan
@@ -46,7 +47,8 @@ import Testing
     #expect((copy["file"] as? CKAsset)?.fileURL?.path == "/tmp/file")
     #expect(copy["numbers"] as? [Double] == [1.5, 2])
     #expect(copy["flag"] as? Bool == true)
-    #expect(copy["when"] as? Date == Date(timeIntervalSince1970: 5.25))
+    #expect(copy["when"] as? Date == Date(timeIntervalSinceReferenceDate: 5.123_456_789))
+    #expect(copy.encryptedValues["secret"] as? Date == Date(timeIntervalSinceReferenceDate: 6.123_456_789))
     #expect(copy["data"] as? Data == Data([1]))
     #expect(copy["other"] as? CKRecord.Reference == record["other"] as? CKRecord.Reference)
     copy["file"] = nil

@@ -71,13 +71,22 @@ import Testing
     #expect(record["x"] as? String == "x")
   }
 
-  @Test func `dates keep whole milliseconds and stay the same when read and set again`() {
+  @Test func `a date reads back as it was set, and is sent in whole milliseconds`() throws {
     let record = CKRecord(recordType: "Note")
-    record["when"] = Date(timeIntervalSince1970: 1_767_322_800.123_987)
+    let date = Date(timeIntervalSinceReferenceDate: 789_012_345.123_456_789)
+    record["when"] = date
+    record["dates"] = [date, date + 1]
+    record.encryptedValues["secret"] = date
 
     for _ in 0..<10 { record["when"] = record["when"] as? Date }
 
-    #expect(record["when"] as? Date == Date(timeIntervalSince1970: 1_767_322_800.123))
+    #expect(record["when"] as? Date == date)
+    #expect(record["dates"] as? [Date] == [date, date + 1])
+    #expect(record.encryptedValues["secret"] as? Date == date)
+    let fields = try record.wireFields()
+    #expect(fields["when"] == .timestamp(1_767_319_545_123))
+    #expect(fields["dates"] == .list(.timestamp, [.timestamp(1_767_319_545_123), .timestamp(1_767_319_546_123)]))
+    #expect(fields["secret"] == .encrypted(.timestamp(1_767_319_545_123)))
   }
 
   @Test func `a nil inside an Any clears the field`() {
