@@ -356,7 +356,8 @@ import Testing
 extension QueuedOperation {
   fileprivate static func conflict(_ values: [String: FieldValue], base: [String: FieldValue]) -> QueuedOperation {
     var operation = QueuedOperation(
-      saving: RecordKey(.one, "r"),
+      .save,
+      RecordKey(.one, "r"),
       type: "Note",
       FieldChanges(values: values),
       base: base,

@@ -268,7 +268,8 @@ import Testing
       server.modifiedAt = 1
       try ledger.put(server, epoch: 0)
       var operation = QueuedOperation(
-        saving: key,
+        .save,
+        key,
         type: "Note",
         FieldChanges(values: ["file": file]),
         base: [:],

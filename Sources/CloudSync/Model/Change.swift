@@ -66,6 +66,14 @@ package struct Change: Hashable, Sendable {
     }
     return change
   }
+
+  /// The base of the change: the fields that the caller read, if it read a version other than the store's.
+  func base(beside mirror: MirrorRecord?) -> [String: FieldValue] {
+    var result = mirror?.fields ?? [:]
+    guard let base, mirror == nil || baseTag != mirror?.changeTag else { return result }
+    for (name, value) in base { result[name] = value }
+    return result
+  }
 }
 
 /// The result of requesting a change.

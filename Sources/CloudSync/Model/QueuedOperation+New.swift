@@ -7,40 +7,13 @@ extension QueuedOperation {
   package static let defaultAttemptLimit = 8
 
   init(
-    saving key: RecordKey,
-    type: String,
-    _ changes: FieldChanges,
-    base: [String: FieldValue],
-    baseTag: String?,
-    group: String?,
-    now: Int64
-  ) {
-    self.init(.save, key, type: type, changes, base: base, baseTag: baseTag, group: group, now: now)
-  }
-
-  init(
-    deleting key: RecordKey,
-    type: String?,
-    base: [String: FieldValue],
-    baseTag: String?,
-    group: String?,
-    now: Int64
-  ) {
-    self.init(.delete, key, type: type, FieldChanges(), base: base, baseTag: baseTag, group: group, now: now)
-  }
-
-  init(_ zone: ZoneKey, _ kind: OperationKind, now: Int64) {
-    self.init(kind, RecordKey(zone, ""), type: nil, FieldChanges(), base: [:], baseTag: nil, group: nil, now: now)
-  }
-
-  private init(
     _ kind: OperationKind,
     _ key: RecordKey,
-    type: String?,
-    _ changes: FieldChanges,
-    base: [String: FieldValue],
-    baseTag: String?,
-    group: String?,
+    type: String? = nil,
+    _ changes: FieldChanges = FieldChanges(),
+    base: [String: FieldValue] = [:],
+    baseTag: String? = nil,
+    group: String? = nil,
     now: Int64
   ) {
     self.init(

@@ -118,15 +118,7 @@ extension SyncStore {
     if queued?.state == .inFlight { return false }
     try ledger.removeRecord(key)
     guard var operation = queued else {
-      var creation = QueuedOperation(
-        saving: key,
-        type: record.type,
-        FieldChanges(),
-        base: [:],
-        baseTag: nil,
-        group: nil,
-        now: now
-      )
+      var creation = QueuedOperation(.save, key, type: record.type, now: now)
       creation.apply(.outlived(record.fields, now: now))
       creation.bytes = creation.changes.requestBytes
       _ = try ledger.insert(creation)

@@ -97,11 +97,14 @@ extension SyncStore {
     let accepted: Accepted
     if var same {
       let isHeld = same.state == .failed || same.state == .waiting
-      if isHeld { try edited(&same, group: nil, now: now, ledger) }
+      if isHeld {
+        same.apply(.edited(settlesConflict: false, now: now))
+        try ledger.update(same)
+      }
       accepted = isHeld || endsChanges || !others.isEmpty ? .enqueued(same.id) : .unchanged
     } else {
       try ledger.changeActivity { $0.lastEnqueueAt = now }
-      accepted = .enqueued(try ledger.insert(QueuedOperation(zone, kind, now: now)))
+      accepted = .enqueued(try ledger.insert(QueuedOperation(kind, RecordKey(zone, ""), now: now)))
     }
     if endsChanges { try Self.endSuperseded(in: zone, now: now, ledger) }
     return accepted

@@ -142,14 +142,7 @@ extension SyncStore {
     // A discarded insert must still be new.
     if restoration.isInsert, restoration.changes != nil { change.presence = .absent }
     change.editedAt = restoration.editedAt
-    let accepted = try accept(
-      change,
-      assets,
-      group: nil,
-      hasZoneDelete: ledger.hasZoneDelete(last.key.zoneKey),
-      now: now,
-      ledger
-    )
+    let accepted = try accept(change, assets, now: now, ledger)
     switch accepted {
     case .refused(let reason): throw StoreError(.invalid, reason)
     // The edit is as old as it was; in the queue the change is new.
@@ -247,7 +240,7 @@ extension SyncStore {
     }
     _ = try ledger.insert(operation)
     try ledger.removeEnding(of: id)
-    if let group = operation.group { try Self.checkSize(of: group, ledger) }
+    if let group = operation.group { try Self.check(group, ledger) }
     let server = try ledger.record(operation.key)
     if server?.changeTag != operation.baseTag, !operation.isUnanswered, try !ledger.isGone(operation.key) {
       let policy = MergePolicy(.manual, rules: try ledger.settings().merging().rules)

@@ -167,6 +167,6 @@ import Testing
 extension QueuedOperation {
   /// A delete that ends at once.
   fileprivate init(_ key: RecordKey, deletedAt time: Int64) {
-    self.init(deleting: key, type: "Note", base: [:], baseTag: "1", group: nil, now: time)
+    self.init(.delete, key, type: "Note", baseTag: "1", now: time)
   }
 }

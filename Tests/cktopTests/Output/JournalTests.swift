@@ -110,7 +110,8 @@ import Testing
   private func waiting(_ id: Int64, _ code: String) -> QueueRow {
     let key = RecordKey(ZoneKey(zone: "z"), "a")
     var operation = QueuedOperation(
-      saving: key,
+      .save,
+      key,
       type: "Task",
       FieldChanges(),
       base: [:],
