@@ -107,14 +107,14 @@ import Testing
     _ = try theirs.store.enqueue((0..<8).map { world.put("r\($0)", [:]) })
     try await theirs.sync()
     let pages = Mutex(0)
-    let isAhead = Mutex(false)
+    let isAhead = Mutex(Bool?.none)
     let second = DispatchGroup()
     second.enter()
     // Nothing is written after the first page is requested until the second one is.
     let mine = try world.device(
       "mine",
       beforeEachWrite: {
-        guard pages.withLock({ $0 == 1 }) else { return }
+        guard pages.withLock({ $0 > 0 }), isAhead.withLock({ $0 == nil }) else { return }
         isAhead.withLock { $0 = second.wait(timeout: .now() + 20) == .success }
       }
     )
@@ -128,7 +128,7 @@ import Testing
     let summary = try await mine.sync()
 
     #expect(summary.fetched == 8)
-    #expect(isAhead.withLock { $0 })
+    #expect(isAhead.withLock { $0 } == true)
     #expect(mine.transport.count("changes/zone") == 2)
   }
 

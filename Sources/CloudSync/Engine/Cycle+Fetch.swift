@@ -37,8 +37,10 @@ extension Cycle {
   // MARK: - Change feeds
 
   private func fetchChanges() async throws -> Bool {
+    unwrittenZones = []
     var isComplete = try await reading(.feed(of: nil)) { try await read(databaseFeed()) }
-    for zone in isInterrupted ? [] : try store.zonesToRead() {
+    let stored = isInterrupted ? [] : try store.zonesToRead()
+    for zone in isInterrupted ? [] : stored + unwrittenZones.filter({ !stored.contains($0) }) {
       let isRead = try await reading(.feed(of: zone), of: zone) {
         let end = try await fetchZone(zone)
         switch end {
@@ -71,7 +73,11 @@ extension Cycle {
         }
       },
       apply: { [self] page, _ in
-        summary.deleted += try store.apply(page, policy: merging, lease)
+        if let zones = try store.join(page, policy: merging, lease) {
+          unwrittenZones = zones
+        } else {
+          summary.deleted += try store.apply(page, policy: merging, lease)
+        }
         return page.step
       }
     )

@@ -30,6 +30,8 @@ final class Cycle {
   var hasMoreToSend = false
   /// Whether a change feed has more pages, which come after the others had their turn.
   var hasMoreToFetch = false
+  /// The changed zones of a page of the database's change feed that is not written yet.
+  var unwrittenZones: [ZoneKey] = []
   /// Whether a fetched record could not be stored, because of a value that does not fit its type.
   var hasMisfits = false
   /// Fetched pages that were followed by others.
@@ -60,7 +62,12 @@ final class Cycle {
   /// - Parameters:
   ///   - sweeps: whether to look for deletions by full scans without a change feed.
   ///   - endsBackOffs: whether to end our own back-offs first, because a person requested the sync.
-  func run(sweeps: Sweeps, endsBackOffs: Bool) async throws -> SyncSummary {
+  ///   - rest: called in the last transaction, to record that the engine is idle.
+  func run(
+    sweeps: Sweeps,
+    endsBackOffs: Bool,
+    rest: (SyncSummary, Ledger, _ now: Int64) throws -> Void = { _, _, _ in }
+  ) async throws -> SyncSummary {
     let startedAt = store.now()
     settings = try store.settings().completed
     engine.broadcast.send(.syncBegan)
@@ -68,6 +75,7 @@ final class Cycle {
     defer {
       heart?.cancel()
       lease.shown.end()
+      lease.joined.removeAll()
       publishHolds()
       engine.broadcast.send(.syncEnded(summary))
     }
@@ -81,7 +89,9 @@ final class Cycle {
     }
     let seconds = Double(store.now() - startedAt) / 1000
     summary.waitForApp = try waitingForApp()
-    try store.endSync(completion, summary.event(seconds: seconds), serving: requests.ids, summary, lease)
+    try store.endSync(completion, summary.event(seconds: seconds), serving: requests.ids, summary, lease) {
+      try rest(summary, $0, $1)
+    }
     return summary
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The right to sync a store, held by one process at a time.
 ///
@@ -13,16 +14,22 @@ package struct Lease: Sendable {
   private let lock: any EngineLock
   /// The holder's activity, for other processes.
   let shown = ShownActivity()
+  /// The writes that wait for the engine's next transaction.
+  let joined = JoinedWrites()
 
   /// Takes the lease if it is free, or if its holder has been silent past its end while busy or while a request of ours
   /// waits (`holderIsSilent`).
   ///
-  /// - Parameter candidate: the lock of a process on standby. It is reused, because releasing a lock notifies all
-  ///   others.
+  /// - Parameters:
+  ///   - asksApp: whether this process can ask the app, so that nothing waits for it under this lease.
+  ///   - candidate: the lock of a process on standby. It is reused, because releasing a lock notifies all others.
   /// - Returns: nil if another process syncs.
-  static func acquire(_ store: SyncStore, holderIsSilent: Bool = false, with candidate: (any EngineLock)? = nil)
-    throws(StoreError) -> Lease?
-  {
+  static func acquire(
+    _ store: SyncStore,
+    holderIsSilent: Bool = false,
+    asksApp: Bool = false,
+    with candidate: (any EngineLock)? = nil
+  ) throws(StoreError) -> Lease? {
     let lock = candidate ?? store.storage.engineLock()
     let isFree = lock.take()
     try lock.requireInPlace()
@@ -48,6 +55,7 @@ package struct Lease: Sendable {
           since: now
         )
       )
+      if asksApp { try ledger.setValue(Ledger.appKey, "\(fence)") }
       return fence
     }
     return fence.map { Lease(fence: $0, lock: lock) }
@@ -81,7 +89,7 @@ package struct Lease: Sendable {
   func renew(_ store: SyncStore) throws(StoreError) {
     let now = store.now()
     try write(store) { ledger, publish in
-      if let holder = try ledger.lease(), holder.fence == fence, holder.expiresAt == nil { return }
+      if !shown.isBusy, let holder = try ledger.lease(), holder.fence == fence, holder.expiresAt == nil { return }
       try check(ledger, now: now)
       try publish()
     }
@@ -94,13 +102,19 @@ package struct Lease: Sendable {
   func rest(_ store: SyncStore, until end: Int64? = nil, pollInterval: Int64? = nil) throws(StoreError) {
     let now = store.now()
     try write(store) { ledger, publish in
-      guard try ledger.extendLease(fence: fence, until: nil) else { return }
-      try publish()
-      let number = EngineRest(stored: try ledger.value(EngineRest.key))?.number ?? 0
-      let rest = EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval)
-      try ledger.setValue(EngineRest.key, rest.stored)
-      try ledger.noteVerdict(now: now)
+      if try rest(ledger, until: end, pollInterval: pollInterval, now: now) { try publish() }
     }
+  }
+
+  /// Records in a transaction that the engine is idle. Returns whether this process still holds the lease.
+  @discardableResult
+  func rest(_ ledger: Ledger, until end: Int64? = nil, pollInterval: Int64? = nil, now: Int64) throws -> Bool {
+    guard try ledger.extendLease(fence: fence, until: nil) else { return false }
+    let number = EngineRest(stored: try ledger.value(EngineRest.key))?.number ?? 0
+    let rest = EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval)
+    try ledger.setValue(EngineRest.key, rest.stored)
+    try ledger.noteVerdict(now: now)
+    return true
   }
 
   /// Runs a transaction that publishes the activity by `publish`.
@@ -123,9 +137,27 @@ package struct Lease: Sendable {
 
   /// Releases the lease.
   func release(_ store: SyncStore) {
-    try? rest(store)
+    let isIdle = try? store.read { try $0.lease().map { $0.fence == fence && $0.expiresAt == nil } }
+    if isIdle != true { try? rest(store) }
     lock.release()
   }
+}
+
+/// Writes of the engine that need no transaction of their own: its next one carries them out first. Until then they are
+/// lost with the process, so nothing may depend on them but what is fetched again without them.
+final class JoinedWrites: Sendable {
+  typealias Body = @Sendable (Ledger, _ now: Int64) throws -> Void
+
+  private let bodies = Mutex<[Body]>([])
+
+  var all: [Body] { bodies.withLock(\.self) }
+
+  func add(_ body: @escaping Body) { bodies.withLock { $0.append(body) } }
+
+  /// Forgets the first writes, which were carried out.
+  func removeFirst(_ count: Int) { bodies.withLock { $0.removeFirst(count) } }
+
+  func removeAll() { bodies.withLock { $0.removeAll() } }
 }
 
 /// The idle state of an engine: its number, and the time at which it will continue without an event.

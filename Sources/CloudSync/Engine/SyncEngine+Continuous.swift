@@ -14,7 +14,7 @@ extension SyncEngine {
     // One lock for all tries, because opening and closing its file notifies every watcher.
     let candidate = store.storage.engineLock()
     let lease: Lease
-    if let free = try Lease.acquire(store, with: candidate) {
+    if let free = try Lease.acquire(store, asksApp: asksApp, with: candidate) {
       lease = free
     } else {
       switch try await requestSync(types, isWithoutApp: isWithoutApp, candidate) {
@@ -63,7 +63,9 @@ extension SyncEngine {
       case .started: isSilent = false
       }
       // A process that died during a sync left its lock free.
-      if let lease = try Lease.acquire(store, holderIsSilent: isSilent, with: candidate) { return .tookOver(lease) }
+      if let lease = try Lease.acquire(store, holderIsSilent: isSilent, asksApp: asksApp, with: candidate) {
+        return .tookOver(lease)
+      }
       // Nothing reports that a holder has become silent.
       await wakeup.sleep(.seconds(1))
     }
@@ -89,7 +91,8 @@ extension SyncEngine {
     defer { lease.release(store) }
     try store.finishInterrupted(lease)
     try store.shortenWaits(lease)
-    var requests = try store.startSync(recovers: true, asksApp: asksApp, lease)
+    try store.recoverInFlight(lease)
+    var requests = try store.startSync(lease)
     requests.types = types + requests.types
     requests.isWithoutApp = isWithoutApp || requests.isWithoutApp
     return try await runSync(lease, serving: requests, endsBackOffs: true)
@@ -129,7 +132,7 @@ extension SyncEngine {
       } catch let error as StoreError where error.passes {
         // A full disk or a locked file: nothing was changed, so try again. The outcome of a request may not have been
         // written.
-        loop.wasBroken = true
+        (loop.wasBroken, loop.restingUntil) = (true, nil)
         lock?.report(error.trouble)
         if loop.obstacle != error { storageChanged(error) }
         loop.obstacle = error
@@ -158,16 +161,17 @@ extension SyncEngine {
     guard let lease = loop.lease else { return try await takeOver(loop) }
     lease.takeLock()
     if loop.wasBroken {
-      try store.recoverInFlight(lease)
+      // A write in any case: nothing is requested before the store can be written.
+      try store.write(lease) { ledger, _ in _ = try ledger.recoverInFlight() }
       // Fetch at once what the server has changed meanwhile.
       loop.polls = PollClock(configuration)
     }
     loop.wasBroken = false
     if loop.listening == nil { loop.listening = listen(loop.inbox) }
     try store.shortenWaits(lease)
-    let isDue = loop.polls.isDue(at: store.now(), isPushed: loop.inbox.isListening)
-    let next = try outlook(pollIsDue: isDue || loop.inbox.isFull)
-    if case .work = next { try await sync(lease, loop, pollIsDue: isDue) } else { try await rest(next, lease, loop) }
+    let now = store.now()
+    let next = try store.read { try outlook(loop, now: now, $0) }
+    if case .work = next { try await sync(lease, loop) } else { try await rest(next, lease, loop) }
     loop.patience = SyncLoop.shortestPatience
   }
 
@@ -175,15 +179,16 @@ extension SyncEngine {
     loop.restingUntil = nil
     guard let lease = try await standBy() else { return }
     try store.finishInterrupted(lease)
-    try store.recoverInFlight(asksApp: asksApp, lease)
+    try store.recoverInFlight(lease)
     try store.noteSyncing(.started, lease)
     if !loop.hasChecked { checkContents() }
     loop.hasChecked = true
     loop.lease = lease
   }
 
-  private func sync(_ lease: Lease, _ loop: SyncLoop, pollIsDue: Bool) async throws {
+  private func sync(_ lease: Lease, _ loop: SyncLoop) async throws {
     loop.restingUntil = nil
+    let pollIsDue = loop.polls.isDue(at: store.now(), isPushed: loop.inbox.isListening)
     // A push from here on causes one more sync.
     loop.inbox.empty()
     var requests = try store.startSync(lease)
@@ -191,31 +196,25 @@ extension SyncEngine {
     // Full scans have an interval of their own, because syncs for pushes and queued changes postpone polls.
     let sweeps: Cycle.Sweeps = requests.ids.isEmpty ? .whenDue : .always
     let cycle = Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
-    let summary: SyncSummary
     do {
-      summary = try await cycle.run(sweeps: sweeps, endsBackOffs: false)
+      _ = try await cycle.run(sweeps: sweeps, endsBackOffs: false) { summary, ledger, now in
+        loop.synced(summary, pollWasDue: pollIsDue, at: now)
+        let next = try outlook(loop, now: now, ledger)
+        if next != .work { try rest(next, lease, loop, now: now, ledger) }
+      }
     } catch let error as StoreError where error.kind == .otherUser && loop.isOurs {
       return try await cycle.park(error)
     }
     loop.isOurs = true
-    if summary.error != nil { loop.inbox.fill() }
-    if pollIsDue || summary.reachedEnd {
-      loop.polls.polled(at: store.now(), reachedEnd: summary.reachedEnd)
-    } else {
-      // The change that a push announced did not arrive, and no other push will announce it.
-      loop.polls.distrustPush()
-    }
     if configuration.pushes != nil, try await !cycle.subscribe() { loop.polls.distrustPush() }
   }
 
   private func rest(_ next: Outlook, _ lease: Lease, _ loop: SyncLoop) async throws {
-    let isPushed = loop.inbox.isListening
-    let end = next.end(nextPoll: loop.polls.next(isPushed: isPushed))
+    let end = loop.end(of: next)
     // Processes on standby need to know the end; nothing else is written while idle.
     if loop.restingUntil != .some(end) {
-      try lease.rest(store, until: end, pollInterval: loop.polls.interval(isPushed: isPushed))
+      try store.write(lease) { try rest(next, lease, loop, now: $1, $0) }
     }
-    loop.restingUntil = .some(end)
     // Only while there is none: otherwise a change of an address would wake the engine for nothing.
     if try store.lacksNetwork() {
       loop.network = loop.network ?? awaitNetwork()
@@ -241,12 +240,25 @@ extension SyncEngine {
     }
   }
 
+  /// Records in a transaction that the engine is idle.
+  private func rest(_ next: Outlook, _ lease: Lease, _ loop: SyncLoop, now: Int64, _ ledger: Ledger) throws {
+    let end = loop.end(of: next)
+    let interval = loop.polls.interval(isPushed: loop.inbox.isListening)
+    try lease.rest(ledger, until: end, pollInterval: interval, now: now)
+    loop.restingUntil = .some(end)
+  }
+
+  private func outlook(_ loop: SyncLoop, now: Int64, _ ledger: Ledger) throws -> Outlook {
+    let isDue = loop.polls.isDue(at: now, isPushed: loop.inbox.isListening)
+    return try outlook(pollIsDue: isDue || loop.inbox.isFull, now: now, ledger)
+  }
+
   /// Determines what there is to do. Only reads: an idle engine writes nothing.
-  func outlook(pollIsDue: Bool) throws(StoreError) -> Outlook {
-    let hasRequest = try store.hasSyncRequest()
-    if hasRequest { return .work }
-    if pollIsDue, try store.mayRequest() { return .work }
-    let (workload, planner) = try store.workload(savesMayGo: asksBeforeSending || isAlwaysWithoutApp)
+  func outlook(pollIsDue: Bool, now: Int64, _ ledger: Ledger) throws -> Outlook {
+    if try !ledger.openRequests().isEmpty { return .work }
+    if pollIsDue, try ledger.mayRequest(now: now) { return .work }
+    let savesMayGo = asksBeforeSending || isAlwaysWithoutApp
+    let (workload, planner) = try SyncStore.workload(savesMayGo: savesMayGo, now: now, ledger)
     return Outlook(planner.plan(workload), isHeld: workload.isPaused || workload.waits.contains { $0.key.stopsAll })
   }
 

@@ -19,12 +19,13 @@ extension SyncEngine {
     var neglected: (rest: EngineRest, since: ContinuousClock.Instant)?
     while !Task.isCancelled {
       try requireInPlace()
-      if let lease = try Lease.acquire(store, with: candidate) { return lease }
+      if let lease = try Lease.acquire(store, asksApp: asksApp, with: candidate) { return lease }
       let (rest, expiresAt) = try store.engineRest()
       var end = expiresAt
       if let rest {
         end = rest.wakesAt
-        if case .work = try outlook(pollIsDue: end.map { $0 <= store.now() } ?? false) {
+        let now = store.now()
+        if case .work = try store.read({ try outlook(pollIsDue: end.map { $0 <= now } ?? false, now: now, $0) }) {
           if neglected?.rest != rest { neglected = (rest, .now) }
         } else {
           neglected = nil
@@ -34,7 +35,11 @@ extension SyncEngine {
       }
       if let since = neglected?.since {
         let left = Self.patience - since.duration(to: .now)
-        if left <= .zero, let lease = try Lease.acquire(store, holderIsSilent: true, with: candidate) { return lease }
+        if left <= .zero,
+          let lease = try Lease.acquire(store, holderIsSilent: true, asksApp: asksApp, with: candidate)
+        {
+          return lease
+        }
         await wakeup.sleep(max(left, .milliseconds(10)))
       } else {
         let left = end.map { Duration.milliseconds(max(10, $0 + 10 - store.now())) }

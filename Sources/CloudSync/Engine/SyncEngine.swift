@@ -160,7 +160,7 @@ public actor SyncEngine {
   nonisolated var database: DatabaseName { store.scope.database }
   nonisolated var typeOrder: TypeOrder { TypeOrder(delegate?.recordTypesInDependencyOrder ?? []) }
 
-  /// Runs one sync cycle; see `Cycle.run`.
+  /// Runs one sync cycle, and rests; see `Cycle.run`.
   func runSync(
     _ lease: Lease,
     serving requests: SyncRequests = SyncRequests(),
@@ -168,7 +168,7 @@ public actor SyncEngine {
     endsBackOffs: Bool = false
   ) async throws -> SyncSummary {
     try await Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
-      .run(sweeps: sweeps, endsBackOffs: endsBackOffs)
+      .run(sweeps: sweeps, endsBackOffs: endsBackOffs) { _, ledger, now in try lease.rest(ledger, now: now) }
   }
 }
 

@@ -57,6 +57,20 @@ final class SyncLoop {
     polls = PollClock(configuration)
   }
 
+  /// Notes the end of a sync.
+  func synced(_ summary: SyncSummary, pollWasDue: Bool, at now: Int64) {
+    if summary.error != nil { inbox.fill() }
+    if pollWasDue || summary.reachedEnd {
+      polls.polled(at: now, reachedEnd: summary.reachedEnd)
+    } else {
+      // The change that a push announced did not arrive, and no other push will announce it.
+      polls.distrustPush()
+    }
+  }
+
+  /// The time at which the engine continues without an event.
+  func end(of next: Outlook) -> Int64? { next.end(nextPoll: polls.next(isPushed: inbox.isListening)) }
+
   /// Returns the time until the next try, and doubles it.
   func backOff() -> Duration {
     defer { patience = min(patience * 2, Self.longestPatience) }

@@ -52,6 +52,9 @@ final class ShownActivity: Sendable {
   /// Shows an idle engine.
   func end() { state.withLock { $0.value = Value() } }
 
+  /// Whether a sync is in progress.
+  var isBusy: Bool { state.withLock { $0.value.activity != .idle } }
+
   /// The activity, if it was not published yet.
   var unpublished: Value? { state.withLock { $0.value == $0.published ? nil : $0.value } }
 
@@ -77,6 +80,12 @@ extension Ledger {
     ] {
       if try value(key) != new { try setValue(key, new) }
     }
+  }
+
+  /// Whether a request may be made at a time; see `SyncStore.mayRequest`.
+  func mayRequest(endsBackOffs: Bool = false, now: Int64) throws -> Bool {
+    if try isPaused() { return false }
+    return try !waits(after: now).contains { $0.scope.stopsAll && (!endsBackOffs || !$0.isOwn) }
   }
 }
 
@@ -109,12 +118,14 @@ extension SyncStore {
   /// - Parameters:
   ///   - completion: nil if the sync was interrupted or failed, which was recorded before.
   ///   - event: the sync, for the event log; nil if nothing was changed.
+  ///   - rest: called at the end of the last transaction, to record that the engine is idle.
   func endSync(
     _ completion: Completion?,
     _ event: Event?,
     serving requests: [Int64] = [],
     _ summary: SyncSummary,
-    _ lease: Lease
+    _ lease: Lease,
+    rest: (Ledger, _ now: Int64) throws -> Void = { _, _ in }
   ) throws(StoreError) {
     lease.shown.end()
     let hasMoreHistory = try write(lease) { ledger, now in
@@ -125,9 +136,12 @@ extension SyncStore {
       }
       if let event { try EventLog.add(event, now: now, ledger) }
       try Self.finish(requests, summary, now: now, ledger)
+      if !hasMoreHistory { try rest(ledger, now) }
       return hasMoreHistory
     }
-    if hasMoreHistory { try forgetOldHistory(lease) }
+    guard hasMoreHistory else { return }
+    try forgetOldHistory(lease)
+    try write(lease, rest)
   }
 
   private func record(_ completion: Completion, now: Int64, _ ledger: Ledger) throws {
@@ -182,10 +196,7 @@ extension SyncStore {
   /// - Parameter endsBackOffs: whether to ignore our own back-offs.
   func mayRequest(endsBackOffs: Bool = false) throws(StoreError) -> Bool {
     let now = now()
-    return try read { ledger in
-      if try ledger.isPaused() { return false }
-      return try !ledger.waits(after: now).contains { $0.scope.stopsAll && (!endsBackOffs || !$0.isOwn) }
-    }
+    return try read { try $0.mayRequest(endsBackOffs: endsBackOffs, now: now) }
   }
 
   /// Whether the whole database is throttled or has failed, with no success since.

@@ -325,8 +325,7 @@ extension SyncStore {
 
   /// Recovers operations that a dead engine left in flight, so that commands can apply to them.
   private func recoverFromDeadEngine() throws(StoreError) {
-    let inFlight = try read { try $0.operationCount(in: .inFlight) }
-    guard inFlight > 0, let lease = try Lease.acquire(self) else { return }
+    guard try read({ try $0.operationCount(in: .inFlight) }) > 0, let lease = try Lease.acquire(self) else { return }
     defer { lease.release(self) }
     try recoverInFlight(lease)
   }

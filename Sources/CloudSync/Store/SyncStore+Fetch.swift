@@ -13,9 +13,6 @@ extension SyncStore {
   ///
   /// - Returns: the number of records deleted with their zones.
   func apply(_ page: WireDatabaseChanges, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
-    let isShared = scope.database == .shared
-    // In the private database the server names the owner of each zone; the store does not.
-    let key = { (id: WireZoneID) in ZoneKey(zone: id.zoneName, owner: isShared ? id.ownerRecordName ?? "" : "") }
     // Most pages report nothing.
     if page.zones.isEmpty,
       try read({ try $0.value("databaseToken") == page.syncToken && !Throttles.hasOpenTrouble($0) })
@@ -26,30 +23,60 @@ extension SyncStore {
     for case .zone(let zone) in page.zones where zone.deleted == true {
       removed += try prepareLoss(of: key(zone.zoneID), policy: policy, lease)
     }
-    return try removed
-      + write(lease) { ledger, now in
-        let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-        try Throttles.endTrouble(ledger)
-        var lost = 0
-        for result in page.zones {
-          switch result {
-          case .zone(let zone) where zone.deleted == true:
-            lost += try ZoneLoss.take(key(zone.zoneID), reconciliation)
-          case .zone(let zone):
-            let key = key(zone.zoneID)
-            let known = try ledger.zone(key)
-            // A zone that was deleted and recreated needs a fetch even if its token is known.
-            let isUnread = zone.syncToken == nil || known?.token != zone.syncToken || known?.state == .deleted
-            if isUnread { try Self.readSoon([key], ledger) }
-          // The page has no data on this zone and the token advances, so fetch the zone's own changes.
-          case .failure(let id?, _): try Self.readSoon([key(id)], ledger)
-          case .failure(nil, _): try Self.readSoon(ledger.zones().filter { $0.state == .ready }.map(\.key), ledger)
-          }
-        }
-        try ledger.setValue("databaseToken", page.syncToken)
-        try ledger.count(fetched: lost, now: now)
-        return lost
+    return try removed + write(lease) { try take(page, Reconciliation(policy: policy, now: $1, ledger: $0)) }
+  }
+
+  /// Joins the last page of `changes/database` with the engine's next transaction, if it names only known zones that were
+  /// fetched before.
+  ///
+  /// - Returns: the zones to fetch; nil if the page has to be applied in a transaction.
+  func join(_ page: WireDatabaseChanges, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> [ZoneKey]? {
+    guard !page.moreComing, !page.zones.isEmpty else { return nil }
+    let zones = try read { ledger -> [ZoneKey]? in
+      guard try !Throttles.hasOpenTrouble(ledger) else { return nil }
+      var unread: [ZoneKey] = []
+      for result in page.zones {
+        guard case .zone(let zone) = result, zone.deleted != true, let known = try ledger.zone(key(zone.zoneID)),
+          known.state == .ready, let token = known.token
+        else { return nil }
+        if token != zone.syncToken, !known.key.isDefaultZone { unread.append(known.key) }
       }
+      return unread
+    }
+    guard let zones else { return nil }
+    lease.joined.add { [self] ledger, now in
+      _ = try take(page, Reconciliation(policy: policy, now: now, ledger: ledger))
+    }
+    return zones
+  }
+
+  /// In the private database the server names the owner of each zone; the store does not.
+  private func key(_ id: WireZoneID) -> ZoneKey {
+    ZoneKey(zone: id.zoneName, owner: scope.database == .shared ? id.ownerRecordName ?? "" : "")
+  }
+
+  private func take(_ page: WireDatabaseChanges, _ reconciliation: Reconciliation) throws -> Int {
+    let ledger = reconciliation.ledger
+    try Throttles.endTrouble(ledger)
+    var lost = 0
+    for result in page.zones {
+      switch result {
+      case .zone(let zone) where zone.deleted == true:
+        lost += try ZoneLoss.take(key(zone.zoneID), reconciliation)
+      case .zone(let zone):
+        let key = key(zone.zoneID)
+        let known = try ledger.zone(key)
+        // A zone that was deleted and recreated needs a fetch even if its token is known.
+        let isUnread = zone.syncToken == nil || known?.token != zone.syncToken || known?.state == .deleted
+        if isUnread { try Self.readSoon([key], ledger) }
+      // The page has no data on this zone and the token advances, so fetch the zone's own changes.
+      case .failure(let id?, _): try Self.readSoon([key(id)], ledger)
+      case .failure(nil, _): try Self.readSoon(ledger.zones().filter { $0.state == .ready }.map(\.key), ledger)
+      }
+    }
+    try ledger.setValue("databaseToken", page.syncToken)
+    try ledger.count(fetched: lost, now: reconciliation.now)
+    return lost
   }
 
   /// Marks zones to be fetched. A default zone has no change feed.
@@ -135,6 +162,12 @@ extension SyncStore {
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
+    if try !page.moreComing, read({ try hasAll(of: page, zone, since: token, $0) }) {
+      lease.joined.add { ledger, now in
+        if try ledger.zone(zone)?.token == token { try Self.advance(zone, page, now: now, ledger) }
+      }
+      return PageEffect()
+    }
     let parts = try writeInSlices(page.records, lease) { slice, ledger, now -> (effect: PageEffect, isOpen: Bool) in
       guard let known = try ledger.zone(zone), known.token == token else { return (PageEffect(isStale: true), false) }
       try Throttles.endTrouble(ledger)
@@ -175,6 +208,22 @@ extension SyncStore {
       if try ledger.zone(zone)?.token == token { try Self.advance(zone, page, now: now, ledger) }
     }
     return effect
+  }
+
+  /// Whether the last page of a zone's changes changes only the token, as after sending.
+  private func hasAll(of page: WireZoneChanges, _ zone: ZoneKey, since token: String?, _ ledger: Ledger) throws -> Bool
+  {
+    guard page.records.count <= Planner.requestLimit, let known = try ledger.zone(zone),
+      known.token == token, !known.readingAll, known.heldSince == nil, try ledger.goneCount(zone) == 0,
+      try !Throttles.hasOpenTrouble(ledger)
+    else { return false }
+    let records = page.records.compactMap {
+      if case .record(let wire) = $0 { MirrorRecord(wire, in: zone) } else { nil }
+    }
+    guard records.count == page.records.count else { return false }
+    return try zip(records, ledger.known(records.map(\.key.name), in: zone)).allSatisfy { record, mirror in
+      mirror.version?.changeTag == record.changeTag && mirror.epoch == known.epoch
+    }
   }
 
   /// Applies the deletions marked in a zone, or puts them on hold, however many there are.

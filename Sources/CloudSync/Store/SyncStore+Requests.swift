@@ -80,15 +80,11 @@ extension SyncStore {
     try read { try !$0.openRequests().isEmpty }
   }
 
-  /// Starts a sync, which serves all requests at once.
-  ///
-  /// - Parameters:
-  ///   - recovers: whether to recover first what another engine may have left in flight.
-  ///   - asksApp: as for `recoverInFlight`.
-  func startSync(recovers: Bool = false, asksApp: Bool = false, _ lease: Lease) throws(StoreError) -> SyncRequests {
-    try write(lease) { ledger, now in
-      if recovers { _ = try Self.recoverInFlight(asksApp: asksApp, lease, ledger) }
-      try Self.noteTime(now, ledger)
+  /// Starts a sync, which serves all requests at once. Writes nothing if there is none.
+  func startSync(_ lease: Lease) throws(StoreError) -> SyncRequests {
+    lease.joined.add { ledger, now in try Self.noteTime(now, ledger) }
+    guard try hasSyncRequest() else { return SyncRequests() }
+    return try write(lease) { ledger, now in
       let passes = try ledger.openRequests()
       for var pass in passes where pass.startedAt == nil {
         pass.startedAt = now

@@ -167,13 +167,14 @@ extension SyncStore {
     }.reduce(into: OutcomeCounts()) { $0.add($1) }
   }
 
-  /// Recovers operations that a dead engine left in flight: their outcome is unknown, so they will be verified.
+  /// Recovers operations that a dead engine left in flight: their outcome is unknown, so they will be verified. Writes
+  /// nothing if there are none.
   ///
-  /// - Parameter asksApp: whether this process can ask the app, so that nothing waits for it under this lease.
   /// - Returns: the number of operations.
   @discardableResult
-  func recoverInFlight(asksApp: Bool = false, _ lease: Lease) throws(StoreError) -> Int {
-    try write(lease) { ledger, _ in try Self.recoverInFlight(asksApp: asksApp, lease, ledger) }
+  func recoverInFlight(_ lease: Lease) throws(StoreError) -> Int {
+    guard try read({ try $0.operationCount(in: .inFlight) }) > 0 else { return 0 }
+    return try write(lease) { ledger, _ in try ledger.recoverInFlight() }
   }
 
   /// Finishes work in several transactions that a crash interrupted: a takeover, and zone deletes that supersede changes.
@@ -181,10 +182,5 @@ extension SyncStore {
   func finishInterrupted(_ lease: Lease) throws(StoreError) {
     try finishTakeover(lease)
     for zone in try read({ try $0.zoneDeletions().keys.sorted() }) { try finishSuperseding(zone) }
-  }
-
-  static func recoverInFlight(asksApp: Bool, _ lease: Lease, _ ledger: Ledger) throws -> Int {
-    if asksApp { try ledger.setValue(Ledger.appKey, "\(lease.fence)") }
-    return try ledger.recoverInFlight()
   }
 }

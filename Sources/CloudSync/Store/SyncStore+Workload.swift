@@ -22,11 +22,15 @@ extension SyncStore {
     Workload, Planner
   ) {
     let now = now()
-    return try read { ledger in
-      let planner = Planner(operationLimit: try ledger.value("operationLimit").flatMap { Int($0) } ?? 200)
-      let savesWaitForApp = try !savesMayGo && ledger.settings().asksBeforeSending == true
-      return (try Self.workload(for: planner, typeOrder, savesWaitForApp, now: now, ledger), planner)
-    }
+    return try read { try Self.workload(typeOrder: typeOrder, savesMayGo: savesMayGo, now: now, $0) }
+  }
+
+  static func workload(typeOrder: TypeOrder = TypeOrder(), savesMayGo: Bool, now: Int64, _ ledger: Ledger) throws -> (
+    Workload, Planner
+  ) {
+    let planner = Planner(operationLimit: try ledger.value("operationLimit").flatMap { Int($0) } ?? 200)
+    let savesWaitForApp = try !savesMayGo && ledger.settings().asksBeforeSending == true
+    return (try workload(for: planner, typeOrder, savesWaitForApp, now: now, ledger), planner)
   }
 
   /// What the plan for a time sends or verifies; nil if that is nothing.

@@ -118,15 +118,19 @@ public final class SyncStore: Sendable {
 
   func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value { try storage.write(body) }
 
-  /// Runs a transaction of the engine, with the current time, and publishes its activity in it. Throws if another
-  /// process has taken the lease over.
+  /// Runs a transaction of the engine, with the current time. It publishes the activity and carries out the joined
+  /// writes. Throws if another process has taken the lease over.
   func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
     let now = now()
-    return try lease.write(self) { ledger, publish in
+    let joined = lease.joined.all
+    let value = try lease.write(self) { ledger, publish in
       ledger.now = now
       try lease.check(ledger, now: now)
       try publish()
+      for write in joined { try write(ledger, now) }
       return try body(ledger, now)
     }
+    lease.joined.removeFirst(joined.count)
+    return value
   }
 }
