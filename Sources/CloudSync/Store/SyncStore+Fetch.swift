@@ -162,7 +162,7 @@ extension SyncStore {
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
-    if try !page.moreComing, read({ try hasAll(of: page, zone, since: token, $0) }) {
+    if !page.moreComing, try read({ try hasAll(of: page, zone, since: token, $0) }) {
       lease.joined.add { ledger, now in
         if try ledger.zone(zone)?.token == token { try Self.advance(zone, page, now: now, ledger) }
       }
