@@ -76,6 +76,7 @@ package struct Lease: Sendable {
       throw StoreError(.fenced, "another process is syncing this store now; this one has stopped")
     }
     takeLock()
+    shown.setIdle(nil)
   }
 
   /// Takes the lock that a silent previous holder has released, so that this process is not taken for dead.
@@ -114,6 +115,7 @@ package struct Lease: Sendable {
     let rest = EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval)
     try ledger.setValue(EngineRest.key, rest.stored)
     try ledger.noteVerdict(now: now)
+    shown.setIdle(.some(end))
     return true
   }
 
@@ -137,8 +139,7 @@ package struct Lease: Sendable {
 
   /// Releases the lease.
   func release(_ store: SyncStore) {
-    let isIdle = try? store.read { try $0.lease().map { $0.fence == fence && $0.expiresAt == nil } }
-    if isIdle != true { try? rest(store) }
+    if shown.idleUntil == nil { try? rest(store) }
     lock.release()
   }
 }

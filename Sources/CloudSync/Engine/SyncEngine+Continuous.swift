@@ -132,7 +132,8 @@ extension SyncEngine {
       } catch let error as StoreError where error.passes {
         // A full disk or a locked file: nothing was changed, so try again. The outcome of a request may not have been
         // written.
-        (loop.wasBroken, loop.restingUntil) = (true, nil)
+        loop.wasBroken = true
+        loop.lease?.shown.setIdle(nil)
         lock?.report(error.trouble)
         if loop.obstacle != error { storageChanged(error) }
         loop.obstacle = error
@@ -176,7 +177,6 @@ extension SyncEngine {
   }
 
   private func takeOver(_ loop: SyncLoop) async throws {
-    loop.restingUntil = nil
     guard let lease = try await standBy() else { return }
     try store.finishInterrupted(lease)
     try store.recoverInFlight(lease)
@@ -187,7 +187,6 @@ extension SyncEngine {
   }
 
   private func sync(_ lease: Lease, _ loop: SyncLoop) async throws {
-    loop.restingUntil = nil
     let pollIsDue = loop.polls.isDue(at: store.now(), isPushed: loop.inbox.isListening)
     // A push from here on causes one more sync.
     loop.inbox.empty()
@@ -212,7 +211,7 @@ extension SyncEngine {
   private func rest(_ next: Outlook, _ lease: Lease, _ loop: SyncLoop) async throws {
     let end = loop.end(of: next)
     // Processes on standby need to know the end; nothing else is written while idle.
-    if loop.restingUntil != .some(end) {
+    if lease.shown.idleUntil != .some(end) {
       try store.write(lease) { try rest(next, lease, loop, now: $1, $0) }
     }
     // Only while there is none: otherwise a change of an address would wake the engine for nothing.
@@ -245,7 +244,6 @@ extension SyncEngine {
     let end = loop.end(of: next)
     let interval = loop.polls.interval(isPushed: loop.inbox.isListening)
     try lease.rest(ledger, until: end, pollInterval: interval, now: now)
-    loop.restingUntil = .some(end)
   }
 
   private func outlook(_ loop: SyncLoop, now: Int64, _ ledger: Ledger) throws -> Outlook {

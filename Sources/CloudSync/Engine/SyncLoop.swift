@@ -42,8 +42,6 @@ final class SyncLoop {
   var hasChecked = false
   /// Whether the store's user has been confirmed.
   var isOurs = false
-  /// The end of the idle state as last published.
-  var restingUntil: Int64??
   /// Whether an outcome may not have been written.
   var wasBroken = false
   /// The reason why the store cannot be used.

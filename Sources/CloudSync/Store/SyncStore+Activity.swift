@@ -19,6 +19,7 @@ final class ShownActivity: Sendable {
   private let state = Mutex((value: Value(), published: Value?.none))
   /// When the request began that has no reply yet.
   private let request = Mutex<Int64?>(nil)
+  private let idle = Mutex<Int64??>(nil)
 
   /// Milliseconds after which a request without a reply is shown: together with a heartbeat less than ten seconds.
   static let usualReply: Int64 = 8_000
@@ -51,6 +52,11 @@ final class ShownActivity: Sendable {
 
   /// Shows an idle engine.
   func end() { state.withLock { $0.value = Value() } }
+
+  /// The time at which the idle engine continues, as recorded in the store; nil while it is busy.
+  var idleUntil: Int64?? { idle.withLock(\.self) }
+
+  func setIdle(_ end: Int64??) { idle.withLock { $0 = end } }
 
   /// Whether a sync is in progress.
   var isBusy: Bool { state.withLock { $0.value.activity != .idle } }
