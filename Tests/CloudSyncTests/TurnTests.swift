@@ -132,6 +132,19 @@ import Testing
     #expect(mine.transport.count("changes/zone") == 2)
   }
 
+  @Test func `no page is requested ahead at the end of a feed's turn`() async throws {
+    let world = try World { $0.pageLimit = 2 }
+    let theirs = try world.device("theirs")
+    _ = try theirs.store.enqueue((0..<8).map { world.put("r\($0)", [:]) })
+    try await theirs.sync()
+    let mine = try world.device("mine", configure: { $0.feedTurn = 2 })
+
+    let summary = try await mine.sync()
+
+    #expect(summary.fetched == 8)
+    #expect(mine.transport.count("changes/zone") == 4)
+  }
+
   @Test func `a wait that sending meets is kept by the reading that it interrupts`() async throws {
     let world = try World { $0.pageLimit = 2 }
     let mine = try world.device("mine", turn: (pages: 1, requests: 100))

@@ -85,6 +85,7 @@ extension Cycle {
 
   private func fetchZone(_ zone: ZoneKey) async throws -> FeedEnd {
     let ahead = PageAhead()
+    var pages = 0
     defer { ahead.cancel() }
     return try await read(
       Feed(
@@ -100,6 +101,7 @@ extension Cycle {
         },
         request: { [self] token throws(WebServicesError) in
           let requested = ahead.take(token)
+          pages += 1
           return try await request { (client, database) async throws(WebServicesError) in
             if let requested { return try await PageAhead.answer(requested) }
             return try await client.zoneChanges(zone.wire, since: token, in: database)
@@ -107,7 +109,7 @@ extension Cycle {
         },
         apply: { [self] result, token in
           guard case .changes(let page) = result else { return try await failed(result, zone) }
-          if page.moreComing, let next = page.syncToken, next != token, mayFetchAhead {
+          if page.moreComing, pages < configuration.feedTurn, let next = page.syncToken, next != token, mayFetchAhead {
             request(zone, at: next, ahead)
           }
           return try apply(page, to: zone, since: token)
