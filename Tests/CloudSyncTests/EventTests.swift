@@ -136,6 +136,19 @@ struct EventTests {
     #expect(try #require(after) > #require(before))
   }
 
+  @Test(arguments: [(500, false), (nil, true)] as [(Int?, Bool)])
+  func `a server that fails is waited for, a failure in a reply that is otherwise fine is an error`(
+    status: Int?,
+    isError: Bool
+  ) throws {
+    let store = try world.open("store")
+    let lease = try #require(try Lease.acquire(store))
+
+    try store.record(WebServicesError(.internalError, "no", httpStatus: status), random: 0, lease)
+
+    #expect(try store.status().errorStands == isError)
+  }
+
   @Test func `a failed change, a conflict and a merge are logged with their operation and zone`() async throws {
     let (mine, other) = (try world.device("mine", policy: .manual), try world.device("other"))
     for device in [other, mine] {

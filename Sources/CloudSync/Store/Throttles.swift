@@ -104,7 +104,8 @@ enum Throttles {
   /// not done so for long.
   static func passes(_ error: WebServicesError, in scope: WaitScope, _ ledger: Ledger) throws -> Bool {
     if error.retryAfter != nil { return true }
-    guard error.code.disposition == .outage || error.httpStatus ?? 0 >= 500 else { return false }
+    // In a reply that is otherwise fine, the error is that of one request.
+    guard error.httpStatus ?? 0 >= 500 else { return false }
     return try ledger.wait(scope)?.seconds ?? 0 < longWait
   }
 
