@@ -1,4 +1,3 @@
-import CloudKit
 import CloudKitEmulator
 import Facts
 import Foundation
@@ -6,6 +5,7 @@ import JSONText
 import Synchronization
 import Testing
 
+@testable import CloudKit
 @testable import CloudSync
 
 /// Conflicts that the app itself settles.
@@ -107,6 +107,73 @@ import Testing
     #expect(world.onServer("b") != nil)
     #expect(try mine.store.queue() == ["save a conflict"])
     #expect(try mine.store.operations().rows.first?.cause == .conflict(.undecidedByApp(.silent("0.001 seconds"))))
+  }
+
+  /// A resolver that does not hear that it is cancelled, until the test lets it end.
+  private final class DeafResolver: Sendable {
+    let ends = Broadcast<Void>()
+    let asked = Mutex(0)
+
+    func resolve() async -> ConflictDecision {
+      let ends = ends.listen()
+      asked.withLock { $0 += 1 }
+      // A task of its own is not cancelled.
+      await Task.detached { for await _ in ends { return } }.value
+      return .server
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a cancelled sync does not wait for the app, and drops its answer`() async throws
+  {
+    let resolver = DeafResolver()
+    let (_, mine, _) = try await world(patience: .seconds(600)) { _ in await resolver.resolve() }
+    let sync = Task { try await mine.sync() }
+    while resolver.asked.withLock({ $0 }) == 0 { await Task.yield() }
+
+    sync.cancel()
+
+    await #expect(throws: CancellationError.self) { try await sync.value }
+    resolver.ends.send(())
+    while await mine.engine.overdueResolvers.number > 0 { await Task.yield() }
+    #expect(try mine.store.queue() == ["save a conflict"])
+    #expect(try mine.store.conflictsToAsk().count == 1)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a conflict is asked about as soon as an overdue call has ended`() async throws {
+    let resolver = DeafResolver()
+    let (world, mine, theirs) = try await world(patience: .milliseconds(1)) { change in
+      change.recordID.recordName == "a" ? await resolver.resolve() : .server
+    }
+    try theirs.store.accept(world.put("b", ["x": .int64(1)]))
+    try await theirs.sync()
+    try mine.store.accept(world.put("b", ["x": .int64(2)]))
+    try await whileDriving(mine) {
+      try await eventually(mine.store) { try mine.store.queue() == ["save a conflict", "save b conflict"] }
+      while try mine.store.engineRest().rest == nil { await Task.yield() }
+
+      resolver.ends.send(())
+
+      try await eventually(mine.store) { try mine.store.queue() == ["save a conflict"] }
+    }
+  }
+
+  @Test func `the app is not asked about another conflict after the user has changed`() async throws {
+    let asked = Mutex(0)
+    let device = Mutex<TestDevice?>(nil)
+    let (world, mine, theirs) = try await world { _ in
+      asked.withLock { $0 += 1 }
+      device.withLock { $0?.engine.client.beginSession(with: nil) }
+      return .server
+    }
+    device.withLock { $0 = mine }
+    try theirs.store.accept(world.put("b", ["x": .int64(1)]))
+    try await theirs.sync()
+    try mine.store.accept(world.put("b", ["x": .int64(2)]))
+
+    try await mine.sync()
+
+    #expect(asked.withLock { $0 } == 1)
+    device.withLock { $0 = nil }
   }
 
   @Test func `an app that never answers is asked no more while eight calls hang`() async throws {

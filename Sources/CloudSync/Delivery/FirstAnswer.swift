@@ -1,29 +1,63 @@
 import Synchronization
 
-/// Resumes a continuation with the first of several results.
-final class FirstAnswer<Value: Sendable, Failure: Error>: Sendable {
-  private let continuation: Mutex<CheckedContinuation<Value, Failure>?>
+/// The first of several results, for one task that waits for it.
+final class FirstAnswer<Value: Sendable>: Sendable {
+  typealias Answer = Result<Value, any Error>
 
-  init(_ continuation: CheckedContinuation<Value, Failure>) { self.continuation = Mutex(continuation) }
+  private enum State {
+    case open
+    case waiting(CheckedContinuation<Value, any Error>)
+    case given(Answer)
+    case taken
+  }
 
-  /// Resumes the continuation. Returns whether this was the first result.
-  @discardableResult
-  func give(_ answer: Result<Value, Failure>) -> Bool {
-    let asking = continuation.withLock { continuation in
-      defer { continuation = nil }
-      return continuation
+  private let state = Mutex(State.open)
+
+  /// The result, as soon as there is one. Call it once.
+  var value: Value {
+    get async throws {
+      try await withCheckedThrowingContinuation { continuation in
+        let answer: Answer? = state.withLock { state in
+          guard case .given(let answer) = state else {
+            state = .waiting(continuation)
+            return nil
+          }
+          state = .taken
+          return answer
+        }
+        if let answer { continuation.resume(with: answer) }
+      }
     }
-    asking?.resume(with: answer)
-    return asking != nil
+  }
+
+  /// Gives a result. Returns whether it was the first.
+  @discardableResult
+  func give(_ answer: Answer) -> Bool {
+    let (isFirst, waiting): (Bool, CheckedContinuation<Value, any Error>?) = state.withLock { state in
+      switch state {
+      case .open:
+        state = .given(answer)
+        return (true, nil)
+      case .waiting(let continuation):
+        state = .taken
+        return (true, continuation)
+      case .given, .taken: return (false, nil)
+      }
+    }
+    waiting?.resume(with: answer)
+    return isFirst
   }
 }
 
 /// Counts calls of the app that are overdue and have not ended.
 final class OverdueCalls: Sendable {
-  private let count = Mutex(0)
+  private let state = Mutex((number: 0, hasEnded: false))
 
-  var number: Int { count.withLock(\.self) }
+  var number: Int { state.withLock(\.number) }
+  /// Whether one has ended since `forgetEnds()`.
+  var hasEnded: Bool { state.withLock(\.hasEnded) }
 
-  func began() { count.withLock { $0 += 1 } }
-  func ended() { count.withLock { $0 -= 1 } }
+  func began() { state.withLock { $0.number += 1 } }
+  func ended() { state.withLock { $0 = ($0.number - 1, true) } }
+  func forgetEnds() { state.withLock { $0.hasEnded = false } }
 }

@@ -144,7 +144,7 @@ extension SyncEngine {
 
   // MARK: - One call
 
-  /// Calls the app's code with a time limit. An overdue call is cancelled.
+  /// Calls the app's code with a time limit. An overdue call is cancelled, and its answer ignored.
   ///
   /// - Parameters:
   ///   - seconds: the time limit; nil for that of the delegate.
@@ -159,31 +159,33 @@ extension SyncEngine {
     let patience = seconds ?? configuration.delegatePatience
     let overdue = overdue ?? self.overdue
     guard overdue.number <= limit else { throw NoAnswer(seconds: patience, wasAsked: false) }
+    let answer = FirstAnswer<Value>()
     let call = Task { try await body() }
-    let wakeup = deliveryWakeup
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-        let answer = FirstAnswer(continuation)
-        let timer = Task {
-          guard (try? await Task.sleep(for: .seconds(patience))) != nil else { return }
-          // Count it before the result is reported and the next call is made.
-          overdue.began()
-          if answer.give(.failure(NoAnswer(seconds: patience))) {
-            call.cancel()
-            _ = await call.result
-          }
-          overdue.ended()
-          // Continue with calls that were postponed.
-          wakeup.wake()
-        }
-        Task {
-          let result = await call.result
-          timer.cancel()
-          answer.give(result)
-        }
-      }
-    } onCancel: {
+    let (wakeup, deliveryWakeup) = (wakeup, deliveryWakeup)
+    let giveUp = { @Sendable (error: any Error) in
+      // Count it before the result is reported and the next call is made.
+      overdue.began()
+      guard answer.give(.failure(error)) else { return overdue.ended() }
       call.cancel()
+      Task {
+        _ = await call.result
+        overdue.ended()
+        // Continue with calls that were postponed.
+        wakeup.wake()
+        deliveryWakeup.wake()
+      }
+    }
+    let timer = Task {
+      if (try? await Task.sleep(for: .seconds(patience))) != nil { giveUp(NoAnswer(seconds: patience)) }
+    }
+    Task {
+      answer.give(await call.result)
+      timer.cancel()
+    }
+    return try await withTaskCancellationHandler {
+      try await answer.value
+    } onCancel: {
+      giveUp(CancellationError())
     }
   }
 

@@ -8,7 +8,12 @@ extension Cycle {
   func resolveConflicts() async throws {
     guard let resolver = configuration.conflictResolver else { return try resolveWithoutApp() }
     let patience = configuration.conflictPatience
-    for conflict in try store.conflictsToAsk() {
+    engine.overdueResolvers.forgetEnds()
+    let conflicts = try store.conflictsToAsk()
+    session.asksLater = false
+    for (place, conflict) in conflicts.enumerated() {
+      // They are this store's user's, so nobody else is asked.
+      if isOtherSignIn { return isInterrupted = true }
       let change = conflict.change
       let answer: SyncStore.ConflictAnswer
       do {
@@ -23,12 +28,12 @@ extension Cycle {
         try Task.checkCancellation()
         let silence = error as? NoAnswer
         // It is asked when an earlier call has ended.
-        if silence?.wasAsked == false { return }
+        if silence?.wasAsked == false { return session.asksLater = true }
         answer = .none(silence == nil ? .failed("\(error)") : .silent("\(patience)"))
       }
       try Task.checkCancellation()
       try store.take(answer, to: conflict, lease)
-      if case .none(.silent) = answer { return }
+      if case .none(.silent) = answer { return session.asksLater = place + 1 < conflicts.count }
     }
   }
 

@@ -7,6 +7,7 @@ extension Cycle {
   func send() async throws -> Bool {
     guard !isInterrupted else { return false }
     try await resolveConflicts()
+    if isInterrupted { return false }
     var hasSent = false
     rate.start(total: try store.sendableCount(), at: store.now())
     hasMoreToSend = false

@@ -254,7 +254,7 @@ extension SyncEngine {
   /// Determines what there is to do. Only reads: an idle engine writes nothing.
   func outlook(pollIsDue: Bool, now: Int64, _ ledger: Ledger) throws -> Outlook {
     if try !ledger.openRequests().isEmpty { return .work }
-    if pollIsDue, try ledger.mayRequest(now: now) { return .work }
+    if pollIsDue || (session.asksLater && overdueResolvers.hasEnded), try ledger.mayRequest(now: now) { return .work }
     let savesMayGo = asksBeforeSending || isAlwaysWithoutApp
     let (workload, planner) = try SyncStore.workload(savesMayGo: savesMayGo, now: now, ledger)
     return Outlook(planner.plan(workload), isHeld: workload.isPaused || workload.waits.contains { $0.key.stopsAll })

@@ -193,6 +193,8 @@ final class Session {
   var publishedHolds: [HeldDeletions] = []
   /// Versions of operations that the delegate has seen.
   var approvals: [Int64: Int64] = [:]
+  /// Whether conflicts are left that the app is asked about after an overdue call has ended.
+  var asksLater = false
   /// Whether the engine's settings were stored or found to be stored since it was last asked to sync.
   var hasTakenSettings = false
   /// Whether an operator's release is still to be written to the audit log, once the store's user is known.
