@@ -26,4 +26,40 @@ struct OutlookTests {
     #expect(outlook == expected)
     #expect(outlook.end(nextPoll: 50) == end)
   }
+
+  @Test(
+    arguments: [
+      (90, nil, nil, .standBy(until: 90)),
+      (90, nil, 5_000, .standBy(until: 90)),
+      (nil, 60, nil, .standBy(until: 60)),
+      (nil, nil, nil, .standBy(until: nil)),
+      (nil, 60, 0, .standBy(until: 3_050)),
+      (nil, nil, 2_999, .standBy(until: 51)),
+      (nil, 60, 3_000, .replaceHolder),
+    ] as [(Int64?, Int64?, Int64?, Outlook)]
+  )
+  func `an engine stands by while another is busy or has nothing to do, and replaces one that leaves work undone`(
+    leaseEnd: Int64?,
+    wakesAt: Int64?,
+    undoneFor: Int64?,
+    expected: Outlook
+  ) {
+    #expect(Outlook(standingByUntil: leaseEnd, wakesAt: wakesAt, undoneFor: undoneFor, now: 50) == expected)
+  }
+
+  @Test(
+    arguments: [
+      (StoreError(.diskFull, "full", passes: true), .waitForStorage),
+      (StoreError(.cannotOpen, "locked", passes: true), .waitForStorage),
+      (StoreError(.fenced, "replaced"), .standBy(until: nil)),
+      (StoreError(.otherUser, "of another user"), nil),
+      (StoreError(.damaged, "damaged"), nil),
+    ] as [(StoreError, Outlook?)]
+  )
+  func `an engine waits for the storage, stands by after it was replaced, and stops for any other error of the store`(
+    error: StoreError,
+    expected: Outlook?
+  ) {
+    #expect(Outlook(after: error) == expected)
+  }
 }

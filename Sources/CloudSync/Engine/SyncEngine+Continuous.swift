@@ -129,21 +129,24 @@ extension SyncEngine {
       do {
         try await step(loop)
         storageWorks(loop, storageChanged)
-      } catch let error as StoreError where error.passes {
-        // A full disk or a locked file: nothing was changed, so try again. The outcome of a request may not have been
-        // written.
-        loop.wasBroken = true
-        loop.lease?.shown.setIdle(nil)
-        lock?.report(error.trouble)
-        if loop.obstacle != error { storageChanged(error) }
-        loop.obstacle = error
-        await wakeup.sleep(loop.backOff())
-      } catch let error as StoreError where error.kind == .fenced {
-        // Release the lock first, so that the new holder gets it before processes on standby ask for it.
-        loop.lease?.letGo()
-        loop.lease = nil
-        try? await Task.sleep(for: .seconds(1))
-        loop.stopListening()
+      } catch let error as StoreError {
+        switch Outlook(after: error) {
+        case .waitForStorage:
+          // The outcome of a request may not have been written.
+          loop.wasBroken = true
+          loop.lease?.shown.setIdle(nil)
+          lock?.report(error.trouble)
+          if loop.obstacle != error { storageChanged(error) }
+          loop.obstacle = error
+          await wakeup.sleep(loop.backOff())
+        case .standBy:
+          // Release the lock first, so that the new holder gets it before processes on standby ask for it.
+          loop.lease?.letGo()
+          loop.lease = nil
+          try? await Task.sleep(for: .seconds(1))
+          loop.stopListening()
+        default: throw error
+        }
       } catch is CancellationError {
         // An inner task was cancelled; cancelling ours ends the loop.
         if !Task.isCancelled { await wakeup.sleep(loop.patience) }

@@ -3,9 +3,6 @@ import Foundation
 
 /// Standby while another process syncs the store.
 extension SyncEngine {
-  /// The time for which an idle holder may leave work undone before it counts as stopped. Takeover is promised in 5 s.
-  private static let patience = Duration.seconds(3)
-
   /// Waits for the lease until its holder releases it, dies or stops reacting; nil when cancelled.
   ///
   /// There is no polling: the storage reports writes and the release of the lock, and an idle holder publishes when it
@@ -16,36 +13,27 @@ extension SyncEngine {
     let wakeup = wakeup
     let watcher = StoreWatcher(store, queue: .global(), locks: true) { wakeup.wake() }
     defer { _ = watcher }
-    var neglected: (rest: EngineRest, since: ContinuousClock.Instant)?
+    var next = Outlook.standBy(until: nil)
+    // The idle state in which the holder leaves work undone, and since when.
+    var undone: (rest: EngineRest, since: ContinuousClock.Instant)?
     while !Task.isCancelled {
       try requireInPlace()
-      if let lease = try Lease.acquire(store, asksApp: asksApp, with: candidate) { return lease }
-      let (rest, expiresAt) = try store.engineRest()
-      var end = expiresAt
-      if let rest {
-        end = rest.wakesAt
-        let now = store.now()
-        if case .work = try store.read({ try outlook(pollIsDue: end.map { $0 <= now } ?? false, now: now, $0) }) {
-          if neglected?.rest != rest { neglected = (rest, .now) }
-        } else {
-          neglected = nil
-        }
-      } else {
-        neglected = nil
+      let isSilent = next == .replaceHolder
+      if let lease = try Lease.acquire(store, holderIsSilent: isSilent, asksApp: asksApp, with: candidate) {
+        return lease
       }
-      if let since = neglected?.since {
-        let left = Self.patience - since.duration(to: .now)
-        if left <= .zero,
-          let lease = try Lease.acquire(store, holderIsSilent: true, asksApp: asksApp, with: candidate)
-        {
-          return lease
-        }
-        await wakeup.sleep(max(left, .milliseconds(10)))
-      } else {
-        let left = end.map { Duration.milliseconds(max(10, $0 + 10 - store.now())) }
-        // Without a watch of the system the store has to be polled.
-        await wakeup.sleep(watcher == nil ? min(left ?? .seconds(1), .seconds(1)) : left)
+      let now = store.now()
+      let (rest, leaseEnd) = try store.engineRest()
+      let hasWork = try rest.map { rest in
+        try store.read { try outlook(pollIsDue: rest.wakesAt.map { $0 <= now } ?? false, now: now, $0) == .work }
       }
+      if hasWork != true { undone = nil } else if let rest, undone?.rest != rest { undone = (rest, .now) }
+      let undoneFor = undone.map { Int64($0.since.duration(to: .now) / .milliseconds(1)) }
+      next = Outlook(standingByUntil: leaseEnd, wakesAt: rest?.wakesAt, undoneFor: undoneFor, now: now)
+      guard case .standBy(let end) = next else { continue }
+      let left = end.map { Duration.milliseconds(max(10, $0 + 10 - now)) }
+      // Without a watch of the system the store has to be polled.
+      await wakeup.sleep(watcher == nil ? min(left ?? .seconds(1), .seconds(1)) : left)
     }
     return nil
   }

@@ -5,6 +5,16 @@ enum Outlook: Hashable {
   case held(until: Int64?)
   /// The end of the next back-off or wait, if any.
   case rest(until: Int64?)
+  /// Another process syncs. Nothing can be done before it writes, releases its lock, or is silent past this time.
+  case standBy(until: Int64?)
+  /// The other process has left work undone for too long, so its lease is taken although it has its lock.
+  case replaceHolder
+  /// The store cannot be used now, such as on a full disk: nothing was changed, so try again later.
+  case waitForStorage
+
+  /// Milliseconds for which an idle holder may leave work undone before it counts as stopped. Takeover is promised in
+  /// 5 s.
+  static let patience: Int64 = 3_000
 
   init(_ plan: Step, isHeld: Bool) {
     guard case .rest(let end) = plan else {
@@ -14,11 +24,37 @@ enum Outlook: Hashable {
     self = isHeld ? .held(until: end) : .rest(until: end)
   }
 
+  /// Creates the outlook while another process holds the lease.
+  ///
+  /// - Parameters:
+  ///   - leaseEnd: the end of its lease while it is busy; nil while it is idle.
+  ///   - wakesAt: the time at which it continues without an event, if it is idle.
+  ///   - undoneFor: the milliseconds for which it has left work undone; nil if there is none to do.
+  init(standingByUntil leaseEnd: Int64?, wakesAt: Int64?, undoneFor: Int64?, now: Int64) {
+    switch (leaseEnd, undoneFor) {
+    case (let end?, _): self = .standBy(until: end)
+    case (nil, let time?) where time >= Self.patience: self = .replaceHolder
+    case (nil, let time?): self = .standBy(until: now + Self.patience - time)
+    case (nil, nil): self = .standBy(until: wakesAt)
+    }
+  }
+
+  /// Creates the outlook after an error of the store; nil if it ends the sync.
+  init?(after error: StoreError) {
+    if error.passes {
+      self = .waitForStorage
+    } else if error.kind == .fenced {
+      self = .standBy(until: nil)
+    } else {
+      return nil
+    }
+  }
+
   /// The time of the next activity that needs no event.
   func end(nextPoll: Int64) -> Int64? {
     switch self {
-    case .work: nextPoll
-    case .held(let end): end
+    case .work, .replaceHolder, .waitForStorage: nextPoll
+    case .held(let end), .standBy(let end): end
     case .rest(let end): min(nextPoll, end ?? nextPoll)
     }
   }
