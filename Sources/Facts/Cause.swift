@@ -43,6 +43,12 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   /// It waits for other operations: those it refers to, or others of its atomic group. `hasMore`: a list names only some.
   /// `names`: the records of the first ones.
   case waitsFor([Int64], isGroup: Bool, hasMore: Bool = false, names: [String] = [])
+  /// It and these operations block each other in a reference cycle. `names`: the records of the first ones.
+  case inCycle([Int64], names: [String] = [])
+  /// Its zone is created on the server first.
+  case zoneFirst(zone: String)
+  /// Its files are uploaded first.
+  case filesFirst
   /// It waits for the deletion of its zone.
   case waitsForZoneDelete(Int64)
   /// A person has to decide about deletions on hold. `isWholeZone`: the zone was deleted, not only records in it.

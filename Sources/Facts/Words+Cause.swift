@@ -30,6 +30,10 @@ extension Cause {
     case .zoneMissing(let zone, false): "waits for zone \(zone) to be created"
     case .waitsFor(let ids, let isGroup, let hasMore, let names):
       "waits for \(Self.operations(ids, hasMore: hasMore, names))" + (isGroup ? " of its atomic group" : "")
+    case .inCycle(let ids, let names):
+      "is in a reference cycle with \(Self.operations(ids, hasMore: false, names)); they are sent together"
+    case .zoneFirst(let zone): "zone \(zone) is created first"
+    case .filesFirst: "its files are uploaded first"
     case .waitsForZoneDelete(let id): "waits for the deletion of its zone, operation \(id)"
     case .deletionsOnHold(let zone, true):
       "the server deleted zone \(zone); `cktop zones restore` recreates it, `cktop zones accept` deletes it here"

@@ -70,7 +70,7 @@ struct BoundsTests {
     let filters = ["name = 'm150'", "type = 'Note'", "state = 'failed'", "operation = 'save'", "operation = 'delete'"]
     var steps: [(name: String, body: (SyncStore) throws -> Void)] =
       [
-        ("plan", { store in _ = try store.workload().1.plan(store.workload().0) }),
+        ("plan", { store in _ = try store.plan() }),
         ("status", { _ = try $0.status() }),
         ("queue", { _ = try $0.operations(limit: 50) }),
         ("records", { store in try store.view { _ = try $0.records(limit: 50) } }),

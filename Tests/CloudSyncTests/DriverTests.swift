@@ -61,6 +61,7 @@ import Testing
   @Test func `rows in flight of a dead driver are read back, sent again where need be, and end once`() async throws {
     let store = try world.open("store")
     _ = try store.enqueue((0..<4).map { world.put("r\($0)", ["x": .int64(1)]) })
+    try store.execute("UPDATE zones SET state = 'ready'")
     do {
       let lease = try #require(try Lease.acquire(store))
       #expect(try store.begin([1, 2, 3], lease).count == 3)

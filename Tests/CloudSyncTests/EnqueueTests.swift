@@ -21,7 +21,7 @@ import Testing
 
     let operation = try store.operation(id)
     #expect(operation.state == .pending)
-    #expect(operation.cause == .ready)
+    #expect(operation.cause == .zoneFirst(zone: world.scope.zoneForChangesWithoutOne.zone))
     #expect(operation.generation == 1)
     #expect(operation.enqueuedAt == world.clock.now)
     #expect(operation.changes == FieldChanges(values: ["text": .string("hello")]))

@@ -55,6 +55,7 @@ import Testing
     let id = try store.accept(world.put("a", ["sent": .int64(1), "both": .int64(1)]))
     let lease = try #require(try Lease.acquire(store))
     defer { lease.release(store) }
+    try store.execute("UPDATE zones SET state = 'ready'")
     let sent = try store.begin([id], lease)
     try store.accept(world.put("a", ["both": .int64(2), "late": .int64(2)]))
     let saved = MirrorRecord(

@@ -119,6 +119,7 @@ import Testing
     let sent = try mine.store.accept(world.put("sent", ["x": .int64(1)]))
     let other = try mine.store.accept(world.put("other", ["x": .int64(1)]))
     let lease = try #require(try Lease.acquire(mine.store))
+    try mine.store.execute("UPDATE zones SET state = 'ready'")
     _ = try mine.store.begin([sent], lease)
     #expect(try mine.store.operations().rows.first?.cause == .sending)
     lease.release(mine.store)

@@ -25,6 +25,7 @@ import Testing
     -> @Sendable () throws -> Void
   {
     let stopped = try #require(try Lease.acquire(store))
+    try store.execute("UPDATE zones SET state = 'ready'")
     let sent = try store.begin(ids, stopped)
     world.clock.advance(60)
     try store.execute("UPDATE lease SET fence = fence + 1, expiresAt = NULL")

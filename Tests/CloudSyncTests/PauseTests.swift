@@ -113,6 +113,7 @@ import Testing
     let lease = try #require(try Lease.acquire(store))
     try store.pause(.zone(world.key("a").zoneKey), actor: "ana")
 
+    try store.execute("UPDATE zones SET state = 'ready'")
     #expect(try store.begin([id], lease) == [])
     lease.release(store)
   }

@@ -16,8 +16,8 @@ import Testing
     after blockers: Set<Int64> = [],
     group: String? = nil,
     suspicion: Int64? = nil
-  ) -> Workload.Candidate {
-    Workload.Candidate(
+  ) -> Candidate {
+    Candidate(
       id: id,
       kind: .save,
       zone: zone ?? self.zone,
@@ -30,20 +30,20 @@ import Testing
     )
   }
 
-  private func delete(_ id: Int64, after blockers: Set<Int64> = []) -> Workload.Candidate {
-    Workload.Candidate(id: id, kind: .delete, zone: zone, bytes: 200, blockers: blockers)
+  private func delete(_ id: Int64, after blockers: Set<Int64> = []) -> Candidate {
+    Candidate(id: id, kind: .delete, zone: zone, bytes: 200, blockers: blockers)
   }
 
   private func plan(
-    _ candidates: [Workload.Candidate],
+    _ candidates: [Candidate],
     limit: Int = 200,
-    _ change: (inout Workload) -> Void = { _ in }
+    _ change: (inout SampleWorkload) -> Void = { _ in }
   ) -> Step {
-    var workload = Workload()
+    var workload = SampleWorkload()
     workload.candidates = candidates
     for candidate in candidates { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
     change(&workload)
-    return Planner(operationLimit: limit).plan(workload)
+    return workload.step(limit: limit)
   }
 
   @Test func `an empty queue rests without end`() {
@@ -128,14 +128,14 @@ import Testing
   }
 
   @Test func `a full quota holds saves and lets deletes through`() {
-    let step = plan([save(1), delete(2)]) { $0.waits[.quota] = 70 }
+    let step = plan([save(1), delete(2)]) { $0.wait(.quota, until: 70) }
 
     #expect(step == .send(zone, [2], atomic: false))
-    #expect(plan([save(1)]) { $0.waits[.quota] = 70 } == .rest(until: 70))
+    #expect(plan([save(1)]) { $0.wait(.quota, until: 70) } == .rest(until: 70))
   }
 
   @Test func `a throttled zone does not hold up the others`() {
-    let step = plan([save(1), save(2, zone: other)]) { $0.waits[.zone(self.zone)] = 70 }
+    let step = plan([save(1), save(2, zone: other)]) { $0.wait(.zone(self.zone), until: 70) }
 
     #expect(step == .send(other, [2], atomic: false))
   }
@@ -143,53 +143,54 @@ import Testing
   @Test(arguments: [WaitScope.network, .account, .database])
   func `a wait of everything is rested for`(_ scope: WaitScope) {
     let step = plan([save(1)]) {
-      $0.waits = [scope: 70, .zone(self.zone): 10]
-      $0.zoneOperations = [save(9)]
+      $0.wait(scope, until: 70)
+      $0.wait(.zone(self.zone), until: 10)
+      $0.scope.zoneOperations = [save(9)]
       $0.readBacks = [save(8)]
-      $0.missingZones = [self.zone]
+      $0.scope.missingZones = [self.zone]
     }
 
     #expect(step == .rest(until: 70))
   }
 
   @Test func `of two waits of everything the longer counts, of two others the shorter`() {
-    #expect(plan([]) { $0.waits = [.network: 70, .database: 90] } == .rest(until: 90))
-    #expect(plan([]) { $0.waits = [.quota: 70, .zone(self.zone): 90] } == .rest(until: 70))
+    let ends = { (waits: [WaitScope: Int64]) in plan([]) { for (scope, end) in waits { $0.wait(scope, until: end) } } }
+    #expect(ends([.network: 70, .database: 90]) == .rest(until: 90))
+    #expect(ends([.quota: 70, .zone(zone): 90]) == .rest(until: 70))
     #expect(
       plan([]) {
-        $0.waits = [.quota: 70]
+        $0.wait(.quota, until: 70)
         $0.nextBackOffEnd = 30
       } == .rest(until: 30)
     )
   }
 
   @Test func `nothing goes while an operator has paused everything`() {
-    #expect(plan([save(1)]) { $0.isPaused = true } == .rest(until: nil))
+    #expect(plan([save(1)]) { $0.scope.pauses = [Pause(rule: .everything, at: 0)] } == .rest(until: nil))
   }
 
   @Test func `zone operations go first, then missing zones, then read-backs`() {
-    let zoneOperation = Workload.Candidate(id: 7, kind: .zoneSave, zone: other, bytes: 0)
-    var workload = Workload()
+    let zoneOperation = Candidate(id: 7, kind: .zoneSave, zone: other, bytes: 0)
+    var workload = SampleWorkload()
     workload.candidates = [save(1)]
     workload.readBacks = [save(2), save(3, zone: other), save(4)]
-    workload.missingZones = [other]
-    workload.zoneOperations = [zoneOperation]
-    let planner = Planner()
+    workload.scope.missingZones = [other]
+    workload.scope.zoneOperations = [zoneOperation]
 
-    #expect(planner.plan(workload) == .sendZoneOperation(7))
-    workload.zoneOperations = []
-    #expect(planner.plan(workload) == .makeZones([other]))
-    workload.missingZones = []
-    #expect(planner.plan(workload) == .readBack(zone, [2, 4]))
+    #expect(workload.step() == .sendZoneOperation(7))
+    workload.scope.zoneOperations = []
+    #expect(workload.step() == .makeZones([other]))
+    workload.scope.missingZones = []
+    #expect(workload.step() == .readBack(zone, [2, 4]))
     workload.readBacks = []
-    #expect(planner.plan(workload) == .send(zone, [1], atomic: false))
+    #expect(workload.step() == .send(zone, [1], atomic: false))
   }
 
   @Test func `a zone that waits gets nothing at all`() {
     let step = plan([save(1)]) {
-      $0.waits[.zone(self.zone)] = 70
-      $0.zoneOperations = [Workload.Candidate(id: 7, kind: .zoneDelete, zone: self.zone, bytes: 0)]
-      $0.missingZones = [self.zone]
+      $0.wait(.zone(self.zone), until: 70)
+      $0.scope.zoneOperations = [Candidate(id: 7, kind: .zoneDelete, zone: self.zone, bytes: 0)]
+      $0.scope.missingZones = [self.zone]
       $0.readBacks = [save(2)]
     }
 
@@ -198,8 +199,8 @@ import Testing
 
   @Test func `changes of a missing zone wait for the zone, others go`() {
     let step = plan([save(1), save(2, zone: other)]) {
-      $0.missingZones = [self.zone]
-      $0.waits[.zone(self.zone)] = 70
+      $0.scope.missingZones = [self.zone]
+      $0.wait(.zone(self.zone), until: 70)
     }
 
     #expect(step == .send(other, [2], atomic: false))
@@ -227,8 +228,8 @@ import Testing
 
   @Test func `a zone's deletion that was not answered is looked up first`() {
     let step = plan([]) {
-      $0.zoneOperations = [Workload.Candidate(id: 7, kind: .zoneDelete, zone: self.zone, bytes: 0)]
-      $0.unansweredZoneOperations = [7]
+      $0.scope.zoneOperations = [Candidate(id: 7, kind: .zoneDelete, zone: self.zone, bytes: 0)]
+      $0.scope.zoneOperations[0].needsCheck = true
     }
 
     #expect(step == .lookUpZone(7))

@@ -227,6 +227,7 @@ import Testing
     defer { lease.release(store) }
     _ = try store.perform(.pause, on: .ids([2]), actor: "test")
 
+    try store.execute("UPDATE zones SET state = 'ready'")
     #expect(try store.begin([1, 2], atomic: true, lease).isEmpty)
     #expect(try store.queue() == ["save a pending", "save b paused"])
     #expect(try store.begin([1, 2], lease).isEmpty)
@@ -238,6 +239,7 @@ import Testing
     defer { lease.release(store) }
     _ = try store.enqueue([world.put("a", ["x": .int64(1)]), world.put("b", [:])], group: "g")
 
+    try store.execute("UPDATE zones SET state = 'ready'")
     #expect(try store.begin([id], lease).isEmpty)
     #expect(try store.begin([id], atomic: true, lease).isEmpty)
     #expect(try store.begin([id, id + 1], atomic: true, lease).count == 2)

@@ -127,3 +127,51 @@ import Testing
     }
   }
 }
+
+/// The statements of a plan, each of which reads a part of the store.
+struct PlanCostTests {
+  private let world: World
+  private let store: SyncStore
+
+  init() throws {
+    world = try World()
+    store = try world.open("store")
+  }
+
+  /// Plans once, and returns the step and the statements that it took.
+  private func plan() throws -> (step: Step, statements: [String]) {
+    try store.execute("UPDATE zones SET state = 'ready'")
+    let statements = Mutex<[String]>([])
+    // The next read uses the same connection.
+    try store.read { $0.database.trace { event in statements.withLock { $0.append("\(event)") } } }
+    let step = try store.plan()
+    try store.read { $0.database.trace() }
+    let found = statements.withLock { $0.filter { $0.hasPrefix("SELECT") } }
+    #expect(!found.isEmpty)
+    return (step, found)
+  }
+
+  @Test(arguments: [1, 2, 300]) func `a plan of one request takes at most 12 statements and none twice`(count: Int)
+    throws
+  {
+    _ = try store.enqueue((0..<count).map { world.put("r\($0)", [:]) })
+    let (step, statements) = try plan()
+    #expect(step.operations.count == min(count, 200))
+    #expect(statements.count <= 12, "\(statements.joined(separator: "\n"))")
+    #expect(Set(statements).count == statements.count)
+  }
+
+  @Test func `a plan of parents and children takes at most 12 statements`() throws {
+    let link = { FieldValue.reference(WireReference(recordName: $0, action: "VALIDATE")) }
+    _ = try store.enqueue([world.put("a", [:]), world.put("b", ["a": link("a")]), world.put("c", ["a": link("a")])])
+    let (step, statements) = try plan()
+    #expect(step.operations == [1, 2, 3])
+    #expect(statements.count <= 12, "\(statements.joined(separator: "\n"))")
+  }
+
+  @Test func `a plan of nothing takes at most 12 statements`() throws {
+    let (step, statements) = try plan()
+    #expect(step == .rest(until: nil))
+    #expect(statements.count <= 12, "\(statements.joined(separator: "\n"))")
+  }
+}

@@ -95,6 +95,7 @@ import Testing
     _ = try store.enqueueZoneDeletion(zone)
     let later = try store.accept(world.put("later", [:]))
 
+    try store.execute("UPDATE zones SET state = 'ready'")
     #expect(try whileSyncing { try store.begin([later], $0) } == [])
   }
 

@@ -26,6 +26,7 @@ struct MessageTests {
       .waits(.fetch(zone: nil, type: "Task"), code: "ACCESS_DENIED"),
       .waits(.fetch(zone: "notes", type: "Task"), code: "ACCESS_DENIED"),
       .groupRejected, .requestTooLarge(code: "LIMIT_EXCEEDED"), .bisection(code: "BAD_REQUEST", count: 200),
+      .inCycle([7], names: ["Country/DE"]), .inCycle([7, 8]), .zoneFirst(zone: "notes"), .filesFirst,
       .recordDeleted, .recordDeletedWhileFetching, .zoneMissing(zone: "notes", isDeleted: false),
       .zoneMissing(zone: "notes", isDeleted: true), .waitsFor([7], isGroup: false),
       .waitsFor(Array(1...12), isGroup: true), .waitsFor([7, 8], isGroup: false, hasMore: true),

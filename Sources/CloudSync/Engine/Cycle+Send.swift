@@ -15,8 +15,7 @@ extension Cycle {
     while left > 0 {
       left -= 1
       try Task.checkCancellation()
-      let (workload, planner) = try store.workload(typeOrder: engine.typeOrder, savesMayGo: maySendSaves)
-      switch planner.plan(workload) {
+      switch try store.plan(typeOrder: engine.typeOrder, savesMayGo: maySendSaves) {
       case .rest: return hasSent
       case .noteBlockers(let ids):
         try store.noteBlockers(of: ids, lease)

@@ -15,63 +15,67 @@ package struct Planner: Hashable, Sendable {
     self.operationLimit = max(1, min(Self.requestLimit, operationLimit))
   }
 
-  /// Returns the next step for this workload.
-  package func plan(_ workload: Workload) -> Step {
-    let stopping = workload.waits.filter { $0.key.stopsAll }.values.max()
-    if workload.isPaused { return .rest(until: nil) }
-    if let stopping { return .rest(until: stopping) }
-    let isOpen = { (zone: ZoneKey) in workload.waits[.zone(zone)] == nil }
+  /// Every this many requests, operations in reference cycles come before unblocked ones, and half-way in between
+  /// assets are uploaded first.
+  private static let cycleTurns: Int64 = 32
 
-    if let operation = workload.zoneOperations.first(where: { isOpen($0.zone) }) {
-      let isUnanswered = workload.unansweredZoneOperations.contains(operation.id)
-      return isUnanswered ? .lookUpZone(operation.id) : .sendZoneOperation(operation.id)
+  /// The maximum number of notes that one transaction updates.
+  static let notesAtOnce = 250
+
+  /// Returns the next step for this workload.
+  package func plan(_ workload: some Workload) throws -> Step {
+    let scope = workload.scope
+    if scope.isPaused { return .rest(until: nil) }
+    if let end = scope.stopsUntil { return .rest(until: end) }
+    if let operation = scope.zoneOperations.first(where: scope.isReady) {
+      return operation.needsCheck ? .lookUpZone(operation.id) : .sendZoneOperation(operation.id)
     }
-    let zones = workload.missingZones.filter(isOpen).prefix(Self.requestLimit)
-    if !zones.isEmpty { return .makeZones(Array(zones)) }
-    if let step = readBack(workload.readBacks.filter { isOpen($0.zone) }) { return step }
-    let savesAreHeld = workload.savesAreHeld
-    let missing = Set(workload.missingZones)
-    let canGo = { (candidate: Workload.Candidate) in
-      isOpen(candidate.zone) && !missing.contains(candidate.zone) && !(savesAreHeld && candidate.kind == .save)
+    let missing = try workload.missingZones.prefix(Self.requestLimit)
+    if !missing.isEmpty { return .makeZones(Array(missing)) }
+    if let step = readBack(try workload.readBacks.filter(scope.isReady)) { return step }
+    let turn = workload.turn % Self.cycleTurns
+    let (uploadsGoFirst, cyclesGoFirst) = (turn == Self.cycleTurns / 2, turn == Self.cycleTurns - 1)
+    if uploadsGoFirst, let step = try upload(workload) { return step }
+    if cyclesGoFirst, let step = try cycle(workload) { return step }
+    var toNote: [Int64] = []
+    for zone in try workload.zones {
+      guard let found = try workload.candidates(of: zone, toNote: &toNote) else { return note(toNote) }
+      let candidates = found.filter(scope.isReady)
+      if let step = batch(of: zone, candidates, try workload.groupSizes(of: candidates)) { return step }
     }
-    let candidates = workload.candidates.filter(canGo)
-    if let batch = batch(candidates, workload.groupSizes) { return batch }
-    if let ring = Rings(candidates, workload.groupSizes).step(room) { return ring }
+    if !cyclesGoFirst, let step = try cycle(workload) { return step }
     // After sending: once a record with the same bytes is saved, others need no upload of their own.
-    let uploads = workload.uploads.filter(canGo)
-    if let first = uploads.first {
-      return .supplyAssets(first.zone, uploads.filter { $0.zone == first.zone }.prefix(Self.requestLimit).map(\.id))
-    }
-    if !workload.toNote.isEmpty || workload.hasOldNotes { return .noteBlockers(workload.toNote) }
-    return .rest(until: (Array(workload.waits.values) + [workload.nextBackOffEnd].compactMap { $0 }).min())
+    if !uploadsGoFirst, let step = try upload(workload) { return step }
+    if try !toNote.isEmpty || workload.hasOldNotes { return note(toNote) }
+    return .rest(until: (scope.waits.values.map(\.until) + [try workload.nextBackOffEnd].compactMap { $0 }).min())
+  }
+
+  private func note(_ ids: [Int64]) -> Step { .noteBlockers(Array(ids.prefix(Self.notesAtOnce))) }
+
+  private func cycle(_ workload: some Workload) throws -> Step? {
+    let candidates = try workload.cycles.filter(workload.scope.isReady)
+    return candidates.isEmpty ? nil : Cycles(candidates, try workload.groupSizes(of: candidates)).step(room)
+  }
+
+  private func upload(_ workload: some Workload) throws -> Step? {
+    let uploads = try workload.uploads.filter(workload.scope.needsFiles)
+    guard let first = uploads.first else { return nil }
+    return .supplyAssets(first.zone, uploads.filter { $0.zone == first.zone }.prefix(Self.requestLimit).map(\.id))
   }
 
   private var room: Room { Room(operations: operationLimit) }
 
   /// Records of one zone to re-fetch. If a request with them was rejected as a whole, half of them.
-  private func readBack(_ readBacks: [Workload.Candidate]) -> Step? {
+  private func readBack(_ readBacks: [Candidate]) -> Step? {
     guard let first = readBacks.first else { return nil }
-    let refused = { (candidate: Workload.Candidate) in candidate.suspicion.flatMap { $0 < 0 ? $0 : nil } }
+    let refused = { (candidate: Candidate) in candidate.suspicion.flatMap { $0 < 0 ? $0 : nil } }
     let alike = readBacks.filter { $0.zone == first.zone && refused($0) == refused(first) }
     let limit = refused(first) == nil ? operationLimit : min(operationLimit, (alike.count + 1) / 2)
     return .readBack(first.zone, alike.prefix(limit).map(\.id))
   }
 
-  /// One request for the first zone that has candidates: single operations or one whole atomic group.
-  private func batch(_ candidates: [Workload.Candidate], _ groupSizes: [String: Int]) -> Step? {
-    var zones: [ZoneKey] = []
-    var byZone: [ZoneKey: [Workload.Candidate]] = [:]
-    for candidate in candidates {
-      if byZone[candidate.zone] == nil { zones.append(candidate.zone) }
-      byZone[candidate.zone, default: []].append(candidate)
-    }
-    for zone in zones {
-      if let batch = batch(of: zone, byZone[zone] ?? [], groupSizes) { return batch }
-    }
-    return nil
-  }
-
-  private func batch(of zone: ZoneKey, _ candidates: [Workload.Candidate], _ groupSizes: [String: Int]) -> Step? {
+  /// One request for a zone: single operations or one whole atomic group.
+  private func batch(of zone: ZoneKey, _ candidates: [Candidate], _ groupSizes: [String: Int]) -> Step? {
     if let half = halfOfSuspects(candidates) { return .send(zone, half, atomic: false) }
     var tried: Set<String> = []
     let groups = Dictionary(grouping: candidates.lazy.filter { $0.group != nil }) { $0.group }
@@ -93,7 +97,7 @@ package struct Planner: Hashable, Sendable {
 
   /// Returns half of a request that was rejected as a whole, to isolate the bad record: eight steps find one among 200.
   /// Other operations are sent in full requests meanwhile.
-  private func halfOfSuspects(_ candidates: [Workload.Candidate]) -> [Int64]? {
+  private func halfOfSuspects(_ candidates: [Candidate]) -> [Int64]? {
     var tried: Set<Int64> = []
     for candidate in candidates {
       guard candidate.isSuspect, let number = candidate.suspicion, tried.insert(number).inserted else { continue }
@@ -105,7 +109,7 @@ package struct Planner: Hashable, Sendable {
   }
 
   /// Fills a request with unblocked operations, then with those blocked only by operations already in it.
-  private func pack(_ candidates: [Workload.Candidate], _ room: Room) -> [Int64] {
+  private func pack(_ candidates: [Candidate], _ room: Room) -> [Int64] {
     var room = room
     var batch: [Int64] = []
     var taken: Set<Int64> = []
@@ -127,12 +131,6 @@ package struct Planner: Hashable, Sendable {
   }
 }
 
-extension Workload.Candidate {
-  /// Whether it would cascade to other records if one of these saves, which remove the references to its record, were
-  /// rejected while the rest of the request is carried out.
-  func mayTakeAlong(_ saves: Set<Int64>) -> Bool { kind == .delete && !blockers.isDisjoint(with: saves) }
-}
-
 /// The room left in a request.
 struct Room {
   private(set) var operations: Int
@@ -144,7 +142,7 @@ struct Room {
   init(operations: Int) { self.operations = operations }
 
   /// Adds the operation if it fits. An operation that is too large by itself is sent alone.
-  mutating func take(_ candidate: Workload.Candidate) -> Bool {
+  mutating func take(_ candidate: Candidate) -> Bool {
     let fits =
       candidate.bytes <= bytes && candidate.references <= references && candidate.assets <= assets
     guard operations > 0, fits || isEmpty else { return false }
@@ -158,14 +156,14 @@ struct Room {
 }
 
 /// Returns the members with referenced records before those that refer to them, as far as the server accepts any order.
-func inGoodOrder(_ members: [Workload.Candidate]) -> [Workload.Candidate] {
+func inGoodOrder(_ members: [Candidate]) -> [Candidate] {
   guard members.contains(where: { !$0.precedents.isEmpty }) else { return members }
   let byID = Dictionary(members.map { ($0.id, $0) }) { first, _ in first }
   return ordered(members).compactMap { byID[$0] }
 }
 
 /// Sorts blockers and precedents first; members of a reference cycle by age. A cycle may be as long as the queue.
-func ordered(_ members: [Workload.Candidate]) -> [Int64] {
+func ordered(_ members: [Candidate]) -> [Int64] {
   let places = Dictionary(members.enumerated().map { ($1.id, $0) }) { first, _ in first }
   var dependants = [[Int]](repeating: [], count: members.count)
   var blockersLeft = [Int](repeating: 0, count: members.count)

@@ -259,8 +259,8 @@ extension SyncEngine {
     if try !ledger.openRequests().isEmpty { return .work }
     if pollIsDue || (session.asksLater && overdueResolvers.hasEnded), try ledger.mayRequest(now: now) { return .work }
     let savesMayGo = asksBeforeSending || isAlwaysWithoutApp
-    let (workload, planner) = try SyncStore.workload(savesMayGo: savesMayGo, now: now, ledger)
-    return Outlook(planner.plan(workload), isHeld: workload.isPaused || workload.waits.contains { $0.key.stopsAll })
+    let step = try SyncStore.plan(savesMayGo: savesMayGo, now: now, ledger)
+    return try Outlook(step, isHeld: !ledger.mayRequest(now: now))
   }
 
   /// Looks for damage in the store in the background, once for each process that syncs.

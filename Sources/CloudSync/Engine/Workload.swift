@@ -1,81 +1,31 @@
 package import Facts
 
-/// The work that could be done now, read in one transaction for the planner.
-package struct Workload: Hashable, Sendable {
-  /// An operation that is sendable by its own state.
-  package struct Candidate: Hashable, Sendable {
-    package var id: Int64
-    package var kind: OperationKind
-    package var zone: ZoneKey
-    package var bytes: Int
-    /// The number of references in the request.
-    package var references: Int
-    /// The number of assets in the request.
-    package var assets: Int
-    package var blockers: Set<Int64>
-    /// Operations that should preferably be sent before this one.
-    package var precedents: Set<Int64> = []
-    package var group: String?
-    /// Identifies a request with this operation that was rejected as a whole, for one record that the server did not
-    /// name. Negative for a re-fetch.
-    package var suspicion: Int64?
-
-    /// Whether bisection applies. The members of an atomic group cannot be separated.
-    var isSuspect: Bool { suspicion != nil && group == nil }
-
-    package init(
-      id: Int64,
-      kind: OperationKind,
-      zone: ZoneKey,
-      bytes: Int,
-      references: Int = 0,
-      assets: Int = 0,
-      blockers: Set<Int64> = [],
-      group: String? = nil,
-      suspicion: Int64? = nil
-    ) {
-      self.id = id
-      self.kind = kind
-      self.zone = zone
-      self.bytes = bytes
-      self.references = references
-      self.assets = assets
-      self.blockers = blockers
-      self.group = group
-      self.suspicion = suspicion
-    }
-  }
-
-  package var isPaused = false
-  /// Whether saves wait for the app, which this process cannot ask.
-  package var savesWaitForApp = false
-  /// Scopes that wait, with the end of the wait in milliseconds since 1970.
-  package var waits: [WaitScope: Int64] = [:]
-  /// Sendable zone operations, oldest first.
-  package var zoneOperations: [Candidate] = []
-  /// Zone operations whose reply was lost: the zone must be verified first.
-  package var unansweredZoneOperations: Set<Int64> = []
+/// The work that could be done now. Each part is read only if the parts before it offer nothing to do.
+package protocol Workload {
+  /// What holds changes back.
+  var scope: SendScope { get }
+  /// The number of requests so far.
+  var turn: Int64 { get }
   /// Zones to create on the server before their changes can be sent.
-  package var missingZones: [ZoneKey] = []
-  /// Operations that must be verified first.
-  package var readBacks: [Candidate] = []
+  var missingZones: [ZoneKey] { get throws }
+  /// Operations that must be verified first, oldest first.
+  var readBacks: [Candidate] { get throws }
   /// Operations whose assets must be uploaded first, oldest first.
-  package var uploads: [Candidate] = []
-  /// Sendable operations of the zone that is next, oldest first.
-  package var candidates: [Candidate] = []
-  /// Blocked operations that need a note before others can be found.
-  package var toNote: [Int64] = []
+  var uploads: [Candidate] { get throws }
+  /// Zones with changes to be sent, the one served longest ago first.
+  var zones: [ZoneKey] { get throws }
+  /// Operations in reference cycles, with all that blocks them.
+  var cycles: [Candidate] { get throws }
   /// Whether notes of blocked operations must be renewed.
-  package var hasOldNotes = false
-  /// The number of queued operations in each atomic group.
-  package var groupSizes: [String: Int] = [:]
+  var hasOldNotes: Bool { get throws }
   /// The end of the earliest back-off.
-  package var nextBackOffEnd: Int64?
-
-  package init() {}
-
-  /// Whether no save may be sent: the quota is full, or the app must approve them.
-  var savesAreHeld: Bool { waits[.quota] != nil || savesWaitForApp }
+  var nextBackOffEnd: Int64? { get throws }
+  /// Operations of a zone, the oldest unblocked ones first; nil if their notes must be renewed before.
+  ///
+  /// - Parameter toNote: gets the blocked operations that need a note before others can be found.
+  func candidates(of zone: ZoneKey, toNote: inout [Int64]) throws -> [Candidate]?
+  /// The number of queued operations in each atomic group of these.
+  func groupSizes(of candidates: [Candidate]) throws -> [String: Int]
 }
 
 /// The scope of a wait that the server asked for, or of our own back-off.
@@ -206,14 +156,6 @@ package enum Step: Hashable, Sendable {
     case .makeZones, .rest: []
     case .sendZoneOperation(let id), .lookUpZone(let id): [id]
     case .readBack(_, let ids), .supplyAssets(_, let ids), .noteBlockers(let ids), .send(_, let ids, _, _): ids
-    }
-  }
-
-  /// Whether it asks something of the server.
-  var isRequest: Bool {
-    switch self {
-    case .noteBlockers, .rest: false
-    default: true
     }
   }
 }

@@ -1,91 +1,103 @@
 import CloudKit
 import Facts
 
-/// Explains why an operation is not sent when the reason is not in its own row, such as a pause rule or a throttled
-/// scope. The rows are not rewritten for this; the reason is computed when they are read, in one transaction.
+/// Explains why operations are not sent, by the rule that the planner follows. The rows are not rewritten for this; the
+/// reason is computed when they are read, in one transaction.
 struct HoldUp {
+  let scope: SendScope
   private let ledger: Ledger
-  private let now: Int64
-  private let pauses: [Pause]
   private let hasEngine: Bool
-  /// The queued zone deletes.
-  private let deletions: [ZoneKey: Int64]
-  /// Zones with deletions on hold, and whether the deletion of the whole zone is on hold.
-  private let held: [ZoneKey: Bool]
-  /// Zones that a retry creates again.
-  private let gone: Set<ZoneKey>
-  private let waits: [WaitScope: ScopeWait]
-  /// Whether saves wait for the app.
-  private let savesWaitForApp: Bool
   /// Whether conflicts that the app has not been asked about wait for it.
   private let conflictsWaitForApp: Bool
-  /// The members of each atomic group that block the others, once a row of the group was explained.
-  private var holders: [String: [Int64]] = [:]
+  /// The members of each atomic group and those that hold the others, once a row of the group was explained.
+  private var groups: [String: (ids: Set<Int64>, holders: Set<Int64>)] = [:]
   /// The records of operations that others wait for, once a row that waits for them was explained.
   private var titles: [Int64: String] = [:]
 
   init(hasEngine: Bool, now: Int64, _ ledger: Ledger) throws {
-    (self.ledger, self.now, self.hasEngine) = (ledger, now, hasEngine)
-    pauses = try ledger.pauses()
-    deletions = try ledger.zoneDeletions()
-    let zones = try ledger.zones()
-    held = zones.filter { $0.heldSince != nil }.reduce(into: [:]) { $0[$1.key] = $1.state == .deleted }
-    gone = Set(zones.filter(\.isGone).map(\.key))
-    waits = Dictionary(uniqueKeysWithValues: try ledger.waits(after: now).map { ($0.scope, $0) })
+    (self.ledger, self.hasEngine) = (ledger, hasEngine)
     let settings = try ledger.settings()
     let isForApp = try !ledger.isAppSyncing(hasEngine: hasEngine)
-    savesWaitForApp = isForApp && settings.asksBeforeSending == true
+    scope = try ledger.sendScope(now: now, savesWaitForApp: isForApp && settings.asksBeforeSending == true)
     conflictsWaitForApp = isForApp && settings.asksAboutConflicts == true
+  }
+
+  /// Explains rows in another scope.
+  init(_ scope: SendScope, _ ledger: Ledger) {
+    (self.scope, self.ledger, hasEngine, conflictsWaitForApp) = (scope, ledger, false, false)
   }
 
   /// Returns the row with the actual reason for its wait as its cause, and the end of that wait: the latest of the waits
   /// that hold it, or nil if something without an end does.
   mutating func explained(_ row: QueueRow) throws -> QueueRow {
     var row = row
-    row.recreatesZone = QueueVerb.retry.states.contains(row.state) && gone.contains(row.key.zoneKey)
+    row.recreatesZone = QueueVerb.retry.states.contains(row.state) && scope.goneZones.contains(row.key.zoneKey)
     if row.state == .inFlight, !hasEngine { row.cause = .senderEnded }
     if row.state == .conflict, conflictsWaitForApp, let conflict = try ledger.operation(row.id),
       try SyncStore.isForApp(conflict, ledger.record(conflict.key))
     {
       row.cause = .noted(row.cause, .waitsForApp)
     }
-    guard row.state == .pending || row.state == .waiting else { return row }
-    if let hold = try hold(on: row) {
-      (row.cause, row.nextAttemptAt) = (hold, nil)
-      if case .waitsFor(let ids, let isGroup, _, _) = hold {
-        row.blockedBy = ids
-        row.cause = .waitsFor(ids, isGroup: isGroup, names: try ids.prefix(Self.mostNames).map { try title(of: $0) })
-      }
-    } else if let wait = wait(of: row), wait.until > row.nextAttemptAt ?? .min {
-      (row.cause, row.nextAttemptAt) = (.waits(wait.scope.asCause, code: wait.code, until: wait.until), wait.until)
+    guard row.state == .pending || row.state == .waiting, let change = try ledger.candidate(row.id) else { return row }
+    let eligibility = try eligibility(of: change, blockers: Set(row.blockedBy))
+    // A cause that tells who released the change says more than the engine's own next step.
+    if eligibility.isDue, row.cause != .ready { return row }
+    switch eligibility {
+    case .now, .at(_, nil), .waits(nil): break
+    case .at(let time, let cause?): (row.cause, row.nextAttemptAt) = (cause, time)
+    case .waits(let cause?):
+      (row.cause, row.nextAttemptAt) = (try named(cause), nil)
+      if case .waitsFor(let ids, _, _, _) = cause { row.blockedBy = ids }
     }
     return row
   }
 
-  /// Why a pending or waiting row cannot be sent whatever the time; nil if nothing but waits hold it.
-  private mutating func hold(on row: QueueRow) throws -> Cause? {
-    let (zone, isOfRecord) = (row.key.zoneKey, !row.key.name.isEmpty)
-    if let pause = pauses.first(holding: zone, type: row.type) {
-      return .pausedByRule(pause.rule.asCause, by: pause.actor)
+  /// The scope's rule for an operation with everything that other operations do to it.
+  ///
+  /// - Parameter blockers: the operations that block it; nil: they are read.
+  mutating func eligibility(of change: Candidate, blockers: Set<Int64>? = nil) throws -> Eligibility {
+    var change = change
+    change.blockers = try blockers ?? Set(ledger.blockers(of: change.id, limit: Words.named + 1))
+    let (members, holders) = try change.group.map { try self.members(of: $0) } ?? ([], [])
+    change.holders = holders.subtracting([change.id])
+    // Those of its group go in the same request.
+    if let other = change.blockers.subtracting(members).min() {
+      change.isInCycle = try ledger.isInCycle(change.id, change.group, through: other)
     }
-    // The check of a change whose reply was lost waits for no other change.
-    let isChecked = row.state == .waiting && row.cause.isUnconfirmed
-    if !isChecked, !row.blockedBy.isEmpty { return .waitsFor(row.blockedBy, isGroup: false) }
-    if isOfRecord, let deletion = deletions[zone] { return .waitsForZoneDelete(deletion) }
-    if isOfRecord, held[zone] == true { return .deletionsOnHold(zone: zone.zone, isWholeZone: true) }
-    if isOfRecord, try ledger.isGone(row.key) {
-      return held[zone] == nil ? .recordDeletedWhileFetching : .deletionsOnHold(zone: zone.zone, isWholeZone: false)
+    return scope.eligibility(of: change)
+  }
+
+  /// The earliest end of a back-off that leads to a request: nothing but time holds the operation.
+  ///
+  /// - Returns: nil if there is none among the next thousand, to bound the cost: any number may be paused or blocked.
+  static func nextRetry(_ scope: SendScope, _ ledger: Ledger) throws -> Int64? {
+    if scope.isPaused { return nil }
+    // As if every back-off were over.
+    var later = scope
+    later.now = .max
+    let closed = Set(scope.closedZones)
+    var holdUp = HoldUp(later, ledger)
+    var end: Int64?
+    try ledger.eachBackOff(after: scope.now) { change in
+      guard !closed.contains(change.zone) || change.isOfZone else { return true }
+      if try holdUp.eligibility(of: change).isDue { end = change.nextAttemptAt }
+      return end == nil
     }
-    if isChecked { return nil }
-    if let group = row.group {
-      let holders = try holders(of: group)
-      if !holders.isEmpty { return .waitsFor(holders, isGroup: true) }
-    }
-    return savesWaitForApp && row.kind == .save ? .waitsForApp : nil
+    return end
   }
 
   /// A row names so many of the operations that it waits for.
   private static let mostNames = 3
+
+  /// Returns a cause with the records of the first operations that it names.
+  private mutating func named(_ cause: Cause) throws -> Cause {
+    switch cause {
+    case .waitsFor(let ids, let isGroup, _, _):
+      .waitsFor(ids, isGroup: isGroup, names: try ids.prefix(Self.mostNames).map { try title(of: $0) })
+    case .inCycle(let ids, _): .inCycle(ids, names: try ids.prefix(Self.mostNames).map { try title(of: $0) })
+    default: cause
+    }
+  }
 
   private mutating func title(of id: Int64) throws -> String {
     if let known = titles[id] { return known }
@@ -94,32 +106,13 @@ struct HoldUp {
     return title
   }
 
-  private mutating func holders(of group: String) throws -> [Int64] {
-    if let known = holders[group] { return known }
-    let members = try ledger.operations(inGroup: group)
+  private mutating func members(of group: String) throws -> (ids: Set<Int64>, holders: Set<Int64>) {
+    if let known = groups[group] { return known }
+    let members = try ledger.members(of: group)
     let ids = Set(members.map(\.id))
-    let found = try members.filter { member in
-      switch member.state {
-      case .failed, .paused, .conflict: true
-      case .waiting where member.nextAttemptAt ?? 0 > now: true
-      case .inFlight: false
-      case .pending, .waiting:
-        try pauses.first(holding: member.key.zoneKey, type: member.type) != nil
-          || !ids.isSuperset(of: ledger.blockers(of: member.id))
-      }
-    }.map(\.id)
-    holders[group] = found
-    return found
-  }
-
-  /// The longest wait of the scopes that hold the row.
-  private func wait(of row: QueueRow) -> ScopeWait? {
-    waits.values.filter { wait in
-      switch wait.scope {
-      case .zone(let zone): zone == row.key.zoneKey
-      case .quota: row.kind == .save
-      default: wait.scope.stopsAll
-      }
-    }.max { $0.until < $1.until }
+    let blockers = try ledger.blockers(ofEach: members.map(\.id), limit: -1)
+    let holders = members.filter { scope.isHolder($0, blockers: blockers[$0.id, default: []].subtracting(ids)) }
+    groups[group] = (ids, Set(holders.map(\.id)))
+    return groups[group] ?? ([], [])
   }
 }

@@ -4,39 +4,42 @@ import Facts
 extension StoreView {
   package func status() throws -> StoreStatus {
     let (lease, waits) = (try ledger.lease(), try ledger.waits(after: .min))
-    var (status, waitsForApp) = try facts(lease, waits)
+    let scope = try holdUp().scope
+    var status = try facts(lease, waits, scope)
     for total in try ledger.recordTotals() {
       status.recordsByType[total.type, default: 0] += total.count
       status.recordsByZone[total.zone, default: 0] += total.count
     }
     status.storageTrouble = storageTrouble()
-    status.canSendLater =
-      try status.sendable != nil || SyncStore.sendable(savesWaitForApp: waitsForApp, now: .max, ledger) != nil
+    var later = scope
+    later.now = .max
+    status.canSendLater = try status.sendable != nil || SyncStore.sendable(later, ledger) != nil
     if hasEngine { try readSigns(lease, waits, into: &status) }
     status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
-    status.nextRetryAt = try ledger.nextRetry(now: now, savesAreHeld: waitsForApp)
+    status.nextRetryAt = try HoldUp.nextRetry(scope, ledger)
     status.topFailure = try ledger.topFailure(of: status.queue.failed)
     return redaction.redact(status)
   }
 
   /// The verdict of an idle process that holds the lease; for its history.
   func verdict(_ lease: LeaseHolder) throws -> Verdict {
-    var (status, _) = try facts(lease, try ledger.waits(after: .min))
+    var status = try facts(lease, try ledger.waits(after: .min), holdUp().scope)
     status.activity = .idle
     return status.verdict(hasCredential: true)
   }
 
-  /// Reads what the verdict about a syncing process is based on, and whether saves wait for the app.
-  private func facts(_ lease: LeaseHolder?, _ waits: [ScopeWait]) throws -> (StoreStatus, savesWaitForApp: Bool) {
+  /// Reads what the verdict about a syncing process is based on.
+  private func facts(_ lease: LeaseHolder?, _ waits: [ScopeWait], _ scope: SendScope) throws -> StoreStatus {
     var status = StoreStatus(generatedAt: now)
     try readQueue(into: &status)
     status.dropped = try ledger.droppedTotals()
     try readWaits(waits, into: &status)
+    status.pauses = scope.pauses
     try readActivity(lease, into: &status)
-    let waitsForApp = try readSettings(lease, into: &status)
-    status.sendable = try SyncStore.sendable(savesWaitForApp: waitsForApp, now: now, ledger)
+    try readSettings(lease, scope, into: &status)
+    status.sendable = try SyncStore.sendable(scope, ledger)
     status.changeThrottledUntil = try ledger.longestServersWait(after: now)
-    return (status, waitsForApp)
+    return status
   }
 
   /// Reads whether the process that holds the lock does its work.
@@ -113,21 +116,16 @@ extension StoreView {
   }
 
   /// Reads the settings and what waits for the app because of them.
-  ///
-  /// - Returns: whether saves wait for the app, because no syncing process can ask it.
-  private func readSettings(_ lease: LeaseHolder?, into status: inout StoreStatus) throws -> Bool {
+  private func readSettings(_ lease: LeaseHolder?, _ scope: SendScope, into status: inout StoreStatus) throws {
     status.settings = try ledger.settings()
-    guard try !ledger.isAppSyncing(hasEngine: hasEngine, lease) else { return false }
+    guard try !ledger.isAppSyncing(hasEngine: hasEngine, lease) else { return }
     if status.settings.asksAboutConflicts == true, status.queue.conflicts > 0 {
       status.conflictsForApp = try ledger.conflictsForApp()
     }
-    guard status.settings.asksBeforeSending == true else { return false }
-    status.savesForApp = try ledger.savesToShow()
-    return true
+    if scope.savesWaitForApp { status.savesForApp = try ledger.savesToShow(scope) }
   }
 
   private func readActivity(_ lease: LeaseHolder?, into status: inout StoreStatus) throws {
-    status.pauses = try ledger.pauses()
     status.identity = try ledger.value("identity")
     if let lease {
       status.driver = StoreStatus.Driver(

@@ -20,10 +20,8 @@ extension SyncStore {
   ) throws(StoreError) -> [QueuedOperation] {
     if atomic {
       return try write(lease) { ledger, now in
-        let (pauses, zoneDeletes) = (try ledger.pauses(), try ledger.zoneDeletions())
-        let ready = try ledger.operations(ids).compactMap {
-          try Self.ready($0, atomic: true, approved, pauses, zoneDeletes, now: now, ledger)
-        }
+        let scope = try ledger.sendScope(now: now, savesWaitForApp: false)
+        let ready = try Self.ready(ids, atomic: true, approved, scope, ledger)
         guard ready.count == ids.count, try ready.first?.group.map(ledger.groupSize) ?? ready.count == ready.count
         else {
           return []
@@ -36,11 +34,9 @@ extension SyncStore {
     var left: Set<Int64> = []
     return try writeInSlices(ids, lease) { slice, ledger, now in
       var sent: [QueuedOperation] = []
-      let (pauses, zoneDeletes) = (try ledger.pauses(), try ledger.zoneDeletions())
+      let scope = try ledger.sendScope(now: now, savesWaitForApp: false)
       while let ids = slice.next(Self.writtenAtOnce) {
-        var ready = try ledger.operations(ids).compactMap {
-          try Self.ready($0, atomic: false, approved, pauses, zoneDeletes, now: now, ledger)
-        }
+        var ready = try Self.ready(ids, atomic: false, approved, scope, ledger)
         left.formUnion(Set(ids).subtracting(ready.map(\.id)))
         try Self.leaveBehind(&ready, &left, deferring, ledger)
         if slice.isFirst, sent.isEmpty, let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
@@ -68,32 +64,32 @@ extension SyncStore {
     }
   }
 
-  /// Returns the operation if it can still be sent: it may have been paused or discarded since the plan was made.
+  /// Returns those of these operations that can still be sent: they may have been paused or discarded since the plan was
+  /// made.
   private static func ready(
-    _ operation: QueuedOperation,
+    _ ids: [Int64],
     atomic: Bool,
     _ approved: [Int64: Int64]?,
-    _ pauses: [Pause],
-    _ zoneDeletes: [ZoneKey: Int64],
-    now: Int64,
+    _ scope: SendScope,
     _ ledger: Ledger
-  ) throws -> QueuedOperation? {
-    guard operation.state == .pending || operation.state == .waiting, !operation.needsReadBack else { return nil }
-    // Changes that a zone delete supersedes end in several transactions.
-    if !operation.key.name.isEmpty, zoneDeletes[operation.key.zoneKey] != nil { return nil }
-    if pauses.first(holding: operation.key.zoneKey, type: operation.type) != nil { return nil }
-    // An operation that has joined a group is sent with the whole group.
-    if !atomic, operation.group != nil { return nil }
-    // Edited since: ask the app again.
-    if let approved, operation.kind == .save, operation.type != nil, approved[operation.id] != operation.generation {
-      return nil
+  ) throws -> [QueuedOperation] {
+    let gone = try ledger.gone(among: ids)
+    return try ledger.operations(ids).filter { operation in
+      let change = Candidate(operation, isGone: gone.contains(operation.id))
+      guard !change.needsCheck, scope.isReady(change) else { return false }
+      // An operation that has joined a group is sent with the whole group.
+      if !atomic, operation.group != nil { return false }
+      // Edited since: ask the app again.
+      if let approved, operation.kind == .save, operation.type != nil, approved[operation.id] != operation.generation {
+        return false
+      }
+      // Expired upload receipts must be requested again.
+      guard operation.assets.contains(where: { !$0.isGranted(at: scope.now) }) else { return true }
+      var operation = operation
+      operation.forgetGrants(at: scope.now)
+      try ledger.update(operation)
+      return false
     }
-    // Expired upload receipts must be requested again.
-    guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return operation }
-    var operation = operation
-    operation.forgetGrants(at: now)
-    try ledger.update(operation)
-    return nil
   }
 
   /// Marks operations in flight.

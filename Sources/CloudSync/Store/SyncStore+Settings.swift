@@ -67,7 +67,10 @@ extension SyncStore {
   /// Counts the saves and the conflicts that wait for the app.
   package func waitingForApp() throws(StoreError) -> (saves: Int, conflicts: Int) {
     let settings = try settings()
-    let saves = settings.asksBeforeSending == true ? try read { try $0.savesToShow() } : 0
+    let now = now()
+    let saves =
+      settings.asksBeforeSending == true
+      ? try read { try $0.savesToShow($0.sendScope(now: now, savesWaitForApp: true)) } : 0
     return (saves, settings.asksAboutConflicts == true ? try conflictsToAsk().count : 0)
   }
 
@@ -101,14 +104,16 @@ extension OutcomeSettings {
 }
 
 extension Ledger {
-  private static let settingsKey = "settings"
+  static let settingsKey = "settings"
   /// The settings decoded last: every transaction of a sync reads them, and they rarely change.
   private static let lastSettings = Mutex<(stored: String, settings: OutcomeSettings)?>(nil)
   /// The key under which the fencing token of the latest lease with the app is stored.
   static let appKey = "app"
 
-  func settings() throws -> OutcomeSettings {
-    guard let stored = try value(Self.settingsKey) else { return OutcomeSettings() }
+  func settings() throws -> OutcomeSettings { try settings(stored: value(Self.settingsKey)) }
+
+  func settings(stored: String?) throws -> OutcomeSettings {
+    guard let stored else { return OutcomeSettings() }
     if let last = Self.lastSettings.withLock({ $0 }), last.stored == stored { return last.settings }
     do {
       let settings = try JSONDecoder().decode(OutcomeSettings.self, from: Data(stored.utf8))
@@ -135,15 +140,9 @@ extension Ledger {
     return try value(Self.appKey) == "\(holder.fence)"
   }
 
-  /// The number of saves that wait only for the app's approval, without those that a pause rule holds.
-  func savesToShow() throws -> Int {
-    if try isPaused() { return 0 }
-    return try one(
-      """
-      SELECT coalesce(sum(count), 0) FROM queueCounts WHERE operation = 'save' AND state IN ('pending', 'waiting')
-        AND (zone, owner) NOT IN (SELECT zone, owner FROM pauses) AND type NOT IN (SELECT type FROM pauses)
-      """
-    ) ?? 0
+  /// The number of saves that wait only for the app's approval.
+  func savesToShow(_ scope: SendScope) throws -> Int {
+    try sendParts().filter { scope.eligibility(of: $0.candidate) == .waits(.waitsForApp) }.reduce(0) { $0 + $1.count }
   }
 
   /// The number of conflicts about which the app is still to be asked, among the oldest 1,000; all others count as well.

@@ -161,7 +161,7 @@ struct Mixed {
     let task = Task { try await Bench.engine(store, server).syncOnce() }
     let watching = Task.detached {
       while !last.withLock(\.self) {
-        let elapsed = try time { _ = try store.workload().1.plan(store.workload().0) }
+        let elapsed = try time { _ = try store.plan() }
         plans.withLock { $0.append(elapsed.milliseconds / 2) }
         // A plan now and then: one after the other would slow down the engine that is measured.
         try await Task.sleep(for: .milliseconds(20))

@@ -413,8 +413,7 @@ import Testing
       dying
     )
     try world.emulator.createZone(world.scope.zoneForChangesWithoutOne.zone, in: world.server, at: world.clock.date)
-    let (workload, planner) = try device.store.workload()
-    guard case .supplyAssets(let zone, let ids) = planner.plan(workload) else {
+    guard case .supplyAssets(let zone, let ids) = try device.store.plan() else {
       throw StoreError(.invalid, "no upload is planned")
     }
     try await Cycle(device.engine, Session(), dying, SyncRequests()).supplyAssets(zone, ids)
@@ -453,8 +452,7 @@ import Testing
         try ledger.setState(world.key("a").zoneKey, .ready)
         try ledger.setValue("turn", String(turn))
       }
-      let (workload, planner) = try device.store.workload()
-      if case .supplyAssets = planner.plan(workload) { return true }
+      if case .supplyAssets = try device.store.plan() { return true }
       return false
     }
 

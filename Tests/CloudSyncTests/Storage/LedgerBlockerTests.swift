@@ -18,7 +18,7 @@ import Testing
   }
 
   private func renewNotes(_ ledger: Ledger) throws {
-    while try ledger.hasFormerBlockers() { try ledger.noteFormerBlockers(limit: 3) }
+    while try ledger.planFacts().hasFormerBlockers { try ledger.noteFormerBlockers(limit: 3) }
   }
 
   @Test func `a child is noted to wait for its parent, until the parent is on the server`() throws {
@@ -28,7 +28,7 @@ import Testing
       #expect(try waitsFor(child, ledger) == parent)
 
       try ledger.removeOperations([parent])
-      #expect(try ledger.hasFormerBlockers())
+      #expect(try ledger.planFacts().hasFormerBlockers)
       try renewNotes(ledger)
       #expect(try waitsFor(child, ledger) == nil)
     }
@@ -41,7 +41,7 @@ import Testing
       try ledger.removeOperations([parent])
 
       var looks = 0
-      while try ledger.hasFormerBlockers() {
+      while try ledger.planFacts().hasFormerBlockers {
         try ledger.noteFormerBlockers(limit: 4)
         looks += 1
       }
@@ -143,9 +143,9 @@ import Testing
     var steps = 0
     loop: while steps < 2000 {
       steps += 1
-      let (workload, planner) = try store.workload()
+      let step = try store.plan()
       try store.write { ledger in
-        switch planner.plan(workload) {
+        switch step {
         case .noteBlockers(let ids):
           for id in ids { try ledger.noteBlocker(of: id) }
           try SyncStore.renewNotes(ledger)

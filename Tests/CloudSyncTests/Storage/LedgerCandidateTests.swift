@@ -6,11 +6,37 @@ import Testing
 /// Which operations every storage offers for sending.
 @Suite(.serialized) struct LedgerCandidateTests {
   private func write(_ body: (Ledger) throws -> Void) throws {
-    try SQLiteStorage(inMemory: "store").write(body)
+    try SQLiteStorage(inMemory: "store").write { ledger in
+      for zone in [ZoneKey.one, .two] { try ledger.insertZone(zone, state: .ready) }
+      try body(ledger)
+    }
   }
 
-  private func names(_ ledger: Ledger, _ query: CandidateQuery) throws -> [String] {
-    try ledger.candidates(query).map { candidate in
+  private func names(_ ledger: Ledger, _ kind: CandidateQuery.Kind) throws -> [String] {
+    let scope = try ledger.sendScope(now: 0, savesWaitForApp: false)
+    return try names(ledger, ledger.candidates(CandidateQuery(kind: kind, scope: scope)))
+  }
+
+  private func free(
+    _ ledger: Ledger,
+    _ zone: ZoneKey = .one,
+    now: Int64 = 0,
+    savesWait: Bool = false,
+    order: [String] = [],
+    limit: Int = 9
+  ) throws -> [String] {
+    var scope = try ledger.sendScope(now: now, savesWaitForApp: savesWait)
+    scope.missingZones = []
+    let parts = try ledger.sendParts().filter { $0.zone == zone && scope.isReady($0.candidate) }
+    return try names(ledger, ledger.free(parts, scope, TypeOrder(order), limit: limit).free)
+  }
+
+  private func workload(_ ledger: Ledger, now: Int64 = 0, savesWait: Bool = false) throws -> some Workload {
+    StoredWorkload(try ledger.sendScope(now: now, savesWaitForApp: savesWait), PlanFacts(), TypeOrder(), ledger)
+  }
+
+  private func names(_ ledger: Ledger, _ candidates: [Candidate]) throws -> [String] {
+    try candidates.map { candidate in
       let name = try ledger.operation(candidate.id)?.key.name ?? "?"
       return name.isEmpty ? "zone" : name
     }
@@ -29,11 +55,11 @@ import Testing
       }
       _ = try ledger.insert(.save("last"))
 
-      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 49, limit: 9)) == ["pending", "last"])
+      #expect(try free(ledger, .one, now: 49) == ["pending", "last"])
       #expect(
-        try names(ledger, CandidateQuery(kind: .free(.one), now: 50, limit: 9)) == ["pending", "waiting", "last"]
+        try free(ledger, .one, now: 50) == ["pending", "waiting", "last"]
       )
-      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 50, limit: 2)) == ["pending", "waiting"])
+      #expect(try free(ledger, .one, now: 50, limit: 2) == ["pending", "waiting"])
     }
   }
 
@@ -50,11 +76,11 @@ import Testing
       try ledger.setState(.two, .unconfirmed)
 
       #expect(try ledger.zoneDeletions() == [.two: id])
-      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 49, limit: 9)) == [])
-      #expect(try names(ledger, CandidateQuery(kind: .zoneOperations, now: 49, limit: 9)) == ["zone"])
-      #expect(try ledger.zonesToMake(now: 49) == [])
-      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 50, limit: 9)) == ["held"])
-      #expect(try ledger.zonesToMake(now: 50) == [.one])
+      #expect(try free(ledger, .one, now: 49) == [])
+      #expect(try ledger.zoneOperations().map(\.id) == [id])
+      #expect(try workload(ledger, now: 49).missingZones == [])
+      #expect(try free(ledger, .one, now: 50) == ["held"])
+      #expect(try workload(ledger, now: 50).missingZones == [.one])
     }
   }
 
@@ -71,13 +97,14 @@ import Testing
         }
         try ledger.put(ScopeWait(scope: .zone(held), until: 50, seconds: 1, code: "C", message: "m", isOwn: true))
         for zone in zones {
-          let found = try names(ledger, CandidateQuery(kind: .free(zone), now: 49, limit: 9))
+          let found = try free(ledger, zone, now: 49)
           #expect(found == (zone == held ? [] : ["r"]), "\(zone) while \(held) waits")
         }
         let others = Set(zones.filter { $0 != held })
-        #expect(try Set(ledger.zonesToMake(now: 49)) == others)
-        #expect(try Set(ledger.zonesToServe(now: 49, savesAreHeld: false)) == others)
-        #expect(try Set(ledger.zonesToServe(now: 50, savesAreHeld: false)) == Set(zones))
+        #expect(try Set(workload(ledger, now: 49).missingZones) == others)
+        for zone in zones { try ledger.setState(zone, .ready) }
+        #expect(try Set(workload(ledger, now: 49).zones) == others)
+        #expect(try Set(workload(ledger, now: 50).zones) == Set(zones))
         // As it was, for the next.
         for zone in zones { try ledger.forgetContents(zone) }
         try ledger.removeOperations(try ledger.operationIDs(matching: nil, now: 0))
@@ -99,16 +126,15 @@ import Testing
         _ = try ledger.insert(member)
       }
       _ = try ledger.insert(.save("save"))
-      let free = CandidateQuery(kind: .free(.one), now: 0, limit: 9)
 
-      #expect(try names(ledger, CandidateQuery(kind: .readBacks, now: 0, limit: 9)) == ["lost"])
-      #expect(try names(ledger, free) == ["delete", "save"])
-      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 0, savesAreHeld: true, limit: 9)) == ["delete"])
+      #expect(try names(ledger, .readBacks) == ["lost"])
+      #expect(try free(ledger) == ["delete", "save"])
+      #expect(try free(ledger, .one, now: 0, savesWait: true) == ["delete"])
 
       var second = try #require(try ledger.operations(in: .paused).first)
       second.apply(.answered)
       try ledger.update(second)
-      #expect(try names(ledger, free) == ["delete", "g1", "g2", "save"])
+      #expect(try free(ledger) == ["delete", "g1", "g2", "save"])
       #expect(try ledger.groupSize("g") == 2)
       #expect(try ledger.keys(inGroup: "g").map(\.name) == ["g1", "g2"])
       try ledger.join("g", to: "h")
@@ -130,14 +156,12 @@ import Testing
         if isDeletion { operation.kind = .delete }
         _ = try ledger.insert(operation)
       }
-      var query = CandidateQuery(kind: .free(.one), now: 0, limit: 9)
-      query.typeOrder = TypeOrder(["Country", "City"])
+      let order = ["Country", "City"]
 
-      let names = try names(ledger, query)
+      let names = try free(ledger, order: order)
       #expect(names.filter { !$0.hasPrefix("old") } == ["country", "city", "second city", "other"])
       #expect(names.filter { $0.hasPrefix("old") } == ["old city", "old country"])
-      query.limit = 1
-      #expect(try self.names(ledger, query) == ["country"])
+      #expect(try free(ledger, order: order, limit: 1) == ["country"])
     }
   }
 
@@ -147,13 +171,13 @@ import Testing
       let child = try ledger.insert(.save("child", referringTo: "parent"))
       _ = try ledger.insert(.save("grandchild", referringTo: "child"))
 
-      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 0, limit: 9)) == ["parent"])
-      #expect(try names(ledger, CandidateQuery(kind: .waitingFor(.one, [parent]), now: 0, limit: 9)) == ["child"])
+      #expect(try free(ledger, .one, now: 0) == ["parent"])
+      #expect(try names(ledger, .waitingFor(.one, [parent])) == ["child"])
       #expect(
-        try names(ledger, CandidateQuery(kind: .waitingFor(.one, [parent, child]), now: 0, limit: 9))
+        try names(ledger, .waitingFor(.one, [parent, child]))
           == ["child", "grandchild"]
       )
-      #expect(try names(ledger, CandidateQuery(kind: .dependencies([parent + 1]), now: 0)) == ["parent", "child"])
+      #expect(try names(ledger, .dependencies([parent + 1])) == ["parent", "child"])
     }
   }
 
@@ -165,20 +189,19 @@ import Testing
         _ = try ledger.insert(operation)
       }
 
-      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 0)) == ["b2"])
-      #expect(try names(ledger, CandidateQuery(kind: .members(["h"]), now: 0)) == ["b", "b2"])
-      #expect(try names(ledger, CandidateQuery(kind: .dependencies([1]), now: 0)) == ["a", "b", "b2", "out"])
-      #expect(try names(ledger, CandidateQuery(kind: .dependencies([2]), now: 0)) == ["b", "b2"])
+      #expect(try free(ledger, .one, now: 0) == ["b2"])
+      #expect(try names(ledger, .members(["h"])) == ["b", "b2"])
+      #expect(try names(ledger, .dependencies([1])) == ["a", "b", "b2", "out"])
+      #expect(try names(ledger, .dependencies([2])) == ["b", "b2"])
     }
   }
 
   @Test func `zones have their turn by the last request that went to them`() throws {
     try write { ledger in
-      for zone in [ZoneKey.one, .two] { try ledger.insertZone(zone, state: .ready) }
       for (name, zone) in [("a", ZoneKey.one), ("b", .two)] {
         _ = try ledger.insert(.save(name, in: zone, suspicion: zone == .two ? .send(request: 7) : nil))
       }
-      let turns = { try ledger.zonesToServe(now: 0, savesAreHeld: false) }
+      let turns = { try workload(ledger, now: 0).zones }
 
       #expect(try turns() == [.one, .two])
       try ledger.noteServed(.one)
@@ -186,9 +209,9 @@ import Testing
       try ledger.noteServed(.two)
       #expect(try turns() == [.one, .two])
       #expect(try ledger.turn() == 2)
-      #expect(try ledger.zonesToServe(now: 0, savesAreHeld: true) == [])
-      #expect(try names(ledger, CandidateQuery(kind: .suspects(.one), now: 0)) == [])
-      #expect(try names(ledger, CandidateQuery(kind: .suspects(.two), now: 0)) == ["b"])
+      #expect(try workload(ledger, now: 0, savesWait: true).zones == [])
+      #expect(try names(ledger, .suspects(.one)) == [])
+      #expect(try names(ledger, .suspects(.two)) == ["b"])
       #expect(try ledger.operations(of: .two, under: .send(request: 7)).map(\.key.name) == ["b"])
     }
   }

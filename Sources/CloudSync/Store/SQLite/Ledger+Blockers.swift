@@ -1,4 +1,5 @@
 import Facts
+import Foundation
 import GRDB
 
 /// Which operations block which.
@@ -9,11 +10,36 @@ import GRDB
 extension Ledger {
   /// The operations that block one, oldest first: for a save the creation of records it refers to, for a delete the
   /// deletes of records that referred to it and the saves that remove such references.
-  func blockers(of id: Int64, limit: Int? = nil) throws -> [Int64] {
-    try all(
-      "SELECT DISTINCT blocker FROM blockers WHERE operation = ? ORDER BY blocker LIMIT ?",
-      [id, limit ?? -1]
-    )
+  func blockers(of id: Int64, limit: Int = -1) throws -> [Int64] {
+    try all("SELECT blocker FROM blockers WHERE operation = ? ORDER BY blocker LIMIT ?", [id, limit])
+  }
+
+  /// The operations that block each of these, at most `limit` of each. An order of them would read the whole view.
+  func blockers(ofEach ids: [Int64], limit: Int) throws -> [Int64: Set<Int64>] {
+    try rows(
+      """
+      SELECT e.value,
+          (SELECT json_group_array(blocker) FROM (SELECT blocker FROM blockers b WHERE b.operation = e.value LIMIT ?))
+        FROM json_each(?) e
+      """,
+      [limit, Self.json(ids)]
+    ).reduce(into: [:]) { $0[$1[0]] = Set(try JSONDecoder().decode([Int64].self, from: Data(($1[1] as String).utf8))) }
+  }
+
+  /// Operations with everything that blocks them, directly or indirectly, and the members of their groups.
+  static let dependencies = """
+    WITH RECURSIVE reached(id) AS (
+      SELECT value FROM json_each(:ids)
+      UNION SELECT b.blocker FROM reached JOIN blockers b ON b.operation = reached.id
+      UNION SELECT m.id FROM reached JOIN operations g ON g.id = reached.id
+        JOIN operations m ON m.atomicGroup = g.atomicGroup)
+    SELECT id FROM reached
+    """
+
+  /// Whether a blocker of an operation is blocked by that operation, or by its group, as far as their notes tell. Long
+  /// cycles are not followed to their end.
+  func isInCycle(_ id: Int64, _ group: String?, through blocker: Int64) throws -> Bool {
+    try closes(path(from: blocker, until: id, or: group, limit: 200), id, group)
   }
 
   /// The type and name of an operation's record, or the name of its zone; nil if it is not in the queue.
@@ -89,11 +115,8 @@ extension Ledger {
   }
 
   /// Whether a note names an operation that may no longer block.
-  func hasFormerBlockers() throws -> Bool {
-    try one(
-      "SELECT EXISTS (SELECT 1 FROM formerBlockers f CROSS JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)"
-    ) ?? false
-  }
+  static let hasFormerBlockers =
+    "EXISTS (SELECT 1 FROM formerBlockers f CROSS JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)"
 
   // MARK: - Cycles
 
@@ -116,10 +139,7 @@ extension Ledger {
       )
       let path = try path(from: check["position"] ?? id, until: id, or: group, limit: left)
       left -= path.count
-      let isClosed = try path.last.flatMap(\.self).map { last in
-        try last == id || group != nil && one("SELECT atomicGroup FROM operations WHERE id = ?", [last]) == group
-      }
-      if isClosed == true {
+      if try closes(path, id, group) {
         try run("UPDATE cycleChecks SET isCycle = 1 WHERE operation = ?", [id])
       } else if let last = path.last.flatMap(\.self), try steps + path.count < operationCount() {
         try run(
@@ -139,6 +159,12 @@ extension Ledger {
 
   /// Operations found to be in a cycle.
   func cycles() throws -> [Int64] { try all("SELECT operation FROM cycleChecks WHERE isCycle = 1 ORDER BY operation") }
+
+  /// Whether a path ends at an operation or a member of its group.
+  private func closes(_ path: [Int64?], _ id: Int64, _ group: String?) throws -> Bool {
+    guard let last = path.last.flatMap(\.self) else { return false }
+    return try last == id || group != nil && one("SELECT atomicGroup FROM operations WHERE id = ?", [last]) == group
+  }
 
   /// Follows the notes from an operation until it reaches `end` or a member of `group`. From a member without a note, the
   /// path continues with the noted blocker of another member outside the group.

@@ -2,7 +2,35 @@ import GRDB
 
 /// The table `pauses`, and the value for a pause of everything.
 extension Ledger {
-  private static let everythingKey = "paused"
+  static let everythingKey = "paused"
+
+  /// Reads everything outside a change that can hold it back.
+  ///
+  /// - Parameter everything: the stored pause of everything.
+  func sendScope(now: Int64, savesWaitForApp: Bool, pauseOfEverything everything: String?) throws -> SendScope {
+    var scope = SendScope(now: now)
+    scope.pauses = try pauses(everything: everything)
+    for wait in try waits(after: now) { scope.waits[wait.scope] = wait }
+    scope.zoneOperations = try zoneOperations()
+    for operation in scope.zoneOperations where operation.kind == .zoneDelete {
+      scope.zoneDeletes[operation.zone] = operation.id
+    }
+    let zones = try rows(
+      "SELECT zone, owner, state, heldSince IS NOT NULL FROM zones WHERE state <> 'ready' OR heldSince IS NOT NULL"
+    )
+    for row in zones {
+      let (zone, state): (ZoneKey, ZoneState?) = (ZoneKey(zone: row[0], owner: row[1]), ZoneState(rawValue: row[2]))
+      if row[3] { scope.heldZones[zone] = state == .deleted }
+      if state == .unconfirmed { scope.missingZones.insert(zone) }
+      if state == .deleted, !(row[3] as Bool) { scope.goneZones.insert(zone) }
+    }
+    scope.savesWaitForApp = savesWaitForApp
+    return scope
+  }
+
+  func sendScope(now: Int64, savesWaitForApp: Bool) throws -> SendScope {
+    try sendScope(now: now, savesWaitForApp: savesWaitForApp, pauseOfEverything: value(Self.everythingKey))
+  }
 
   func isPaused() throws -> Bool { try value(Self.everythingKey) != nil }
 
@@ -12,8 +40,10 @@ extension Ledger {
   }
 
   /// The rules in effect: first the one for everything, then by zone and type.
-  func pauses() throws -> [Pause] {
-    let everything = try value(Self.everythingKey).map { text in
+  func pauses() throws -> [Pause] { try pauses(everything: value(Self.everythingKey)) }
+
+  private func pauses(everything text: String?) throws -> [Pause] {
+    let everything = text.map { text in
       // Earlier versions stored the time alone.
       let parts = text.split(separator: " ", maxSplits: 1)
       return Pause(

@@ -161,20 +161,13 @@ package struct AuditedCommand: Hashable, Sendable {
 
 extension AuditedCommand: Decodable, FetchableRecord {}
 
-/// A query for operations that might be sent, oldest first.
-package struct CandidateQuery: Hashable, Sendable {
-  /// All kinds select sendable operations only: pending, or waiting with their back-off over, in a zone that is not
-  /// throttled. The zone of a record operation has no pending delete, and neither zone nor record has its deletion on
-  /// hold.
-  package enum Kind: Hashable, Sendable {
-    /// Operations on zones themselves.
-    case zoneOperations
+/// A query for operations of records that might be sent.
+struct CandidateQuery {
+  enum Kind {
     /// Operations that must be verified first.
     case readBacks
     /// Operations whose assets must be uploaded first.
     case uploads
-    /// Unblocked operations of a zone. All members of their group are sendable and not blocked from outside.
-    case free(ZoneKey)
     /// Operations of a zone that were in a request that was rejected as a whole.
     case suspects(ZoneKey)
     /// Operations of a zone whose noted blocker is one of these, in no order.
@@ -185,20 +178,16 @@ package struct CandidateQuery: Hashable, Sendable {
     case dependencies([Int64])
   }
 
-  package var kind: Kind
-  package var now: Int64
-  /// Whether saves are excluded.
-  package var savesAreHeld = false
-  /// The order of record types for unblocked operations, before their age.
-  package var typeOrder = TypeOrder()
-  package var limit = Int.max
+  var kind: Kind
+  var scope: SendScope
+  var limit = Int.max
 }
 
 /// Operations of a zone without a noted blocker, oldest first.
 struct FreeOperations {
-  var free: [Workload.Candidate] = []
+  var free: [Candidate] = []
   /// Blocked operations without a note. They can be sent in one request with their blockers.
-  var blocked: [Workload.Candidate] = []
+  var blocked: [Candidate] = []
   /// Blocked operations that need a note.
   var toNote: [Int64] = []
 }

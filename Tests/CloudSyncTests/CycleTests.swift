@@ -3,8 +3,8 @@ import CloudSync
 import TestSupport
 import Testing
 
-/// What waits in a circle always goes, and what the planner asks for is what the server takes.
-@Suite(.serialized) struct RingTests {
+/// What waits in a cycle always goes, and what the planner asks for is what the server takes.
+@Suite(.serialized) struct CycleTests {
   private let zone = ZoneKey(zone: "notes")
   private let other = ZoneKey(zone: "other")
 
@@ -15,8 +15,8 @@ import Testing
     after blockers: Set<Int64> = [],
     group: String? = nil,
     suspicion: Int64? = nil
-  ) -> Workload.Candidate {
-    Workload.Candidate(
+  ) -> Candidate {
+    Candidate(
       id: id,
       kind: .save,
       zone: zone ?? self.zone,
@@ -27,52 +27,52 @@ import Testing
     )
   }
 
-  private func plan(_ candidates: [Workload.Candidate], sizes: [String: Int] = [:]) -> Step {
-    var workload = Workload()
+  private func plan(_ candidates: [Candidate], sizes: [String: Int] = [:]) -> Step {
+    var workload = SampleWorkload()
     workload.candidates = candidates
     for candidate in candidates { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
     workload.groupSizes.merge(sizes) { $1 }
-    return Planner().plan(workload)
+    return workload.step()
   }
 
-  @Test func `members of a ring go together`() {
+  @Test func `members of a cycle go together`() {
     let candidates = [save(1, after: [2]), save(2, after: [3]), save(3, after: [1]), save(4, after: [3])]
 
     #expect(plan(candidates) == .send(zone, [1, 3, 2], atomic: false))
   }
 
-  @Test func `several rings go in one request`() {
+  @Test func `several cycles go in one request`() {
     let candidates = [save(1, after: [2]), save(2, after: [1]), save(3, after: [4]), save(4, after: [3])]
 
     #expect(plan(candidates) == .send(zone, [1, 2, 3, 4], atomic: false))
   }
 
-  @Test func `a ring with a member that is held stays`() {
+  @Test func `a cycle with a member that is held stays`() {
     #expect(plan([save(1, after: [2]), save(2, after: [1, 9])]) == .rest(until: nil))
     #expect(plan([save(1, after: [2], group: "g"), save(2, after: [1])], sizes: ["g": 2]) == .rest(until: nil))
   }
 
-  @Test func `of a ring across zones the oldest goes without the link that closes it`() {
+  @Test func `of a cycle across zones the oldest goes without the link that closes it`() {
     let candidates = [save(1, after: [2]), save(2, zone: other, after: [1])]
 
     #expect(plan(candidates) == .send(zone, [1], atomic: false, deferring: [1: [2]]))
   }
 
-  @Test func `a ring longer than a request is opened at one link`() {
-    let ring = (1...300).map { save($0, after: [$0 % 300 + 1]) }
+  @Test func `a cycle longer than a request is opened at one link`() {
+    let cycle = (1...300).map { save($0, after: [$0 % 300 + 1]) }
 
-    guard case .send(_, let ids, false, let deferring) = plan(ring) else { return #expect(Bool(false)) }
+    guard case .send(_, let ids, false, let deferring) = plan(cycle) else { return #expect(Bool(false)) }
     #expect(ids.count == 200)
     #expect(deferring == [1: [2]])
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `a ring as long as the queue is planned in no time`() {
+  func `a cycle as long as the queue is planned in no time`() {
     let count: Int64 = 50_000
     // Each waits for both of its neighbours, as in a list that is linked both ways.
-    let ring = (1...count).map { save($0, after: [$0 % count + 1, ($0 + count - 2) % count + 1]) }
+    let cycle = (1...count).map { save($0, after: [$0 % count + 1, ($0 + count - 2) % count + 1]) }
 
-    guard case .send(_, let ids, false, let deferring) = plan(ring) else { return #expect(Bool(false)) }
+    guard case .send(_, let ids, false, let deferring) = plan(cycle) else { return #expect(Bool(false)) }
     #expect(ids == (1...200).map { $0 } && deferring == [1: [count], 200: [201]])
   }
 
@@ -85,10 +85,10 @@ import Testing
     #expect(plan(groups) == .rest(until: nil))
   }
 
-  @Test func `a ring with too many bytes for a request is opened`() {
-    let ring = (1...3).map { save($0, bytes: 700_000, after: [$0 % 3 + 1]) }
+  @Test func `a cycle with too many bytes for a request is opened`() {
+    let cycle = (1...3).map { save($0, bytes: 700_000, after: [$0 % 3 + 1]) }
 
-    #expect(plan(ring) == .send(zone, [1, 3], atomic: false, deferring: [1: [2]]))
+    #expect(plan(cycle) == .send(zone, [1, 3], atomic: false, deferring: [1: [2]]))
   }
 
   @Test func `a group keeps all its links where a single record can let go of one`() {
@@ -105,7 +105,7 @@ import Testing
     #expect(plan(candidates) == .send(zone, [1, 2], atomic: true, deferring: [1: [3]]))
   }
 
-  @Test func `a suspect of a ring goes alone`() {
+  @Test func `a suspect of a cycle goes alone`() {
     let candidates = [save(1, after: [2]), save(2, after: [1], suspicion: 1)]
 
     #expect(plan(candidates) == .send(zone, [2], atomic: false, deferring: [2: [1]]))
@@ -114,11 +114,11 @@ import Testing
   // MARK: - Any queue at all
 
   /// Operations with random links and groups in several zones. Some are no candidates: something holds them.
-  private func randomQueue(_ random: inout SplitMix64) -> (candidates: [Workload.Candidate], held: Set<Int64>) {
+  private func randomQueue(_ random: inout SplitMix64) -> (candidates: [Candidate], held: Set<Int64>) {
     let zones = (0..<(1 + random.next() % 4)).map { ZoneKey(zone: "zone\($0)") }
     let count = Int64(1 + random.next() % 500)
     let linkRate = random.next() % 4
-    var candidates: [Workload.Candidate] = []
+    var candidates: [Candidate] = []
     for id in 1...count {
       var candidate = save(id, zone: zones[Int(random.next() % UInt64(zones.count))])
       candidate.bytes = random.next() % 20 == 0 ? Int(random.next() % 1_000_000) : 300
@@ -135,7 +135,7 @@ import Testing
   }
 
   /// What can never go: what is held, and whatever waits for that.
-  private func stuck(_ candidates: [Workload.Candidate], _ held: Set<Int64>) -> Set<Int64> {
+  private func stuck(_ candidates: [Candidate], _ held: Set<Int64>) -> Set<Int64> {
     var stuck = held
     while true {
       let groups = Set(candidates.filter { stuck.contains($0.id) }.compactMap(\.group))
@@ -156,7 +156,7 @@ import Testing
     var onServer: Set<Int64> = []
     var requests = 0
     while true {
-      var workload = Workload()
+      var workload = SampleWorkload()
       // What the server holds is nothing to wait for.
       workload.candidates = queue.values.filter { !held.contains($0.id) }.map { candidate in
         var candidate = candidate
@@ -164,7 +164,7 @@ import Testing
         return candidate
       }.sorted { $0.id < $1.id }
       for candidate in queue.values { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
-      guard case .send(let zone, let ids, let atomic, let deferring) = Planner().plan(workload) else { break }
+      guard case .send(let zone, let ids, let atomic, let deferring) = workload.step() else { break }
       requests += 1
       let sent = ids.compactMap { queue[$0] }
       #expect(sent.count == ids.count && Set(ids).count == ids.count && !ids.isEmpty)
@@ -200,12 +200,12 @@ import Testing
   func `nothing is asked of what has to wait`(_ seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let (all, _) = randomQueue(&random)
-    var workload = Workload()
+    var workload = SampleWorkload()
     let zones = Set(all.map(\.zone)).sorted()
-    for zone in zones where random.next() % 2 == 0 { workload.waits[.zone(zone)] = Int64(random.next() % 100) }
-    if random.next() % 3 == 0 { workload.waits[.quota] = 50 }
-    if random.next() % 4 == 0 { workload.waits[[.network, .account, .database][Int(random.next() % 3)]] = 70 }
-    workload.waits[.feed("notes")] = 60
+    for zone in zones where random.next() % 2 == 0 { workload.wait(.zone(zone), until: 1 + Int64(random.next() % 100)) }
+    if random.next() % 3 == 0 { workload.wait(.quota, until: 50) }
+    if random.next() % 4 == 0 { workload.wait([.network, .account, .database][Int(random.next() % 3)], until: 70) }
+    workload.wait(.feed("notes"), until: 60)
     workload.candidates = all.map { candidate in
       var candidate = candidate
       if random.next() % 3 == 0 { candidate.kind = .delete }
@@ -213,23 +213,23 @@ import Testing
     }
     for candidate in all { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
     if random.next() % 2 == 0 { workload.readBacks = Array(all.shuffled(using: &random).prefix(9)) }
-    if random.next() % 2 == 0 { workload.missingZones = Array(zones.prefix(2)) }
+    if random.next() % 2 == 0 { workload.scope.missingZones = Set(zones.prefix(2)) }
     if random.next() % 2 == 0, let zone = zones.last {
-      workload.zoneOperations = [Workload.Candidate(id: 999, kind: .zoneSave, zone: zone, bytes: 0)]
+      workload.scope.zoneOperations = [Candidate(id: 999, kind: .zoneSave, zone: zone, bytes: 0)]
     }
-    let isOpen = { (zone: ZoneKey) in workload.waits[.zone(zone)] == nil }
+    let isOpen = { (zone: ZoneKey) in workload.scope.waits[.zone(zone)] == nil }
 
-    let step = Planner().plan(workload)
+    let step = workload.step()
 
-    if workload.waits.keys.contains(where: \.stopsAll) { #expect(step == .rest(until: 70)) }
+    if workload.scope.waits.keys.contains(where: \.stopsAll) { #expect(step == .rest(until: 70)) }
     switch step {
     case .makeZones(let zones): #expect(zones.allSatisfy(isOpen))
-    case .sendZoneOperation, .lookUpZone: #expect(workload.zoneOperations.allSatisfy { isOpen($0.zone) })
+    case .sendZoneOperation, .lookUpZone: #expect(workload.scope.zoneOperations.allSatisfy { isOpen($0.zone) })
     case .readBack(let zone, _): #expect(isOpen(zone))
     case .send(let zone, let ids, _, _):
-      #expect(isOpen(zone) && !workload.missingZones.contains(zone))
+      #expect(isOpen(zone) && !workload.scope.missingZones.contains(zone))
       let kinds = workload.candidates.filter { ids.contains($0.id) }.map(\.kind)
-      #expect(workload.waits[.quota] == nil || !kinds.contains(.save))
+      #expect(workload.scope.waits[.quota] == nil || !kinds.contains(.save))
     case .supplyAssets, .noteBlockers, .rest: break
     }
   }

@@ -2,10 +2,10 @@
 /// that fit into one request are sent together. If they are too many, or in several zones or atomic groups, references
 /// are deferred until the cycle is broken. A delete is never in one request with a save that removes a reference to its
 /// record: an update is sent in its place.
-struct Rings {
+struct Cycles {
   /// A unit that is sent as a whole: an operation, or an atomic group.
   private struct Unit {
-    var members: [Workload.Candidate]
+    var members: [Candidate]
     /// The units that block it.
     var next: Set<Int> = []
     var isHeld = false
@@ -15,7 +15,7 @@ struct Rings {
   private var units: [Unit] = []
 
   /// - Parameter candidates: operations that are sendable by their own state, each with all its blockers.
-  init(_ candidates: [Workload.Candidate], _ groupSizes: [String: Int]) {
+  init(_ candidates: [Candidate], _ groupSizes: [String: Int]) {
     var unitOfGroup: [String: Int] = [:]
     var unitOf: [Int64: Int] = [:]
     for candidate in candidates where unitOf[candidate.id] == nil {
@@ -51,17 +51,17 @@ struct Rings {
 
   /// Returns the request that resolves most of the first cycle.
   func step(_ room: Room) -> Step? {
-    let rings = innermost().map { ring in ring.sorted() }.sorted { $0[0] < $1[0] }
-    let single = rings.lazy.flatMap { $0 }.first { !units[$0].isGroup }.map { units[$0].members[0] }
+    let cycles = unblocked().map { $0.sorted() }.sorted { $0[0] < $1[0] }
+    let single = cycles.lazy.flatMap { $0 }.first { !units[$0].isGroup }.map { units[$0].members[0] }
     guard let single else {
-      guard let group = rings.first?.first.map({ units[$0].members }) else { return nil }
+      guard let group = cycles.first?.first.map({ units[$0].members }) else { return nil }
       return step(ordered(group), of: group, atomic: true)
     }
     var room = room
     var batch: [Int64] = []
-    var members: [Workload.Candidate] = []
-    for ring in rings {
-      let part = ring.lazy.map { units[$0] }.filter { !$0.isGroup && $0.members[0].zone == single.zone }.map {
+    var members: [Candidate] = []
+    for cycle in cycles {
+      let part = cycle.lazy.map { units[$0] }.filter { !$0.isGroup && $0.members[0].zone == single.zone }.map {
         $0.members[0]
       }
       // A suspect may cause its request to be rejected, so it is sent alone.
@@ -81,7 +81,7 @@ struct Rings {
     return step(batch, of: members, atomic: false)
   }
 
-  private func step(_ ids: [Int64], of members: [Workload.Candidate], atomic: Bool) -> Step {
+  private func step(_ ids: [Int64], of members: [Candidate], atomic: Bool) -> Step {
     let taken = Set(ids)
     let saves = Set(members.lazy.filter { $0.kind == .save }.map(\.id))
     var deferring: [Int64: Set<Int64>] = [:]
@@ -94,7 +94,7 @@ struct Rings {
   }
 
   /// The strongly connected components that nothing outside blocks, by Tarjan's algorithm without recursion.
-  private func innermost() -> [[Int]] {
+  private func unblocked() -> [[Int]] {
     var order: [Int: Int] = [:]
     var low: [Int: Int] = [:]
     var component: [Int: Int] = [:]
