@@ -24,7 +24,7 @@ extension SyncEngine {
       }
       let now = store.now()
       let (rest, leaseEnd) = try store.engineRest()
-      let hasWork = try rest.map { rest in
+      let hasWork = try rest.map { rest throws(StoreError) in
         try store.read { try outlook(pollIsDue: rest.wakesAt.map { $0 <= now } ?? false, now: now, $0) == .work }
       }
       if hasWork != true { undone = nil } else if let rest, undone?.rest != rest { undone = (rest, .now) }
