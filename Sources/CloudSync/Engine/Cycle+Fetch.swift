@@ -84,9 +84,10 @@ extension Cycle {
   }
 
   private func fetchZone(_ zone: ZoneKey) async throws -> FeedEnd {
-    let ahead = PageAhead()
+    // A page that is requested before the one before it is applied.
+    var ahead: (token: String, page: ZonePage)?
     var pages = 0
-    defer { ahead.cancel() }
+    defer { ahead?.page.cancel() }
     return try await read(
       Feed(
         scope: .feed(of: zone),
@@ -100,17 +101,18 @@ extension Cycle {
           return nil
         },
         request: { [self] token throws(WebServicesError) in
-          let requested = ahead.take(token)
+          let requested = ahead?.token == token ? ahead?.page : nil
+          ahead = nil
           pages += 1
           return try await request { (client, database) async throws(WebServicesError) in
-            if let requested { return try await PageAhead.answer(requested) }
+            if let requested { return try await Self.answer(requested) }
             return try await client.zoneChanges(zone.wire, since: token, in: database)
           }
         },
         apply: { [self] result, token in
           guard case .changes(let page) = result else { return try await failed(result, zone) }
           if page.moreComing, pages < configuration.feedTurn, let next = page.syncToken, next != token, mayFetchAhead {
-            request(zone, at: next, ahead)
+            ahead = (next, requestAhead(zone, at: next))
           }
           return try apply(page, to: zone, since: token)
         }
@@ -155,43 +157,24 @@ extension Cycle {
     configuration.heartbeat != nil && !(pages + 1).isMultiple(of: configuration.turn.pages)
   }
 
-  private func request(_ zone: ZoneKey, at token: String, _ ahead: PageAhead) {
+  private func requestAhead(_ zone: ZoneKey, at token: String) -> ZonePage {
     let (client, database, signIn) = (client, database, session.authenticatedSignIn)
-    ahead.start(at: token) {
+    let page = { @Sendable in
       await Self.result(as: signIn) { () async throws(WebServicesError) in
         try await client.zoneChanges(zone.wire, since: token, in: database)
       }
     }
+    return Task.detached { await page() }
   }
 
-  /// A page of changes that is requested before the one before it is applied.
-  private final class PageAhead {
-    typealias Request = Task<Result<WireZoneChangesResult, WebServicesError>, Never>
+  private typealias ZonePage = Task<Result<WireZoneChangesResult, WebServicesError>, Never>
 
-    private var next: (token: String, task: Request)?
-
-    func start(
-      at token: String,
-      _ request: @escaping @Sendable () async -> Result<WireZoneChangesResult, WebServicesError>
-    ) {
-      next = (token, Task.detached { await request() })
+  private static func answer(_ page: ZonePage) async throws(WebServicesError) -> WireZoneChangesResult {
+    let result = await withTaskCancellationHandler {
+      await page.value
+    } onCancel: {
+      page.cancel()
     }
-
-    /// Returns the request for the page at a position, if it is the one that was started.
-    func take(_ token: String?) -> Request? {
-      defer { next = nil }
-      return next?.token == token ? next?.task : nil
-    }
-
-    func cancel() { next?.task.cancel() }
-
-    static func answer(_ request: Request) async throws(WebServicesError) -> WireZoneChangesResult {
-      let result = await withTaskCancellationHandler {
-        await request.value
-      } onCancel: {
-        request.cancel()
-      }
-      return try result.get()
-    }
+    return try result.get()
   }
 }
