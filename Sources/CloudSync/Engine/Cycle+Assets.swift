@@ -62,93 +62,78 @@ extension Cycle {
   }
 
   /// Gets descriptors for bytes that are in the zone already.
-  private func rereference(
-    _ needs: [Need],
-    _ zone: ZoneKey
-  ) async throws -> [Supplied] {
-    guard try store.mayRequest() else { return [] }
-    let places = needs.compactMap(\.asset.place).reduce(into: [WireAssetPlace]()) { places, place in
-      if !places.contains(place) { places.append(place) }
-    }
+  private func rereference(_ needs: [Need], _ zone: ZoneKey) async throws -> [Supplied] {
     let askedAt = store.now()
-    summary.requests += 1
-    let assets: [WireRereferencedAsset]
-    do {
-      assets = try await request { (client, database) async throws(WebServicesError) in
+    return try await prepare(needs) { [self] needs throws(WebServicesError) in
+      let places = needs.compactMap(\.asset.place).reduce(into: [WireAssetPlace]()) { places, place in
+        if !places.contains(place) { places.append(place) }
+      }
+      let assets = try await request { (client, database) async throws(WebServicesError) in
         try await client.rereferenceAssets(places, zone: zone.wire, in: database)
       }
-    } catch {
-      let first = places.prefix(places.count / 2)
-      let isFirst = { (need: Need) in need.asset.place.map(first.contains) ?? false }
-      switch Disposition(of: error, during: .preparingUpload) {
-      case .isolate where error.asksToWait, .outage where error.asksToWait:
-        try leaveAlone(needs, error)
-        return []
-      case .outage where places.count > 1: return try await rereference(needs.filter(isFirst), zone)
-      case .outage:
-        try giveUp(needs, error)
-        return []
-      // The rejection may concern one place: ask for each half.
-      case .isolate where places.count > 1:
-        return try await rereference(needs.filter(isFirst), zone)
-          + rereference(needs.filter { !isFirst($0) }, zone)
-      case .isolate, .zoneMissing: assets = []
-      default: throw error
+      return needs.map { need in
+        // The checksum proves that these are the right bytes, whatever the field holds now.
+        let found = assets.first { found in
+          need.asset.place.map(found.isFor) == true && found.asset.receipt != nil
+            && found.asset.fileChecksum == need.asset.checksum
+        }
+        return (need, found.map { .granted($0.asset, at: askedAt) } ?? .notThere)
       }
-    }
-    session.assetsGivenUp = 0
-    return needs.map { need in
-      // The checksum proves that these are the right bytes, whatever the field holds now.
-      let found = assets.first { found in
-        need.asset.place.map(found.isFor) == true && found.asset.receipt != nil
-          && found.asset.fileChecksum == need.asset.checksum
-      }
-      return (need, found.map { .granted($0.asset, at: askedAt) } ?? .notThere)
+    } refused: { needs, _, _ in
+      needs.map { ($0, .notThere) }
     }
   }
 
-  /// Gets upload addresses. If a request for several is rejected, bisection finds the bad one.
-  private func addresses(
-    _ needs: [Need],
-    _ zone: ZoneKey
-  ) async throws -> [(need: Need, address: String)] {
-    guard try store.mayRequest() else { return [] }
-    let tokens = needs.map { need in
-      WireAssetToken(recordName: need.key.name, recordType: need.type, fieldName: need.asset.field)
-    }
-    summary.requests += 1
-    let answer: [WireAssetAddress]
-    do {
-      answer = try await request { (client, database) async throws(WebServicesError) in
-        let answer = try await client.assetAddresses(tokens, zone: zone.wire, in: database)
-        guard answer.count == tokens.count, zip(answer, tokens).allSatisfy({ $0.isFor($1) }) else {
-          throw WebServicesError(.unexpectedServerResponse, "the answer has not the addresses that were asked for")
-        }
-        return answer
+  /// Gets upload addresses.
+  private func addresses(_ needs: [Need], _ zone: ZoneKey) async throws -> [(need: Need, address: String)] {
+    try await prepare(needs) { [self] needs throws(WebServicesError) in
+      let tokens = needs.map { need in
+        WireAssetToken(recordName: need.key.name, recordType: need.type, fieldName: need.asset.field)
       }
+      let answer = try await request { (client, database) async throws(WebServicesError) in
+        try await client.assetAddresses(tokens, zone: zone.wire, in: database)
+      }
+      guard answer.count == tokens.count, zip(answer, tokens).allSatisfy({ $0.isFor($1) }) else {
+        throw WebServicesError(.unexpectedServerResponse, "the answer has not the addresses that were asked for")
+      }
+      return zip(needs, answer).map { ($0, $1.url) }
+    } refused: { [self] needs, error, missesZone in
+      let isMissing = missesZone ? try await isMissing(zone) : false
+      try finish(needs.map { ($0, isMissing ? .zoneMissing(error) : .failed(error)) })
+      return []
+    }
+  }
+
+  /// Makes a request for assets. If one for several is rejected, bisection finds the bad one.
+  ///
+  /// - Parameter refused: called for a rejected asset, and for those of a missing zone.
+  private func prepare<Value>(
+    _ needs: [Need],
+    _ request: ([Need]) async throws(WebServicesError) -> [Value],
+    refused: (_ needs: [Need], WebServicesError, _ missesZone: Bool) async throws -> [Value]
+  ) async throws -> [Value] {
+    guard try store.mayRequest() else { return [] }
+    summary.requests += 1
+    do {
+      let answer = try await request(needs)
+      session.assetsGivenUp = 0
+      return answer
     } catch {
       let half = needs.count / 2
       switch Disposition(of: error, during: .preparingUpload) {
       case .wait(.quota): try store.hold(.quota, error, random: configuration.random(), lease)
-      case .isolate where error.asksToWait, .outage where error.asksToWait:
-        try leaveAlone(needs, error)
-      case .outage where needs.count > 1: return try await addresses(Array(needs[..<half]), zone)
-      case .outage:
-        try giveUp(needs, error)
-        return []
-      case .isolate where needs.count > 1:
-        return try await addresses(Array(needs[..<half]), zone)
-          + addresses(Array(needs[half...]), zone)
-      case .isolate: try finish(needs.map { ($0, .failed(error)) })
-      case .zoneMissing:
-        let isMissing = try await isMissing(zone)
-        try finish(needs.map { ($0, isMissing ? .zoneMissing(error) : .failed(error)) })
+      case .isolate where error.asksToWait, .outage where error.asksToWait: try leaveAlone(needs, error)
+      case .outage where half > 0: return try await prepare(Array(needs[..<half]), request, refused: refused)
+      case .outage: try giveUp(needs, error)
+      case .isolate where half > 0:
+        return try await prepare(Array(needs[..<half]), request, refused: refused)
+          + prepare(Array(needs[half...]), request, refused: refused)
+      case .isolate: return try await refused(needs, error, false)
+      case .zoneMissing: return try await refused(needs, error, true)
       default: throw error
       }
       return []
     }
-    session.assetsGivenUp = 0
-    return zip(needs, answer).map { ($0, $1.url) }
   }
 
   /// Postpones an asset on which the server fails. After several in a row, assets are left alone for a while.
