@@ -9,7 +9,7 @@ extension Cycle {
     try await resolveConflicts()
     if isInterrupted { return false }
     var hasSent = false
-    rate.start(total: try store.sendableCount(), at: store.now())
+    rate.start(total: try store.read { try $0.operationCount(in: .pending) }, at: store.now())
     hasMoreToSend = false
     var left = configuration.turn.requests
     while left > 0 {
@@ -105,7 +105,7 @@ extension Cycle {
     // The saves back off in any case, even if the server does not allow a re-fetch now.
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes)
     where try store.mayRequest() && store.serversWait(in: .zone(zone)) == nil {
-      try await lookUpTargets(zone, targets, of: operations, outcomes)
+      try await lookUpTargets(zone, targets, of: operations)
     }
   }
 
@@ -138,30 +138,15 @@ extension Cycle {
   }
 
   /// Re-fetches the records that rejected saves refer to: if they are missing, retrying does not help.
-  private func lookUpTargets(
-    _ zone: ZoneKey,
-    _ targets: [String],
-    of operations: [QueuedOperation],
-    _ outcomes: [Int64: Outcome]
-  ) async throws {
-    summary.requests += 1
-    let results: [WireRecordResult]
-    do {
-      results = try await request { (client, database) async throws(WebServicesError) in
-        try await client.lookup(targets, zone: zone.wire, in: database)
-      }
-    } catch {
-      let disposition = Disposition(of: error, during: .fetching)
-      guard !disposition.stopsSync, !error.asksToWait else { throw error }
-      // The saves back off anyway.
-      return
+  private func lookUpTargets(_ zone: ZoneKey, _ targets: [String], of operations: [QueuedOperation]) async throws {
+    switch try await lookUp(targets, in: zone) {
+    case .success(let results):
+      let absent = Interpreter.absent(in: results, zone)
+      summary.failed += try store.finishTargets(absent, of: operations.map(\.id), policy: merging, lease)
+    case .failure(let error) where error.asksToWait: throw error
+    // The saves back off anyway.
+    case .failure: return
     }
-    summary.failed += try store.finishTargets(
-      Interpreter.absent(in: results, zone),
-      of: operations.map(\.id),
-      policy: merging,
-      lease
-    )
   }
 
   /// The other user as whom records of a private database were saved, if the account was switched meanwhile.

@@ -82,16 +82,12 @@ final class Cycle {
     var completion: SyncStore.Completion?
     do {
       completion = try await exchange(sweeps: sweeps, endsBackOffs: endsBackOffs)
-      // Paused or throttled: nothing failed.
-      if completion == nil { try store.syncInterrupted(error: summary.lastItemError, lease) }
     } catch let error as WebServicesError {
       try await stop(for: error)
     }
     let seconds = Double(store.now() - startedAt) / 1000
     summary.waitForApp = try waitingForApp()
-    try store.endSync(completion, summary.event(seconds: seconds), serving: requests.ids, summary, lease) {
-      try rest(summary, $0, $1)
-    }
+    try store.endSync(completion, summary, after: seconds, serving: requests.ids, lease) { try rest(summary, $0, $1) }
     return summary
   }
 
@@ -131,19 +127,19 @@ final class Cycle {
     if summary.sent > 0 || !session.hasSweptAssets { try store.sweepAssets() }
     session.hasSweptAssets = true
     summary.reachedEnd = try isComplete && store.unreadable().isEmpty
-    return .init(readAt: readAt, isComplete: isComplete, error: summary.lastItemError)
+    return .init(readAt: readAt, isComplete: isComplete)
   }
 
   /// Records the error that stopped the cycle.
   private func stop(for error: WebServicesError) async throws {
     if Task.isCancelled {
       // We cancelled it; the network is not at fault.
-      try store.syncInterrupted(lease)
+      try store.write(lease) { ledger, _ in try ledger.changeActivity { $0.reachedEnd = false } }
       throw CancellationError()
     }
     summary.error = error
     // After a sign-in the next cycle finds out the user; there is no need to back off.
-    if isOtherSignIn { return try store.syncInterrupted(lease) }
+    if isOtherSignIn { return }
     try store.record(error, random: configuration.random(), lease)
     // A credential that the server rejects signs in no user, so the wrong account is not the problem.
     if error.code.disposition == .wait(.account) { try store.noteRefusal(false) }

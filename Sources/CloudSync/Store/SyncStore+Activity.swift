@@ -15,27 +15,32 @@ final class ShownActivity: Sendable {
     fileprivate(set) var silentSince: Int64?
   }
 
-  /// Nothing is known of what the previous engine published, so the first transaction publishes an idle engine.
-  private let state = Mutex((value: Value(), published: Value?.none))
-  /// When the request began that has no reply yet.
-  private let request = Mutex<Int64?>(nil)
-  private let idle = Mutex<Int64??>(nil)
+  private struct State {
+    var value = Value()
+    /// Nothing is known of what the previous engine published, so the first transaction publishes an idle engine.
+    var published: Value?
+    /// When the request began that has no reply yet.
+    var requestBeganAt: Int64?
+    var idleUntil: Int64??
+  }
+
+  private let state = Mutex(State())
 
   /// Milliseconds after which a request without a reply is shown: together with a heartbeat less than ten seconds.
   static let usualReply: Int64 = 8_000
 
-  func requestBegan(at time: Int64) { request.withLock { $0 = time } }
+  func requestBegan(at time: Int64) { state.withLock { $0.requestBeganAt = time } }
 
-  func requestEnded() {
-    request.withLock { $0 = nil }
-    state.withLock { $0.value.silentSince = nil }
-  }
+  func requestEnded() { state.withLock { ($0.requestBeganAt, $0.value.silentSince) = (nil, nil) } }
 
   /// Notes a request that has been without a reply for longer than usual.
   func noteSilence(at time: Int64) {
-    guard let began = request.withLock(\.self), time - began >= Self.usualReply else { return }
-    // Files take longer, and their transport has a time limit of its own.
-    state.withLock { if $0.value.progress?.phase != .upload { $0.value.silentSince = began } }
+    state.withLock { state in
+      // Files take longer, and their transport has a time limit of its own.
+      guard let began = state.requestBeganAt, time - began >= Self.usualReply, state.value.progress?.phase != .upload
+      else { return }
+      state.value.silentSince = began
+    }
   }
 
   func start(_ activity: SyncStore.Activity) {
@@ -54,9 +59,9 @@ final class ShownActivity: Sendable {
   func end() { state.withLock { $0.value = Value() } }
 
   /// The time at which the idle engine continues, as recorded in the store; nil while it is busy.
-  var idleUntil: Int64?? { idle.withLock(\.self) }
+  var idleUntil: Int64?? { state.withLock(\.idleUntil) }
 
-  func setIdle(_ end: Int64??) { idle.withLock { $0 = end } }
+  func setIdle(_ end: Int64??) { state.withLock { $0.idleUntil = end } }
 
   /// Whether a sync is in progress.
   var isBusy: Bool { state.withLock { $0.value.activity != .idle } }
@@ -115,32 +120,35 @@ extension SyncStore {
     var readAt: Int64
     /// Whether every change feed was fetched to its end, except those that the server does not let us read.
     var isComplete: Bool
-    /// The last error of an operation or a fetch, for display.
-    var error: WebServicesError?
   }
 
   /// Ends a sync: records its result, on which `inSync` is based, and finishes the requests that it served.
   ///
   /// - Parameters:
-  ///   - completion: nil if the sync was interrupted or failed, which was recorded before.
-  ///   - event: the sync, for the event log; nil if nothing was changed.
+  ///   - completion: nil if the sync was interrupted, or failed with an error that was recorded before.
+  ///   - seconds: the duration of the sync.
   ///   - rest: called at the end of the last transaction, to record that the engine is idle.
   func endSync(
     _ completion: Completion?,
-    _ event: Event?,
-    serving requests: [Int64] = [],
     _ summary: SyncSummary,
+    after seconds: Double,
+    serving requests: [Int64] = [],
     _ lease: Lease,
     rest: (Ledger, _ now: Int64) throws -> Void = { _, _ in }
   ) throws(StoreError) {
     lease.shown.end()
     let hasMoreHistory = try write(lease) { ledger, now in
       var hasMoreHistory = false
+      if summary.error == nil, let error = summary.lastItemError {
+        try ledger.changeActivity { $0.note(error, now: now) }
+      }
       if let completion {
         try record(completion, now: now, ledger)
         hasMoreHistory = try Retention.apply(now: now, ledger)
+      } else {
+        try ledger.changeActivity { $0.reachedEnd = false }
       }
-      if let event { try EventLog.add(event, now: now, ledger) }
+      if let event = summary.event(seconds: seconds) { try EventLog.add(event, now: now, ledger) }
       try Self.finish(requests, summary, now: now, ledger)
       if !hasMoreHistory { try rest(ledger, now) }
       return hasMoreHistory
@@ -158,7 +166,6 @@ extension SyncStore {
       row.perSecond = nil
       // A time in the future was set before the clock was moved back.
       if let acceptedAt = row.lastEnqueueAt, acceptedAt > now { row.lastEnqueueAt = completion.readAt }
-      if let error = completion.error { row.note(error, now: now) }
       row.reachedEnd = isWhole && row.lastEnqueueAt ?? 0 <= completion.readAt
       if isWhole { row.lastSuccessAt = now }
       if completion.isComplete { row.errorStands = false }
@@ -168,16 +175,6 @@ extension SyncStore {
   /// Removes old and excess history, in one transaction for each slice.
   func forgetOldHistory(_ lease: Lease) throws(StoreError) {
     while try write(lease, { try Retention.apply(now: $1, $0) }) {}
-  }
-
-  /// Records that a pause or a wait interrupted a sync.
-  func syncInterrupted(error: WebServicesError? = nil, _ lease: Lease) throws(StoreError) {
-    try write(lease) { ledger, now in
-      try ledger.changeActivity { row in
-        if let error { row.note(error, now: now) }
-        row.reachedEnd = false
-      }
-    }
   }
 
   /// Records the error that stopped a whole sync. One scope backs off in any case, to avoid an immediate retry; an
@@ -227,11 +224,6 @@ extension SyncStore {
     try write(lease) { ledger, now in
       try EventLog.add(event, now: now, ledger)
     }
-  }
-
-  /// The number of pending operations, for the progress of a sync.
-  func sendableCount() throws(StoreError) -> Int {
-    try read { try $0.operationCount(in: .pending) }
   }
 
   func keys(_ ids: [Int64]) throws(StoreError) -> [RecordKey] {
