@@ -200,7 +200,6 @@ extension SyncStore {
     _ lease: Lease
   ) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
-      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       for zone in Set(outcomes.map(\.need.key.zoneKey)) { try ledger.noteServed(zone) }
       var failed = 0
       // Several failed files of a record count once, and a bad network is no record's fault.
@@ -221,12 +220,13 @@ extension SyncStore {
         case .refused(let failure): operation.apply(.failed(failure))
         case .failed(let error):
           let what = "bring the file of \(need.asset.field)"
-          try Retention.addAttempt(of: operation, error, to: what, startedAt: now, seconds: 0, ledger)
+          try Retention.addAttempt(of: operation.id, error, to: what, seconds: 0, now: now, ledger)
           guard putOff.insert(operation.id).inserted else { continue }
           operation.putOff(error, isLineGood: isLineGood, now: now, random: random)
         case .zoneMissing(let error):
           guard putOff.insert(operation.id).inserted else { continue }
-          try ZoneLoss.meet(&operation, error, reconciliation)
+          let facts = try RecordFacts(of: operation, zoneIsMissing: true, policy, ledger)
+          try ledger.write(operation.meetMissingZone(error, facts, now: now), now: now)
         }
         if operation.state == .failed { failed += 1 }
         if case .notThere = outcome, let digest = need.asset.digest {
@@ -248,7 +248,7 @@ extension SyncStore {
     else { return }
     let reason = "its files take longer to upload than the server keeps them for a save"
     let error = WebServicesError(ServerErrorCode("ASSET_UPLOAD_EXPIRED"), reason)
-    try Retention.addAttempt(of: operation, error, to: "bring its files", startedAt: now, seconds: 0, ledger)
+    try Retention.addAttempt(of: operation.id, error, to: "bring its files", seconds: 0, now: now, ledger)
     operation.apply(.attempted)
     if operation.attempts >= operation.maxAttempts { operation.apply(.failed(.uploadExpired(code: error.code.name))) }
   }

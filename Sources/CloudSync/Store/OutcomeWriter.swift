@@ -4,43 +4,33 @@ import Facts
 /// Applies the outcomes of one request: in a first transaction the rejections and the facts about the request as a
 /// whole, then the successes in as many transactions as needed.
 struct OutcomeWriter {
-  let reconciliation: Reconciliation
-  let startedAt: Int64
-  let seconds: Double
-  let random: Double
+  let ledger: Ledger
+  let sent: [QueuedOperation]
+  let outcomes: [Int64: Outcome]
+  let restarted: SyncStore.Restarted
+  var request: SentRequest
   var result = SyncStore.OutcomeCounts()
-  private let sent: [QueuedOperation]
-  private let outcomes: [Int64: Outcome]
-  private let restarted: SyncStore.Restarted
   private var waits: [WaitScope: WebServicesError] = [:]
   private var tooLarge = false
   /// Bytes of what the server took.
   private var bytes = 0
   private var epochs: [ZoneKey: Int64] = [:]
 
-  private var ledger: Ledger { reconciliation.ledger }
-  private var now: Int64 { reconciliation.now }
+  private var now: Int64 { request.now }
 
   init(
-    reconciliation: Reconciliation,
-    startedAt: Int64,
-    seconds: Double,
-    random: Double,
+    _ ledger: Ledger,
     sent: [QueuedOperation],
     outcomes: [Int64: Outcome],
-    restarted: SyncStore.Restarted
+    restarted: SyncStore.Restarted,
+    _ request: SentRequest
   ) {
-    self.reconciliation = reconciliation
-    self.startedAt = startedAt
-    self.seconds = seconds
-    self.random = random
+    self.ledger = ledger
     self.sent = sent
     self.outcomes = outcomes
     self.restarted = restarted
+    self.request = request
   }
-
-  /// Whether the request cannot be split: it holds one operation or an atomic group.
-  private var isWhole: Bool { sent.count == 1 || sent.contains { $0.group != nil } }
 
   /// Applies the outcomes that fit into this transaction: rejections in the first one, then successes.
   mutating func write(_ done: inout TransactionSlice<QueuedOperation>) throws {
@@ -51,7 +41,11 @@ struct OutcomeWriter {
 
   private mutating func writeRefusals() throws {
     try clearOthers()
-    for operation in sent where outcomes[operation.id]?.isSuccess == false { try write(operation) }
+    let refused = sent.filter { outcomes[$0.id]?.isSuccess == false }
+    if !refused.isEmpty {
+      for scope in [WaitScope.network, .database] { request.waits[scope] = try ledger.wait(scope)?.seconds }
+    }
+    for operation in refused { try write(operation) }
     try finish()
   }
 
@@ -81,37 +75,36 @@ struct OutcomeWriter {
 
   /// Applies the outcome of one operation, if there is any.
   private mutating func write(_ sent: QueuedOperation) throws {
-    guard let outcome = outcomes[sent.id] else { return }
-    let acknowledged = result.acknowledged
-    defer { if result.acknowledged > acknowledged { bytes += sent.bytes } }
-    guard var operation = try ledger.operation(sent.id), operation.state == .inFlight else { return }
-    let generation = operation.sentGeneration
-    operation.apply(.answered)
-    switch outcome {
-    case .saved(let record):
-      if !sent.isPart { result.acknowledged += 1 }
-      try SyncStore.noteAssets(of: sent, in: record, ledger)
-      try acknowledgePart(operation, record, of: sent)
-    case .deleted:
+    guard let outcome = outcomes[sent.id], let operation = try ledger.operation(sent.id), operation.state == .inFlight
+    else { return }
+    let facts = try facts(about: operation, outcome)
+    let decision = OutcomeDecision(operation, sent: sent, outcome, of: request, facts)
+    if case .saved(let record) = outcome { try SyncStore.noteAssets(of: sent, in: record, ledger) }
+    try ledger.write(decision.writes, now: now)
+    if decision.endsZoneOperation { try SyncStore.acknowledgeZone(decision.operation, restarted, now: now, ledger) }
+    if let scope = decision.wait, let error = decision.error { wait(scope, error) }
+    if decision.isTooLarge { tooLarge = true }
+    if decision.isAcknowledged {
       result.acknowledged += 1
-      try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
-    case .zoneDone:
-      result.acknowledged += 1
-      try SyncStore.acknowledgeZone(operation, restarted, now: now, ledger)
-    case .failed(let error, let disposition):
-      try Retention.addAttempt(of: operation, error, startedAt: startedAt, seconds: seconds, ledger)
-      if disposition == .acknowledge {
-        result.acknowledged += 1
-        operation.kind == .delete || sent.kind == .delete
-          ? try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
-          : try SyncStore.acknowledgeZone(operation, restarted, now: now, ledger)
-      } else {
-        try fail(&operation, sent, error, disposition)
-      }
+      bytes += sent.bytes
     }
+    guard let error = decision.error else { return }
+    result.error = error
+    if decision.operation.state == .failed { result.failed += 1 }
   }
 
-  // MARK: - Acknowledging only what was sent
+  private mutating func facts(about operation: QueuedOperation, _ outcome: Outcome) throws -> RecordFacts {
+    let zone = operation.key.zoneKey
+    switch outcome {
+    case .saved:
+      let awaits = try operation.needsReadBack && ledger.hasZoneDelete(zone)
+      return RecordFacts(epoch: try epoch(zone), hasZoneDelete: awaits)
+    case .failed(_, let disposition) where disposition == .vanished || disposition == .zoneMissing:
+      let isMissing = disposition == .zoneMissing
+      return try RecordFacts(of: operation, zoneIsMissing: isMissing, request.policy, ledger)
+    default: return RecordFacts()
+    }
+  }
 
   /// The zone's current epoch.
   private mutating func epoch(_ zone: ZoneKey) throws -> Int64 {
@@ -119,198 +112,6 @@ struct OutcomeWriter {
     let epoch = try ledger.epoch(zone)
     epochs[zone] = epoch
     return epoch
-  }
-
-  /// Applies a save's reply to an operation that was edited since or was sent in part.
-  private mutating func acknowledgePart(_ operation: QueuedOperation, _ record: MirrorRecord, of sent: QueuedOperation)
-    throws
-  {
-    try ledger.put(record, epoch: try epoch(operation.key.zoneKey))
-    let isCurrent = sent.sentGeneration == operation.generation
-    // Edited while in flight: keep the changes that the server does not hold yet, based on its record.
-    var operation = operation
-    operation.apply(.saved(tag: record.changeTag, isCurrent: isCurrent))
-    // An edit based on an older version must still be compared.
-    if operation.kind == .save, operation.needsReadBack {
-      for name in sent.changes.names { operation.base[name] = record.fields[name] }
-      return try reconciliation.rebase(operation, onto: record, epoch: try epoch(operation.key.zoneKey))
-    }
-    if operation.kind == .save {
-      operation.changes = operation.changes.effective(on: record.fields)
-      guard !operation.changes.isEmpty else {
-        return try ledger.end(operation, .acknowledged, .onServer(), now: now)
-      }
-      operation.base = record.fields.filter { operation.changes.names.contains($0.key) }
-    } else {
-      operation.base = record.fields
-    }
-    try ledger.update(operation)
-  }
-
-  private func acknowledgeDelete(_ operation: QueuedOperation, isCurrent: Bool) throws {
-    guard !isCurrent, operation.kind == .save else { return try ledger.endDeletion(operation, now: now) }
-    try ledger.removeRecord(operation.key)
-    // Saved again while the delete was in flight: a new record.
-    var operation = operation
-    operation.apply(.startedOver)
-    operation.cause = .ready
-    try ledger.update(operation)
-  }
-
-  // MARK: - Failing
-
-  private mutating func fail(
-    _ operation: inout QueuedOperation,
-    _ sent: QueuedOperation,
-    _ error: WebServicesError,
-    _ disposition: Disposition
-  ) throws {
-    operation.errorCode = error.code.name
-    operation.errorMessage = error.reason
-    // A reply that names the operation clears it of suspicion; a wait does not.
-    switch disposition {
-    case .wait, .isolate, .outage, .readBack: break
-    default: operation.apply(.cleared)
-    }
-    noteDoubt(&operation, error, disposition)
-    switch disposition {
-    case .acknowledge, .absent, .unanswered, .denied, .restart, .misfit, .hold, .stop:
-      preconditionFailure("No response to a failed write.")
-    case .wait(let scope):
-      let scope = waitScope(scope, operation, error)
-      wait(scope, error)
-      operation.cause = .waits(scope.asCause, code: error.code.name)
-    case .backOff:
-      operation.apply(.attempted)
-      operation.apply(.backedOff(error, now: now, random: random))
-      if isReferredTo(sent, error) {
-        let (attempt, limit) = (operation.attempts, operation.maxAttempts)
-        operation.cause = .stillReferredTo(code: error.code.name, attempt: attempt, of: limit)
-      }
-    case .readBack:
-      // Creating an existing zone changes nothing; everything else is verified before it is repeated.
-      guard operation.kind != .zoneSave else {
-        operation.apply(.attempted)
-        operation.apply(.backedOff(error, now: now, random: random))
-        break
-      }
-      operation.apply(.replyLost(code: error.code.name))
-      // Verify the first lost reply at once. If replies keep getting lost, the network or the request is at fault.
-      if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
-    case .compare: operation.apply(.disputed(code: error.code.name))
-    case .vanished where try ledger.isGone(operation.key):
-      operation.cause = .recordDeleted
-    case .vanished:
-      // While the zone has changes to fetch, this may be one of many deletions: decide at the end of the change feed.
-      if reconciliation.policy.deletionGuard != nil, try ledger.zone(operation.key.zoneKey)?.needsFetch == true,
-        try ledger.changeTag(operation.key) != nil
-      {
-        try DeletionHold(reconciliation: reconciliation).note(operation.key)
-        operation.cause = .recordDeletedWhileFetching
-        break
-      }
-      return try reconciliation.rebase(operation, onto: nil, epoch: 0)
-    case .zoneMissing where operation.kind == .delete:
-      return try ledger.endDeletion(operation, now: now)
-    case .zoneMissing:
-      try ZoneLoss.meet(&operation, error, reconciliation)
-    case .sibling:
-      operation.cause = .groupRejected
-    case .split:
-      if isWhole {
-        operation.apply(.attempted)
-        operation.apply(.failed(.tooLarge(code: error.code.name, message: error.reason)))
-      } else {
-        tooLarge = true
-        operation.cause = .requestTooLarge(code: error.code.name)
-      }
-    case .isolate:
-      if isWhole {
-        operation.apply(.attempted)
-        operation.apply(.failed(rejection(error)))
-      } else {
-        operation.apply(.suspected(.send(request: number)))
-        operation.cause = .bisection(code: error.code.name, count: self.sent.count)
-      }
-    case .outage:
-      operation.cause = .waits(.database, code: error.code.name)
-      try suspect(&operation, error, .database)
-    case .deadLetter:
-      operation.apply(.attempted)
-      operation.apply(
-        .failed(
-          isReferredTo(sent, error)
-            ? .stillReferredTo(code: error.code.name) : .rejected(code: error.code.name, message: error.reason)
-        )
-      )
-    }
-    // The failed version is not the current one.
-    if operation.state == .failed, operation.generation != sent.sentGeneration {
-      operation.apply(.ready(.readyAgain(.editedWhileSent), now: now))
-      operation.apply(.forgiven)
-      if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.apply(.stale) }
-    }
-    // Even a rejected request may be delivered a second time, and be accepted then.
-    if sent.kind == .save {
-      operation.apply(.mayBeCarriedOut(disposition == .compare ? withoutCounters(sent) : sent.changes))
-    }
-    if operation.state == .failed { result.failed += 1 }
-    result.error = error
-    try ledger.update(operation)
-  }
-
-  /// Whether the server refused a deletion because others refer to the record. Of a save the same error means that it
-  /// refers to a missing one.
-  private func isReferredTo(_ sent: QueuedOperation, _ error: WebServicesError) -> Bool {
-    sent.kind == .delete && error.code == .validatingReferenceError
-  }
-
-  /// Requests a verification before the next attempt, if the server may have carried out the write on which it failed.
-  private func noteDoubt(_ operation: inout QueuedOperation, _ error: WebServicesError, _ disposition: Disposition) {
-    let isAttempt = [.backOff, .outage, .deadLetter].contains(disposition)
-    // Creating an existing zone changes nothing.
-    guard isAttempt, error.leavesWriteInDoubt, operation.kind != .zoneSave else { return }
-    operation.apply(.leftInDoubt)
-  }
-
-  /// The sent changes without counters: the record has changed, so a second copy would be rejected and no counter was
-  /// applied.
-  private func withoutCounters(_ sent: QueuedOperation) -> FieldChanges {
-    let rules = reconciliation.policy.rules[sent.type ?? ""]
-    return sent.changes.only(sent.changes.names.filter { (sent.changes.rules[$0] ?? rules[$0]) != .counter })
-  }
-
-  // MARK: - Bisection
-
-  /// Identifies the failed request whose operations are under suspicion.
-  private var number: Int64 { sent.map(\.id).min() ?? 0 }
-
-  /// The rejection of the request. The server does not name the bad member of a group.
-  private func rejection(_ error: WebServicesError) -> FailureCause {
-    .rejected(code: error.code.name, message: error.reason, group: sent.count == 1 ? nil : sent.count)
-  }
-
-  /// Handles a failed request that may be the fault of one of its records or of none: the scope backs off and the next
-  /// request is half as large. A single record's attempts count once other requests succeed, or when none has for long.
-  private mutating func suspect(_ operation: inout QueuedOperation, _ error: WebServicesError, _ scope: WaitScope)
-    throws
-  {
-    let wasSuspect = operation.suspicion != nil
-    operation.apply(.suspected(.send(request: number)))
-    guard isWhole else { return wait(scope, error) }
-    let known = try ledger.wait(scope)
-    let isToBlame = wasSuspect && known.map { $0.seconds >= Throttles.longWait } ?? true
-    if isToBlame { operation.apply(.attempted) }
-    if operation.attempts >= operation.maxAttempts {
-      return operation.apply(.failed(rejection(error)))
-    }
-    operation.apply(.backedOff(error, now: now, random: random))
-    guard !isToBlame || known != nil else { return }
-    wait(scope, error)
-    // Others are sent first after that wait, which shows whether this record is at fault.
-    let scopeSeconds = Backoff.scopeSeconds(asked: error.retryAfter, previous: known?.seconds, random: 1)
-    let end = (operation.waitsUntil ?? now) + Backoff.milliseconds(scopeSeconds + 1)
-    operation.apply(.deferred(until: end, isServersWait: operation.isServersWait))
   }
 
   /// When the whole request failed, clears the operations under the same suspicion that were not in it.
@@ -335,22 +136,9 @@ struct OutcomeWriter {
     waits[scope] = error
   }
 
-  /// The narrowest scope: the zone for a rejection of one item, the database for one of the whole request.
-  private func waitScope(_ scope: Disposition.Scope, _ operation: QueuedOperation, _ error: WebServicesError)
-    -> WaitScope
-  {
-    switch scope {
-    case .network: .network
-    case .account: .account
-    // Operations that a full quota does not stop would otherwise be sent again at once, in a loop.
-    case .quota: operation.kind == .save || sent.contains { $0.kind == .save } ? .quota : .zone(operation.key.zoneKey)
-    case .throttle: error.httpStatus == nil ? .zone(operation.key.zoneKey) : .database
-    }
-  }
-
   /// Applies the facts about the request as a whole: throttled scopes, cleared scopes, and the size limit.
   private func finish() throws {
-    try Throttles.set(waits, now: now, random: random, ledger)
+    try Throttles.set(waits, now: now, random: request.random, ledger)
     let succeeded = sent.filter { outcomes[$0.id]?.isDone ?? false }
     let succeededIn = Set(succeeded.map(\.key.zoneKey))
     let saved = succeeded.contains { if case .saved = outcomes[$0.id] { true } else { false } }

@@ -10,6 +10,7 @@ struct Rebase: Hashable {
   private(set) var dropped: [DroppedChange] = []
   /// How it ends; nil if it stays in the queue.
   private(set) var ending: End?
+  private let server: MirrorRecord?
   private let policy: MergePolicy
   private let now: Int64
 
@@ -30,7 +31,7 @@ struct Rebase: Hashable {
     policy: MergePolicy,
     now: Int64
   ) {
-    (self.operation, self.policy, self.now) = (operation, policy, now)
+    (self.operation, self.server, self.policy, self.now) = (operation, server, policy, now)
     self.operation.apply(.compared)
     // The zone delete will delete the record. If the zone stays, the change tag reveals the difference.
     if awaitsZoneDelete { return }
@@ -47,6 +48,13 @@ struct Rebase: Hashable {
     case (.delete, nil): end(.acknowledged, .onServer(isDeletion: true))
     case (.zoneSave, _), (.zoneDelete, _): preconditionFailure("A zone operation has no record to be rebased on.")
     }
+  }
+
+  /// What is to be written: the server's record, as seen in an epoch, and the decision.
+  func writes(epoch: Int64) -> [StoreWrite] {
+    [server.map { .put($0, epoch: epoch) } ?? .remove(operation.key)]
+      + dropped.map { .drop($0, of: operation) }
+      + [ending.map { .end(operation, $0.ending, $0.cause) } ?? .update(operation)]
   }
 
   /// Keeps a dead letter or a paused operation unchanged when another client edits the record. It is compared with the

@@ -38,18 +38,6 @@ struct Reconciliation {
       policy: policy,
       now: now
     )
-    if let server { try ledger.put(server, epoch: epoch) } else { try ledger.removeRecord(operation.key) }
-    for dropped in rebase.dropped {
-      if dropped.overwritten == nil {
-        let event = Event.dropped(record: operation.key.name, dropped.cause)
-        try EventLog.add(event, of: rebase.operation, now: now, ledger)
-      }
-      try ledger.add(dropped)
-    }
-    if let end = rebase.ending {
-      try ledger.end(rebase.operation, end.ending, end.cause, now: now)
-    } else {
-      try ledger.update(rebase.operation)
-    }
+    try ledger.write(rebase.writes(epoch: epoch), now: now)
   }
 }

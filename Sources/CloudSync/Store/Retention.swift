@@ -47,23 +47,23 @@ enum Retention {
   ///
   /// - Parameter what: the purpose of the request, if it did not send the operation.
   static func addAttempt(
-    of operation: QueuedOperation,
+    of operation: Int64,
     _ error: WebServicesError,
     to what: String? = nil,
-    startedAt: Int64,
     seconds: Double,
+    now: Int64,
     _ ledger: Ledger
   ) throws {
-    let number = try ledger.lastAttemptNumber(of: operation.id) + 1
+    let number = try ledger.lastAttemptNumber(of: operation) + 1
     let attempt = Attempt(
       number: number,
-      at: startedAt,
+      at: now - Int64(seconds * 1000),
       seconds: seconds,
       code: error.code.name,
       message: what.map { "\($0): \(error.reason)" } ?? error.reason,
       response: error.response
     )
-    try ledger.add(attempt, of: operation.id)
-    if number > attempts { try ledger.removeAttempts(of: operation.id, through: number - attempts) }
+    try ledger.add(attempt, of: operation)
+    if number > attempts { try ledger.removeAttempts(of: operation, through: number - attempts) }
   }
 }

@@ -46,7 +46,6 @@ extension SyncStore {
     _ lease: Lease
   ) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
-      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var failed = 0
       for id in ids {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
@@ -56,7 +55,8 @@ extension SyncStore {
           continue
         }
         operation.apply(.confirmed())
-        try ZoneLoss.meet(&operation, error, reconciliation)
+        let facts = try RecordFacts(of: operation, zoneIsMissing: true, policy, ledger)
+        try ledger.write(operation.meetMissingZone(error, facts, now: now), now: now)
         if operation.state == .failed { failed += 1 }
         try ledger.update(operation)
       }
@@ -120,8 +120,7 @@ extension SyncStore {
   ) throws {
     operation.errorCode = error.code.name
     operation.errorMessage = error.reason
-    let startedAt = now - Int64(seconds * 1000)
-    try Retention.addAttempt(of: operation, error, to: "read it back", startedAt: startedAt, seconds: seconds, ledger)
+    try Retention.addAttempt(of: operation.id, error, to: "read it back", seconds: seconds, now: now, ledger)
     let disposition = Disposition(of: error, during: .verifying(isWhole: false))
     if let scope = disposition.scope(in: operation.key.zoneKey) {
       if waits[scope].map({ $0.retryAfter ?? 0 < error.retryAfter ?? 0 }) ?? true { waits[scope] = error }

@@ -148,15 +148,8 @@ extension SyncStore {
       restarted.merge(try clear(operation.key.zoneKey, lease)) { $1 }
     }
     return try writeInSlices(done, lease, isWhole: sent.contains { $0.group != nil }) { slice, ledger, now in
-      var writer = OutcomeWriter(
-        reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger),
-        startedAt: now - Int64(seconds * 1000),
-        seconds: seconds,
-        random: random,
-        sent: sent,
-        outcomes: outcomes,
-        restarted: restarted
-      )
+      let request = SentRequest(sent, seconds: seconds, policy: policy, now: now, random: random)
+      var writer = OutcomeWriter(ledger, sent: sent, outcomes: outcomes, restarted: restarted, request)
       try writer.write(&slice)
       if slice.isLast { try Self.renewNotes(ledger) }
       return writer.result

@@ -1,44 +1,39 @@
 import CloudKit
 import Facts
 
-/// Handles a zone that was deleted on the server.
+/// The decision about a zone that was deleted on the server.
 ///
 /// Its records stay on hold until a person decides. When the deletion is accepted, queued edits are kept: each becomes
 /// the creation of the whole record with the edit applied, so that an operator can recreate the zone with nothing
 /// missing. Queued deletes end.
-enum ZoneLoss {
-  /// Handles an operation whose zone does not exist. A zone with records is put on hold. Otherwise a zone that we
-  /// created or never saw is created (again), and for one that the server deleted the operation fails.
-  static func meet(_ operation: inout QueuedOperation, _ error: WebServicesError, _ reconciliation: Reconciliation)
-    throws
-  {
-    let ledger = reconciliation.ledger
-    let zone = operation.key.zoneKey
-    let known = try ledger.zone(zone)
-    // The upload receipts belong to the old zone.
-    operation.forgetGrants()
-    let wasOthers = known?.state == .ready && known?.createdHere == false
-    if known?.state == .ready {
-      _ = try take(zone, reconciliation)
-      // The edit may have become a creation of the whole record.
-      if let whole = try ledger.operation(operation.id) {
-        (operation.changes, operation.base, operation.baseTag) = (whole.changes, whole.base, whole.baseTag)
-      }
-    }
-    if try ledger.zone(zone)?.heldSince != nil {
-      operation.cause = .zoneMissing(zone: zone.zone, isDeleted: true)
+enum ZoneLoss: Hashable {
+  /// The zone is unknown, or has not been created yet, so that the deleted one was an earlier one.
+  case ignored
+  case onHold(records: Int, since: Int64?, isKnown: Bool)
+  case accepted(records: Int)
+
+  /// - Parameter hasZoneDelete: whether a delete of the zone is queued, so that its deletion is expected.
+  init(of zone: KnownZone?, records: Int, hasZoneDelete: Bool, isGuarded: Bool) {
+    guard let zone, zone.state != .unconfirmed || records > 0 || zone.heldSince != nil else {
+      self = .ignored
       return
     }
-    operation.apply(.attempted)
-    if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
-      operation.apply(.failed(.zoneDeleted(zone: zone.zone, code: error.code.name)))
-    } else {
-      try ledger.setState(zone, .unconfirmed)
-      operation.cause = .zoneMissing(zone: zone.zone, isDeleted: false)
-      // The zone was created a moment ago and is missing again: wait before creating it once more.
-      if operation.attempts > 1 {
-        operation.apply(.backedOff(error, now: reconciliation.now, random: 0.5))
-      }
+    self =
+      isGuarded && !hasZoneDelete && records > 0
+      ? .onHold(records: records, since: zone.heldSince, isKnown: zone.state == .deleted) : .accepted(records: records)
+  }
+
+  /// The number of records deleted with the zone; none if they are on hold.
+  var deleted: Int { if case .accepted(let records) = self { records } else { 0 } }
+
+  func write(_ zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
+    switch self {
+    case .ignored: break
+    case .accepted: try Self.accept(zone, now: now, ledger)
+    case .onHold(let records, let since, let isKnown):
+      try ledger.touchRecords(of: zone, epoch: MirrorRecord.gone)
+      try ledger.forgetFeed(zone, heldSince: since ?? now)
+      if !isKnown { try EventLog.add(.zoneOnHold(zone: zone.zone, records: records), now: now, ledger) }
     }
   }
 
@@ -46,23 +41,15 @@ enum ZoneLoss {
   ///
   /// - Returns: the number of records deleted with it; none if they are on hold.
   static func take(_ zone: ZoneKey, _ reconciliation: Reconciliation) throws -> Int {
-    let (ledger, now) = (reconciliation.ledger, reconciliation.now)
-    guard let known = try ledger.zone(zone) else { return 0 }
-    let records = try ledger.recordCount(of: zone)
-    // The zone has not been created yet, so the deleted one was an earlier one.
-    if known.state == .unconfirmed, records == 0, known.heldSince == nil { return 0 }
-    // A queued zone delete makes the deletion expected.
-    let isGuarded = try reconciliation.policy.deletionGuard != nil && !ledger.hasZoneDelete(zone)
-    guard isGuarded, records > 0 else {
-      try accept(zone, now: now, ledger)
-      return records
-    }
-    try ledger.touchRecords(of: zone, epoch: MirrorRecord.gone)
-    try ledger.forgetFeed(zone, heldSince: known.heldSince ?? now)
-    if known.state != .deleted {
-      try EventLog.add(.zoneOnHold(zone: zone.zone, records: records), now: now, ledger)
-    }
-    return 0
+    let ledger = reconciliation.ledger
+    let loss = ZoneLoss(
+      of: try ledger.zone(zone),
+      records: try ledger.recordCount(of: zone),
+      hasZoneDelete: try ledger.hasZoneDelete(zone),
+      isGuarded: reconciliation.policy.deletionGuard != nil
+    )
+    try loss.write(zone, now: reconciliation.now, ledger)
+    return loss.deleted
   }
 
   /// Removes the zone from the mirror. Of a large zone, `forget` has removed most records before.
@@ -91,19 +78,95 @@ enum ZoneLoss {
   private static func applyDeletion(to operation: QueuedOperation, hasZoneDelete: Bool, now: Int64, _ ledger: Ledger)
     throws
   {
-    var operation = operation
     switch operation.kind {
-    case .delete:
-      guard operation.state != .inFlight else { return }
-      return try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
-    // Saved after the local zone delete, so the old record does not matter.
-    case .save where hasZoneDelete: operation.apply(.startedOver)
+    case .delete where operation.state == .inFlight: return
+    case .delete: try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
     case .save:
-      let known = try ledger.record(operation.key)
-      operation.apply(.recreated(from: known?.fields ?? [:]))
+      var operation = operation
+      operation.loseRecord(try ledger.record(operation.key), hasZoneDelete: hasZoneDelete)
+      try ledger.update(operation)
     case .zoneSave, .zoneDelete: return
     }
-    try ledger.update(operation)
+  }
+}
+
+/// The facts of the store about an operation's record and its zone.
+struct RecordFacts: Hashable {
+  /// The record in the mirror.
+  var record: MirrorRecord?
+  /// Whether the mirror has the record, even in an unreadable row.
+  var isKnown = false
+  /// Whether the server deleted it, and that has not been applied.
+  var isGone = false
+  var epoch: Int64 = 0
+  var zone: KnownZone?
+  /// The number of the zone's records in the mirror.
+  var records = 0
+  /// Whether a delete of the zone is queued.
+  var hasZoneDelete = false
+  /// Whether deletions may be put on hold.
+  var isGuarded = false
+}
+
+extension RecordFacts {
+  /// - Parameter zoneIsMissing: whether to read what decides about a missing zone; else about a missing record.
+  init(of operation: QueuedOperation, zoneIsMissing: Bool, _ policy: MergePolicy, _ ledger: Ledger) throws {
+    self.init()
+    let (key, zone) = (operation.key, operation.key.zoneKey)
+    record = operation.kind == .save ? try ledger.record(key) : nil
+    isKnown = try record != nil || ledger.changeTag(key) != nil
+    isGone = try ledger.isGone(key)
+    self.zone = try ledger.zone(zone)
+    epoch = self.zone?.epoch ?? 0
+    records = try zoneIsMissing && self.zone?.state == .ready ? ledger.recordCount(of: zone) : 0
+    hasZoneDelete = try ledger.hasZoneDelete(zone)
+    isGuarded = policy.deletionGuard != nil
+  }
+}
+
+extension QueuedOperation {
+  /// Keeps a save of a record whose zone was deleted.
+  fileprivate mutating func loseRecord(_ known: MirrorRecord?, hasZoneDelete: Bool) {
+    // Saved after the local zone delete, so the old record does not matter.
+    apply(hasZoneDelete ? .startedOver : .recreated(from: known?.fields ?? [:]))
+  }
+
+  /// Handles an operation whose zone does not exist. A zone with records is put on hold. Otherwise a zone that we
+  /// created or never saw is created (again), and for one that the server deleted the operation fails.
+  ///
+  /// - Returns: what is to be written before the operation.
+  mutating func meetMissingZone(_ error: WebServicesError, _ facts: RecordFacts, now: Int64) -> [StoreWrite] {
+    let (zone, known) = (key.zoneKey, facts.zone)
+    var writes: [StoreWrite] = []
+    var isOnHold = known?.heldSince != nil
+    // The upload receipts belong to the old zone.
+    forgetGrants()
+    if known?.state == .ready {
+      let loss = ZoneLoss(
+        of: known,
+        records: facts.records,
+        hasZoneDelete: facts.hasZoneDelete,
+        isGuarded: facts.isGuarded
+      )
+      writes.append(.lose(zone, loss))
+      if case .onHold = loss { isOnHold = true } else { isOnHold = false }
+      if !isOnHold, kind == .save, baseTag != nil { loseRecord(facts.record, hasZoneDelete: facts.hasZoneDelete) }
+    }
+    if isOnHold {
+      cause = .zoneMissing(zone: zone.zone, isDeleted: true)
+      return writes
+    }
+    apply(.attempted)
+    let wasOthers = known?.state == .ready && known?.createdHere == false
+    if known?.state == .deleted || wasOthers || attempts >= maxAttempts {
+      apply(.failed(.zoneDeleted(zone: zone.zone, code: error.code.name)))
+    } else {
+      writes.append(.setState(zone, .unconfirmed))
+      cause = .zoneMissing(zone: zone.zone, isDeleted: false)
+      // The zone was created a moment ago and is missing again: wait before creating it once more.
+      if attempts > 1 { apply(.backedOff(error, now: now, random: 0.5)) }
+    }
+    return writes
   }
 }
 

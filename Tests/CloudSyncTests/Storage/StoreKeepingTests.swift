@@ -72,7 +72,7 @@ import Testing
       try ledger.update(operation)
       for _ in 1...150 {
         let error = WebServicesError(.internalError, "no")
-        try Retention.addAttempt(of: operation, error, startedAt: 0, seconds: 0, ledger)
+        try Retention.addAttempt(of: dead, error, seconds: 0, now: 0, ledger)
       }
       for number in 1...1500 {
         var ended = operation
