@@ -233,7 +233,7 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
-      exclude: ["OperationMachine.txt", "Rebase.txt", "Storage/version-28.sqlite"]
+      exclude: ["Intake.txt", "OperationMachine.txt", "OutcomeDecision.txt", "Rebase.txt", "Storage/version-28.sqlite"]
     ),
     .testTarget(name: "RecordImportTests", dependencies: ["RecordImport", "CloudSync", "CloudKit"]),
     // Here and not among the other benchmarks, because it measures what is no library's face.
