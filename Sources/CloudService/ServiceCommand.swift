@@ -100,81 +100,80 @@ extension ServiceCommand {
 
   private func run(on store: SyncStore, _ receipt: inout Receipt, _ progress: (CommandProgress) -> Void) throws {
     let actor = Operator.name
-    func report(done: Int, total: Int) -> Bool {
-      progress(CommandProgress(self, done: done, total: total))
-      return true
+    func perform(_ verb: QueueVerb, _ selection: Selection, _ versions: [Int64: String] = [:]) throws {
+      receipt.verb = verb
+      let result = try store.perform(verb, on: selection, versions: versions, actor: actor) { done, total in
+        progress(CommandProgress(self, done: done, total: total))
+        return true
+      }
+      receipt.changed = result.changed.count
+      receipt.ids = result.changed
+      receipt.skipped = result.skipped
+      receipt.gone = result.unknown
+      receipt.unanswered = result.unanswered.count
+      receipt.recreated = result.recreated
     }
     func undo(_ ids: [Int64]) throws {
-      receipt.take(try store.undo(ids, actor: actor, continues: report))
-      if receipt.ids.isEmpty, case .inWords(let reason)? = receipt.skipped.values.first {
+      let result = try store.undo(ids, actor: actor) { done, total in
+        progress(CommandProgress(self, done: done, total: total))
+        return true
+      }
+      (receipt.changed, receipt.ids, receipt.skipped) = (result.changed.count, result.changed, result.skipped)
+      (receipt.reopened, receipt.failedAgain) = (result.reopened, result.failedAgain)
+      (receipt.pausedAgain, receipt.withdrawn) = (result.pausedAgain, result.withdrawn)
+      if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
         throw StoreError(.invalid, reason)
       }
     }
     switch self {
-    case .perform(let verb, let selection, let versions):
-      receipt.verb = verb
-      receipt.take(try store.perform(verb, on: selection, versions: versions, actor: actor, continues: report))
+    case .perform(let verb, let selection, let versions): try perform(verb, selection, versions)
     case .pause(let rules): receipt.changed = try store.pause(rules, actor: actor).count
     case .resume(let rules): receipt.changed = try store.resume(rules, actor: actor).count
     case .flush: receipt.changed = try store.flush(actor: actor)
     case .resolve(let id, let take, let fields, let version):
-      try receipt.take(store.resolve(id, take: take, fields: fields, ifVersion: version, actor: actor), of: id)
+      switch try store.resolve(id, take: take, fields: fields, ifVersion: version, actor: actor) {
+      case .resolved(let resolution, _):
+        receipt.isToBeSent = resolution.left != nil
+        receipt.changed = 1
+        receipt.ids = [id]
+      case .moved(let conflict):
+        let now = conflict == nil ? "it is resolved already" : "look at it again and decide"
+        throw StoreError(.invalid, "conflict \(id) changed meanwhile, nothing was done; \(now)")
+      }
     case .resolveAll(let versions, let take, let fields):
       let conflicts = versions.sorted { $0.key < $1.key }.map { (id: $0.key, version: Optional($0.value)) }
-      receipt.take(try store.resolve(conflicts, take: take, fields: fields, actor: actor))
+      let outcome = try store.resolve(conflicts, take: take, fields: fields, actor: actor)
+      receipt.changed = outcome.resolved.count
+      receipt.ids = outcome.resolved
+      receipt.skipped = outcome.skipped.mapValues(Obstacle.inWords)
+      for conflict in outcome.moved { receipt.skipped[conflict.id] = .changed(state: OperationState.conflict.rawValue) }
+      receipt.gone = outcome.unknown
     case .undo(let ids): try undo(ids)
     case .undoAll(let listing, let others): try undo(store.undoable(listing, except: others))
     // The rows stay as they are: nothing is to be shown of it.
     case .markDroppedSeen(let id): try store.markDroppedSeen(through: id, actor: actor)
     case .edit(let id, let assignments, let version):
-      try receipt.take(store.edit(id, assignments, ifVersion: version, actor: actor), of: id)
+      switch try store.edit(id, assignments, ifVersion: version, actor: actor) {
+      case .queued: receipt.isToBeSent = true
+      case .discarded: break
+      case .moved: throw StoreError(.invalid, "operation \(id) or its record changed meanwhile; look at it again")
+      }
+      (receipt.changed, receipt.ids) = (1, [id])
     case .acceptDeletions(let zone, let version):
-      try receipt.take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
+      try take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
     case .restoreDeletions(let zone, let version):
-      try receipt.take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
-    case .fetchAgain(let zones): receipt.changed = try store.fetchAgain(zones, actor: actor)
+      try take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
+    case .fetchAgain(let zones):
+      receipt.changed = try store.fetchAgain(zones, actor: actor)
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
       try store.askForSync()
     case .sync, .keepSyncing: receipt.failure = CommandRefusal.cannotSync
     }
   }
-}
 
-extension Receipt {
-  fileprivate mutating func take(_ result: CommandResult) {
-    (changed, ids) = (result.changed.count, result.changed)
-    (skipped, gone) = (result.skipped, result.unknown)
-    (unanswered, recreated) = (result.unanswered.count, result.recreated)
-    (reopened, failedAgain) = (result.reopened, result.failedAgain)
-    (pausedAgain, withdrawn) = (result.pausedAgain, result.withdrawn)
-  }
-
-  fileprivate mutating func take(_ outcome: ConflictOutcome, of id: Int64) throws {
-    switch outcome {
-    case .resolved(let resolution, _): (changed, ids, isToBeSent) = (1, [id], resolution.left != nil)
-    case .moved(let conflict):
-      let now = conflict == nil ? "it is resolved already" : "look at it again and decide"
-      throw StoreError(.invalid, "conflict \(id) changed meanwhile, nothing was done; \(now)")
-    }
-  }
-
-  fileprivate mutating func take(_ outcome: ConflictsOutcome) {
-    (changed, ids, gone) = (outcome.resolved.count, outcome.resolved, outcome.unknown)
-    skipped = outcome.skipped.mapValues(Obstacle.inWords)
-    for conflict in outcome.moved { skipped[conflict.id] = .changed(state: OperationState.conflict.rawValue) }
-  }
-
-  fileprivate mutating func take(_ outcome: SyncStore.EditOutcome, of id: Int64) throws {
-    if case .moved = outcome {
-      throw StoreError(.invalid, "operation \(id) or its record changed meanwhile; look at it again")
-    }
-    if case .queued = outcome { isToBeSent = true }
-    (changed, ids) = (1, [id])
-  }
-
-  fileprivate mutating func take(_ outcome: DeletionOutcome, of zone: ZoneKey) throws {
-    changed = outcome.records
+  private func take(_ outcome: DeletionOutcome, of zone: ZoneKey, _ receipt: inout Receipt) throws {
+    receipt.changed = outcome.records
     guard outcome.hasMoved else { return }
     let done = outcome.records == 0 ? "nothing was done" : "\(Words.count(outcome.records, "record")) were done by then"
     let now = outcome.onHold == nil ? "they are decided already" : "look at them again and decide"

@@ -1,4 +1,4 @@
-package import CloudSync
+import CloudSync
 import Facts
 
 /// The results so far of the lists that are searched.
@@ -74,40 +74,4 @@ extension ViewScope {
   /// The parts of lists that are searched.
   var searchedQueue: ListPart<QueueListing>? { queue.flatMap { $0.listing.filter.isSearch ? $0 : nil } }
   var searchedRecords: ListPart<RecordListing>? { records.flatMap { $0.listing.isSearch ? $0 : nil } }
-}
-
-extension CloudKitService {
-  /// The result of a reading of the store.
-  struct Reading: Sendable {
-    var store: SyncStore?
-    var data: ViewData
-  }
-
-  nonisolated static func read(
-    _ store: SyncStore?,
-    _ opening: StoreOpening,
-    _ changing: ChangingStore,
-    _ scope: ViewScope,
-    _ found: Found,
-    _ redaction: Redaction
-  ) throws -> Reading {
-    let inPlace = store?.unlessReplaced
-    if inPlace == nil { changing.closeIfReplaced() }
-    // A store that was deleted, not moved, is an error on the screen.
-    let store = try inPlace ?? opening.toRead() ?? store
-    let reader = store.map { StoreReader($0, redaction) }
-    return Reading(
-      store: store,
-      data: try reader?.view { try ViewData($0, scope, found) } ?? ViewData(withoutStore: scope, opening.trouble())
-    )
-  }
-
-  /// Everything about one operation, as it is now; nil if the store knows nothing of it.
-  package func detail(of operation: Int64) async throws -> OperationDetail? {
-    let reader = reader
-    return try await Task.detached { try reader?.view { try $0.detail(of: operation) } ?? nil }.value
-  }
-
-  /// A text from elsewhere with secrets masked.
-  package func redact(_ text: String) -> String { redaction().redact(text) }
 }
