@@ -12,7 +12,7 @@ extension Cycle {
     let conflicts = try store.conflictsToAsk()
     session.asksLater = false
     for (place, conflict) in conflicts.enumerated() {
-      // They are this store's user's, so nobody else is asked.
+      // Conflicts of this store's user are not shown to the app after another user signed in.
       if isOtherSignIn { return isInterrupted = true }
       let change = conflict.change
       let answer: SyncStore.ConflictAnswer

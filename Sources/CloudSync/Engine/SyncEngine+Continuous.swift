@@ -143,6 +143,7 @@ extension SyncEngine {
           // Release the lock first, so that the new holder gets it before processes on standby ask for it.
           loop.lease?.letGo()
           loop.lease = nil
+          // Nothing reports when the new holder has taken the lock.
           try? await Task.sleep(for: .seconds(1))
           loop.stopListening()
         default: throw error

@@ -2,7 +2,7 @@ package import Facts
 
 /// The work that could be done now. Each part is read only if the parts before it offer nothing to do.
 package protocol Workload {
-  /// What holds changes back.
+  /// Everything outside a change that can hold it back.
   var scope: SendScope { get }
   /// The number of requests so far.
   var turn: Int64 { get }

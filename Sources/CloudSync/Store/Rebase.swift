@@ -50,7 +50,7 @@ struct Rebase: Hashable {
     }
   }
 
-  /// What is to be written: the server's record, as seen in an epoch, and the decision.
+  /// Returns the writes that carry out the decision: first the server's record, as seen in an epoch.
   func writes(epoch: Int64) -> [StoreWrite] {
     [server.map { .put($0, epoch: epoch) } ?? .remove(operation.key)]
       + dropped.map { .drop($0, of: operation) }

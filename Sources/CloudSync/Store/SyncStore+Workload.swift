@@ -26,7 +26,8 @@ extension SyncStore {
     return try Planner(operationLimit: facts.operationLimit).plan(StoredWorkload(scope, facts, typeOrder, ledger))
   }
 
-  /// What the plan for a scope sends or verifies, once missing zones are created; nil if that is nothing.
+  /// The age of the operations that the plan for a scope sends or verifies, once missing zones are created; nil if it
+  /// does neither.
   static func sendable(_ scope: SendScope, _ ledger: Ledger) throws -> StoreStatus.Sendability? {
     var scope = scope
     scope.missingZones = []

@@ -330,7 +330,7 @@ extension Ledger {
   }
 }
 
-/// What every plan needs of a store.
+/// The facts of a store that every plan needs.
 struct PlanFacts {
   var operationLimit = Planner.requestLimit
   /// The number of requests so far.
