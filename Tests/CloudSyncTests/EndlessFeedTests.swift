@@ -161,7 +161,7 @@ import Testing
     try await theirs.sync()
     try await mine.sync()
     try mine.store.execute("UPDATE zones SET token = ?", [Self.huge])
-    try mine.store.write { try $0.setValue("databaseToken", Self.huge) }
+    try mine.store.write { try $0.setValue(.databaseToken, Self.huge) }
     try theirs.store.accept(world.delete("a"))
     try await theirs.sync()
 

@@ -51,14 +51,15 @@ struct EngineSignsTests {
     EngineRest(number: 3, wakesAt: nil, at: 7, pollInterval: 9),
     EngineRest(number: 3, wakesAt: 5, at: 7, pollInterval: 9),
   ])
-  func `an idle state is read as it was stored`(rest: EngineRest) {
-    #expect(EngineRest(stored: rest.stored) == rest)
-  }
-
-  @Test func `the idle state of an earlier version is read`() {
-    #expect(EngineRest(stored: "4 1700") == EngineRest(number: 4, wakesAt: 1700))
-    #expect(EngineRest(stored: "4") == EngineRest(number: 4))
-    #expect(EngineRest(stored: nil) == nil)
+  func `an idle state is read as it was stored`(rest: EngineRest) throws {
+    let storage = try SQLiteStorage(inMemory: "store")
+    let read = try storage.write { ledger in
+      try ledger.put(LeaseHolder(fence: 1, pid: 1, host: "h", expiresAt: nil))
+      #expect(try ledger.rest() == nil)
+      try ledger.put(rest)
+      return try ledger.rest()
+    }
+    #expect(read == rest)
   }
 }
 

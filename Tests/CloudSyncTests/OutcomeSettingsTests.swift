@@ -122,7 +122,7 @@ struct OutcomeSettingsTests {
     try store.write { try $0.setSettings(Self.full) }
     #expect(try store.settings() == Self.full)
 
-    try store.write { try $0.setValue("settings", #"{"policy":"newest","later":{"a":1}}"#) }
+    try store.write { try $0.setValue(.settings, #"{"policy":"newest","later":{"a":1}}"#) }
     #expect(try store.settings() == OutcomeSettings(policy: .newest))
   }
 
@@ -131,7 +131,7 @@ struct OutcomeSettingsTests {
     let world = try World()
     let mine = try world.device("mine")
     try mine.store.accept(world.put("a", ["x": .int64(1)]))
-    try mine.store.write { try $0.setValue("settings", text) }
+    try mine.store.write { try $0.setValue(.settings, text) }
 
     let error = await #expect(throws: StoreError.self) { try await mine.sync() }
 

@@ -65,13 +65,13 @@ import Testing
     world.clock.advance(100)
     try await mine.sync()
     #expect(world.onServer("a") == ["x": .int64(1)])
-    #expect(try mine.store.read { try $0.value("wait \(id)") } == nil)
+    #expect(try mine.store.read { try $0.keptWait(of: id) } == nil)
   }
 
   @Test(arguments: ["discard", "zone", "conflict"])
   func `a pause that ends otherwise than by resuming leaves nothing of the server's wait`(_ end: String) async throws {
     let (world, mine, id) = try await waiting()
-    let kept = "SELECT count(*) FROM meta WHERE key LIKE 'wait %'"
+    let kept = "SELECT count(*) FROM pausedWaits"
     _ = try mine.store.perform(.pause, on: .ids([id]), actor: "test")
     #expect(try mine.store.count(kept) == 1)
 

@@ -104,15 +104,12 @@ import Testing
   @Test func `of requested syncs only those of the last hour are kept`() async throws {
     let device = try world.device("mine")
     try await device.sync()
-    let before = try rowCounts(of: device.store)
     for _ in 0..<3 {
       _ = try device.store.requestSync(["Note"], isWithoutApp: true)
       world.clock.advance(3601)
       try await device.sync()
     }
-    let after = try rowCounts(of: device.store)
-    #expect(after["syncRequests"] == 1)
-    #expect(after["meta"] == before["meta"])
+    #expect(try rowCounts(of: device.store)["syncRequests"] == 1)
   }
 
   private func rowCounts(of store: SyncStore) throws -> [String: Int] {

@@ -115,19 +115,20 @@ struct VerdictHistoryTests {
     #expect(try device.store.read { try $0.verdicts(after: 0).map(\.name) } == names)
   }
 
-  @Test func `verdicts are kept by age and number`() throws {
+  @Test func `verdicts are kept by age and number, and the one that began before the oldest time stays`() throws {
     let store = try World().open("store")
     let now = 2 * VerdictHistory.age
     try store.write { ledger in
-      for at in [now - VerdictHistory.age - 1, now - VerdictHistory.age, now] {
+      for at in [now - VerdictHistory.age - 2, now - VerdictHistory.age - 1, now - VerdictHistory.age, now] {
         try ledger.run(
           "INSERT INTO verdicts(at, until, name, urgency, fence) VALUES (?, ?, 'inSync', '●', 1)",
           [at, at]
         )
       }
       #expect(try !Retention.apply(now: now, ledger))
-      #expect(try ledger.verdicts(after: .max).count == 1)
-      #expect(try ledger.removeVerdicts(before: now + 1, keeping: 1, limit: 1) == 1)
+      #expect(try ledger.verdicts(after: 0).map(\.at) == [now - VerdictHistory.age - 1, now - VerdictHistory.age, now])
+      #expect(try ledger.removeVerdicts(before: now + 1, keeping: 9, limit: 9) == 2)
+      #expect(try ledger.verdicts(after: 0).map(\.at) == [now])
       #expect(try ledger.removeVerdicts(before: .min, keeping: 1, limit: 9) == 0)
     }
   }

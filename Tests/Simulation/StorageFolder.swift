@@ -85,10 +85,10 @@ final class StorageFolder {
       )
       // First what makes a deletion be noted for an app, and what goes along with it by triggers. No pragma: it would have
       // every statement compiled anew.
-      let tables = ["meta", "operations", "records"] + (try String.fetchAll(names))
+      let tables = ["state", "operations", "records"] + (try String.fetchAll(names))
       var steps = tables.map { "DELETE FROM \($0)" }
       steps.append("INSERT INTO operationTexts(operationTexts) VALUES ('delete-all')")
-      steps.append("INSERT INTO activity(one) VALUES (1)")
+      steps += Schema.rows.split(separator: "\n").map(String.init)
       for step in steps { try database.cachedStatement(sql: step).execute() }
     }
   }

@@ -30,7 +30,7 @@ package enum StorePath {
 
   /// The file of a user, if `base` is that of the first one. Without a user it is `base`.
   package static func path(of user: String?, base: String) -> String {
-    guard let user, let owner = SyncStore.value("identity", ofStoreAt: base), owner != SyncStore.nobody, owner != user
+    guard let user, let owner = SyncStore.value(.identity, ofStoreAt: base), owner != SyncStore.nobody, owner != user
     else { return base }
     return sibling(of: base, for: user)
   }
@@ -41,9 +41,9 @@ package enum StorePath {
   /// - Returns: nil if the first file belongs to a user and no file has that credential: only the server can name the
   ///   user.
   package static func path(ofSignIn signIn: String, base: String) -> String? {
-    guard let owner = SyncStore.value("identity", ofStoreAt: base), owner != SyncStore.nobody else { return base }
+    guard let owner = SyncStore.value(.identity, ofStoreAt: base), owner != SyncStore.nobody else { return base }
     return ([base] + siblings(of: base)).first {
-      SyncStore.value("signIn", ofStoreAt: $0).map(CredentialDigest.init(stored:))?.matches(signIn) == true
+      SyncStore.value(.signIn, ofStoreAt: $0).map(CredentialDigest.init(stored:))?.matches(signIn) == true
     }
   }
 
@@ -58,11 +58,11 @@ package enum StorePath {
 
   /// Whether a store may belong to a sign-in as far as this machine knows, or has no user.
   package static func mayBelong(_ path: String, to signIn: String) -> Bool {
-    guard let known = SQLiteStorage.values(["identity", "queuedBy", "signIn"], ofFileAt: path) else {
+    guard let known = SQLiteStorage.values([.signIn, .queuedBy, .identity], ofFileAt: path) else {
       return !FileManager.default.fileExists(atPath: path)
     }
-    if let digest = known["signIn"] { return CredentialDigest(stored: digest).matches(signIn) }
-    return known["queuedBy"] == nil && known["identity"] ?? SyncStore.nobody == SyncStore.nobody
+    if let digest = known[0] { return CredentialDigest(stored: digest).matches(signIn) }
+    return known[1] == nil && known[2] ?? SyncStore.nobody == SyncStore.nobody
   }
 
   /// Whether a credential's user may have a file other than the first one.

@@ -61,7 +61,7 @@ extension SyncStore {
   private func operationsToMove(to path: String) throws(StoreError) -> [QueuedOperation] {
     try write { ledger in
       let operations = try ledger.operations(after: 0, limit: Self.slice)
-      if operations.isEmpty { try ledger.setValue("joinedTo", path) }
+      if operations.isEmpty { try ledger.setValue(.joinedTo, path) }
       var groups: Set<String> = []
       return try operations.flatMap { operation in
         guard let group = operation.group else { return [operation] }

@@ -6,7 +6,7 @@ import Synchronization
 extension SyncStore {
   /// The user that the server named; nil before the first sync.
   package func owner() throws(StoreError) -> String? {
-    try read { try $0.value("identity") }
+    try read { try $0.value(.identity) }
   }
 
   /// Returns the key of a zone: in a private database, the owner's own name stands for the current user.
@@ -16,7 +16,7 @@ extension SyncStore {
   }
 
   func own(_ zone: ZoneKey, _ ledger: Ledger) throws -> ZoneKey {
-    guard scope.database == .private, !zone.owner.isEmpty, try ledger.value("identity") == zone.owner else {
+    guard scope.database == .private, !zone.owner.isEmpty, try ledger.value(.identity) == zone.owner else {
       return zone
     }
     return ZoneKey(zone: zone.zone, owner: "")
@@ -26,9 +26,9 @@ extension SyncStore {
   package static let nobody = "apiToken"
 
   private static func owner(_ ledger: Ledger) throws -> StoreOwner {
-    if let user = try ledger.value("identity"), user != nobody { return .user(user) }
-    if let user = try ledger.value("queuedBy") { return .queuer(user) }
-    if let digest = try ledger.value("signIn") { return .credential(CredentialDigest(stored: digest)) }
+    if let user = try ledger.value(.identity), user != nobody { return .user(user) }
+    if let user = try ledger.value(.queuedBy) { return .queuer(user) }
+    if let digest = try ledger.value(.signIn) { return .credential(CredentialDigest(stored: digest)) }
     return .none
   }
 
@@ -80,7 +80,7 @@ extension SyncStore {
   ///
   /// - Parameter restores: whether a dropped change is restored, which only its owner may do.
   func claimQueue(_ ledger: Ledger, restores: Bool = false) throws {
-    if let path = try ledger.value("joinedTo") {
+    if let path = try ledger.value(.joinedTo) {
       throw StoreError(.cannotOpen, "the changes of this store have just moved to \(path); try again", passes: true)
     }
     guard let sender = sender.withLock({ $0 }) else { return }
@@ -93,8 +93,8 @@ extension SyncStore {
     case .queuer where try sender.user == nil && Self.changeCount(ledger) > 0: return
     case .none, .queuer, .credential: break
     }
-    try ledger.setValue("queuedBy", sender.user)
-    try ledger.setValue("signIn", sender.user == nil ? sender.credential.map { CredentialDigest(of: $0).text } : nil)
+    try ledger.setValue(.queuedBy, sender.user)
+    try ledger.setValue(.signIn, sender.user == nil ? sender.credential.map { CredentialDigest(of: $0).text } : nil)
   }
 
   // MARK: - Syncing
@@ -120,24 +120,21 @@ extension SyncStore {
       } else {
         try require(sender, ledger)
       }
-      try ledger.setValue(Self.refusedKey, nil)
-      try ledger.setValue("identity", identity)
-      if identity != Self.nobody { try ledger.setValue("queuedBy", nil) }
+      try ledger.setValue(.isRefused, false)
+      try ledger.setValue(.identity, identity)
+      if identity != Self.nobody { try ledger.setValue(.queuedBy, nil) }
       guard let credential else { return }
-      let known = try ledger.value("signIn").map(CredentialDigest.init(stored:))
+      let known = try ledger.value(.signIn).map(CredentialDigest.init(stored:))
       if known?.isOld == false, known?.matches(credential) == true { return }
-      try ledger.setValue("signIn", CredentialDigest(of: credential).text)
+      try ledger.setValue(.signIn, CredentialDigest(of: credential).text)
     }
     if takesOver { try finishTakeover(lease) }
   }
 
-  /// The key that marks the last sync as rejected, because its credential belongs to another user.
-  static let refusedKey = "refused"
-
   /// Records whether the last sync was rejected because its credential belongs to another user.
   func noteRefusal(_ isRefused: Bool) throws(StoreError) {
-    guard try read({ try ($0.value(Self.refusedKey) != nil) != isRefused }) else { return }
-    try write { try $0.setValue(Self.refusedKey, isRefused ? "1" : nil) }
+    guard try read({ try $0.isTrue(.isRefused) != isRefused }) else { return }
+    try write { try $0.setValue(.isRefused, isRefused) }
   }
 
   /// Whether only the server can decide if a sender is the store's user.
@@ -149,13 +146,10 @@ extension SyncStore {
   /// Whether a credential is that of the store's user, as far as the store knows.
   func knows(_ credential: String?) throws(StoreError) -> Bool {
     guard let credential else { return false }
-    return try read { try $0.value("signIn").map(CredentialDigest.init(stored:))?.matches(credential) ?? false }
+    return try read { try $0.value(.signIn).map(CredentialDigest.init(stored:))?.matches(credential) ?? false }
   }
 
   // MARK: - Takeover
-
-  /// The key of the user who is taking the store over, until the other user's data are gone.
-  private static let takeoverKey = "takenOverBy"
 
   /// Gives another user's queue to this one. The mirror of a private or shared database was the other user's:
   /// `finishTakeover` removes it.
@@ -170,15 +164,15 @@ extension SyncStore {
     let count = try Self.changeCount(ledger)
     try audit("adopt", "from \(before ?? "another sign-in") by \(user)", count, "sync", now: now, ledger)
     try EventLog.add(.takenOver(by: user, from: before, count: count), now: now, ledger)
-    try ledger.setValue("signIn", nil)
+    try ledger.setValue(.signIn, nil)
     guard isSynced, scope.database != .public else { return }
-    try ledger.setValue(Self.takeoverKey, user)
+    try ledger.setValue(.takenOverBy, user)
   }
 
   /// Finishes a takeover, also one that a crash interrupted: removes the other user's records, whose edits become whole
   /// records, in transactions of at most `slice` rows. Writes nothing if there is none.
   func finishTakeover(_ lease: Lease?) throws(StoreError) {
-    guard let user = try read({ try $0.value(Self.takeoverKey) }) else { return }
+    guard let user = try read({ try $0.value(.takenOverBy) }) else { return }
     func repeated(_ body: (Ledger, _ now: Int64) throws -> Bool) throws(StoreError) {
       var hasMore = true
       while hasMore {
@@ -219,8 +213,8 @@ extension SyncStore {
       }
       // The other user fetched these record types; this user starts from the beginning.
       try ledger.removePulls()
-      try ledger.setValue("databaseToken", nil)
-      try ledger.setValue(Self.takeoverKey, nil)
+      try ledger.setValue(.databaseToken, nil)
+      try ledger.setValue(.takenOverBy, nil)
       return false
     }
   }

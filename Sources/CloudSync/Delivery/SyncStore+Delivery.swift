@@ -32,7 +32,7 @@ extension SyncStore {
     return try read { ledger in
       let trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       // In the middle of a fetch, referenced records may not have arrived yet.
-      let isReading = try hasEngine && ledger.value(Ledger.fetchingKey) != nil
+      let isReading = try hasEngine && ledger.isTrue(.isFetching)
       var (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, selected, ledger)
       if batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting {
         batch = try deletions(order, trouble, selected, ledger)
@@ -183,16 +183,14 @@ extension SyncStore {
   /// Called when nothing more can be delivered: clears the trouble, unless records are set aside.
   func deliveryEnded() throws(StoreError) {
     guard let trouble = try deliveryTrouble(), !trouble.isAside else { return }
-    try write { try $0.setValue(Self.troubleKey, nil) }
+    try write { try $0.setValue(.deliveryTrouble, nil) }
   }
 
   // MARK: - Rejected deliveries
 
-  static let troubleKey = "delivery"
-
   /// The rejection of the latest deliveries, with the time of the next try.
   func deliveryTrouble() throws(StoreError) -> DeliveryTrouble? {
-    try read { try DeliveryTrouble(stored: $0.value(Self.troubleKey)) }
+    try read { try DeliveryTrouble(stored: $0.value(.deliveryTrouble)) }
   }
 
   /// Records that the app rejected a batch.
@@ -204,7 +202,7 @@ extension SyncStore {
       var trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       if trouble.reason != reason { try EventLog.add(.deliveryFailed(reason), now: now, ledger) }
       let goesOn = trouble.refuse(batch.numbers, reason, now: now, random: random)
-      try ledger.setValue(Self.troubleKey, trouble.stored)
+      try ledger.setValue(.deliveryTrouble, trouble.stored)
       return goesOn
     }
   }
@@ -223,13 +221,13 @@ extension SyncStore {
 
   /// The current trouble.
   private static func trouble(_ now: Int64, _ ledger: Ledger) throws -> DeliveryTrouble? {
-    DeliveryTrouble(stored: try ledger.value(troubleKey))?.seen(at: now)
+    DeliveryTrouble(stored: try ledger.value(.deliveryTrouble))?.seen(at: now)
   }
 
   private static func changeTrouble(_ now: Int64, _ ledger: Ledger, _ body: (inout DeliveryTrouble) -> Void) throws {
     guard var trouble = try trouble(now, ledger) else { return }
     body(&trouble)
-    try ledger.setValue(troubleKey, trouble.stored)
+    try ledger.setValue(.deliveryTrouble, trouble.stored)
   }
 }
 

@@ -55,7 +55,7 @@ package struct Lease: Sendable {
           since: now
         )
       )
-      if asksApp { try ledger.setValue(Ledger.appKey, "\(fence)") }
+      if asksApp { try ledger.setValue(.appFence, fence) }
       return fence
     }
     return fence.map { Lease(fence: $0, lock: lock) }
@@ -111,9 +111,8 @@ package struct Lease: Sendable {
   @discardableResult
   func rest(_ ledger: Ledger, until end: Int64? = nil, pollInterval: Int64? = nil, now: Int64) throws -> Bool {
     guard try ledger.extendLease(fence: fence, until: nil) else { return false }
-    let number = EngineRest(stored: try ledger.value(EngineRest.key))?.number ?? 0
-    let rest = EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval)
-    try ledger.setValue(EngineRest.key, rest.stored)
+    let number = try ledger.rest()?.number ?? 0
+    try ledger.put(EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval))
     try ledger.noteVerdict(now: now)
     shown.setIdle(.some(end))
     return true
@@ -165,26 +164,10 @@ final class JoinedWrites: Sendable {
 struct EngineRest: Hashable, Sendable {
   var number: Int64
   var wakesAt: Int64?
-  /// When it became idle; nil where an earlier version did not store it.
+  /// When it became idle.
   var at: Int64?
   /// Milliseconds between two polls; nil if it does not poll.
   var pollInterval: Int64?
-}
-
-extension EngineRest {
-  static let key = "rest"
-
-  /// The value in the store: `NUMBER WAKESAT AT POLLINTERVAL`, with `-` for what is not known.
-  var stored: String {
-    "\(number) " + [wakesAt, at, pollInterval].map { $0.map(String.init) ?? "-" }.joined(separator: " ")
-  }
-
-  init?(stored: String?) {
-    let parts = stored?.split(separator: " ") ?? []
-    guard let number = parts.first.flatMap({ Int64($0) }) else { return nil }
-    func part(_ index: Int) -> Int64? { index < parts.count ? Int64(parts[index]) : nil }
-    self.init(number: number, wakesAt: part(1), at: part(2), pollInterval: part(3))
-  }
 }
 
 extension SyncStore {
@@ -192,7 +175,7 @@ extension SyncStore {
   func engineRest() throws(StoreError) -> (rest: EngineRest?, expiresAt: Int64?) {
     try read { ledger in
       let expiresAt = try ledger.lease()?.expiresAt
-      return (expiresAt == nil ? EngineRest(stored: try ledger.value(EngineRest.key)) : nil, expiresAt)
+      return (expiresAt == nil ? try ledger.rest() : nil, expiresAt)
     }
   }
 }

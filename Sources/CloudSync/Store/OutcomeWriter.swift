@@ -149,8 +149,8 @@ struct OutcomeWriter {
       if saved, waits[.quota] == nil { try Throttles.clear(.quota, ledger) }
     }
     // Halve what was sent when the server rejects the size; raise the limit a little with each success.
-    let limit = try ledger.value("operationLimit").flatMap { Int($0) } ?? 200
+    let limit = Int(try ledger.value(.operationLimit) ?? 200)
     let next = tooLarge ? max(1, min(limit, sent.count) / 2) : !succeededIn.isEmpty ? min(200, limit + 5) : limit
-    if next != limit { try ledger.setValue("operationLimit", String(next)) }
+    if next != limit { try ledger.setValue(.operationLimit, Int64(next)) }
   }
 }

@@ -23,7 +23,7 @@ enum Retention {
   ///
   /// - Returns: whether there may be more.
   static func apply(now: Int64, _ ledger: Ledger) throws -> Bool {
-    let last = try ledger.value("retainedAt").flatMap { Int64($0) }
+    let last = try ledger.value(.retainedAt)
     let isDue = last.map { !(0..<interval).contains(now - $0) } ?? true
     let limit = isDue ? now - age : .min
     let removed = try [
@@ -39,7 +39,7 @@ enum Retention {
       ledger.removeDeliveries(notAskedSince: limit, limit: SyncStore.slice),
     ]
     if removed.contains(SyncStore.slice) { return true }
-    if isDue { try ledger.setValue("retainedAt", String(now)) }
+    if isDue { try ledger.setValue(.retainedAt, now) }
     return false
   }
 

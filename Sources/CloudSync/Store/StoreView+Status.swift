@@ -46,7 +46,7 @@ extension StoreView {
   private func readSigns(_ lease: LeaseHolder?, _ waits: [ScopeWait], into status: inout StoreStatus) throws {
     let signs = EngineSigns(
       leaseEndsAt: lease?.expiresAt,
-      rest: EngineRest(stored: try ledger.value(EngineRest.key)),
+      rest: try ledger.rest(),
       // A change that a command or the end of a wait released may have been accepted long before.
       workSince: try status.sendable.map { sendable in
         let ends = waits.map(\.until).filter { $0 <= now }
@@ -56,7 +56,7 @@ extension StoreView {
     )
     let judgement = signs.judgement(at: now)
     status.pollInterval = signs.rest?.pollInterval
-    status.silentSince = try ledger.value(Ledger.silentKey).flatMap { Int64($0) }
+    status.silentSince = try ledger.value(.silentSince)
     guard status.storageTrouble == nil else { return }
     status.looksAgainAt = judgement.looksAgainAt
     guard let since = judgement.stalledSince else { return }
@@ -108,11 +108,11 @@ extension StoreView {
       }
     }
     status.accountProblem = problem(.account)
-    if status.accountProblem != nil { status.signInURL = try ledger.value(Throttles.signInKey) }
+    if status.accountProblem != nil { status.signInURL = try ledger.value(.signInURL) }
     status.networkProblem = problem(.network)
     status.networkDownSince = waits.first { $0.scope == .network && !$0.isOver }?.since
     status.quotaProblem = isSending ? problem(.quota) : nil
-    status.isRefused = try ledger.value(SyncStore.refusedKey) != nil
+    status.isRefused = try ledger.isTrue(.isRefused)
   }
 
   /// Reads the settings and what waits for the app because of them.
@@ -126,7 +126,7 @@ extension StoreView {
   }
 
   private func readActivity(_ lease: LeaseHolder?, into status: inout StoreStatus) throws {
-    status.identity = try ledger.value("identity")
+    status.identity = try ledger.value(.identity)
     if let lease {
       status.driver = StoreStatus.Driver(
         pid: lease.pid,
@@ -138,7 +138,7 @@ extension StoreView {
     }
     let activity = try ledger.activity()
     status.undelivered = try ledger.deliveryCount()
-    if let trouble = DeliveryTrouble(stored: try ledger.value(SyncStore.troubleKey)) {
+    if let trouble = DeliveryTrouble(stored: try ledger.value(.deliveryTrouble)) {
       status.deliveryProblem = StoreStatus.Failure(code: "APP", message: trouble.reason, at: trouble.at)
     }
     status.lastSuccessAt = activity.lastSuccessAt

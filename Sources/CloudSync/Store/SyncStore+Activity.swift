@@ -73,11 +73,6 @@ final class ShownActivity: Sendable {
 }
 
 extension Ledger {
-  /// The key that marks a fetch in progress.
-  static let fetchingKey = "reading"
-  /// The key of the time since which the server owes a reply.
-  static let silentKey = "silent since"
-
   func publish(_ shown: ShownActivity.Value) throws {
     try changeActivity { row in
       row.state = shown.activity.rawValue
@@ -86,11 +81,8 @@ extension Ledger {
       row.total = shown.progress?.total ?? 0
       row.perSecond = shown.progress?.perSecond
     }
-    for (key, new) in [
-      (Self.fetchingKey, shown.isFetching ? "1" : nil), (Self.silentKey, shown.silentSince.map(String.init)),
-    ] {
-      if try value(key) != new { try setValue(key, new) }
-    }
+    if try isTrue(.isFetching) != shown.isFetching { try setValue(.isFetching, shown.isFetching) }
+    if try value(.silentSince) != shown.silentSince { try setValue(.silentSince, shown.silentSince) }
   }
 
   /// Whether a request may be made at a time; see `SyncStore.mayRequest`.
@@ -160,7 +152,7 @@ extension SyncStore {
 
   private func record(_ completion: Completion, now: Int64, _ ledger: Ledger) throws {
     for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
-    try ledger.setValue(Self.refusedKey, nil)
+    try ledger.setValue(.isRefused, false)
     let isWhole = try completion.isComplete && ledger.unreadable().isEmpty
     try ledger.changeActivity { row in
       row.perSecond = nil

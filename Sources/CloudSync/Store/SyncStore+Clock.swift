@@ -2,17 +2,14 @@ import Facts
 
 /// Shortens waits after the system clock was moved back.
 extension SyncStore {
-  /// The key under which the time of the latest sync is stored.
-  private static let key = "time"
-
   /// Stores the current time, to detect a clock that is moved back.
-  static func noteTime(_ now: Int64, _ ledger: Ledger) throws { try ledger.setValue(key, String(now)) }
+  static func noteTime(_ now: Int64, _ ledger: Ledger) throws { try ledger.setValue(.clock, now) }
 
   /// If the clock moved back since the last sync began, restarts every wait with its original duration. Otherwise
   /// writes nothing.
   func shortenWaits(_ lease: Lease) throws(StoreError) {
     let now = now()
-    guard let last = try read({ try $0.value(Self.key).flatMap { Int64($0) } }), now < last - 1000 else { return }
+    guard let last = try read({ try $0.value(.clock) }), now < last - 1000 else { return }
     try write(lease) { ledger, now in
       for var wait in try ledger.waits(after: now) {
         let end = now + Backoff.milliseconds(wait.seconds)
@@ -28,7 +25,7 @@ extension SyncStore {
         try Self.shortenWait(of: operation, since: last, now: now, ledger)
       }
       guard slice.isLast else { return }
-      try ledger.setValue(Self.key, String(now))
+      try ledger.setValue(.clock, now)
       try EventLog.add(.clockMovedBack(seconds: (last - now) / 1000), now: now, ledger)
     }
   }

@@ -272,25 +272,20 @@ extension SyncStore {
       for var operation in operations {
         // A wait that the server asked for continues during the pause.
         if operation.isServersWait, let end = operation.waitsUntil {
-          try ledger.setValue(waitKey(operation), "\(now) \(end)")
+          try ledger.keepWait(of: operation.id, pausedAt: now, until: end)
         }
         operation.apply(.paused(by: actor))
         try ledger.update(operation)
       }
     case .resume:
       for var operation in operations {
-        let kept = try ledger.value(waitKey(operation))?.split(separator: " ").compactMap { Int64($0) } ?? []
         // A clock moved back meanwhile must not extend the wait.
-        let end = kept.count == 2 ? min(kept[1], now + kept[1] - kept[0]) : 0
-        operation.apply(.resumed(by: actor, waiting: end > now ? end : nil))
+        let end = try ledger.keptWait(of: operation.id).map { min($0.until, now + $0.until - $0.pausedAt) }
+        operation.apply(.resumed(by: actor, waiting: end.flatMap { $0 > now ? $0 : nil }))
         try ledger.update(operation)
       }
     }
   }
-
-  /// The key under which the start of the pause and the end of the server's wait are stored. A trigger removes it when
-  /// the pause ends.
-  private static func waitKey(_ operation: QueuedOperation) -> String { "wait \(operation.id)" }
 
   /// Ends our own back-offs now. Does not touch failed or paused operations.
   ///

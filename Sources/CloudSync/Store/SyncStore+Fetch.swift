@@ -6,7 +6,7 @@ extension SyncStore {
   // MARK: - Database changes
 
   func databaseToken() throws(StoreError) -> String? {
-    try read { try $0.value("databaseToken") }
+    try read { try $0.value(.databaseToken) }
   }
 
   /// Applies a page of `changes/database`: changed zones, deleted zones, the token.
@@ -15,7 +15,7 @@ extension SyncStore {
   func apply(_ page: WireDatabaseChanges, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     // Most pages report nothing.
     if page.zones.isEmpty,
-      try read({ try $0.value("databaseToken") == page.syncToken && !Throttles.hasOpenTrouble($0) })
+      try read({ try $0.value(.databaseToken) == page.syncToken && !Throttles.hasOpenTrouble($0) })
     {
       return 0
     }
@@ -74,7 +74,7 @@ extension SyncStore {
       case .failure(nil, _): try Self.readSoon(ledger.zones().filter { $0.state == .ready }.map(\.key), ledger)
       }
     }
-    try ledger.setValue("databaseToken", page.syncToken)
+    try ledger.setValue(.databaseToken, page.syncToken)
     try ledger.count(fetched: lost, now: reconciliation.now)
     return lost
   }
@@ -92,7 +92,7 @@ extension SyncStore {
   /// zone deletions, so every zone is fetched itself.
   func forgetDatabaseToken(_ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
-      try ledger.setValue("databaseToken", nil)
+      try ledger.setValue(.databaseToken, nil)
       for var zone in try ledger.zones() where zone.state == .ready && !zone.key.isDefaultZone {
         zone.needsFetch = true
         try ledger.put(zone)

@@ -56,15 +56,8 @@ extension SyncStore {
   /// - Parameter isWithoutApp: whether to release what waits for the app.
   func requestSync(_ types: [String], isWithoutApp: Bool = false) throws(StoreError) -> Int64 {
     let now = now()
-    return try write { ledger in
-      let id = try ledger.insertRequest(requestedAt: now, types: types)
-      if isWithoutApp { try ledger.setValue(Self.releaseKey(id), "1") }
-      return id
-    }
+    return try write { try $0.insertRequest(requestedAt: now, types: types, isWithoutApp: isWithoutApp) }
   }
-
-  /// The key that marks a requested sync as one without the app.
-  private static func releaseKey(_ pass: Int64) -> String { "without app \(pass)" }
 
   func requestState(_ id: Int64) throws(StoreError) -> RequestState {
     try read { ledger in
@@ -90,8 +83,11 @@ extension SyncStore {
         pass.startedAt = now
         try ledger.replace(pass)
       }
-      let isWithoutApp = try passes.contains { try ledger.value(Self.releaseKey($0.id)) != nil }
-      return SyncRequests(ids: passes.map(\.id), types: passes.flatMap(\.types), isWithoutApp: isWithoutApp)
+      return SyncRequests(
+        ids: passes.map(\.id),
+        types: passes.flatMap(\.types),
+        isWithoutApp: passes.contains(where: \.isWithoutApp)
+      )
     }
   }
 
@@ -103,7 +99,6 @@ extension SyncStore {
       pass.finishedAt = now
       pass.summary = text
       try ledger.replace(pass)
-      try ledger.setValue(releaseKey(id), nil)
     }
     // Their requesters have read old results by now.
     try ledger.removeRequests(finishedBefore: now - 3_600_000)

@@ -104,13 +104,10 @@ extension OutcomeSettings {
 }
 
 extension Ledger {
-  static let settingsKey = "settings"
   /// The settings decoded last: every transaction of a sync reads them, and they rarely change.
   private static let lastSettings = Mutex<(stored: String, settings: OutcomeSettings)?>(nil)
-  /// The key under which the fencing token of the latest lease with the app is stored.
-  static let appKey = "app"
 
-  func settings() throws -> OutcomeSettings { try settings(stored: value(Self.settingsKey)) }
+  func settings() throws -> OutcomeSettings { try settings(stored: value(.settings)) }
 
   func settings(stored: String?) throws -> OutcomeSettings {
     guard let stored else { return OutcomeSettings() }
@@ -131,13 +128,13 @@ extension Ledger {
   func setSettings(_ settings: OutcomeSettings) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
-    try setValue(Self.settingsKey, String(decoding: try encoder.encode(settings), as: UTF8.self))
+    try setValue(.settings, String(decoding: try encoder.encode(settings), as: UTF8.self))
   }
 
   /// Whether the syncing process asks the app.
   func isAppSyncing(hasEngine: Bool, _ lease: LeaseHolder? = nil) throws -> Bool {
     guard hasEngine, let holder = try lease ?? self.lease() else { return false }
-    return try value(Self.appKey) == "\(holder.fence)"
+    return try value(.appFence) == holder.fence
   }
 
   /// The number of saves that wait only for the app's approval.

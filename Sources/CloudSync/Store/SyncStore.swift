@@ -82,30 +82,31 @@ public final class SyncStore: Sendable {
   }
 
   private func adopt(_ scope: Scope) throws(StoreError) {
-    let wanted = [
-      ("container", scope.container), ("database", scope.database.rawValue), ("environment", scope.environment),
+    let wanted: [(StateColumn<String>, name: String, value: String)] = [
+      (.container, "container", scope.container), (.database, "database", scope.database.rawValue),
+      (.environment, "environment", scope.environment),
     ]
     // Avoid a write when nothing changes: each write notifies every watcher.
     guard try read({ try isNew(wanted, $0) }), !storage.isReadOnly else { return }
     try write { ledger in
       guard try isNew(wanted, ledger) else { return }
-      for (key, value) in wanted { try ledger.setValue(key, value) }
+      for (column, _, value) in wanted { try ledger.setValue(column, value) }
       if scope.database != .private { try ledger.insertZone(.defaultZone, state: .ready) }
     }
   }
 
   /// Whether the store is not bound to a scope yet. Throws if it is bound to another one.
-  private func isNew(_ wanted: [(key: String, value: String)], _ ledger: Ledger) throws -> Bool {
+  private func isNew(_ wanted: [(StateColumn<String>, name: String, value: String)], _ ledger: Ledger) throws -> Bool {
     var isNew = false
-    for (key, value) in wanted {
-      guard let stored = try ledger.value(key) else {
+    for (column, name, value) in wanted {
+      guard let stored = try ledger.value(column) else {
         isNew = true
         continue
       }
       if stored != value {
         throw StoreError(
           .otherScope,
-          "the store \(path) is for \(key) \(stored), not \(value); choose another with --store"
+          "the store \(path) is for \(name) \(stored), not \(value); choose another with --store"
         )
       }
     }

@@ -3,8 +3,6 @@ import Facts
 
 /// Waits of scopes. They persist across restarts.
 enum Throttles {
-  /// The key of the page on which the user can sign in, as the server named it with its last refusal.
-  static let signInKey = "signInURL"
 
   /// Sets the waits that one reply asks for. A reply ends other trouble, so what it says of the account and the network
   /// is set last.
@@ -49,7 +47,7 @@ enum Throttles {
     }
     let isOwn = !(error.retryAfter ?? 0 > 0)
     let until = now + Backoff.milliseconds(seconds)
-    if scope == .account { try ledger.setValue(signInKey, error.redirectURL) }
+    if scope == .account { try ledger.setValue(.signInURL, error.redirectURL) }
     try ledger.put(
       ScopeWait(
         scope: scope,

@@ -114,7 +114,7 @@ extension Ledger {
   }
 
   func lastSign(of holder: LeaseHolder, now: Int64) throws -> Int64? {
-    VerdictHistory.lastSign(of: holder, EngineRest(stored: try value(EngineRest.key)), now: now)
+    VerdictHistory.lastSign(of: holder, try rest(), now: now)
   }
 
   private func lastVerdict() throws -> StoredVerdict? {
@@ -129,7 +129,9 @@ extension Ledger {
   }
 
   func removeVerdicts(before time: Int64, keeping count: Int, limit: Int) throws -> Int {
-    try remove(expired(in: "verdicts", before: time, keeping: count, limit: limit), from: "verdicts")
+    // The last of the old ones may have held until after that time.
+    let old = try expired(in: "verdicts", before: time, keeping: count, limit: limit + 1).dropLast()
+    return try remove(Array(old), from: "verdicts")
   }
 }
 

@@ -60,10 +60,12 @@ struct StoreOwnerTests {
     #expect(CredentialDigest(stored: "kept by an earlier version").matches("kept by an earlier version"))
   }
 
-  private func meta(_ store: SyncStore) throws -> [String: String] {
+  private func owners(_ store: SyncStore) throws -> [String: String] {
     try store.read { ledger in
       var values: [String: String] = [:]
-      for key in ["identity", "queuedBy", "signIn"] { values[key] = try ledger.value(key) }
+      values["identity"] = try ledger.value(.identity)
+      values["queuedBy"] = try ledger.value(.queuedBy)
+      values["signIn"] = try ledger.value(.signIn)
       return values
     }
   }
@@ -76,13 +78,13 @@ struct StoreOwnerTests {
     _ = try store.perform(.discard, on: .all, actor: "test")
     store.enqueue(as: token)
     try store.accept(world.put("new", [:]))
-    #expect(try meta(store).keys.sorted() == ["signIn"])
+    #expect(try owners(store).keys.sorted() == ["signIn"])
     _ = try store.perform(.discard, on: .all, actor: "test")
 
     store.enqueue(as: Sender(user: "key:1"))
     try store.accept(world.put("a", [:]))
 
-    #expect(try meta(store) == ["queuedBy": "key:1"])
+    #expect(try owners(store) == ["queuedBy": "key:1"])
     store.enqueue(as: Sender(user: "key:2"))
     let error = #expect(throws: StoreError.self) { try store.accept(world.put("b", [:])) }
     #expect(error?.kind == .otherUser)
@@ -140,7 +142,7 @@ struct StoreOwnerTests {
     store.enqueue(as: Sender(user: nil, credential: name))
     try store.accept(world.put("a", [:]))
 
-    let stored = try #require(try meta(store)["signIn"])
+    let stored = try #require(try owners(store)["signIn"])
     #expect(!stored.contains(name) && CredentialDigest(stored: stored).matches(name))
   }
 

@@ -450,7 +450,7 @@ import Testing
     let steps = try (0..<32).map { turn in
       try device.store.storage.write { ledger in
         try ledger.setState(world.key("a").zoneKey, .ready)
-        try ledger.setValue("turn", String(turn))
+        try ledger.setValue(.turn, Int64(turn))
       }
       if case .supplyAssets = try device.store.plan() { return true }
       return false

@@ -110,11 +110,11 @@ import Testing
 
   @Test func `values, activity and passes come back as they were put`() throws {
     try write { ledger in
-      try ledger.setValue("k", "v")
-      try ledger.setValue("k", "w")
-      #expect(try ledger.value("k") == "w")
-      try ledger.setValue("k", nil)
-      #expect(try ledger.value("k") == nil)
+      try ledger.setValue(.identity, "v")
+      try ledger.setValue(.identity, "w")
+      #expect(try ledger.value(.identity) == "w")
+      try ledger.setValue(.identity, nil)
+      #expect(try ledger.value(.identity) == nil)
 
       #expect(try ledger.activity() == EngineActivity())
       let activity = EngineActivity(

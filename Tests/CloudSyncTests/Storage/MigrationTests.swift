@@ -80,6 +80,50 @@ extension TestFolder {
     try migrated.checkContents()
   }
 
+  @Test func `values that an earlier version kept as texts are in their columns`() throws {
+    let path = try folder.formerStore("old")
+    try DatabaseQueue(path: path).write {
+      try $0.execute(
+        sql: """
+          INSERT INTO meta VALUES ('paused', '1000 ana'), ('refused', '1'), ('operationLimit', '50'), ('app', '7');
+          INSERT INTO meta SELECT 'wait ' || id, '1000 9000' FROM operations WHERE state = 'paused';
+          """
+      )
+    }
+    #expect(SyncStore.owner(ofStoreAt: path) == "_f684b3e89a634573e4989c85a4b643aa")
+
+    try SQLiteStorage(path: path).read { ledger in
+      #expect(try ledger.value(.container) == "iCloud.test")
+      #expect(try ledger.value(.identity) == "_f684b3e89a634573e4989c85a4b643aa")
+      #expect(try ledger.value(.databaseToken) == "Akp5RgUTnYjkAAAAAAAAAAY=")
+      #expect(try ledger.value(.clock) == 1_700_000_020_000)
+      #expect(try [ledger.value(.turn), ledger.value(.operationLimit), ledger.value(.appFence)] == [3, 50, 7])
+      #expect(try ledger.isTrue(.isRefused))
+      #expect(try (ledger.value(.pausedAt), ledger.value(.pausedBy)) == (1000, "ana"))
+      #expect(try ledger.value(.deliveriesAskedAt) != nil)
+      let paused = try #require(try ledger.operationIDs(in: .paused, limit: 1).first)
+      #expect(try ledger.keptWait(of: paused)?.until == 9000)
+    }
+  }
+
+  @Test func `tables that another program added to the store stay`() throws {
+    let path = try folder.formerStore("old")
+    try DatabaseQueue(path: path).write {
+      try $0.execute(
+        sql: """
+          CREATE TABLE notes(id INTEGER PRIMARY KEY, text TEXT);
+          CREATE INDEX "notes by text" ON notes(text);
+          CREATE VIEW "open notes" AS SELECT * FROM notes JOIN operations USING (id);
+          INSERT INTO notes VALUES (1, 'kept');
+          """
+      )
+    }
+
+    let text = try SQLiteStorage(path: path).writer.read { try String.fetchOne($0, sql: "SELECT text FROM notes") }
+
+    #expect(text == "kept")
+  }
+
   @Test func `numbers go on after a migration`() throws {
     let path = try folder.formerStore("old")
     let sql = "SELECT name, seq FROM sqlite_sequence ORDER BY name"

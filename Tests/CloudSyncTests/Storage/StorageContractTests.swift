@@ -41,7 +41,7 @@ import Testing
         try ledger.setState(.one, .ready)
         try ledger.put(Pull(zone: .one, type: "Note"))
         try ledger.put(ScopeWait(scope: .quota, until: 500, seconds: 1, code: "C", message: "m", isOwn: true))
-        try ledger.setValue("k", "v")
+        try ledger.setValue(.identity, "v")
         try ledger.put(LeaseHolder(fence: 1, pid: 2, host: "h", expiresAt: 3))
         try ledger.changeActivity { $0.lastEnqueueAt = 7 }
         #expect(try ledger.insertRequest(requestedAt: 1, types: []) == 1)
@@ -67,11 +67,11 @@ import Testing
   func `reading cannot write`(kind: StorageKind) throws {
     let storage = try open(kind)
 
-    #expect(throws: StoreError.self) { try storage.read { try $0.setValue("k", "v") } }
+    #expect(throws: StoreError.self) { try storage.read { try $0.setValue(.identity, "v") } }
 
-    #expect(try storage.read { try $0.value("k") } == nil)
-    try storage.write { try $0.setValue("k", "w") }
-    #expect(try storage.read { try $0.value("k") } == "w")
+    #expect(try storage.read { try $0.value(.identity) } == nil)
+    try storage.write { try $0.setValue(.identity, "w") }
+    #expect(try storage.read { try $0.value(.identity) } == "w")
   }
 
   @Test(arguments: StorageKind.allCases)
@@ -82,15 +82,14 @@ import Testing
       for _ in 0..<40 {
         group.addTask {
           try storage.write { ledger in
-            let count = try ledger.value("count").flatMap { Int($0) } ?? 0
-            try ledger.setValue("count", String(count + 1))
+            try ledger.setValue(.turn, (ledger.value(.turn) ?? 0) + 1)
           }
         }
       }
       try await group.waitForAll()
     }
 
-    #expect(try storage.read { try $0.value("count") } == "40")
+    #expect(try storage.read { try $0.value(.turn) } == 40)
   }
 
   @Test(arguments: StorageKind.allCases)
@@ -122,9 +121,9 @@ import Testing
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
     let watch = mine.watch(on: .global(), locks: false) { continuation.yield() }
 
-    try other.write { try $0.setValue("k", "v") }
+    try other.write { try $0.setValue(.identity, "v") }
 
-    for await _ in stream where try mine.read({ try $0.value("k") }) == "v" { break }
+    for await _ in stream where try mine.read({ try $0.value(.identity) }) == "v" { break }
     withExtendedLifetime(watch) {}
   }
 }

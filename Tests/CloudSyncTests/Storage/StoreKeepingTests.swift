@@ -58,8 +58,8 @@ import Testing
     #expect(error.kind == .damaged)
     #expect(error.message.contains(path))
     #expect(!error.message.contains("\n"))
-    #expect(throws: error) { try large.read { try $0.value("k") } }
-    #expect(throws: error) { try large.write { try $0.setValue("k", "v") } }
+    #expect(throws: error) { try large.read { try $0.value(.identity) } }
+    #expect(throws: error) { try large.write { try $0.setValue(.identity, "v") } }
   }
 
   @Test func `what ended long ago is forgotten, and never what is queued`() async throws {

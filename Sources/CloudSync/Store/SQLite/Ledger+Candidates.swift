@@ -60,22 +60,22 @@ extension Ledger {
   func planFacts() throws -> PlanFacts {
     let row = try row(
       """
-      SELECT max(iif(key = 'operationLimit', value, NULL)), max(iif(key = 'turn', value, NULL)),
-          max(iif(key = '\(Self.everythingKey)', value, NULL)), max(iif(key = '\(Self.settingsKey)', value, NULL)),
+      SELECT operationLimit, turn, pausedAt, pausedBy, settings,
           EXISTS (SELECT 1 FROM operations INDEXED BY operationsUnderSuspicion WHERE suspicion IS NOT NULL),
           \(Self.hasFormerBlockers)
-        FROM meta WHERE key IN ('operationLimit', 'turn', '\(Self.everythingKey)', '\(Self.settingsKey)')
+        FROM state
       """,
       []
     )
     guard let row else { return PlanFacts() }
+    let pausedAt: Int64? = row[2]
     return PlanFacts(
-      operationLimit: (row[0] as String?).flatMap { Int($0) } ?? Planner.requestLimit,
-      turn: (row[1] as String?).flatMap { Int64($0) } ?? 0,
-      pauseOfEverything: row[2],
-      settings: row[3],
-      hasSuspects: row[4],
-      hasFormerBlockers: row[5]
+      operationLimit: row[0] ?? Planner.requestLimit,
+      turn: row[1] ?? 0,
+      pauseOfEverything: pausedAt.map { Pause(rule: .everything, at: $0, actor: row[3]) },
+      settings: row[4],
+      hasSuspects: row[5],
+      hasFormerBlockers: row[6]
     )
   }
 
@@ -335,7 +335,7 @@ struct PlanFacts {
   var operationLimit = Planner.requestLimit
   /// The number of requests so far.
   var turn: Int64 = 0
-  var pauseOfEverything: String?
+  var pauseOfEverything: Pause?
   var settings: String?
   /// Whether an operation was in a request that was rejected as a whole.
   var hasSuspects = false

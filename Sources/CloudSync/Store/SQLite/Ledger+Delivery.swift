@@ -3,45 +3,41 @@ import GRDB
 
 /// The table `deliveries`, which triggers on `records` and `operations` fill.
 extension Ledger {
-  /// The key of the time at which an app last asked for deliveries. Triggers record them while it is there.
-  private static let deliveringKey = "delivers"
-  /// The key that marks deliveries as incomplete: some were dropped because no app asked for them.
-  private static let lapsedKey = "deliveriesLapsed"
   private static let day: Int64 = 86_400_000
 
   /// Whether changes are recorded for the app, and the latest request for them is known to within a day.
   func isDelivering(now: Int64) throws -> Bool {
-    guard let asked = try value(Self.deliveringKey).flatMap({ Int64($0) }) else { return false }
+    guard let asked = try value(.deliveriesAskedAt) else { return false }
     return (0..<Self.day).contains(now - asked)
   }
 
   /// Starts recording changes for the app, unless it has started already: first every record in the mirror, from then on
   /// each record that changes in the mirror or whose operation ends.
   func startDelivering(now: Int64) throws {
-    if try value(Self.deliveringKey) == nil {
+    if try value(.deliveriesAskedAt) == nil {
       let all = "INSERT OR IGNORE INTO deliveries(zone, owner, name, type) SELECT zone, owner, name, coalesce(type, '')"
       try run("\(all) FROM records")
       // The app takes what does not come for deleted, so its own unsent records come too.
       if try hasLapsedDeliveries() { try run("\(all) FROM operations WHERE operation = 'save'") }
     }
-    try setValue(Self.deliveringKey, String(now))
+    try setValue(.deliveriesAskedAt, now)
   }
 
   /// Stops recording changes if no app has asked for them since a time, and removes some of those recorded. Returns the
   /// number removed.
   func removeDeliveries(notAskedSince time: Int64, limit: Int) throws -> Int {
-    if let asked = try value(Self.deliveringKey).flatMap({ Int64($0) }) {
+    if let asked = try value(.deliveriesAskedAt) {
       guard asked < time else { return 0 }
-      try setValue(Self.deliveringKey, nil)
-      try setValue(Self.lapsedKey, "1")
+      try setValue(.deliveriesAskedAt, nil)
+      try setValue(.deliveriesLapsed, true)
     }
     return try remove(all("SELECT number FROM deliveries LIMIT ?", [limit]), from: "deliveries", "number")
   }
 
   /// Whether deliveries were dropped that the app has not been told about.
-  func hasLapsedDeliveries() throws -> Bool { try value(Self.lapsedKey) != nil }
+  func hasLapsedDeliveries() throws -> Bool { try isTrue(.deliveriesLapsed) }
 
-  func endLapse() throws { try setValue(Self.lapsedKey, nil) }
+  func endLapse() throws { try setValue(.deliveriesLapsed, false) }
 
   /// Returns the deliveries of existing records (in the mirror or with a queued save) or of deleted ones, oldest first.
   /// Each record has only its latest delivery.
@@ -74,12 +70,12 @@ extension Ledger {
 
   /// Records the deletion of a zone, as a delivery without a record name. Does nothing if no app takes deliveries.
   func noteGone(_ zone: ZoneKey) throws {
-    guard try value(Self.deliveringKey) != nil else { return }
+    guard try value(.deliveriesAskedAt) != nil else { return }
     try run("DELETE FROM deliveries WHERE zone = ? AND owner = ? AND name = ''", [zone.zone, zone.owner])
     try run("INSERT INTO deliveries(zone, owner, name, type) VALUES (?, ?, '', '')", [zone.zone, zone.owner])
   }
 
-  func deliveryCount() throws -> Int { try value("deliveryCount").flatMap { Int($0) } ?? 0 }
+  func deliveryCount() throws -> Int { Int(try value(.deliveryCount) ?? 0) }
 }
 
 extension Delivery {

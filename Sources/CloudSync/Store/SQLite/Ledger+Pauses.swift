@@ -2,12 +2,10 @@ import GRDB
 
 /// The table `pauses`, and the value for a pause of everything.
 extension Ledger {
-  static let everythingKey = "paused"
-
   /// Reads everything outside a change that can hold it back.
   ///
-  /// - Parameter everything: the stored pause of everything.
-  func sendScope(now: Int64, savesWaitForApp: Bool, pauseOfEverything everything: String?) throws -> SendScope {
+  /// - Parameter everything: the pause of everything.
+  func sendScope(now: Int64, savesWaitForApp: Bool, pauseOfEverything everything: Pause?) throws -> SendScope {
     var scope = SendScope(now: now)
     scope.pauses = try pauses(everything: everything)
     for wait in try waits(after: now) { scope.waits[wait.scope] = wait }
@@ -29,10 +27,10 @@ extension Ledger {
   }
 
   func sendScope(now: Int64, savesWaitForApp: Bool) throws -> SendScope {
-    try sendScope(now: now, savesWaitForApp: savesWaitForApp, pauseOfEverything: value(Self.everythingKey))
+    try sendScope(now: now, savesWaitForApp: savesWaitForApp, pauseOfEverything: pauseOfEverything())
   }
 
-  func isPaused() throws -> Bool { try value(Self.everythingKey) != nil }
+  func isPaused() throws -> Bool { try value(.pausedAt) != nil }
 
   func pausedZones() throws -> [ZoneKey] {
     try rows("SELECT zone, owner FROM pauses WHERE zone <> '' ORDER BY owner, zone")
@@ -40,18 +38,13 @@ extension Ledger {
   }
 
   /// The rules in effect: first the one for everything, then by zone and type.
-  func pauses() throws -> [Pause] { try pauses(everything: value(Self.everythingKey)) }
+  func pauses() throws -> [Pause] { try pauses(everything: pauseOfEverything()) }
 
-  private func pauses(everything text: String?) throws -> [Pause] {
-    let everything = text.map { text in
-      // Earlier versions stored the time alone.
-      let parts = text.split(separator: " ", maxSplits: 1)
-      return Pause(
-        rule: .everything,
-        at: parts.first.flatMap { Int64($0) } ?? 0,
-        actor: parts.count > 1 ? String(parts[1]) : nil
-      )
-    }
+  private func pauseOfEverything() throws -> Pause? {
+    try value(.pausedAt).map { Pause(rule: .everything, at: $0, actor: try value(.pausedBy)) }
+  }
+
+  private func pauses(everything: Pause?) throws -> [Pause] {
     let others = try rows("SELECT zone, owner, type, at, actor FROM pauses ORDER BY owner, zone, type").map { row in
       let type: String = row["type"]
       return Pause(
@@ -68,7 +61,8 @@ extension Ledger {
     switch rule {
     case .everything:
       guard try !isPaused() else { return false }
-      try setValue(Self.everythingKey, "\(time) \(actor)")
+      try setValue(.pausedAt, time)
+      try setValue(.pausedBy, actor)
       return true
     case .zone(let zone): return try insertPause(zone, type: "", at: time, actor: actor)
     case .type(let type): return try insertPause(ZoneKey(zone: "", owner: ""), type: type, at: time, actor: actor)
@@ -88,7 +82,7 @@ extension Ledger {
     switch rule {
     case .everything:
       guard try isPaused() else { return false }
-      try setValue(Self.everythingKey, nil)
+      try setValue(.pausedAt, nil)
       return true
     case .zone(let zone):
       try run("DELETE FROM pauses WHERE zone = ? AND owner = ? AND zone <> ''", [zone.zone, zone.owner])

@@ -23,6 +23,20 @@ extension Ledger {
     return database.changesCount == 1
   }
 
+  /// The latest idle state of an engine.
+  func rest() throws -> EngineRest? {
+    try row("SELECT restNumber, wakesAt, restedAt, pollInterval FROM lease WHERE restNumber > 0", []).map { row in
+      EngineRest(number: row[0], wakesAt: row[1], at: row[2], pollInterval: row[3])
+    }
+  }
+
+  func put(_ rest: EngineRest) throws {
+    try run(
+      "UPDATE lease SET restNumber = ?, wakesAt = ?, restedAt = ?, pollInterval = ?",
+      [rest.number, rest.wakesAt, rest.at, rest.pollInterval]
+    )
+  }
+
   func activity() throws -> EngineActivity {
     try EngineActivity.fetchOne(database.cachedStatement(sql: "SELECT * FROM activity")) ?? EngineActivity()
   }
@@ -43,8 +57,11 @@ extension Ledger {
 
   // MARK: - Requested syncs
 
-  func insertRequest(requestedAt: Int64, types: [String]) throws -> Int64 {
-    try run("INSERT INTO syncRequests(requestedAt, types) VALUES (?, ?)", [requestedAt, types.joined(separator: ",")])
+  func insertRequest(requestedAt: Int64, types: [String], isWithoutApp: Bool = false) throws -> Int64 {
+    try run(
+      "INSERT INTO syncRequests(requestedAt, types, isWithoutApp) VALUES (?, ?, ?)",
+      [requestedAt, types.joined(separator: ","), isWithoutApp]
+    )
     return database.lastInsertedRowID
   }
 

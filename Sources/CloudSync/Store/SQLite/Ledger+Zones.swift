@@ -159,12 +159,12 @@ extension Ledger {
   /// Records that a request was sent for the zone, so that all others come before its next one.
   func noteServed(_ key: ZoneKey) throws {
     let turn = try turn() + 1
-    try setValue("turn", String(turn))
+    try setValue(.turn, turn)
     try change(key) { $0.served = turn }
   }
 
   /// The number of requests so far.
-  func turn() throws -> Int64 { try value("turn").flatMap { Int64($0) } ?? 0 }
+  func turn() throws -> Int64 { try value(.turn) ?? 0 }
 
   /// Removes a zone's records and token after the server deleted it.
   func forgetContents(_ key: ZoneKey) throws {

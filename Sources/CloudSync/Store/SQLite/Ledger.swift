@@ -55,24 +55,11 @@ package final class Ledger {
     }
   }
 
-  // MARK: - Single values
-
-  func value(_ key: String) throws -> String? { try one("SELECT value FROM meta WHERE key = ?", [key]) }
-
   /// Carries out a part of a transaction that is taken back if it throws, while the rest stands.
   func allOrNothing(_ body: () throws -> Void) throws {
     try database.inSavepoint {
       try body()
       return .commit
     }
-  }
-
-  /// Stores a named value; nil removes it.
-  func setValue(_ key: String, _ value: String?) throws {
-    guard let value else { return try run("DELETE FROM meta WHERE key = ?", [key]) }
-    try run(
-      "INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-      [key, value]
-    )
   }
 }

@@ -163,6 +163,7 @@ extension SyncRequest {
       id: row["id"],
       types: (row["types"] as String).split(separator: ",").map(String.init),
       requestedAt: row["requestedAt"],
+      isWithoutApp: row["isWithoutApp"],
       startedAt: row["startedAt"],
       finishedAt: row["finishedAt"],
       summary: row["summary"]

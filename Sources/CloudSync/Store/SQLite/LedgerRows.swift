@@ -134,6 +134,7 @@ package struct SyncRequest: Hashable, Sendable {
   package var id: Int64
   package var types: [String]
   package var requestedAt: Int64
+  package var isWithoutApp = false
   package var startedAt: Int64?
   package var finishedAt: Int64?
   package var summary: String?

@@ -354,16 +354,11 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   /// Reads values of the store at a path without opening it; nil if there is no readable store.
-  static func values(_ keys: [String], ofFileAt path: String) -> [String: String]? {
+  static func values(_ columns: [StateColumn<String>], ofFileAt path: String) -> [String?]? {
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard type(of: path) == .typeRegular else { return nil }
-    func read(_ queue: DatabaseQueue) throws -> [String: String] {
-      try queue.read { database in
-        let ledger = Ledger(database)
-        var values: [String: String] = [:]
-        for key in keys { values[key] = try ledger.value(key) }
-        return values
-      }
+    func read(_ queue: DatabaseQueue) throws -> [String?] {
+      try queue.read { database in try columns.map(Ledger(database).formerValue) }
     }
     // If no process has the file open, it is read without a log, which would be created and removed again. This may fail
     // if a process opens the file meanwhile.

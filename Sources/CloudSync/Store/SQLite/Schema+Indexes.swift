@@ -65,6 +65,7 @@ extension Schema {
     CREATE INDEX droppedByOperation ON dropped(operationId);
     CREATE INDEX droppedByRecord ON dropped(zone, owner, name) WHERE isOpen = 1;
     CREATE INDEX eventsByKind ON events(kind, id);
+    CREATE INDEX deliveriesByType ON deliveries(type, number);
 
     """
 }

@@ -98,7 +98,43 @@ extension Schema {
       expiresAt INTEGER,
       -- The program that syncs, and since when.
       program TEXT,
-      since INTEGER
+      since INTEGER,
+      -- The idle state: how many there were, when it ends without an event, when it began, and the time between two polls.
+      restNumber INTEGER NOT NULL DEFAULT 0,
+      wakesAt INTEGER,
+      restedAt INTEGER,
+      pollInterval INTEGER
+    ) STRICT;
+
+    -- Single values. `StateColumn` describes them.
+    CREATE TABLE state(
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      -- First what triggers read and write for each record.
+      deliveriesAskedAt INTEGER,
+      deliveryCount INTEGER NOT NULL DEFAULT 0,
+      deliveriesLapsed INTEGER NOT NULL DEFAULT 0,
+      turn INTEGER NOT NULL DEFAULT 0,
+      clock INTEGER,
+      retainedAt INTEGER,
+      operationLimit INTEGER,
+      appFence INTEGER,
+      isFetching INTEGER NOT NULL DEFAULT 0,
+      silentSince INTEGER,
+      isRefused INTEGER NOT NULL DEFAULT 0,
+      pausedAt INTEGER,
+      pausedBy TEXT,
+      container TEXT,
+      environment TEXT,
+      database TEXT,
+      identity TEXT,
+      queuedBy TEXT,
+      signIn TEXT,
+      takenOverBy TEXT,
+      joinedTo TEXT,
+      databaseToken TEXT,
+      signInURL TEXT,
+      settings TEXT,
+      deliveryTrouble TEXT
     ) STRICT;
 
     CREATE TABLE activity(
@@ -136,6 +172,8 @@ extension Schema {
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       requestedAt INTEGER NOT NULL,
       types TEXT NOT NULL,
+      -- Whether to release what waits for the app.
+      isWithoutApp INTEGER NOT NULL DEFAULT 0,
       startedAt INTEGER,
       finishedAt INTEGER,
       summary TEXT

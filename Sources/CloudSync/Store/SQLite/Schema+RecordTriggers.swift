@@ -60,15 +60,15 @@ extension Schema {
     CREATE TRIGGER deliveryAdded BEFORE INSERT ON deliveries
       WHEN NOT EXISTS (SELECT 1 FROM deliveries WHERE zone = new.zone AND owner = new.owner AND name = new.name)
     BEGIN
-      UPDATE meta SET value = value + 1 WHERE key = 'deliveryCount';
+      UPDATE state SET deliveryCount = deliveryCount + 1;
     END;
     CREATE TRIGGER deliveryRemoved AFTER DELETE ON deliveries BEGIN
-      UPDATE meta SET value = value - 1 WHERE key = 'deliveryCount';
+      UPDATE state SET deliveryCount = deliveryCount - 1;
     END;
 
     """
 
-  private static let delivers = "EXISTS (SELECT 1 FROM meta WHERE key = 'delivers')"
+  private static let delivers = "(SELECT deliveriesAskedAt FROM state) IS NOT NULL"
   private static let deliver = """
     DELETE FROM deliveries WHERE zone = new.zone AND owner = new.owner AND name = new.name;
       INSERT INTO deliveries(zone, owner, name, type) VALUES (new.zone, new.owner, new.name, new.type);
@@ -76,12 +76,8 @@ extension Schema {
 
   /// Values that end with the row that they belong to.
   static let clearing = """
-    -- The rest of a server's wait is kept during a pause.
     CREATE TRIGGER pauseEnded AFTER UPDATE OF state ON operations WHEN old.state = 'paused' AND new.state <> 'paused' BEGIN
-      DELETE FROM meta WHERE key = 'wait ' || old.id;
-    END;
-    CREATE TRIGGER pausedRemoved AFTER DELETE ON operations WHEN old.state = 'paused' BEGIN
-      DELETE FROM meta WHERE key = 'wait ' || old.id;
+      DELETE FROM pausedWaits WHERE operation = old.id;
     END;
     CREATE TRIGGER placesRemoved AFTER DELETE ON records BEGIN
       DELETE FROM assetPlaces WHERE zone = old.zone AND owner = old.owner AND name = old.name;

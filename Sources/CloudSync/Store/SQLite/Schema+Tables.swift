@@ -3,12 +3,6 @@ extension Schema {
 
   /// The server's records, and the progress of each change feed.
   private static let server = """
-    -- Single values by name.
-    CREATE TABLE meta(
-      key TEXT PRIMARY KEY NOT NULL,
-      value TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID;
-
     CREATE TABLE zones(
       zone TEXT NOT NULL,
       owner TEXT NOT NULL DEFAULT '',
@@ -197,6 +191,13 @@ extension Schema {
       PRIMARY KEY (zone, owner, type),
       CHECK ((zone = '') <> (type = ''))
     ) STRICT, WITHOUT ROWID;
+
+    -- The rest of a server's wait is kept during the pause of its operation.
+    CREATE TABLE pausedWaits(
+      operation INTEGER PRIMARY KEY REFERENCES operations(id) ON DELETE CASCADE,
+      pausedAt INTEGER NOT NULL,
+      until INTEGER NOT NULL
+    ) STRICT;
 
     CREATE TABLE queueCounts(
       state TEXT NOT NULL,

@@ -24,12 +24,12 @@ enum Schema {
     "18 unreadable types", "19 deciding", "20 reporting", "21 bounds", "22 clearing", "23 places", "24 lists",
     "25 conflicts", "26 progress", "27 system values", "28 offering deletions",
   ]
-  /// The migrations that only stores between schema 28 and 32 have, which no release wrote.
-  private static let unreleased: Set = ["29 dropped sides", "30 records by name", "31 tombstones"]
+  /// The migrations that only stores between schema 28 and 33 have, which no release wrote.
+  private static let unreleased: Set = ["29 dropped sides", "30 records by name", "31 tombstones", "32"]
 
   static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
-    migrator.registerMigration("32", merging: former) { database, applied in
+    migrator.registerMigration("33", merging: former) { database, applied in
       if applied.isEmpty { try create(database) } else { try migrateFormer(database) }
     }
     return migrator
@@ -47,31 +47,50 @@ enum Schema {
 
   private static func create(_ database: Database) throws {
     for part in [tables, views, indexes, triggers] { try database.execute(sql: part) }
-    try database.execute(
-      sql: """
-        INSERT INTO activity(one) VALUES (1);
-        INSERT INTO droppedTotals VALUES (1, 0, 0, 0);
-        INSERT INTO meta VALUES ('deliveryCount', '0');
-        """
-    )
+    try database.execute(sql: rows)
   }
 
-  /// Creates the tables again and copies the rows, so that a migrated store has the same schema as a new one.
+  /// The rows of tables that have one row.
+  static let rows = """
+    INSERT INTO activity(one) VALUES (1);
+    INSERT INTO state(one) VALUES (1);
+    INSERT INTO droppedTotals VALUES (1, 0, 0, 0);
+    """
+
+  /// The tables of schema 28 that are copied, under their new names where these differ.
+  private static let formerTables: [(name: String, new: String)] =
+    [
+      "zones", "pulls", "records", "operations", "refs", "attempts", "history", "lease", "activity", "throttles",
+      "commands", "events", "assetPlaces", "dropped", "deliveries", "quarantine", "recordCounts", "pauses",
+      "unreadable", "throughput", "formerBlockers", "cycleChecks", "queueCounts",
+    ].map { ($0, $0) } + [("passes", "syncRequests")]
+
+  /// Columns of `state` with the keys under which schema 28 stored the same values as texts.
+  private static let formerKeys =
+    [
+      "container", "environment", "database", "identity", "queuedBy", "signIn", "takenOverBy", "joinedTo", "settings",
+      "databaseToken", "signInURL", "turn", "retainedAt", "operationLimit",
+    ].map { ($0, $0) } + [
+      ("clock", "time"), ("appFence", "app"), ("deliveryTrouble", "delivery"), ("isRefused", "refused"),
+    ]
+
+  /// Creates the tables again and copies the rows, so that a migrated store has the same schema as a new one. Tables
+  /// that another program added stay.
   private static func migrateFormer(_ database: Database) throws {
+    let names = formerTables.map(\.name) + ["meta"]
+    let list = names.map { "'\($0)'" }.joined(separator: ", ")
     let objects = try Row.fetchAll(
       database,
       sql: """
-        SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'
-          AND name <> 'grdb_migrations' AND name NOT LIKE 'operationTexts_%'
+        SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL
+          AND (type = 'view' OR type = 'trigger' OR type = 'index' AND tbl_name IN (\(list)))
         """
-    ).map { (type: $0["type"] as String, name: $0["name"] as String) }
-    for (type, name) in objects where type != "table" { try database.execute(sql: "DROP \(type) \(name)") }
+    )
+    for object in objects { try database.execute(sql: "DROP \(object[0] as String) \"\(object[1] as String)\"") }
     try database.execute(sql: "DROP TABLE operationTexts")
-    let names = objects.filter { $0.type == "table" && $0.name != "operationTexts" }.map(\.name)
     for name in names { try database.execute(sql: "ALTER TABLE \(name) RENAME TO former_\(name)") }
     try database.execute(sql: tables + views)
-    for name in names {
-      let table = name == "passes" ? "syncRequests" : name
+    for (name, table) in formerTables {
       let columns = Set(try database.columns(in: "former_\(name)").map(\.name))
       let kept = try database.columns(in: table).map(\.name).filter(columns.contains).joined(separator: ", ")
       try database.execute(
@@ -85,6 +104,12 @@ enum Schema {
       )
     }
     try database.execute(sql: values)
+    for (column, key) in formerKeys {
+      try database.execute(
+        sql: "UPDATE state SET \(column) = value FROM former_meta WHERE key = ?",
+        arguments: [key]
+      )
+    }
     // A table goes after those that refer to it.
     for name in names.reversed() { try database.execute(sql: "DROP TABLE former_\(name)") }
     try database.execute(sql: indexes + triggers + "INSERT INTO operationTexts(operationTexts) VALUES ('rebuild')")
@@ -110,8 +135,17 @@ enum Schema {
       SELECT zone, owner, coalesce(name, ''), endedAt FROM history
       WHERE operation IN ('delete', 'zoneDelete') AND ending = 'acknowledged' ORDER BY id;
 
+    INSERT INTO pausedWaits
+      SELECT id, substr(value, 1, instr(value, ' ') - 1), substr(value, instr(value, ' ') + 1)
+      FROM former_meta JOIN operations ON key = 'wait ' || id WHERE state = 'paused';
+    INSERT INTO state(one) VALUES (1);
     -- The time at which an app last asked for deliveries was not stored.
-    UPDATE meta SET value = unixepoch() * 1000 WHERE key = 'delivers';
-    INSERT OR REPLACE INTO meta(key, value) SELECT 'deliveryCount', count(*) FROM deliveries;
+    UPDATE state SET deliveriesAskedAt = unixepoch() * 1000 WHERE EXISTS (SELECT 1 FROM former_meta WHERE key = 'delivers');
+    UPDATE state SET deliveryCount = (SELECT count(*) FROM deliveries);
+    -- The time of a pause of everything, and who paused it, if that is known.
+    UPDATE state SET pausedAt = iif(instr(value, ' '), substr(value, 1, instr(value, ' ') - 1), value),
+      pausedBy = iif(instr(value, ' '), substr(value, instr(value, ' ') + 1), NULL)
+      FROM former_meta WHERE key = 'paused';
+
     """
 }
