@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import CloudService
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -200,7 +201,7 @@ import Testing
     weak let store = service?.store
     var change = try await service?.save(cloud.note("a"))
     let waiting = Task { [change] in try await change?.outcome }
-    while store?.outcomeWaits.sleepers == 0 { await Task.yield() }
+    while store?.outcomeWaits.state.withLock(\.waits.isEmpty) == true { await Task.yield() }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
     (service, change) = (nil, nil)
@@ -211,7 +212,7 @@ import Testing
     let service = try cloud.service()
     let change = try await service.save(cloud.note("a"))
     let waiting = Task { try await change.outcome }
-    while try #require(service.store).outcomeWaits.sleepers == 0 { await Task.yield() }
+    while try #require(service.store).outcomeWaits.state.withLock(\.waits.isEmpty) { await Task.yield() }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
 

@@ -17,15 +17,10 @@ struct AssetVault: Sendable {
   private static let chunk = 1 << 20
 
   /// The path is not a regular file.
-  struct NoFile: LocalizedError {
-    var errorDescription: String? { "it is no regular file" }
-  }
+  struct NoFile: Error {}
 
   /// The process or the machine has no file descriptor left.
   struct TooManyOpenFiles: Error {}
-
-  /// An error code with which opening files fails, for tests.
-  @TaskLocal static var refusal: Int32?
 
   /// The content of a file.
   struct Content: Hashable {
@@ -41,13 +36,9 @@ struct AssetVault: Sendable {
     try read(file) { _ in }
   }
 
-  /// Copies a file; when this returns, the copy survives a power failure. If a copy exists, the file is only read.
+  /// Copies a file; when this returns, the copy survives a power failure.
   func keep(_ file: URL) throws -> Content {
-    try FileManager.default.createDirectory(
-      at: folder,
-      withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700]
-    )
+    try FileSystem.makeFolder(folder)
     let incoming = folder.appendingPathComponent("incoming-\(UUID().uuidString)")
     let descriptor = try Self.opened(incoming, O_WRONLY | O_CREAT | O_EXCL)
     guard descriptor >= 0 else { throw Self.failure(incoming) }
@@ -76,11 +67,7 @@ struct AssetVault: Sendable {
 
   /// Prevents removal while copies are made and their saves are accepted.
   func whileKeeping<Value>(_ body: () throws -> Value) throws -> Value {
-    try FileManager.default.createDirectory(
-      at: folder,
-      withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700]
-    )
+    try FileSystem.makeFolder(folder)
     guard let value = try locked(LOCK_SH, body) else { throw Self.failure(folder) }
     return value
   }
@@ -122,7 +109,6 @@ struct AssetVault: Sendable {
   ///
   /// - Throws: `TooManyOpenFiles`, which is not the file's fault.
   private static func opened(_ file: URL, _ flags: Int32) throws(TooManyOpenFiles) -> Int32 {
-    if let refusal, isForWantOfDescriptors(refusal) { throw TooManyOpenFiles() }
     let descriptor = open(file.path, flags | O_CLOEXEC, 0o600)
     if descriptor < 0, isForWantOfDescriptors(errno) { throw TooManyOpenFiles() }
     return descriptor
@@ -142,6 +128,17 @@ struct AssetVault: Sendable {
     guard descriptor >= 0 else { throw failure(folder) }
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else { throw failure(folder) }
+  }
+
+  /// An error of reading or copying a file, for messages.
+  static func text(_ error: any Error) -> String {
+    switch error {
+    case is NoFile: "it is no regular file"
+    case is TooManyOpenFiles: "too many files are open"
+    case let error as CocoaError where error.code == .fileReadNoSuchFile: "it is not there"
+    case let error as CocoaError: error.localizedDescription
+    default: String(describing: error)
+    }
   }
 
   /// Whether the disk was full, in any of the forms in which Foundation reports it.

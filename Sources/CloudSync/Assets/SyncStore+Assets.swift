@@ -2,7 +2,7 @@ package import CloudKit
 import Facts
 import Foundation
 
-/// Assets of accepted saves: copied before the save is accepted, uploaded before it is sent.
+/// Assets of changes: copied or hashed before their saves are accepted.
 extension SyncStore {
   // MARK: - Accepting
 
@@ -23,34 +23,32 @@ extension SyncStore {
     } catch is AssetVault.TooManyOpenFiles {
       throw .tooManyOpenFiles
     } catch {
-      throw StoreError(.invalid, "files cannot be kept in \(vault.folder.path): \(Self.text(error))")
+      throw StoreError(.invalid, "files cannot be kept in \(vault.folder.path): \(AssetVault.text(error))")
     }
   }
 
-  private var vault: AssetVault? { storage.assetFolder.map(AssetVault.init) }
+  var vault: AssetVault? { storage.assetFolder.map(AssetVault.init) }
 
+  /// - Throws: a problem that is not a change's fault and keeps all from being accepted.
   private func prepare(_ changes: [Change], _ keeping: AssetKeeping) throws(StoreError) -> [Result<
     [QueuedAsset], Refusal
   >] {
-    let prepared = changes.map { prepare($0, keeping) }
-    for case .failure(let refusal) in prepared {
-      if let trouble = refusal.trouble { throw trouble }
-    }
-    return prepared
-  }
-
-  private func prepare(_ change: Change, _ keeping: AssetKeeping) -> Result<[QueuedAsset], Refusal> {
-    var assets: [QueuedAsset] = []
-    for (field, sources) in change.assets.sorted(by: { $0.key < $1.key }) {
-      for (position, source) in sources.enumerated() {
-        do throws(Refusal) {
-          assets.append(try prepare(source, field, position, keeping))
-        } catch {
-          return .failure(error)
+    var prepared: [Result<[QueuedAsset], Refusal>] = []
+    for change in changes {
+      do throws(Refusal) {
+        var assets: [QueuedAsset] = []
+        for (field, sources) in change.assets.sorted(by: { $0.key < $1.key }) {
+          for (position, source) in sources.enumerated() {
+            assets.append(try prepare(source, field, position, keeping))
+          }
         }
+        prepared.append(.success(assets))
+      } catch {
+        if let trouble = error.trouble { throw trouble }
+        prepared.append(.failure(error))
       }
     }
-    return .success(assets)
+    return prepared
   }
 
   /// The reason why a change is rejected.
@@ -58,55 +56,47 @@ extension SyncStore {
     var reason: String
     /// A problem that is not the change's fault and keeps all others from being accepted too.
     var trouble: StoreError?
+
+    init(_ reason: String) { self.reason = reason }
+
+    /// - Parameter error: the error of reading or copying a file.
+    init(keeping file: URL, for field: String, _ error: any Error) {
+      reason = "the file \(file.path) for \(field) cannot be kept: \(AssetVault.text(error))"
+      if error is AssetVault.TooManyOpenFiles {
+        trouble = .tooManyOpenFiles
+      } else if AssetVault.isDiskFull(error) {
+        trouble = StoreError(.diskFull, "the disk is full; free some space and try again: \(reason)", passes: true)
+      }
+    }
   }
 
   private func prepare(_ source: AssetSource, _ field: String, _ position: Int, _ keeping: AssetKeeping) throws(Refusal)
     -> QueuedAsset
   {
+    var asset = QueuedAsset(field: field, position: position, size: source.size ?? 0)
+    (asset.place, asset.checksum) = (source.place, source.checksum)
     guard let file = source.file else {
-      guard let place = source.place, let checksum = source.checksum else {
-        throw Refusal(reason: "the asset in \(field) has neither a file nor a place on the server")
+      guard source.place != nil, source.checksum != nil else {
+        throw Refusal("the asset in \(field) has neither a file nor a place on the server")
       }
-      return QueuedAsset(field: field, position: position, size: source.size ?? 0, place: place, checksum: checksum)
+      return asset
     }
     guard keeping == .referenced || vault != nil else {
-      throw Refusal(reason: "this store keeps no files: the asset in \(field) has to be referenced")
+      throw Refusal("this store keeps no files: the asset in \(field) has to be referenced")
     }
     let content: AssetVault.Content
     do {
       content = try (keeping == .copied ? vault?.keep(file) : nil) ?? AssetVault.content(of: file)
     } catch {
-      let reason = "the file \(file.path) for \(field) cannot be kept: \(Self.text(error))"
-      if error is AssetVault.TooManyOpenFiles { throw Refusal(reason: reason, trouble: .tooManyOpenFiles) }
-      let isDiskFull = AssetVault.isDiskFull(error)
-      let full = StoreError(.diskFull, "the disk is full; free some space and try again: \(reason)", passes: true)
-      throw Refusal(reason: reason, trouble: isDiskFull ? full : nil)
+      throw Refusal(keeping: file, for: field, error)
     }
     guard content.size <= CKAsset.largestFile else {
-      throw Refusal(
-        reason:
-          "the file \(file.path) for \(field) has \(content.size) bytes; an asset takes at most \(CKAsset.largestFile)"
-      )
+      let limit = "an asset takes at most \(CKAsset.largestFile)"
+      throw Refusal("the file \(file.path) for \(field) has \(content.size) bytes; \(limit)")
     }
-    return QueuedAsset(
-      field: field,
-      position: position,
-      digest: content.digest,
-      size: content.size,
-      path: keeping == .referenced ? file.path : nil,
-      place: source.place,
-      checksum: source.checksum
-    )
-  }
-
-  static func text(_ error: any Error) -> String {
-    switch error {
-    case is AssetVault.NoFile: "it is no regular file"
-    case is AssetVault.TooManyOpenFiles: "too many files are open"
-    case let error as CocoaError where error.code == .fileReadNoSuchFile: "it is not there"
-    case let error as CocoaError: error.localizedDescription
-    default: String(describing: error)
-    }
+    (asset.digest, asset.size) = (content.digest, content.size)
+    asset.path = keeping == .referenced ? file.path : nil
+    return asset
   }
 
   /// Returns the assets with known places in the zone: bytes that one of its records holds need no upload.
@@ -143,197 +133,10 @@ extension SyncStore {
     if descriptors.contains(where: { $0.fileChecksum == known.checksum }) { return known }
     return nil
   }
-
-  // MARK: - Uploading
-
-  /// An asset without a valid receipt, of an operation that is otherwise sendable.
-  struct AssetNeed: Sendable {
-    var operation: Int64
-    var type: String
-    var key: RecordKey
-    var asset: QueuedAsset
-    var file: URL?
-  }
-
-  /// The missing receipts of these operations. Equal bytes are uploaded once; the other operations then refer to that
-  /// field.
-  func assetNeeds(_ ids: [Int64]) throws(StoreError) -> [AssetNeed] {
-    let now = now()
-    return try read { ledger in
-      var needs: [AssetNeed] = []
-      var uploading: Set<String> = []
-      for id in ids {
-        guard let operation = try ledger.operation(id), let type = operation.type else { continue }
-        let assets = try Self.recognized(operation.assets, in: operation.key.zoneKey, ledger)
-        for asset in assets where !asset.isGranted(at: now) {
-          if asset.place == nil, let digest = asset.digest, !uploading.insert(digest).inserted { continue }
-          needs.append(AssetNeed(operation: id, type: type, key: operation.key, asset: asset, file: file(of: asset)))
-        }
-      }
-      return needs
-    }
-  }
-
-  /// The file of a queued asset; nil if only the server has the bytes.
-  func file(of asset: QueuedAsset) -> URL? {
-    asset.path.map { URL(fileURLWithPath: $0) } ?? asset.digest.flatMap { vault?.file($0) }
-  }
-
-  /// The result of getting a receipt.
-  enum AssetOutcome: Sendable {
-    case granted(WireAsset, at: Int64)
-    /// No record of the zone has these bytes any more: they must be uploaded.
-    case notThere
-    /// Retrying does not help.
-    case refused(FailureCause)
-    case failed(WebServicesError)
-    case zoneMissing(WebServicesError)
-  }
-
-  /// Stores the receipts of operations, and failures to get one.
-  ///
-  /// - Returns: the number of operations that became dead letters.
-  func finishAssets(
-    _ outcomes: [(need: AssetNeed, outcome: AssetOutcome)],
-    policy: MergePolicy,
-    random: Double,
-    _ lease: Lease
-  ) throws(StoreError) -> Int {
-    return try write(lease) { ledger, now in
-      for zone in Set(outcomes.map(\.need.key.zoneKey)) { try ledger.noteServed(zone) }
-      var failed = 0
-      // Several failed files of a record count once, and a bad network is no record's fault.
-      var putOff: Set<Int64> = []
-      let isLineGood = outcomes.contains { if case .granted = $0.outcome { true } else { false } }
-      for (need, outcome) in outcomes {
-        guard var operation = try ledger.operation(need.operation), operation.state != .failed,
-          let index = operation.assets.firstIndex(where: { $0.isSame(as: need.asset) })
-        else { continue }
-        switch outcome {
-        case .granted(let descriptor, let time):
-          operation.apply(.uploaded)
-          operation.grant(index, descriptor, at: time)
-          try Self.countLateness(of: &operation, now: now, ledger)
-        case .notThere where operation.assets[index].digest == nil:
-          operation.apply(.failed(.fileNotOnServer(field: need.asset.field)))
-        case .notThere: operation.assets[index].place = nil
-        case .refused(let failure): operation.apply(.failed(failure))
-        case .failed(let error):
-          let what = "bring the file of \(need.asset.field)"
-          try Retention.addAttempt(of: operation.id, error, to: what, seconds: 0, now: now, ledger)
-          guard putOff.insert(operation.id).inserted else { continue }
-          operation.putOff(error, isLineGood: isLineGood, now: now, random: random)
-        case .zoneMissing(let error):
-          guard putOff.insert(operation.id).inserted else { continue }
-          let facts = try RecordFacts(of: operation, zoneIsMissing: true, policy, ledger)
-          try ledger.write(operation.meetMissingZone(error, facts, now: now), now: now)
-        }
-        if operation.state == .failed { failed += 1 }
-        if case .notThere = outcome, let digest = need.asset.digest {
-          try ledger.removeAssetPlace(digest, in: operation.key.zoneKey)
-        }
-        try ledger.update(operation)
-      }
-      return failed
-    }
-  }
-
-  /// Counts an attempt if the first receipt has expired when the last file is uploaded. Otherwise files that take
-  /// longer than a receipt lives would be uploaded for ever. A group counts as one.
-  private static func countLateness(of operation: inout QueuedOperation, now: Int64, _ ledger: Ledger) throws {
-    let id = operation.id
-    let members = try operation.group.map { try ledger.operations(inGroup: $0) } ?? []
-    let all = members.filter { $0.id != id } + [operation]
-    guard !all.contains(where: \.needsUpload), all.contains(where: { $0.assets.contains { !$0.isGranted(at: now) } })
-    else { return }
-    let reason = "its files take longer to upload than the server keeps them for a save"
-    let error = WebServicesError(ServerErrorCode("ASSET_UPLOAD_EXPIRED"), reason)
-    try Retention.addAttempt(of: operation.id, error, to: "bring its files", seconds: 0, now: now, ledger)
-    operation.apply(.attempted)
-    if operation.attempts >= operation.maxAttempts { operation.apply(.failed(.uploadExpired(code: error.code.name))) }
-  }
-
-  /// Remembers the places of a saved operation's bytes, so that others need no upload, and forgets those of bytes that
-  /// it replaced.
-  static func noteAssets(of sent: QueuedOperation, in record: MirrorRecord, _ ledger: Ledger) throws {
-    for field in Set(sent.assets.map(\.field)) {
-      let checksums = (record.fields[field]?.assets ?? []).compactMap(\.fileChecksum)
-      let place = WireAssetPlace(recordName: sent.key.name, fieldName: field)
-      try ledger.removeAssetPlaces(place, in: sent.key.zoneKey, except: checksums)
-      for asset in sent.assets where asset.field == field {
-        guard let digest = asset.digest, let checksum = asset.checksum, checksums.contains(checksum) else { continue }
-        try ledger.put(AssetPlace(place: place, checksum: checksum), of: digest, in: sent.key.zoneKey)
-      }
-    }
-  }
-
-  /// Removes copies that no operation needs.
-  func sweepAssets() throws(StoreError) {
-    do {
-      try vault?.sweep { try read { try $0.assetDigests() } }
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      // A leftover copy only takes space and is removed another time.
-    }
-  }
 }
 
 /// A field of a zone's record that holds bytes with a known hash.
 package struct AssetPlace: Hashable, Sendable {
   package var place: WireAssetPlace
   package var checksum: String
-}
-
-extension QueuedAsset {
-  /// Whether it has a valid receipt.
-  func isGranted(at now: Int64) -> Bool { granted.map { now - $0.at < Grant.lifetime && now >= $0.at } ?? false }
-
-  /// Whether it is the same asset of the operation, apart from the server's data about it.
-  fileprivate func isSame(as other: QueuedAsset) -> Bool {
-    field == other.field && position == other.position && size == other.size
-      && (digest != nil ? digest == other.digest : checksum == other.checksum)
-  }
-}
-
-extension QueuedOperation {
-  /// Whether an asset must be uploaded first.
-  var needsUpload: Bool { assets.contains { $0.granted == nil } }
-
-  /// Drops receipts: all, or the expired ones.
-  mutating func forgetGrants(at now: Int64? = nil) {
-    for index in assets.indices where now.map({ !assets[index].isGranted(at: $0) }) ?? true {
-      assets[index].granted = nil
-    }
-  }
-
-  /// Stores a descriptor with its receipt and updates the changes to the server's checksum.
-  fileprivate mutating func grant(_ index: Int, _ descriptor: WireAsset, at time: Int64) {
-    let old = assets[index].value
-    assets[index].granted = QueuedAsset.Grant(asset: descriptor, at: time)
-    assets[index].checksum = descriptor.fileChecksum
-    assets[index].size = descriptor.size ?? assets[index].size
-    let (field, position, new) = (assets[index].field, assets[index].position, assets[index].value)
-    guard let value = changes.values[field] else { return }
-    var descriptors = value.assets ?? []
-    guard position < descriptors.count, descriptors[position] == old else { return }
-    descriptors[position] = new
-    changes[field] = value.replacingAssets(with: descriptors)
-  }
-
-  /// Backs off after a failed upload, longer each time. An attempt is counted unless the server asked for the wait, or
-  /// the network is at fault and has not been for long.
-  fileprivate mutating func putOff(_ error: WebServicesError, isLineGood: Bool, now: Int64, random: Double) {
-    errorCode = error.code.name
-    errorMessage = error.reason
-    apply(.uploadFailed)
-    let isLong = Backoff.seconds(afterAttempt: lostRounds, random: 1) >= Throttles.longWait
-    switch Disposition(of: error, during: .uploading) {
-    case .wait: break
-    case .outage: if isLineGood || isLong { apply(.attempted) }
-    default: apply(.attempted)
-    }
-    if attempts >= maxAttempts { return apply(.failed(.rejected(code: error.code.name, message: error.reason))) }
-    apply(.backedOff(error, rounds: lostRounds, now: now, random: random))
-  }
 }

@@ -191,7 +191,7 @@ extension Cycle {
   }
 
   /// Translates an error of reading a file: too many open files are a reason to try again, others refuse the change.
-  private static func outcome(ofReading file: URL, _ field: String, _ error: any Error) -> SyncStore.AssetOutcome {
+  static func outcome(ofReading file: URL, _ field: String, _ error: any Error) -> SyncStore.AssetOutcome {
     switch error {
     case is AssetVault.TooManyOpenFiles:
       let reason = "the file \(file.path) for \(field) cannot be opened now: too many files are open"
@@ -199,7 +199,7 @@ extension Cycle {
     case let error as CocoaError where error.code == .fileReadNoSuchFile:
       return .refused(.file(.missing, path: file.path, field: field))
     default:
-      return .refused(.file(.unreadable(SyncStore.text(error)), path: file.path, field: field))
+      return .refused(.file(.unreadable(AssetVault.text(error)), path: file.path, field: field))
     }
   }
 

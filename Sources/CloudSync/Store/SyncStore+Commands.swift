@@ -1,57 +1,6 @@
 import CloudKit
 package import Facts
 
-/// The operations that a command applies to.
-package enum Selection: Hashable, Sendable {
-  case ids([Int64])
-  /// Operations that match a filter. `text`: as it was typed.
-  case matching(QueueFilter, text: String)
-  /// The operations that a listing shows, except some. Those in a state in which a command means nothing are left out
-  /// without being reported one by one.
-  case listing(QueueListing, except: Set<Int64>)
-  case all
-
-  /// The selection as written to the audit log.
-  var text: String {
-    switch self {
-    case .ids(let ids):
-      ids.prefix(20).map(String.init).joined(separator: " ") + (ids.count > 20 ? " and \(ids.count - 20) more" : "")
-    case .matching(_, let text): text
-    case .listing(let listing, []): listing.text
-    case .listing(let listing, let except): "\(listing.text), except \(except.count)"
-    case .all: "all"
-    }
-  }
-}
-
-/// A command of an operator to the queue.
-package enum QueueVerb: String, Hashable, Sendable, CaseIterable {
-  /// Makes failed and waiting operations pending, with their attempts reset.
-  case retry
-  /// Removes operations from the queue for good.
-  case discard
-  /// Pauses operations until resumed. For all operations it is a rule, which also applies to later ones.
-  case pause
-  case resume
-
-  /// The states of the operations that it changes.
-  var states: Set<OperationState> {
-    switch self {
-    case .retry: [.failed, .waiting]
-    case .discard: Set(OperationState.allCases)
-    case .pause: [.pending, .waiting]
-    case .resume: [.paused]
-    }
-  }
-
-  /// Returns the reason why the verb skips an operation in this state; nil if it applies.
-  package func obstacle(to state: OperationState, errorCode: String?) -> Obstacle? {
-    if state == .inFlight { return .beingSent }
-    if self == .retry, errorCode == StoreError.unreadable { return .damaged }
-    return states.contains(state) ? nil : .inState(state.rawValue)
-  }
-}
-
 /// The result of a command for each operation.
 package struct CommandResult: Hashable, Sendable {
   package var changed: [Int64] = []
@@ -121,7 +70,17 @@ extension SyncStore {
       return try performOnEverything(verb, dryRun: dryRun, actor: actor)
     }
     let start = now()
-    if dryRun { return try preview(verb, on: selection, versions, now: start) }
+    if dryRun {
+      let hasEngine = storage.hasEngine
+      return try read { ledger in
+        var result = CommandResult()
+        for ids in try Self.slices(of: Self.ids(selection, verb, now: start, ledger)) {
+          // A command recovers what a dead engine left in flight first.
+          _ = try Self.ready(ids, verb, selection, versions, recovers: !hasEngine, into: &result, now: start, ledger)
+        }
+        return result
+      }
+    }
     try recoverFromDeadEngine()
     let slices = try read { ledger in
       let ids = try Self.ids(selection, verb, now: start, ledger)
@@ -131,39 +90,11 @@ extension SyncStore {
     let command = AuditedCommand(at: start, actor: actor, verb: verb.rawValue, selection: selection.text, count: 0)
     return try carryOut(command, on: slices, about: named, continues: continues) { ids, ledger, now in
       var result = CommandResult()
-      let ready = try Self.matching(ids, selection, verb, now: start, ledger).compactMap { id in
-        try Self.selected(id, selection, versions[id], into: &result, ledger)
-      }.filter { Self.isReady($0, for: verb, into: &result) }
-      result.recreated = try Self.recreated(by: verb, Set(ready.map(\.key.zoneKey)), ledger)
+      let ids = try Self.ids(selection, verb, among: ids, now: start, ledger)
+      let ready = try Self.ready(ids, verb, selection, versions, into: &result, now: now, ledger)
       try Self.apply(verb, to: ready, isFinal: isFinal, actor, now: now, ledger)
       return result
     }
-  }
-
-  /// Returns what `perform` would do.
-  private func preview(_ verb: QueueVerb, on selection: Selection, _ versions: [Int64: String], now: Int64)
-    throws(StoreError) -> CommandResult
-  {
-    let hasEngine = storage.hasEngine
-    return try read { ledger in
-      var result = CommandResult()
-      var zones: Set<ZoneKey> = []
-      for id in try Self.ids(selection, verb, now: now, ledger) {
-        guard var operation = try Self.selected(id, selection, versions[id], into: &result, ledger) else { continue }
-        if !hasEngine, operation.state == .inFlight {
-          // A command recovers what a dead engine left in flight first.
-          operation.apply(.recovered(now: now))
-        }
-        if Self.isReady(operation, for: verb, into: &result) { zones.insert(operation.key.zoneKey) }
-      }
-      result.recreated = try Self.recreated(by: verb, zones, ledger)
-      return result
-    }
-  }
-
-  /// The zones that a verb creates again on the server.
-  private static func recreated(by verb: QueueVerb, _ zones: Set<ZoneKey>, _ ledger: Ledger) throws -> Set<String> {
-    verb == .retry ? Set(try ledger.goneZones().filter(zones.contains).map(\.zone)) : []
   }
 
   /// Pauses everything, or lifts every pause rule.
@@ -178,68 +109,69 @@ extension SyncStore {
     return result
   }
 
-  /// The operations that are selected now.
-  private static func ids(_ selection: Selection, _ verb: QueueVerb, now: Int64, _ ledger: Ledger) throws -> [Int64] {
-    switch selection {
-    case .ids(let ids):
-      var seen: Set<Int64> = []
-      return ids.filter { seen.insert($0).inserted }
-    case .matching(let filter, _): return try ledger.operationIDs(matching: filter, now: now)
-    case .listing(var listing, let except):
-      listing.states = listing.states(for: verb)
-      guard !listing.states.isEmpty else { return [] }
-      return try ledger.operationIDs(of: listing, now: now).filter { !except.contains($0) }
-    case .all: return try ledger.operationIDs(matching: nil, now: now)
-    }
-  }
-
-  /// Those of the selected operations that still match.
-  private static func matching(
-    _ ids: [Int64],
+  /// The selected operations: all, or those of some that still match.
+  private static func ids(
     _ selection: Selection,
     _ verb: QueueVerb,
+    among some: [Int64]? = nil,
     now: Int64,
     _ ledger: Ledger
   ) throws -> [Int64] {
     switch selection {
-    case .ids, .all: return ids
+    case .ids(let ids):
+      var seen: Set<Int64> = []
+      return some ?? ids.filter { seen.insert($0).inserted }
+    case .all: return try some ?? ledger.operationIDs(matching: nil, now: now)
     case .matching(let filter, _):
-      return try ledger.operationIDs(among: ids, matching: ListQuery(filter: filter, now: now))
-    case .listing(let listing, _):
-      let query = ListQuery(listing.filter, now: now)
-      return try ledger.operationIDs(among: ids, matching: query, in: listing.states(for: verb))
+      guard let some else { return try ledger.operationIDs(matching: filter, now: now) }
+      return try ledger.operationIDs(among: some, matching: ListQuery(filter: filter, now: now))
+    case .listing(var listing, let except):
+      listing.states = listing.states(for: verb)
+      guard !listing.states.isEmpty else { return [] }
+      guard let some else { return try ledger.operationIDs(of: listing, now: now).filter { !except.contains($0) } }
+      return try ledger.operationIDs(among: some, matching: ListQuery(listing.filter, now: now), in: listing.states)
     }
   }
 
-  /// The operation, if it is still in the queue and in the version that was decided on.
-  private static func selected(
-    _ id: Int64,
+  /// Adds each operation to those changed, skipped or unknown. Returns those to which the verb applies, in the versions
+  /// that were decided on.
+  ///
+  /// - Parameter recovers: whether an operation in flight counts as recovered.
+  private static func ready(
+    _ ids: [Int64],
+    _ verb: QueueVerb,
     _ selection: Selection,
-    _ version: String?,
+    _ versions: [Int64: String],
+    recovers: Bool = false,
     into result: inout CommandResult,
+    now: Int64,
     _ ledger: Ledger
-  ) throws -> QueuedOperation? {
-    guard let operation = try ledger.operation(id) else {
-      if case .ids = selection { result.unknown.append(id) }
-      return nil
+  ) throws -> [QueuedOperation] {
+    var ready: [QueuedOperation] = []
+    for id in ids {
+      guard var operation = try ledger.operation(id) else {
+        if case .ids = selection { result.unknown.append(id) }
+        continue
+      }
+      if let row = try moved(operation, from: versions[id], ledger) {
+        result.skipped[id] = row.hasMoved
+        result.moved.append(row)
+        continue
+      }
+      if recovers, operation.state == .inFlight { operation.apply(.recovered(now: now)) }
+      if let obstacle = verb.obstacle(to: operation.state, errorCode: operation.errorCode) {
+        result.skipped[id] = obstacle
+        continue
+      }
+      result.changed.append(id)
+      if operation.isUnanswered { result.unanswered.append(id) }
+      ready.append(operation)
     }
-    guard let row = try moved(operation, from: version, ledger) else { return operation }
-    result.skipped[id] = row.hasMoved
-    result.moved.append(row)
-    return nil
-  }
-
-  /// Adds an operation to those changed or skipped. Returns whether the verb applies to it.
-  private static func isReady(_ operation: QueuedOperation, for verb: QueueVerb, into result: inout CommandResult)
-    -> Bool
-  {
-    if let obstacle = verb.obstacle(to: operation.state, errorCode: operation.errorCode) {
-      result.skipped[operation.id] = obstacle
-      return false
+    if verb == .retry {
+      let zones = Set(ready.map(\.key.zoneKey))
+      try result.recreated.formUnion(ledger.goneZones().filter(zones.contains).map(\.zone))
     }
-    result.changed.append(operation.id)
-    if operation.isUnanswered { result.unanswered.append(operation.id) }
-    return true
+    return ready
   }
 
   static func apply(
@@ -250,40 +182,36 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws {
-    switch verb {
-    case .retry:
-      try ledger.clearErrors(of: operations.map(\.id))
-      for var operation in operations {
-        operation.apply(.retried(by: actor, now: now))
-        // Retrying an operation that failed because its zone was deleted recreates the zone.
-        if let zone = try ledger.zone(operation.key.zoneKey), zone.isGone {
-          try ledger.setState(zone.key, .unconfirmed)
-        }
-        try ledger.update(operation)
-      }
-    case .discard:
+    if verb == .discard {
       let cause = Cause.discarded(by: actor)
       for operation in operations
       where !isFinal && !operation.key.name.isEmpty && operation.errorCode != StoreError.unreadable {
         try ledger.add(DroppedChange(operation.changes, of: operation, cause, at: now))
       }
-      try ledger.end(operations.map(\.id), .discarded, cause, now: now)
-    case .pause:
-      for var operation in operations {
+      return try ledger.end(operations.map(\.id), .discarded, cause, now: now)
+    }
+    if verb == .retry { try ledger.clearErrors(of: operations.map(\.id)) }
+    for var operation in operations {
+      switch verb {
+      case .discard: break
+      case .retry:
+        operation.apply(.retried(by: actor, now: now))
+        // Retrying an operation that failed because its zone was deleted recreates the zone.
+        if let zone = try ledger.zone(operation.key.zoneKey), zone.isGone {
+          try ledger.setState(zone.key, .unconfirmed)
+        }
+      case .pause:
         // A wait that the server asked for continues during the pause.
         if operation.isServersWait, let end = operation.waitsUntil {
           try ledger.keepWait(of: operation.id, pausedAt: now, until: end)
         }
         operation.apply(.paused(by: actor))
-        try ledger.update(operation)
-      }
-    case .resume:
-      for var operation in operations {
+      case .resume:
         // A clock moved back meanwhile must not extend the wait.
         let end = try ledger.keptWait(of: operation.id).map { min($0.until, now + $0.until - $0.pausedAt) }
         operation.apply(.resumed(by: actor, waiting: end.flatMap { $0 > now ? $0 : nil }))
-        try ledger.update(operation)
       }
+      try ledger.update(operation)
     }
   }
 

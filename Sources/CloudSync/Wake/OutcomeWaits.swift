@@ -4,21 +4,18 @@ import Synchronization
 /// Wakes the tasks that wait for outcomes of changes. After a write the store is read once for all of them, and a task
 /// is woken if one of its operations has ended.
 final class OutcomeWaits: Sendable {
-  private struct Wait {
+  struct Wait {
     var ids: [Int64] = []
     var wakeup: Wakeup
   }
 
-  private struct State {
+  struct State {
     var next = 0
     var waits: [Int: Wait] = [:]
     var poller: Task<Void, Never>?
   }
 
-  private let state = Mutex(State())
-
-  /// The number of tasks that sleep until an operation ends.
-  var sleepers: Int { state.withLock { $0.waits.values.count { $0.wakeup.hasSleeper } } }
+  let state = Mutex(State())
 
   /// - Returns: the number of the wait.
   func add(_ wakeup: Wakeup, of store: SyncStore) -> Int {

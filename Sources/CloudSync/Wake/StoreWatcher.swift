@@ -32,9 +32,6 @@ final class Wakeup: Sendable {
 
   private let state = Mutex(State.quiet)
 
-  /// Whether a task sleeps now.
-  var hasSleeper: Bool { state.withLock { if case .waiting = $0 { true } else { false } } }
-
   /// Ends the current sleep, or the next one.
   func wake() {
     let sleeper: CheckedContinuation<Void, Never>? = state.withLock { state in

@@ -35,36 +35,23 @@ import Testing
     #expect(AssetVault.isForWantOfDescriptors(code) == isWant)
   }
 
-  @Test(arguments: [EMFILE, ENFILE])
-  func `a file that cannot be opened for want of descriptors is tried again, and is no dead letter`(_ code: Int32)
-    async throws
-  {
-    let id = try device.store.accept(photo("r"))
-
-    for _ in 0..<10 {
-      try await AssetVault.$refusal.withValue(code) { _ = try await device.sync() }
-      world.clock.advance(3600)
+  @Test func `a file that cannot be opened for want of descriptors is uploaded later`() {
+    let file = URL(fileURLWithPath: "/a")
+    guard case .failed(let error) = Cycle.outcome(ofReading: file, "photo", AssetVault.TooManyOpenFiles()) else {
+      Issue.record("the upload was given up")
+      return
     }
-
-    let operation = try device.store.operation(id)
-    #expect(operation.state == .waiting && operation.errorCode == "TOO_MANY_OPEN_FILES" && operation.attempts == 0)
-    #expect(operation.errorMessage?.contains("too many files are open") == true)
-    try await device.sync()
-    #expect(try device.store.queue().isEmpty && world.onServer("r") != nil)
+    #expect(error.code.name == "TOO_MANY_OPEN_FILES" && error.effect == .notSent)
   }
 
-  @Test(arguments: [AssetKeeping.copied, .referenced])
-  func `an asset that cannot be kept for want of descriptors is an error, and nothing is accepted`(
-    _ keeping: AssetKeeping
-  ) throws {
-    let changes = [world.put("plain", [:]), try photo("r")]
-
-    let error = #expect(throws: StoreError.self) {
-      try AssetVault.$refusal.withValue(EMFILE) { _ = try device.store.enqueue(changes, assets: keeping) }
+  @Test func `a want of descriptors or of space refuses all changes, another error only its change`() {
+    let file = URL(fileURLWithPath: "/a")
+    func trouble(_ error: any Error) -> StoreError.Kind? {
+      SyncStore.Refusal(keeping: file, for: "photo", error).trouble?.kind
     }
-
-    #expect(error == .tooManyOpenFiles)
-    #expect(try device.store.queue().isEmpty)
+    #expect(trouble(AssetVault.TooManyOpenFiles()) == .cannotOpen)
+    #expect(trouble(CocoaError(.fileWriteOutOfSpace)) == .diskFull)
+    #expect(trouble(AssetVault.NoFile()) == nil)
   }
 
   @Test func `a file that is gone is a dead letter that says so`() async throws {

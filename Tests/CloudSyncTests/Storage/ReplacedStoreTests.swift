@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -54,7 +55,7 @@ import Testing
   @Test func `waiting for an outcome ends with the file`() async throws {
     let change = try mine.store.save([CKRecord(recordType: "Note", recordID: world.key("a").recordID)])[0]
     let waiting = Task { _ = try await change.outcome }
-    while mine.store.outcomeWaits.sleepers == 0 { await Task.yield() }
+    while mine.store.outcomeWaits.state.withLock(\.waits.isEmpty) { await Task.yield() }
     try replace(path)
     #expect(await kind { try await waiting.value } == .replaced)
   }

@@ -46,4 +46,10 @@ struct FileSystem: Hashable, Sendable {
     let error = posix_fallocate(descriptor, 0, off_t(leastFreeBytes))
     return error == 0 ? nil : error
   }
+
+  /// Creates a folder for its owner alone, unless it is there.
+  static func makeFolder(_ folder: URL) throws {
+    let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: attributes)
+  }
 }

@@ -6,7 +6,7 @@ import GRDB
 extension SQLiteStorage {
   /// The size up to which a file is checked on opening, which takes milliseconds; larger ones are checked by the process
   /// that syncs them.
-  static let pagesCheckedOnOpening = 1000
+  package static let pagesCheckedOnOpening = 1000
 
   /// Checks a small file.
   func checkOnOpening(upTo limit: Int) throws {

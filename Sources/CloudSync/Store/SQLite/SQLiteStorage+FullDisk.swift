@@ -53,10 +53,8 @@ extension SQLiteStorage {
     configuration.busyMode = .timeout(1)
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
     // Only a connection that may write can get the lock. This mode creates no file.
-    let queue = try DatabaseQueue(
-      path: URL(fileURLWithPath: path).absoluteString + "?mode=rw",
-      configuration: configuration
-    )
+    let address = URL(fileURLWithPath: path).absoluteString + "?mode=rw"
+    let queue = try DatabaseQueue(path: address, configuration: configuration)
     defer {
       // On closing, SQLite would merge the log into the file. An interrupted connection leaves both as they are.
       queue.interrupt()

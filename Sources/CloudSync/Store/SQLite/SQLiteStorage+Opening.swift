@@ -1,0 +1,254 @@
+import Facts
+import Foundation
+import GRDB
+
+/// Opening a store's file. Nothing is changed if it is not a store of a version that is known here.
+extension SQLiteStorage {
+  /// The type of the file at a path, if any. Opening a pipe would block.
+  static func type(of path: String) -> FileAttributeType? {
+    (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
+  }
+
+  /// Whether there is a store at a path.
+  ///
+  /// - Throws: `StoreError` if this user may not see that, or if the file was deleted while its log is still there.
+  static func isThere(_ path: String) throws(StoreError) -> Bool {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    if try StoreFile(atPath: path).isPresent(path) { return true }
+    // SQLite would empty the log, which may hold the only copy of accepted changes.
+    if SQLiteLog.isThere(path) { throw .deleted(path) }
+    return false
+  }
+
+  /// Opens a file; nil if a full disk lets it be read only by connections that are closed at once.
+  static func open(_ path: String, _ access: StoreAccess) throws -> (any DatabaseWriter)? {
+    let isThere = try isThere(path)
+    // SQLite takes an empty file for a new one, but the lock file shows that this one had content.
+    if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
+      throw StoreError.emptied(path)
+    }
+    if access != .making, !isThere { throw StoreError.missing(path) }
+    switch access {
+    case .reading:
+      return try whole(path) {
+        try onFullDisk(path) {
+          let queue = try openToRead(path)
+          try requireCurrent(queue, path)
+          return queue
+        } alone: {
+          try requireCurrent($0, path)
+          return nil
+        }
+      }
+    case .changing:
+      // Opening a pool writes to the file, so check it first.
+      try whole(path) { try SQLiteLog.leavingNone(path) { try requireCurrent(openToRead(path), path) } }
+      return try withJournalInMemory(openPool(path))
+    case .making:
+      try FileSystem.makeFolder(URL(fileURLWithPath: path).deletingLastPathComponent())
+      // Do not create a lock file beside a file that may not be a store.
+      let pool =
+        isThere && !StoreLock.isKnown(path)
+        ? try openOrMake(path)
+        : try StoreLock.whileMaking(path) { isLocked in
+          // Another process may have created it while this one waited for the lock.
+          let isNew = try isLocked && !self.isThere(path)
+          do { return try openOrMake(path) } catch {
+            // No other process uses it before it is whole.
+            if isNew { removeDatabase(path) }
+            throw error
+          }
+        }
+      StoreLock.noteMade(path)
+      return try withJournalInMemory(pool)
+    }
+  }
+
+  /// Opens a file read-only. On read-only media the file is read as is, provided that no log holds more.
+  static func openToRead(_ path: String) throws -> DatabaseQueue {
+    do {
+      return try open(path, path, configuration(isReadOnly: true))
+    } catch let error as DatabaseError
+      where error.resultCode == .SQLITE_CANTOPEN && FileManager.default.isReadableFile(atPath: path)
+    {
+      guard !SQLiteLog.hasContent(path) else {
+        throw StoreError(
+          .cannotOpen,
+          "the store \(path) has unmerged changes in \(path)-wal, which cannot be read where nothing can be written; "
+            + "copy both files to a folder that can be written, and read the copy with --store"
+        )
+      }
+      return try openWithoutLog(path)
+    }
+  }
+
+  /// Opens a file that has no log for reading only it, which neither creates a log nor needs to.
+  private static func openWithoutLog(_ path: String) throws -> DatabaseQueue {
+    let address = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+    return try open(path, address, configuration(isReadOnly: true))
+  }
+
+  /// Opens an address of a file, and rejects a file that is not a store of a known version.
+  static func open(_ path: String, _ address: String, _ configuration: Configuration) throws -> DatabaseQueue {
+    let queue = try DatabaseQueue(path: address, configuration: configuration)
+    try queue.read { try inspect(path, $0) }
+    return queue
+  }
+
+  /// Opens an existing store; if that fails, waits for a process that may be creating or migrating it and tries again.
+  private static func whole<Value>(_ path: String, _ open: () throws -> Value) throws -> Value {
+    do { return try open() } catch {
+      guard StoreLock.waitWhileMaking(path) else { throw error }
+      return try open()
+    }
+  }
+
+  /// Rejects a store of an earlier version.
+  private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
+    let (version, isBegun) = try reader.read { (try Schema.version($0), try hasTables($0)) }
+    guard version != .current else { return }
+    if isBegun { throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once") }
+    throw FileSystem(of: path)?.trouble == .full
+      ? .notMade(path)
+      : StoreError(.older, "the store \(path) is empty: making it was cut off; run `cktop sync` once")
+  }
+
+  /// Opens a file for reading and writing, and creates an empty one if there is none.
+  private static func openPool(_ path: String) throws -> DatabasePool {
+    let configuration = configuration()
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    if !isNew { try inspect(path) }
+    let pool = try DatabasePool(path: path, configuration: configuration)
+    if isNew { try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path) }
+    // GRDB's WAL set-up resets the pragma to NORMAL, under which a power failure may undo an acknowledged change. A
+    // checkpoint at 16 MB writes pages that many commits change only once, and delays fewer commits.
+    let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"
+    try pool.writeWithoutTransaction { try $0.execute(sql: settings) }
+    return pool
+  }
+
+  /// Keeps the statement journal in memory: a statement that fires triggers first copies each page to it that it changes.
+  ///
+  /// A migration has it in files, where it also sorts the indexes of a long queue.
+  private static func withJournalInMemory(_ pool: DatabasePool) throws -> DatabasePool {
+    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA temp_store = MEMORY") }
+    return pool
+  }
+
+  private static func openOrMake(_ path: String) throws -> DatabasePool {
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    let pool = try openPool(path)
+    let version = try pool.read { try Schema.version($0) }
+    if version == .current { return pool }
+    if !isNew {
+      // A process of the earlier version would go on with tables that it does not know.
+      if StoreLock.isHeld(beside: path) {
+        let remedy = "stop it, and then run `cktop sync` once"
+        throw StoreError(.older, "an earlier cktop is syncing the store \(path); \(remedy)")
+      }
+      if version == .former { try keepCopy(of: pool, path) }
+    }
+    try Schema.migrator.migrate(pool)
+    return pool
+  }
+
+  /// Copies a store before a migration to `sync.sqlite.version-28`.
+  private static func keepCopy(of pool: DatabasePool, _ path: String) throws {
+    let copy = "\(path).version-28"
+    let unfinished = copy + ".part"
+    let files = FileManager.default
+    guard !files.fileExists(atPath: copy) else { return }
+    try? files.removeItem(atPath: unfinished)
+    try pool.vacuum(into: unfinished)
+    try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: unfinished)
+    try files.moveItem(atPath: unfinished, toPath: copy)
+  }
+
+  /// Rejects a file that is not a store before anything is written: opening a pool would turn it into a WAL file.
+  private static func inspect(_ path: String) throws {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(10)
+    do {
+      _ = try open(path, path, configuration)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
+      // After a crash the next process has to roll back the journal, which a read-only connection cannot do.
+      configuration.readonly = false
+      _ = try open(path, path, configuration)
+    }
+  }
+
+  static func inspect(_ path: String, _ database: Database) throws {
+    if try !hasTables(database) {
+      // Its creation was interrupted, unless the lock file shows that it had content.
+      if StoreLock.isMade(path) { throw StoreError.emptied(path) }
+    } else if try !database.tableExists("grdb_migrations") || !database.tableExists("operations") {
+      throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
+    }
+    switch try Schema.version(database) {
+    case .newer: throw StoreError(.newer, "the store \(path) was written by a newer cktop; update this one")
+    case .tooOld:
+      let remedy = "send its changes with that cktop, then choose another store with --store"
+      throw StoreError(.older, "the store \(path) was written by a cktop too old to be upgraded from; \(remedy)")
+    case .none, .former, .current: break
+    }
+  }
+
+  /// Whether the file holds more than what comes before the first migration.
+  private static func hasTables(_ database: Database) throws -> Bool {
+    let sql = "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'"
+    return try Int.fetchOne(database, sql: sql) ?? 0 > 0
+  }
+
+  /// Reads values of the store at a path without opening it; nil if there is no readable store.
+  static func values(_ columns: [StateColumn<String>], ofFileAt path: String) -> [String?]? {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    guard type(of: path) == .typeRegular else { return nil }
+    func read(_ queue: DatabaseQueue) throws -> [String?] {
+      try queue.read { database in try columns.map(Ledger(database).formerValue) }
+    }
+    // If no process has the file open, it is read without a log, which would be created and removed again. This may fail
+    // if a process opens the file meanwhile.
+    if !SQLiteLog.isThere(path), let values = try? read(openWithoutLog(path)) { return values }
+    return try? SQLiteLog.leavingNone(path) {
+      try onFullDisk(path) {
+        try read(openToRead(path))
+      } alone: {
+        try read($0)
+      }
+    }
+  }
+
+  /// Microseconds between two tries to write while another process writes. SQLite's own waiting tries only ten times a
+  /// second, and hardly ever between two slices.
+  static let triesEvery: UInt32 = 1000
+
+  /// The configuration of every connection.
+  static func configuration(isReadOnly: Bool = false) -> Configuration {
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    configuration.busyMode = .callback { tries in
+      usleep(triesEvery)
+      return tries < 10_000_000 / Int(triesEvery)
+    }
+    configuration.label = "cktop"
+    configuration.prepareDatabase {
+      $0.add(function: words)
+      $0.add(function: eventWords)
+    }
+    return configuration
+  }
+
+  /// An SQL function for the text of a stored cause, so that lists can be searched for the text they show.
+  private static let words = DatabaseFunction("words", argumentCount: 1, pure: true) { values in
+    values.first.flatMap(String.fromDatabaseValue).map { Cause(stored: $0).text }
+  }
+
+  /// A stored event as lists show it.
+  private static let eventWords = DatabaseFunction("eventWords", argumentCount: 2, pure: true) { values in
+    guard let kind = String.fromDatabaseValue(values[0]), let text = String.fromDatabaseValue(values[1]) else {
+      return nil
+    }
+    return Event(kind: kind, stored: text).text
+  }
+}
