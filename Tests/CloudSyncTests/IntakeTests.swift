@@ -18,12 +18,12 @@ import Testing
   ]
 
   private static let queued: [(String, QueuedOperation?)] = [
-    ("nothing", nil), ("edit", operation(.save, [])), ("edit, failed", operation(.save, [.failed(failure)])),
-    ("edit, in conflict", operation(.save, [.conflicted(.fields(["title"]), now: 5)])),
-    ("edit, in flight", operation(.save, [.sent(as: .save)])),
-    ("edit, reply lost", operation(.save, [.sent(as: .save), .answered, .replyLost(code: "TIMEOUT")])),
-    ("create", operation(.save, [], isNew: true)), ("delete", operation(.delete, [])),
-    ("delete, failed", operation(.delete, [.failed(failure)])),
+    ("nothing", nil), ("edit", operation(.save)), ("edit, failed", operation(.save) { $0.apply(.failed(failure)) }),
+    ("edit, in conflict", operation(.save) { $0.apply(.conflicted(.fields(["title"]), now: 5)) }),
+    ("edit, in flight", operation(.save) { $0.apply(.sent(as: .save)) }),
+    ("edit, reply lost", operation(.save) { $0.apply(.replyLost(code: "TIMEOUT")) }),
+    ("create", operation(.save, isNew: true)), ("delete", operation(.delete)),
+    ("delete, failed", operation(.delete) { $0.apply(.failed(failure)) }),
   ]
 
   private static let mirrors: [(String, MirrorRecord?)] = [
@@ -32,9 +32,11 @@ import Testing
 
   private static let failure = FailureCause.rejected(code: "BAD_REQUEST", message: "bad")
 
-  private static func operation(_ kind: OperationKind, _ events: [OperationEvent], isNew: Bool = false)
-    -> QueuedOperation
-  {
+  private static func operation(
+    _ kind: OperationKind,
+    isNew: Bool = false,
+    _ change: (inout QueuedOperation) -> Void = { _ in }
+  ) -> QueuedOperation {
     let changes = kind == .save ? FieldChanges(values: ["title": .string("queued")]) : FieldChanges()
     var operation = QueuedOperation(
       kind,
@@ -46,7 +48,7 @@ import Testing
       now: 10
     )
     operation.id = 7
-    for event in events { operation.apply(event) }
+    change(&operation)
     return operation
   }
 

@@ -9,53 +9,79 @@ import Testing
 @Suite struct OperationMachineTests {
   private typealias Phase = QueuedOperation.Phase
 
-  private static let phases: [Phase] = [
-    .pending, .inFlight(generation: 1, .save), .waiting(until: 20, isServersWait: false),
-    .waiting(until: 20, isServersWait: true), .failed, .paused, .conflict(since: 5),
-  ]
+  private typealias Event = (name: String, value: Any, apply: (inout QueuedOperation) -> Void)
 
   private static let fields: [String: FieldValue] = ["kept": .int64(1), "title": .string("old")]
 
   private static let busy = WebServicesError(.internalError, "busy")
 
-  private static let events: [OperationEvent] = [
-    .ready(.ready, now: 10), .ready(.ready, now: 30), .sent(as: .save), .answered, .recovered(now: 10), .attempted,
-    .backedOff(busy, now: 10, random: 1), .deferred(until: 40, isServersWait: false), .failed(.refusedByApp("no")),
-    .forgiven, .saved(tag: "2", isCurrent: true), .saved(tag: "2", isCurrent: false), .stale, .compared, .leftInDoubt,
-    .replyLost(code: "LOST"), .disputed(code: "CONFLICT"), .mayBeCarriedOut(FieldChanges(cleared: ["x"])),
-    .confirmed(), .confirmed(except: [FieldChanges(cleared: ["x"])]), .createNotFound, .uploaded, .uploadFailed,
-    .suspected(.send(request: 4)), .suspected(.check(request: 4)), .suspected(nil), .cleared,
-    .conflicted(.recreatedHere, now: 10), .resolved(by: .person, now: 10), .resolved(by: .app, now: 10),
-    .edited(settlesConflict: false, now: 10), .edited(settlesConflict: true, now: 10), .repaired(now: 10),
-    .retried(by: "ana", now: 10), .paused(by: "ana"), .resumed(by: "ana", waiting: nil),
-    .resumed(by: "ana", waiting: 50), .startedOver, .recreated(from: fields), .outlived(fields, now: 10),
-    .orphaned(fields, now: 10), .takenOver(from: fields, by: "user", now: 10),
-  ]
+  private static func phases(_ kind: OperationKind) -> [Phase] {
+    [
+      .pending, .inFlight(generation: 1, kind), .waiting(until: 20, isServersWait: false),
+      .waiting(until: 20, isServersWait: true), .failed, .paused, .conflict(since: 5),
+    ]
+  }
 
-  /// An operation of which every value that an event may reset is set.
-  private static func operation(_ phase: Phase) -> QueuedOperation {
-    QueuedOperation(
+  private static func events(_ kind: OperationKind) -> [Event] {
+    let sending: KeyValuePairs<String, SendingEvent> = [
+      "ready at 10": .ready(.ready, now: 10), "ready at 30": .ready(.ready, now: 30), "sent": .sent(as: kind),
+      "answered": .answered, "recovered": .recovered, "attempted": .attempted,
+      "backed off": .backedOff(busy, now: 10, random: 1), "deferred": .deferred(until: 40, isServersWait: false),
+      "failed": .failed(.refusedByApp("no")), "forgiven": .forgiven, "saved": .saved(tag: "2", isCurrent: true),
+      "saved, edited since": .saved(tag: "2", isCurrent: false),
+    ]
+    let doubt: KeyValuePairs<String, DoubtEvent> = [
+      "stale": .stale, "compared": .compared, "left in doubt": .leftInDoubt, "reply lost": .replyLost(code: "LOST"),
+      "disputed": .disputed(code: "CONFLICT"), "may be carried out": .mayBeCarriedOut(FieldChanges(cleared: ["x"])),
+      "confirmed": .confirmed(), "confirmed but for one": .confirmed(except: [FieldChanges(cleared: ["x"])]),
+      "create not found": .createNotFound, "uploaded": .uploaded, "upload failed": .uploadFailed,
+      "suspected, sent": .suspected(.send(request: 4)), "suspected, checked": .suspected(.check(request: 4)),
+      "suspected no more": .suspected(nil), "cleared": .cleared,
+    ]
+    let decisions: KeyValuePairs<String, DecisionEvent> = [
+      "conflicted": .conflicted(.recreatedHere, now: 10), "resolved by a person": .resolved(by: .person, now: 10),
+      "resolved by the app": .resolved(by: .app, now: 10), "edited": .edited(settlesConflict: false, now: 10),
+      "edited, settles conflict": .edited(settlesConflict: true, now: 10), "repaired": .repaired(now: 10),
+      "retried": .retried(by: "ana", now: 10), "paused": .paused(by: "ana"),
+      "resumed": .resumed(by: "ana", waiting: nil), "resumed, server's wait": .resumed(by: "ana", waiting: 50),
+      "taken over": .takenOver(from: fields, by: "user", now: 10), "ended": .ended(.merged, .serverKept()),
+    ]
+    let losses: KeyValuePairs<String, LossEvent> = [
+      "started over": .startedOver, "recreated": .recreated(from: fields), "outlived": .outlived(fields, now: 10),
+      "orphaned": .orphaned(fields, now: 10),
+    ]
+    return sending.map { event in (event.key, event.value, { $0.apply(event.value) }) }
+      + doubt.map { event in (event.key, event.value, { $0.apply(event.value) }) }
+      + decisions.map { event in (event.key, event.value, { $0.apply(event.value) }) }
+      + losses.map { event in (event.key, event.value, { $0.apply(event.value) }) }
+  }
+
+  /// A new operation, or one of which every value that an event may reset is set.
+  private static func operation(_ kind: OperationKind, _ phase: Phase, isNew: Bool) -> QueuedOperation {
+    let isOfZone = kind == .zoneSave || kind == .zoneDelete
+    let doubt = QueuedOperation.Doubt(isUnanswered: true, sentChanges: [FieldChanges(cleared: ["y"])], lostRounds: 2)
+    return QueuedOperation(
       id: 1,
-      kind: .save,
-      key: RecordKey(.one, "a"),
-      type: "Note",
-      changes: FieldChanges(values: ["title": .string("new")]),
-      base: ["title": .string("base")],
-      baseTag: "1",
+      kind: kind,
+      key: RecordKey(.one, isOfZone ? "" : "a"),
+      type: isOfZone ? nil : "Note",
+      changes: kind == .save ? FieldChanges(values: ["title": .string("new")]) : FieldChanges(),
+      base: isNew ? [:] : ["title": .string("base")],
+      baseTag: isNew ? nil : "1",
       phase: phase,
       cause: .serverChanged,
       generation: 1,
-      isRecreation: true,
-      doubt: QueuedOperation.Doubt(isUnanswered: true, sentChanges: [FieldChanges(cleared: ["y"])], lostRounds: 2),
-      conflictRounds: 3,
-      attempts: 4,
+      isRecreation: !isNew,
+      doubt: isNew ? QueuedOperation.Doubt() : doubt,
+      conflictRounds: isNew ? 0 : 3,
+      attempts: isNew ? 0 : 4,
       maxAttempts: 8,
-      errorCode: "BUSY",
-      errorMessage: "busy",
+      errorCode: isNew ? nil : "BUSY",
+      errorMessage: isNew ? nil : "busy",
       enqueuedAt: 1,
       editedAt: 2,
       bytes: 10,
-      suspicion: .send(request: 9)
+      suspicion: isNew ? nil : .send(request: 9)
     )
   }
 
@@ -68,34 +94,46 @@ import Testing
 
   @Test func `the table has every event`() throws {
     let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "Sources/CloudSync/Model/OperationMachine.swift")
+      .deletingLastPathComponent().appending(path: "Sources/CloudSync/Model/OperationEvents.swift")
     let text = try String(contentsOf: sources, encoding: .utf8)
-    let start = try #require(text.range(of: "enum OperationEvent")).upperBound
-    let body = text[start..<(try #require(text.range(of: "\n}\n", range: start..<text.endIndex)).lowerBound)]
-    let names = Set(body.matches(of: /\n  case (\w+)/).map { String($0.1) })
-    #expect(names == Set(Self.events.map { String("\($0)".prefix { $0.isLetter }) }))
+    let names = Set(text.matches(of: /\n  case (\w+)/).map { String($0.1) })
+    #expect(names == Set(Self.events(.save).map { String("\($0.value)".prefix { $0.isLetter }) }))
   }
 
-  /// A column for each phase with the one that follows, `·` for the same; below it, what else changes in all of them or
-  /// in some.
+  /// For a save that was tried before, all events; for the others, those that do something else.
   private static var table: String {
-    let width = 24
-    func row(_ cells: [String]) -> String {
-      let last = cells.count - 1
-      return cells.indices.map { index in
-        let isShort = cells[index].count < width && index < last
-        return isShort ? cells[index] + String(repeating: " ", count: width - cells[index].count) : cells[index]
-      }.joined(separator: " ")
-    }
-    var lines = [row(["event"] + phases.map(name))]
-    for event in events {
+    let (tried, new) = (rows(.save, isNew: false), rows(.save, isNew: true))
+    let parts = [
+      ("a save that was tried before", tried), ("a new save, where it differs", new.filter { !tried.contains($0) }),
+      ("a delete that was tried before, where it differs", rows(.delete, isNew: false).filter { !tried.contains($0) }),
+      ("a new zone save, where it differs from a new save", rows(.zoneSave, isNew: true).filter { !new.contains($0) }),
+      ("a new zone delete, where it differs", rows(.zoneDelete, isNew: true).filter { !new.contains($0) }),
+    ]
+    let columns = row(["event"] + phases(.save).map(name))
+    return parts.map { "\($0):\n\n\(columns)\n\n\($1.joined(separator: "\n"))" }.joined(separator: "\n\n\n")
+  }
+
+  private static func row(_ cells: [String]) -> String {
+    let (width, last) = (24, cells.count - 1)
+    return cells.indices.map { index in
+      let isShort = cells[index].count < width && index < last
+      return isShort ? cells[index] + String(repeating: " ", count: width - cells[index].count) : cells[index]
+    }.joined(separator: " ")
+  }
+
+  /// For each event, a column for each phase with the one that follows, `·` for the same; below it, what else changes in
+  /// all of them or in some.
+  private static func rows(_ kind: OperationKind, isNew: Bool) -> [String] {
+    let phases = phases(kind)
+    return events(kind).map { event in
       let results = phases.map { phase in
-        let before = operation(phase)
+        let before = operation(kind, phase, isNew: isNew)
         var after = before
-        after.apply(event)
+        event.apply(&after)
         return (before, after)
       }
-      lines += ["", row([name(event)] + results.map { $0.phase == $1.phase ? "·" : name($1.phase) })]
+      let next = results.map { $1.end != nil ? "ends" : $0.phase == $1.phase ? "·" : name($1.phase) }
+      var lines = [row([event.name] + next)]
       let changes = results.map { Self.changes(from: $0, to: $1) }
       var shown: [String] = []
       for change in changes.joined() where !shown.contains(change) {
@@ -104,33 +142,18 @@ import Testing
         let place = places.count == phases.count ? "" : " (\(places.map { name(phases[$0]) }.joined(separator: ", ")))"
         lines.append("  \(change)\(place)")
       }
+      return lines.joined(separator: "\n") + "\n"
     }
-    return lines.joined(separator: "\n") + "\n"
   }
 
   private static func name(_ phase: Phase) -> String {
     switch phase {
     case .pending: "pending"
-    case .inFlight(let generation, let kind): "in flight, \(kind) \(generation)"
+    case .inFlight: "in flight"
     case .waiting(let end, let isServers): "\(isServers ? "server's " : "")wait to \(end)"
     case .failed: "failed"
     case .paused: "paused"
     case .conflict(let since): "conflict since \(since)"
-    }
-  }
-
-  private static func name(_ event: OperationEvent) -> String {
-    switch event {
-    case .ready(_, let now): "ready at \(now)"
-    case .saved(_, let isCurrent): isCurrent ? "saved" : "saved, edited since"
-    case .confirmed(let left): left.isEmpty ? "confirmed" : "confirmed but for one"
-    case .suspected(.send?): "suspected, sent"
-    case .suspected(.check?): "suspected, checked"
-    case .suspected(nil): "suspected no more"
-    case .resolved(let decider, _): "resolved by \(decider)"
-    case .edited(let settles, _): settles ? "edited, settles conflict" : "edited"
-    case .resumed(_, let end): end == nil ? "resumed" : "resumed, server's wait"
-    default: String("\(event)".prefix { $0.isLetter })
     }
   }
 
@@ -144,6 +167,7 @@ import Testing
       ("lost rounds", { "\($0.lostRounds)" }), ("suspicion", { $0.suspicion.map { "\($0)" } ?? "none" }),
       ("recreation", { "\($0.isRecreation)" }), ("base tag", { $0.baseTag ?? "none" }),
       ("base", { $0.base.keys.sorted().joined(separator: ", ") }), ("changes", { names([$0.changes]) }),
+      ("ends", { $0.end.map { "\($0.ending), \($0.cause.text)" } ?? "" }),
     ]
     return texts.filter { $0.value(old) != $0.value(new) }.map { text in
       "\(text.name): \(text.value(new).isEmpty ? "none" : text.value(new))"

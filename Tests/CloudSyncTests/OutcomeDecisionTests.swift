@@ -249,7 +249,6 @@ import Testing
   private static func words(_ write: StoreWrite, of stored: QueuedOperation) -> String? {
     switch write {
     case .update(let operation): words(operation, of: stored)
-    case .end(_, let ending, let cause): "ends: \(ending), \(cause.text)"
     case .drop(let dropped, _): "drops \(dropped.changes.names.sorted().joined(separator: ", "))"
     // Every failure records one.
     case .attempt: nil
@@ -263,6 +262,7 @@ import Testing
 
   /// The state with its cause, and the other values that differ from the stored ones.
   private static func words(_ operation: QueuedOperation, of stored: QueuedOperation) -> String {
+    if let end = operation.end { return "ends: \(end.ending), \(end.cause.text)" }
     var parts = ["\(operation.state): \(operation.cause.text)"]
     if (operation.changes, operation.baseTag) != (stored.changes, stored.baseTag) {
       let names = operation.changes.names.sorted().joined(separator: " and ")

@@ -86,7 +86,7 @@ import Testing
         let rebase = Rebase(operation, onto: server, awaitsZoneDelete: true, policy: policy, now: 40)
         var expected = operation
         expected.apply(.compared)
-        #expect(rebase.operation == expected && rebase.dropped.isEmpty && rebase.ending == nil)
+        #expect(rebase.operation == expected && rebase.dropped.isEmpty && rebase.operation.end == nil)
       }
     }
   }
@@ -114,7 +114,7 @@ import Testing
   private static func result(of rebase: Rebase) -> String {
     let operation = rebase.operation
     var parts: [String] = []
-    if let end = rebase.ending {
+    if let end = operation.end {
       parts.append("\(end.ending), \(end.cause.text)")
     } else {
       let sent = operation.changes.values.keys.sorted() + operation.changes.cleared.sorted().map { "no \($0)" }

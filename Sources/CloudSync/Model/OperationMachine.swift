@@ -2,7 +2,7 @@ package import CloudKit
 package import Facts
 
 /// An accepted change to be sent to the server. There is at most one for a record: later edits merge into it and
-/// increment its generation. Its phase, doubt, suspicion and counts change only by an `OperationEvent`.
+/// increment its generation. Its phase, doubt, suspicion and counts change, and it ends, only by events.
 package struct QueuedOperation: Hashable, Sendable {
   package var id: Int64
   package var kind: OperationKind
@@ -41,6 +41,8 @@ package struct QueuedOperation: Hashable, Sendable {
   /// The assets of its changes that this operation uploads.
   package var assets: [QueuedAsset] = []
   package fileprivate(set) var suspicion: Suspicion?
+  /// How it ended; nil if it stays in the queue. `Ledger.update` removes one that ended. Not stored with it.
+  package fileprivate(set) var end: End?
   /// The identifiers of the operations that block this one.
   package var blockedBy: [Int64] = []
   /// The program that enqueued it; nil where an earlier version did not store it.
@@ -58,6 +60,11 @@ package struct QueuedOperation: Hashable, Sendable {
     case failed
     case paused
     case conflict(since: Int64)
+  }
+
+  package struct End: Hashable, Sendable {
+    package var ending: Ending
+    package var cause: Cause
   }
 
   /// The uncertainty about its earlier requests.
@@ -88,80 +95,18 @@ package struct QueuedOperation: Hashable, Sendable {
   }
 }
 
-/// An event in the life of a queued operation.
-enum OperationEvent: Hashable, Sendable {
-  // Waiting and sending.
-  /// Nothing holds it back any more, but for a wait that the server asked for.
-  case ready(Cause, now: Int64)
-  case sent(as: OperationKind)
-  case answered
-  /// The process that sent it died.
-  case recovered(now: Int64)
-  case attempted
-  /// Backs off after a temporary failure, unless a person has to act first. `rounds` are the failures in a row, if not
-  /// every one counts as an attempt.
-  case backedOff(WebServicesError, rounds: Int? = nil, now: Int64, random: Double)
-  case deferred(until: Int64, isServersWait: Bool)
-  case failed(FailureCause)
-  case forgiven
-  /// A part or an earlier generation was saved.
-  case saved(tag: String, isCurrent: Bool)
-
-  // Uncertainty about requests.
-  /// It must be compared with the server's record before it is sent.
-  case stale
-  case compared
-  /// The server may have carried out the request on which it failed.
-  case leftInDoubt
-  case replyLost(code: String)
-  /// The server rejected it without its record.
-  case disputed(code: String)
-  /// A save that the server has not confirmed may be carried out, as may earlier ones.
-  case mayBeCarriedOut(FieldChanges)
-  /// The outcome of every request is known, but for these saves.
-  case confirmed(except: [FieldChanges] = [])
-  /// The server has nothing of a create whose reply was lost.
-  case createNotFound
-  case uploaded
-  case uploadFailed
-  /// A request with it was rejected as a whole; nil: that request is forgotten.
-  case suspected(QueuedOperation.Suspicion?)
-  /// It was not the cause of its request's failure.
-  case cleared
-
-  // The server's record, and decisions.
-  case conflicted(ConflictCause, now: Int64)
-  case resolved(by: Cause.Decider, now: Int64)
-  case edited(settlesConflict: Bool, now: Int64)
-  case repaired(now: Int64)
-  case retried(by: String, now: Int64)
-  case paused(by: String)
-  /// `waiting` is the end of a wait that the server asked for.
-  case resumed(by: String, waiting: Int64?)
-  /// It creates a record that the server does not hold.
-  case startedOver
-  /// It creates the whole record of these fields with the edit applied.
-  case recreated(from: [String: FieldValue])
-  /// The server deleted the record; the edit recreates it, once it is not paused or failed.
-  case outlived([String: FieldValue], now: Int64)
-  /// The server deleted the record; a person decides whether the edit recreates it.
-  case orphaned([String: FieldValue], now: Int64)
-  /// Another user takes it over.
-  case takenOver(from: [String: FieldValue], by: String, now: Int64)
-}
-
+/// Each event can happen in any phase.
 extension QueuedOperation {
-  /// Applies an event, in any phase.
-  mutating func apply(_ event: OperationEvent) {
+  mutating func apply(_ event: SendingEvent) {
     switch event {
     case .ready(let cause, let now): becomeReady(cause, now)
     case .sent(let kind): (phase, cause) = (.inFlight(generation: generation, kind), .sending)
     case .answered: phase = .pending
-    case .recovered(let now):
-      doubt.remember(changes)
-      (doubt.needsReadBack, doubt.isUnanswered) = (true, !kind.isOfZone)
-      phase = .pending
-      becomeReady(.basedOnOldVersion, now)
+    case .recovered:
+      // An edit of what was in flight has noted it already.
+      if kind == .save, phase == .inFlight(generation: generation, .save) { doubt.remember(changes) }
+      (doubt.needsReadBack, doubt.isUnanswered) = (kind != .zoneSave, !kind.isOfZone)
+      (phase, cause) = (.pending, .sentBeforeRestart(isRepeated: kind == .zoneSave))
     case .attempted: attempts += 1
     case .backedOff(let error, let rounds, let now, let random): backOff(error, rounds ?? attempts, now, random)
     case .deferred(let end, let isServersWait): phase = .waiting(until: end, isServersWait: isServersWait)
@@ -175,12 +120,10 @@ extension QueuedOperation {
       apply(.confirmed())
       forgive()
       cause = isCurrent ? .referencesFollow : .readyAgain(.editedWhileSent)
-    default: learn(event)
     }
   }
 
-  /// Applies what is found out about its requests.
-  private mutating func learn(_ event: OperationEvent) {
+  mutating func apply(_ event: DoubtEvent) {
     switch event {
     case .stale: doubt.needsReadBack = true
     case .compared: doubt.needsReadBack = false
@@ -198,12 +141,10 @@ extension QueuedOperation {
     case .uploadFailed: doubt.lostRounds += 1
     case .suspected(let suspicion): self.suspicion = suspicion
     case .cleared: (suspicion, doubt.lostRounds) = (nil, 0)
-    default: decide(event)
     }
   }
 
-  /// Applies a decision: of the merge policy, the app or a person.
-  private mutating func decide(_ event: OperationEvent) {
+  mutating func apply(_ event: DecisionEvent) {
     switch event {
     case .conflicted(let conflict, let now): enterConflict(conflict, now)
     case .resolved(let decider, let now):
@@ -231,6 +172,23 @@ extension QueuedOperation {
     case .resumed(let actor, let end):
       phase = end.map { .waiting(until: $0, isServersWait: true) } ?? .pending
       cause = .readyAgain(.resumed(by: actor))
+    case .takenOver(let fields, let user, let now):
+      recreate(from: fields)
+      base = [:]
+      apply(.confirmed())
+      apply(.compared)
+      if state == .conflict { becomeReady(.readyAgain(.takenOver(by: user)), now) }
+    case .ended(let ending, let cause): end = End(ending: ending, cause: cause)
+    }
+  }
+
+  mutating func apply(_ event: LossEvent) {
+    guard kind == .save else {
+      // One in flight ends with its reply.
+      if kind == .delete, state != .inFlight { apply(.ended(.acknowledged, .onServer(isDeletion: true))) }
+      return
+    }
+    switch event {
     case .startedOver:
       changes = FieldChanges(values: changes.values, rules: changes.rules)
       (base, baseTag, isRecreation) = ([:], nil, false)
@@ -244,13 +202,6 @@ extension QueuedOperation {
       recreate(from: fields)
       base = fields
       enterConflict(.deletedOnServer, now)
-    case .takenOver(let fields, let user, let now):
-      recreate(from: fields)
-      base = [:]
-      apply(.confirmed())
-      apply(.compared)
-      if state == .conflict { becomeReady(.readyAgain(.takenOver(by: user)), now) }
-    default: preconditionFailure("No function applies \(event).")
     }
   }
 

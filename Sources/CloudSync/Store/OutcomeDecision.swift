@@ -55,18 +55,17 @@ struct OutcomeDecision: Hashable {
     _ facts: RecordFacts = RecordFacts()
   ) {
     (self.operation, self.sent, self.request, self.facts) = (operation, sent, request, facts)
-    let isCurrent = operation.sentGeneration == operation.generation
     self.operation.apply(.answered)
     switch outcome {
     case .saved(let record): acknowledgeSave(as: record)
-    case .deleted: acknowledgeDelete(isCurrent: isCurrent)
+    case .deleted: acknowledgeDelete()
     case .zoneDone: acknowledgeZone()
     case .failed(let error, let disposition):
       writes.append(.attempt(of: sent.id, to: nil, error, seconds: request.seconds))
       if disposition != .acknowledge {
         fail(error, disposition)
       } else if operation.kind == .delete || sent.kind == .delete {
-        acknowledgeDelete(isCurrent: isCurrent)
+        acknowledgeDelete()
       } else {
         acknowledgeZone()
       }
@@ -87,23 +86,19 @@ struct OutcomeDecision: Hashable {
     writes.append(.put(record, epoch: facts.epoch))
     if operation.kind == .save {
       operation.changes = operation.changes.effective(on: record.fields)
-      guard !operation.changes.isEmpty else { return writes.append(.end(operation, .acknowledged, .onServer())) }
+      if operation.changes.isEmpty { operation.apply(.ended(.acknowledged, .onServer())) }
     }
     let isSave = operation.kind == .save
     operation.base = isSave ? record.fields.filter { operation.changes.names.contains($0.key) } : record.fields
     writes.append(.update(operation))
   }
 
-  private mutating func acknowledgeDelete(isCurrent: Bool) {
+  private mutating func acknowledgeDelete() {
     isAcknowledged = true
-    writes.append(.remove(operation.key))
-    guard !isCurrent, operation.kind == .save else {
-      return writes.append(.end(operation, .acknowledged, .onServer(isDeletion: true)))
-    }
     // Saved again while the delete was in flight: a new record.
     operation.apply(.startedOver)
     operation.cause = .ready
-    writes.append(.update(operation))
+    writes += [.remove(operation.key), .update(operation)]
   }
 
   private mutating func acknowledgeZone() { (isAcknowledged, endsZoneOperation) = (true, true) }
@@ -169,10 +164,11 @@ struct OutcomeDecision: Hashable {
       if operation.lostRounds > 1 || error.httpStatus != nil { suspect(error, .network) }
     case .compare: operation.apply(.disputed(code: code))
     case .vanished: return vanish()
-    case .zoneMissing where operation.kind == .delete:
-      writes += [.remove(operation.key), .end(operation, .acknowledged, .onServer(isDeletion: true))]
+    case .zoneMissing:
+      writes += operation.meetMissingZone(error, facts, now: request.now)
+      guard operation.end != nil else { break }
+      writes.append(.update(operation))
       return false
-    case .zoneMissing: writes += operation.meetMissingZone(error, facts, now: request.now)
     case .sibling: operation.cause = .groupRejected
     case .split where request.isWhole: failAttempt(.tooLarge(code: code, message: error.reason))
     case .split:

@@ -8,16 +8,9 @@ struct Rebase: Hashable {
   private(set) var operation: QueuedOperation
   /// The changes that will not be sent, and what they overwrite on the server, so that both can be shown and undone.
   private(set) var dropped: [DroppedChange] = []
-  /// How it ends; nil if it stays in the queue.
-  private(set) var ending: End?
   private let server: MirrorRecord?
   private let policy: MergePolicy
   private let now: Int64
-
-  struct End: Hashable {
-    var ending: Ending
-    var cause: Cause
-  }
 
   /// - Parameters:
   ///   - server: the server's record; nil if it does not exist.
@@ -45,7 +38,7 @@ struct Rebase: Hashable {
       // The create request may still be carried out after this. The record is then known.
       self.operation.apply(.createNotFound)
       goOn(.deletesUnconfirmedSave)
-    case (.delete, nil): end(.acknowledged, .onServer(isDeletion: true))
+    case (.delete, nil): self.operation.apply(.startedOver)
     case (.zoneSave, _), (.zoneDelete, _): preconditionFailure("A zone operation has no record to be rebased on.")
     }
   }
@@ -53,8 +46,7 @@ struct Rebase: Hashable {
   /// Returns the writes that carry out the decision: first the server's record, as seen in an epoch.
   func writes(epoch: Int64) -> [StoreWrite] {
     [server.map { .put($0, epoch: epoch) } ?? .remove(operation.key)]
-      + dropped.map { .drop($0, of: operation) }
-      + [ending.map { .end(operation, $0.ending, $0.cause) } ?? .update(operation)]
+      + dropped.map { .drop($0, of: operation) } + [.update(operation)]
   }
 
   /// Keeps a dead letter or a paused operation unchanged when another client edits the record. It is compared with the
@@ -256,7 +248,7 @@ struct Rebase: Hashable {
 
   // MARK: - Parts of the decision
 
-  private mutating func end(_ ending: Ending, _ cause: Cause) { self.ending = End(ending: ending, cause: cause) }
+  private mutating func end(_ ending: Ending, _ cause: Cause) { operation.apply(.ended(ending, cause)) }
 
   /// Keeps a change that will not be sent.
   private mutating func drop(_ changes: FieldChanges, _ cause: Cause) {

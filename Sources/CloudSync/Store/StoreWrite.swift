@@ -3,9 +3,8 @@ import Facts
 
 /// One change to the store that a decision makes. `Ledger.write` carries it out.
 enum StoreWrite: Hashable {
+  /// Removes the operation from the queue if it has ended.
   case update(QueuedOperation)
-  /// Removes the operation from the queue and records its ending.
-  case end(QueuedOperation, Ending, Cause)
   /// Keeps a part of the operation that is not sent, or what it overwrites on the server.
   case drop(DroppedChange, of: QueuedOperation)
   /// Records a failed attempt of an operation; nil: to send it.
@@ -27,7 +26,6 @@ extension Ledger {
     for write in decision {
       switch write {
       case .update(let operation): try update(operation)
-      case .end(let operation, let ending, let cause): try end(operation, ending, cause, now: now)
       case .drop(let dropped, let operation):
         if dropped.overwritten == nil {
           let event = Event.dropped(record: dropped.key.name, dropped.cause)

@@ -158,7 +158,7 @@ extension SyncStore {
         result.moved.append(row)
         continue
       }
-      if recovers, operation.state == .inFlight { operation.apply(.recovered(now: now)) }
+      if recovers, operation.state == .inFlight { operation.apply(.recovered) }
       if let obstacle = verb.obstacle(to: operation.state, errorCode: operation.errorCode) {
         result.skipped[id] = obstacle
         continue

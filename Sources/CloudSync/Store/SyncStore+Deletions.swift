@@ -69,9 +69,7 @@ extension SyncStore {
   /// it is sent.
   private func failChanges(ofDeleted zone: ZoneKey) throws(StoreError) {
     for ids in Self.slices(of: try read { try $0.changes(of: zone) }) {
-      let now = now()
       try write { ledger in
-        ledger.now = now
         guard try ledger.zone(zone)?.state == .deleted else { return }
         for var operation in try ledger.operations(ids) where operation.kind == .save && !operation.isHeldByPerson {
           guard operation.state != .inFlight, operation.state != .failed else { continue }
@@ -124,17 +122,13 @@ extension SyncStore {
       _ = try ledger.insert(creation)
       return true
     }
-    guard operation.kind == .save else {
-      try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
-      return false
-    }
     if operation.state == .conflict {
       operation.apply(.orphaned(record.fields, now: now))
     } else {
       operation.apply(.outlived(record.fields, now: now))
     }
     try ledger.update(operation)
-    return true
+    return operation.end == nil
   }
 
   private func decide(
@@ -148,9 +142,8 @@ extension SyncStore {
     var (expected, left) = (version, Int.max)
     while true {
       let isFirst = left == .max
-      let now = now()
       let step = try write { ledger -> (done: Int?, onHold: HeldDeletions?) in
-        ledger.now = now
+        let now = ledger.now
         let known = try ledger.zone(zone)
         let onHold = try Self.heldDeletions(known, ledger)
         if let expected, onHold?.version != expected { return (nil, onHold) }

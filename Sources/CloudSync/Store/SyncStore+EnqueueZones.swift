@@ -172,13 +172,9 @@ extension SyncStore {
       try supersede(operation, now: now, ledger)
       return nil
     }
-    guard operation.kind == .save else {
-      try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
-      return nil
-    }
     operation.apply(.startedOver)
     try ledger.update(operation)
-    return operation.generation
+    return operation.end == nil ? operation.generation : nil
   }
 
   /// Acknowledges the creation or the deletion of a zone.

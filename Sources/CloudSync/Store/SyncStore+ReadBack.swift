@@ -50,10 +50,6 @@ extension SyncStore {
       for id in ids {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
         operation.apply(.compared)
-        if operation.kind == .delete {
-          try ledger.endDeletion(operation, now: now)
-          continue
-        }
         operation.apply(.confirmed())
         let facts = try RecordFacts(of: operation, zoneIsMissing: true, policy, ledger)
         try ledger.write(operation.meetMissingZone(error, facts, now: now), now: now)

@@ -232,7 +232,8 @@ extension SyncStore {
     operation.forgetGrants()
     if operation.state == .inFlight {
       // It was sent, and the deletion came before the reply.
-      operation.apply(.recovered(now: now))
+      operation.apply(.recovered)
+      operation.cause = .basedOnOldVersion
     }
     // Its own back-off is over; a wait that the server asked for goes on.
     if operation.state == .waiting, !operation.isServersWait || operation.waitsUntil ?? 0 <= now {

@@ -117,15 +117,20 @@ public final class SyncStore: Sendable {
 
   func read<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value { try storage.read(body) }
 
-  func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value { try storage.write(body) }
+  func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
+    let now = now()
+    return try storage.write { ledger in
+      ledger.now = now
+      return try body(ledger)
+    }
+  }
 
   /// Runs a transaction of the engine, with the current time. It publishes the activity and carries out the joined
   /// writes. Throws if another process has taken the lease over.
   func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
-    let now = now()
     let joined = lease.joined.all
     let value = try lease.write(self) { ledger, publish in
-      ledger.now = now
+      let now = ledger.now
       try lease.check(ledger, now: now)
       try publish()
       for write in joined { try write(ledger, now) }

@@ -78,15 +78,10 @@ enum ZoneLoss: Hashable {
   private static func applyDeletion(to operation: QueuedOperation, hasZoneDelete: Bool, now: Int64, _ ledger: Ledger)
     throws
   {
-    switch operation.kind {
-    case .delete where operation.state == .inFlight: return
-    case .delete: try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
-    case .save:
-      var operation = operation
-      operation.loseRecord(try ledger.record(operation.key), hasZoneDelete: hasZoneDelete)
-      try ledger.update(operation)
-    case .zoneSave, .zoneDelete: return
-    }
+    var operation = operation
+    let known = operation.kind == .save ? try ledger.record(operation.key) : nil
+    operation.loseRecord(known, hasZoneDelete: hasZoneDelete)
+    try ledger.update(operation)
   }
 }
 
@@ -125,19 +120,23 @@ extension RecordFacts {
 }
 
 extension QueuedOperation {
-  /// Keeps a save of a record whose zone was deleted.
+  /// Keeps a save of a record whose zone was deleted; a delete ends.
   fileprivate mutating func loseRecord(_ known: MirrorRecord?, hasZoneDelete: Bool) {
     // Saved after the local zone delete, so the old record does not matter.
     apply(hasZoneDelete ? .startedOver : .recreated(from: known?.fields ?? [:]))
   }
 
   /// Handles an operation whose zone does not exist. A zone with records is put on hold. Otherwise a zone that we
-  /// created or never saw is created (again), and for one that the server deleted the operation fails.
+  /// created or never saw is created (again), and for one that the server deleted the operation fails. A delete ends.
   ///
   /// - Returns: what is to be written before the operation.
   mutating func meetMissingZone(_ error: WebServicesError, _ facts: RecordFacts, now: Int64) -> [StoreWrite] {
     let (zone, known) = (key.zoneKey, facts.zone)
     var writes: [StoreWrite] = []
+    if kind == .delete {
+      apply(.startedOver)
+      return [.remove(key)]
+    }
     var isOnHold = known?.heldSince != nil
     // The upload receipts belong to the old zone.
     forgetGrants()

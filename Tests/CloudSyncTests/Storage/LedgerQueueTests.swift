@@ -1,5 +1,6 @@
 import CloudKit
 import Facts
+import GRDB
 import Testing
 
 @testable import CloudSync
@@ -155,6 +156,45 @@ import Testing
     try write { ledger in
       let id = try ledger.insert(.save("a", referringTo: "a"))
       #expect(try ledger.blockers(of: id) == [])
+    }
+  }
+
+  @Test func `the statements for many rows store what the events of single operations do`() throws {
+    let phases: [QueuedOperation.Phase] = [
+      .pending, .waiting(until: 900, isServersWait: true), .waiting(until: 900, isServersWait: false),
+      .inFlight(generation: 1, .save), .failed, .paused, .conflict(since: 5),
+    ]
+    func rows(_ phase: QueuedOperation.Phase, _ change: (inout QueuedOperation, Ledger) throws -> Void) throws -> [Row]
+    {
+      let storage = try SQLiteStorage(inMemory: "store")
+      return try storage.write { ledger in
+        var operation = QueuedOperation.save("a", phase: phase, doubt: QueuedOperation.Doubt(lostRounds: 2))
+        operation.bytes = operation.changes.requestBytes
+        operation.id = try ledger.insert(operation)
+        try change(&operation, ledger)
+        return try ledger.rows("SELECT * FROM operations")
+      }
+    }
+    func update(_ event: SendingEvent) -> (inout QueuedOperation, Ledger) throws -> Void {
+      { operation, ledger in
+        operation.apply(event)
+        try ledger.update(operation)
+      }
+    }
+
+    for phase in phases.prefix(3) {
+      let sent = try rows(phase) { try $1.markInFlight([$0.id]) }
+      #expect(try sent == rows(phase, update(.sent(as: .save))), "\(phase)")
+    }
+    for phase in phases {
+      for (now, throttledToo) in [(899, false), (899, true), (900, false)] as [(Int64, Bool)] {
+        var isEnded = false
+        let flushed = try rows(phase) { operation, ledger in
+          isEnded = try !ledger.endBackOffs([operation.id], now: now, throttledToo: throttledToo).isEmpty
+        }
+        let ready = SendingEvent.ready(.readyAgain(.flushed), now: throttledToo ? .max : now)
+        #expect(try flushed == (isEnded ? rows(phase, update(ready)) : rows(phase) { _, _ in }), "\(phase) at \(now)")
+      }
     }
   }
 

@@ -252,7 +252,7 @@ extension Ledger {
     try run("DELETE FROM operations WHERE id IN (SELECT value FROM json_each(?))", [Self.json(ids)])
   }
 
-  /// Marks pending or waiting operations as in flight in their current generation.
+  /// Applies `SendingEvent.sent` to the rows of pending or waiting operations.
   func markInFlight(_ ids: [Int64]) throws {
     guard !ids.isEmpty else { return }
     try run(
@@ -278,23 +278,14 @@ extension Ledger {
     return deletions
   }
 
-  /// Makes every operation in flight pending and unconfirmed. Records will be verified, and the sent changes of saves
-  /// are kept. Returns the number of operations.
+  /// Makes every operation in flight pending and unconfirmed. Returns the number of operations.
   func recoverInFlight() throws -> Int {
-    try run(
-      """
-      UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
-        needsReadBack = operation <> 'zoneSave', isUnanswered = name IS NOT NULL,
-        sentChanges = CASE WHEN sentOperation = 'save' AND operation = 'save' AND generation = sentGeneration
-            AND json_valid(changes)
-          THEN json_insert(CASE WHEN json_valid(sentChanges) THEN sentChanges ELSE '[]' END, '$[#]', json(changes))
-          ELSE sentChanges END,
-        reason = CASE operation WHEN 'zoneSave' THEN ? ELSE ? END
-      WHERE state = 'inFlight'
-      """,
-      [Cause.sentBeforeRestart(isRepeated: true).stored, Cause.sentBeforeRestart(isRepeated: false).stored]
-    )
-    return database.changesCount
+    let operations = try operations(in: .inFlight)
+    for var operation in operations {
+      operation.apply(.recovered)
+      try update(operation)
+    }
+    return operations.count
   }
 
   /// The waiting operations whose wait is our own back-off, or a server's wait that is over.
@@ -304,7 +295,7 @@ extension Ledger {
     try all("SELECT id FROM operations WHERE \(Self.isBackOff) ORDER BY id", [now, throttledToo])
   }
 
-  /// Makes those of these operations pending that are still in such a wait. Returns them.
+  /// Applies `SendingEvent.ready` to the rows of those of these operations that are still in such a wait. Returns them.
   func endBackOffs(_ ids: [Int64], now: Int64, throttledToo: Bool) throws -> [Int64] {
     try all(
       """
@@ -365,8 +356,9 @@ extension Ledger {
     try run("UPDATE operations SET enqueuedAt = ? WHERE id = ?", [time, id])
   }
 
-  /// Updates an operation and its references.
+  /// Updates an operation and its references, or removes it from the queue if it has ended.
   func update(_ operation: QueuedOperation) throws {
+    if let end = operation.end { return try self.end(operation, end.ending, end.cause, now: now) }
     var operation = operation
     operation.assets = operation.assets.kept(by: operation.changes)
     operation.bytes = operation.changes.requestBytes
@@ -394,12 +386,6 @@ extension Ledger {
 
   /// Whether a zone delete is pending.
   func hasZoneDelete(_ zone: ZoneKey) throws -> Bool { try zoneDeletions()[zone] != nil }
-
-  /// Ends a delete whose record no longer exists on the server, and removes the record from the mirror.
-  func endDeletion(_ operation: QueuedOperation, now: Int64) throws {
-    try removeRecord(operation.key)
-    try end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
-  }
 
   /// Removes an operation from the queue and records its ending, in the same transaction.
   func end(_ operation: QueuedOperation, _ ending: Ending, _ cause: Cause, now: Int64) throws {

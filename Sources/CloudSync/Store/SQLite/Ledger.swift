@@ -3,7 +3,7 @@ import GRDB
 /// The store's rows, as seen by one transaction of its SQLite database.
 package final class Ledger {
   let database: Database
-  /// The time of the transaction, where the engine writes; 0 elsewhere.
+  /// The time of the transaction, where the store writes; 0 elsewhere.
   var now: Int64 = 0
 
   init(_ database: Database) { self.database = database }
