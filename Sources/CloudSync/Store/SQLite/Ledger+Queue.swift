@@ -166,109 +166,6 @@ extension Ledger {
     )
   }
 
-  /// Adds an operation with its references: one that was queued before under its identifier, others under a new one.
-  func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
-    try run(Self.singleInsertion, try values(operation) + fixedValues(operation))
-    let id = database.lastInsertedRowID
-    try link(operation, links, as: id)
-    return id
-  }
-
-  /// Updates an operation, except for what never changes: its key, its `enqueuedAt` and its `maxAttempts`.
-  func replace(_ operation: QueuedOperation, _ links: RecordLinks) throws {
-    try run(
-      """
-      UPDATE operations SET operation = ?, type = ?, changes = ?, base = ?, baseTag = ?, state = ?, reason = ?,
-        generation = ?, sentGeneration = ?, sentOperation = ?, sentChanges = ?, isRecreation = ?, needsReadBack = ?,
-        conflictRounds = ?, attempts = ?, nextAttemptAt = ?, isServersWait = ?, errorCode = ?, errorMessage = ?,
-        editedAt = ?, conflictAt = ?, bytes = ?, atomicGroup = ?, assets = ?, needsUpload = ?,
-        isUnanswered = ?, lostRounds = ?, askedAbout = ?, suspicion = ?
-      WHERE id = ?
-      """,
-      try values(operation) + [operation.id]
-    )
-    if try links != self.links(of: operation.id) {
-      try run("DELETE FROM refs WHERE operation = ?", [operation.id])
-      try insert(links, of: operation.id)
-    }
-    try noteBlocker(of: operation.id)
-  }
-
-  /// The columns that may change, in the order of `replace` and of `insertion`.
-  func values(_ operation: QueuedOperation) throws -> StatementArguments {
-    [
-      operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
-      try operation.base.isEmpty ? "{}" : JSONColumn.text(operation.base), operation.zoneToken ?? operation.baseTag,
-      operation.state.rawValue,
-      operation.cause.stored,
-      operation.generation, operation.sentGeneration, operation.sentKind?.rawValue,
-      try operation.sentChanges.isEmpty ? nil : JSONColumn.text(operation.sentChanges), operation.isRecreation,
-      operation.needsReadBack,
-      operation.conflictRounds, operation.attempts, operation.waitsUntil, operation.isServersWait,
-      operation.errorCode, operation.errorMessage, operation.editedAt, operation.conflictAt, operation.bytes,
-      operation.group,
-      try JSONColumn.text(of: operation.assets),
-      operation.needsUpload,
-      operation.isUnanswered, operation.lostRounds, operation.asked?.stored, operation.suspicion?.stored,
-    ]
-  }
-
-  private func links(of id: Int64) throws -> RecordLinks {
-    try rows("SELECT zone, owner, name, isReleased, blocks FROM refs WHERE operation = ?", [id])
-      .reduce(into: RecordLinks()) { links, row in
-        let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
-        if row["isReleased"] {
-          links.released.insert(key)
-        } else if row["blocks"] {
-          links.blocking.insert(key)
-        } else {
-          links.plain.insert(key)
-        }
-      }
-  }
-
-  /// Stores what a new operation refers to, and what blocks it.
-  func link(_ operation: QueuedOperation, _ links: RecordLinks, as id: Int64) throws {
-    try insert(links, of: id)
-    if operation.kind == .delete || !links.blocking.isEmpty { try noteBlocker(of: id) }
-  }
-
-  private func insert(_ links: RecordLinks, of id: Int64) throws {
-    for (targets, isReleased, blocks) in [
-      (links.blocking, false, true), (links.plain, false, false), (links.released, true, true),
-    ] {
-      for target in targets {
-        try run(
-          "INSERT INTO refs(operation, zone, owner, name, isReleased, blocks) VALUES (?, ?, ?, ?, ?, ?)",
-          [id, target.zone, target.owner, target.name, isReleased, blocks]
-        )
-      }
-    }
-  }
-
-  /// Row by row, the text index would be rewritten for each.
-  func removeOperations(_ ids: [Int64]) throws {
-    guard !ids.isEmpty else { return }
-    try run("DELETE FROM operations WHERE id IN (SELECT value FROM json_each(?))", [Self.json(ids)])
-  }
-
-  /// Applies `SendingEvent.sent` to the rows of pending or waiting operations.
-  func markInFlight(_ ids: [Int64]) throws {
-    guard !ids.isEmpty else { return }
-    try run(
-      """
-      UPDATE operations SET state = 'inFlight', reason = ?, nextAttemptAt = NULL, isServersWait = 0,
-        sentGeneration = generation, sentOperation = operation WHERE id IN (SELECT value FROM json_each(?))
-      """,
-      [Cause.sending.stored, Self.json(ids)]
-    )
-  }
-
-  /// Moves the members of one atomic group to another.
-  func join(_ old: String, to group: String) throws {
-    try run("UPDATE operations SET atomicGroup = ? WHERE atomicGroup = ?", [group, old])
-  }
-
   /// The queued zone deletes.
   func zoneDeletions() throws -> [ZoneKey: Int64] {
     var deletions: [ZoneKey: Int64] = [:]
@@ -276,16 +173,6 @@ extension Ledger {
       deletions[ZoneKey(zone: row["zone"], owner: row["owner"])] = row["id"]
     }
     return deletions
-  }
-
-  /// Makes every operation in flight pending and unconfirmed. Returns the number of operations.
-  func recoverInFlight() throws -> Int {
-    let operations = try operations(in: .inFlight)
-    for var operation in operations {
-      operation.apply(.recovered)
-      try update(operation)
-    }
-    return operations.count
   }
 
   /// The waiting operations whose wait is our own back-off, or a server's wait that is over.
@@ -341,44 +228,6 @@ extension Ledger {
   func operationCount(in state: OperationState) throws -> Int {
     try one("SELECT sum(count) FROM queueCounts WHERE state = ?", [state.rawValue]) ?? 0
   }
-}
-
-/// Writing single operations.
-extension Ledger {
-  func insert(_ operation: QueuedOperation) throws -> Int64 {
-    var operation = operation
-    operation.assets = operation.assets.kept(by: operation.changes)
-    return try insert(operation, operation.links)
-  }
-
-  /// Changes the time at which an operation counts as accepted.
-  func setEnqueued(_ id: Int64, at time: Int64) throws {
-    try run("UPDATE operations SET enqueuedAt = ? WHERE id = ?", [time, id])
-  }
-
-  /// Updates an operation and its references, or removes it from the queue if it has ended.
-  func update(_ operation: QueuedOperation) throws {
-    if let end = operation.end { return try self.end(operation, end.ending, end.cause, now: now) }
-    var operation = operation
-    operation.assets = operation.assets.kept(by: operation.changes)
-    operation.bytes = operation.changes.requestBytes
-    try logTurn(of: operation)
-    try replace(operation, operation.links)
-  }
-
-  /// Logs that an operation fails, gets into a conflict, or was merged, where the store does not have that yet.
-  private func logTurn(of operation: QueuedOperation) throws {
-    let event: Event
-    switch operation.cause {
-    case .failed(let failure): event = .failed(record: operation.title, failure)
-    case .conflict(let conflict, _): event = .conflict(record: operation.title, conflict)
-    case .readyAgain(.merged): event = .merged(record: operation.title)
-    default: return
-    }
-    let known: String? = try one("SELECT reason FROM operations WHERE id = ?", [operation.id])
-    guard known != operation.cause.stored else { return }
-    try EventLog.add(event, of: operation, now: max(now, operation.conflictAt ?? 0), self)
-  }
 
   func operations(inGroup group: String) throws -> [QueuedOperation] {
     try keys(inGroup: group).compactMap { try operation(for: $0) }
@@ -386,54 +235,4 @@ extension Ledger {
 
   /// Whether a zone delete is pending.
   func hasZoneDelete(_ zone: ZoneKey) throws -> Bool { try zoneDeletions()[zone] != nil }
-
-  /// Removes an operation from the queue and records its ending, in the same transaction.
-  func end(_ operation: QueuedOperation, _ ending: Ending, _ cause: Cause, now: Int64) throws {
-    try add(
-      HistoryEntry(
-        id: operation.id,
-        kind: operation.kind,
-        key: operation.key,
-        type: operation.type,
-        ending: ending,
-        cause: cause,
-        enqueuedAt: operation.enqueuedAt,
-        endedAt: now,
-        enqueuedBy: operation.enqueuedBy
-      )
-    )
-    try removeOperations([operation.id])
-  }
-
-  /// Removes operations with the same ending from the queue, as they are stored.
-  func end(_ ids: [Int64], _ ending: Ending, _ cause: Cause, now: Int64) throws {
-    guard !ids.isEmpty else { return }
-    try addEndings(of: ids, ending, cause, now: now)
-    try removeOperations(ids)
-  }
-}
-
-extension QueuedOperation {
-  var links: RecordLinks {
-    // A record's reference to itself does not block it.
-    switch kind {
-    case .save:
-      // Most records refer to nothing, now or before.
-      guard base.hasReferences || changes.values.hasReferences || sentChanges.contains(where: \.values.hasReferences)
-      else { return RecordLinks() }
-      // The values of an unconfirmed request may be on the server too.
-      let formers = [base.filter { changes.names.contains($0.key) }] + sentChanges.map(\.values)
-      let bound = changes.values.references(from: key, .binding)
-      let released = formers.reduce(into: Set<RecordKey>()) { released, former in
-        released.formUnion(former.references(from: key, .binding).subtracting(bound))
-      }
-      let blocking = changes.values.references(from: key, .blocking).subtracting(released)
-      let plain = changes.values.references(from: key).subtracting(blocking).subtracting(released)
-      return RecordLinks(blocking: blocking, plain: plain, released: released)
-    case .delete:
-      let blocking = base.references(from: key, .blocking)
-      return RecordLinks(blocking: blocking, plain: base.references(from: key).subtracting(blocking))
-    case .zoneSave, .zoneDelete: return RecordLinks()
-    }
-  }
 }
