@@ -25,23 +25,6 @@ extension DeletionHoldTests {
     #expect(try mine.store.records(mirrorOnly: true).total == 3)
   }
 
-  @Test func `records that come and go are no purge`() async throws {
-    try await share(10)
-    for round in 0..<8 {
-      let names = (0..<4).map { "t\(round)-\($0)" }
-      _ = try theirs.store.enqueue(names.map { world.put($0, [:]) })
-      try await theirs.sync()
-      try await mine.sync()
-      _ = try theirs.store.enqueue(names.map { world.delete($0) })
-      try await theirs.sync()
-      world.clock.advance(60)
-      try await mine.sync()
-    }
-
-    #expect(try mine.store.heldDeletions().isEmpty)
-    #expect(try mine.store.records(mirrorOnly: true).total == 10)
-  }
-
   @Test func `zones count their deletions apart, whatever their names and owners`() throws {
     let store = try SyncStore(
       SQLiteStorage(inMemory: "shared"),

@@ -96,22 +96,6 @@ extension DeletionHoldTests {
     #expect(try mine.store.heldDeletions().map(\.records) == [2])
   }
 
-  @Test func `a zone without records goes at once, and so does one whose deletion was asked for here`() async throws {
-    try await share(1)
-    _ = try mine.store.enqueueZone(ZoneKey(zone: "empty"))
-    try await mine.sync()
-    _ = try mine.store.enqueueZoneDeletion(zone)
-    for name in ["empty", zone.zone] {
-      try world.emulator.deleteZone(name, in: world.server, at: world.clock.date)
-    }
-
-    try await mine.sync()
-
-    #expect(try mine.store.heldDeletions() == [])
-    #expect(try mine.store.records(mirrorOnly: true).total == 0)
-    #expect(try mine.store.queue() == [])
-  }
-
   @Test func `a deletion that meets no zone has come true here as well`() async throws {
     try await share(2)
     let removal = try mine.store.accept(world.delete("r0"))

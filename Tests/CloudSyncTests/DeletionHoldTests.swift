@@ -71,45 +71,6 @@ import Testing
     #expect(deleted.map { Array($0.utf8) } == spellings.map { Array($0.utf8) }.reversed())
   }
 
-  @Test(arguments: [(1, false), (2, true)]) func `a zone does not become empty at once, unless it has a single record`(
-    records: Int,
-    isOnHold: Bool
-  ) async throws {
-    try await share(records)
-    try await delete(0..<records)
-
-    try await mine.sync()
-
-    #expect(try mine.store.heldDeletions().map(\.records) == (isOnHold ? [records] : []))
-    #expect(try mine.store.records(mirrorOnly: true).total == (isOnHold ? records : 0))
-  }
-
-  @Test func `records deleted one after the other are not on hold, nor are those deleted here`() async throws {
-    try await share(4)
-    for number in 0..<2 {
-      try await delete(number..<(number + 1))
-      try await mine.sync()
-    }
-    #expect(try mine.store.heldDeletions() == [] && mine.store.records(mirrorOnly: true).total == 2)
-
-    _ = try mine.store.enqueue([world.delete("r2"), world.delete("r3")])
-    try await mine.sync()
-
-    #expect(try mine.store.heldDeletions() == [] && mine.store.records(mirrorOnly: true).total == 0)
-    #expect(try mine.store.status().isInSync)
-  }
-
-  @Test(arguments: [(5, 10), (6, 13)]) func `fewer, or a smaller part, go at once`(_ deleted: Int, _ all: Int)
-    async throws
-  {
-    try await share(all)
-    try await delete(0..<deleted)
-
-    #expect(try await mine.sync().deleted == deleted)
-    #expect(try mine.store.records(mirrorOnly: true).total == all - deleted)
-    #expect(try mine.store.status().isInSync)
-  }
-
   @Test func `what is accepted goes, and the store is in sync again`() async throws {
     try await share(10)
     try await delete(0..<7)
@@ -361,16 +322,6 @@ import Testing
     #expect(throws: StoreError.self) { try mine.engine.acceptDeletions(in: CKRecordZone.ID(zoneName: "none")) }
   }
 
-  @Test func `what is restored counts with all its bytes`() async throws {
-    try await share(1) { _ in ["text": .string(String(repeating: "x", count: 5000))] }
-    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
-    try await mine.sync()
-
-    _ = try mine.store.restoreDeletions(in: zone, actor: "test")
-
-    #expect(try mine.store.operations().rows.map { $0.bytes > 5000 } == [true])
-  }
-
   @Test func `what a decision concerns besides can be told before it is made`() async throws {
     try await share(3)
     try mine.store.write { ledger in
@@ -386,22 +337,5 @@ import Testing
 
     #expect(contents.edits == 1)
     #expect(contents.withFiles == 1)
-  }
-
-  @Test func `the files of assets do not come back with the records`() async throws {
-    let asset = FieldValue.asset(WireAsset(fileChecksum: "f", size: 1))
-    try await share(1)
-    try mine.store.write { ledger in
-      var record = try #require(try ledger.record(world.key("r0")))
-      record.fields["photo"] = asset
-      try ledger.put(record, epoch: 0)
-    }
-    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
-    try await mine.sync()
-
-    _ = try mine.engine.restoreDeletions(in: CKRecordZone.ID(zoneName: zone.zone))
-    try await mine.sync()
-
-    #expect(world.onServer("r0") == ["x": .int64(0)])
   }
 }

@@ -105,27 +105,6 @@ import Testing
     #expect(try mine.store.operation(id).state == .failed)
   }
 
-  @Test func `an edit of a zone that the server purged is the whole record again when it is retried`() async throws {
-    let world = try World()
-    let (mine, theirs) = (try world.device("mine"), try world.device("theirs"))
-    try theirs.store.accept(world.put("a", zone: "notes", ["x": .int64(1), "y": .int64(1)]))
-    try await theirs.sync()
-    try await mine.sync()
-    try mine.store.accept(world.put("a", zone: "notes", ["x": .int64(2)]))
-    try world.emulator.deleteZone("notes", in: world.server, at: world.clock.date)
-
-    try await mine.sync()
-    _ = try mine.store.acceptDeletions(in: ZoneKey(zone: "notes"), actor: "test")
-    try await mine.sync()
-    let held = try mine.store.queue()
-    _ = try mine.store.perform(.retry, on: .all, actor: "test")
-    try await mine.sync()
-
-    #expect(held == ["save a failed"])
-    #expect(world.onServer("a", zone: "notes") == ["x": .int64(2), "y": .int64(1)])
-    #expect(try mine.store.queue().isEmpty)
-  }
-
   @Test func `records saved as another user are not taken for our own, and nothing more is sent`() async throws {
     let world = try World()
     let mine = try world.device("mine")

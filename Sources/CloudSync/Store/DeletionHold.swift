@@ -12,11 +12,14 @@ struct DeletionHold {
   private var ledger: Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
 
-  /// Marks a record that the server deleted. If a local delete of it is queued, applies the deletion at once.
+  /// Whether a record that the server deleted is marked first. If a local delete of it is queued, the deletion is applied
+  /// at once.
+  static func marks(_ queued: QueuedOperation?, isKnown: Bool) -> Bool { isKnown && queued?.kind != .delete }
+
+  /// Marks a record that the server deleted, or applies the deletion.
   func note(_ key: RecordKey) throws {
-    let isWanted = try ledger.operation(for: key)?.kind == .delete
-    guard !isWanted, try ledger.changeTag(key) != nil else { return try reconciliation.takeDeletion(of: key) }
-    try ledger.touch(key, epoch: MirrorRecord.gone)
+    let isMarked = Self.marks(try ledger.operation(for: key), isKnown: try ledger.changeTag(key) != nil)
+    try isMarked ? ledger.touch(key, epoch: MirrorRecord.gone) : reconciliation.takeDeletion(of: key)
   }
 
   /// The deletions marked in a zone.
@@ -37,39 +40,18 @@ struct DeletionHold {
     return survey
   }
 
-  /// Called at the end of a zone's change feed: puts the marked deletions on hold if there are too many, or if they are
-  /// all that the zone has: a server that lost its data, or that is another one, reports the same.
+  /// Called at the end of a zone's change feed: decides about the marked deletions.
   ///
   /// - Returns: the records to delete now. If a crash ends that early, the rest is concluded alike: what is deleted by
   ///   then counts with it.
   func conclude(_ survey: Survey) throws -> [String] {
-    let (zone, names, own) = (survey.zone, survey.names, survey.own)
-    guard var known = try ledger.zone(zone), !names.isEmpty else { return [] }
-    guard let limit = reconciliation.policy.deletionGuard else { return names }
-    let records = try ledger.recordCount(of: zone)
-    // Recent deletions count too: a purge may arrive in many small parts.
-    var losses = losses(known, records)
-    let lost = min(losses.deleted, losses.records - records)
-    let emptiesZone = names.count == records && own >= DeletionGuard.wholeZone
-    guard emptiesZone || limit.holds(lost + own, of: losses.records) else {
-      losses.deleted += own
-      known.losses = losses
-      try ledger.put(known)
-      return names
-    }
-    known.heldSince = now
+    guard var known = try ledger.zone(survey.zone), !survey.names.isEmpty else { return [] }
+    guard let limit = reconciliation.policy.deletionGuard else { return survey.names }
+    let event = known.decide(survey, records: try ledger.recordCount(of: known.key), limit, now: now)
     try ledger.put(known)
-    let event = Event.deletionsOnHold(zone: zone.zone, deleted: lost + names.count, of: losses.records)
+    guard let event else { return survey.names }
     try EventLog.add(event, now: now, ledger)
     return []
-  }
-
-  /// The deletions applied since the current run of them began, at most an hour ago.
-  private func losses(_ zone: KnownZone, _ records: Int) -> RecentLosses {
-    guard let known = zone.losses, (0..<3_600_000).contains(now - known.since), known.records >= records else {
-      return RecentLosses(since: now, records: records)
-    }
-    return known
   }
 
   /// Applies deletions, and ends the hold if no marked record is left.
@@ -100,6 +82,27 @@ struct DeletionHold {
       left = left.filter { key in !(owners[key] ?? []).contains { deletedHere[$0] ?? !marked.contains($0) } }
       if left.count == marked.count { return left.count }
     }
+  }
+}
+
+extension KnownZone {
+  /// Puts the marked deletions on hold if there are too many, or if they are all that the zone has: a server that lost
+  /// its data, or that is another one, reports the same. Otherwise counts them.
+  ///
+  /// - Returns: the event of a hold; nil if they are to be applied now.
+  mutating func decide(_ survey: DeletionHold.Survey, records: Int, _ limit: DeletionGuard, now: Int64) -> Event? {
+    // Recent deletions count too, for an hour from the first: a purge may arrive in many small parts.
+    var recent = RecentLosses(since: now, records: records)
+    if let losses, (0..<3_600_000).contains(now - losses.since), losses.records >= records { recent = losses }
+    let lost = min(recent.deleted, recent.records - records)
+    let emptiesZone = survey.names.count == records && survey.own >= DeletionGuard.wholeZone
+    if emptiesZone || limit.holds(lost + survey.own, of: recent.records) {
+      heldSince = now
+      return .deletionsOnHold(zone: key.zone, deleted: lost + survey.names.count, of: recent.records)
+    }
+    recent.deleted += survey.own
+    losses = recent
+    return nil
   }
 }
 

@@ -207,8 +207,10 @@ struct OutcomeDecision: Hashable {
   private mutating func vanish() -> Bool {
     if facts.isGone {
       operation.cause = .recordDeleted
-    } else if request.policy.deletionGuard != nil, facts.zone?.needsFetch == true, facts.isKnown {
-      writes.append(operation.kind == .delete ? .remove(operation.key) : .mark(operation.key))
+    } else if request.policy.deletionGuard != nil, facts.zone?.needsFetch == true,
+      DeletionHold.marks(operation, isKnown: facts.isKnown)
+    {
+      writes.append(.mark(operation.key))
       operation.cause = .recordDeletedWhileFetching
     } else {
       rebase(onto: nil)

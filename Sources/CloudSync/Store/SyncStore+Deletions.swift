@@ -53,7 +53,7 @@ extension SyncStore {
         let records = try ledger.recordCount(of: zone)
         zoneIsGone = records <= Self.slice
         try zoneIsGone
-          ? ZoneLoss.accept(zone, now: now, ledger) : ZoneLoss.forget(names, of: zone, now: now, ledger)
+          ? ZoneLoss.accept(zone, now: now, ledger) : ZoneLoss.forget(names, of: zone, ledger)
         return zoneIsGone ? records : names.count
       }
       let policy = try ledger.settings().merging()
@@ -109,25 +109,13 @@ extension SyncStore {
     }
   }
 
-  /// - Returns: whether the record will be recreated; one with a change in flight waits for its reply.
+  /// - Returns: whether the record will be recreated.
   private static func restore(_ key: RecordKey, now: Int64, _ ledger: Ledger) throws -> Bool {
-    guard let record = try ledger.record(key) else { return false }
-    let queued = try ledger.operation(for: key)
-    if queued?.state == .inFlight { return false }
+    guard let record = try ledger.record(key),
+      let operation = QueuedOperation(restoring: record, try ledger.operation(for: key), now: now)
+    else { return false }
     try ledger.removeRecord(key)
-    guard var operation = queued else {
-      var creation = QueuedOperation(.save, key, type: record.type, now: now)
-      creation.apply(.outlived(record.fields, now: now))
-      creation.bytes = creation.changes.requestBytes
-      _ = try ledger.insert(creation)
-      return true
-    }
-    if operation.state == .conflict {
-      operation.apply(.orphaned(record.fields, now: now))
-    } else {
-      operation.apply(.outlived(record.fields, now: now))
-    }
-    try ledger.update(operation)
+    if operation.id == 0 { _ = try ledger.insert(operation) } else { try ledger.update(operation) }
     return operation.end == nil
   }
 
@@ -170,5 +158,17 @@ extension SyncStore {
       storage.letOthersWrite()
       (expected, left) = (rest.version, rest.records)
     }
+  }
+}
+
+extension QueuedOperation {
+  /// The change that recreates a record deleted on the server: its queued edit, or a new one. A queued delete ends.
+  ///
+  /// Nil if a change is in flight: the record waits for the reply.
+  init?(restoring record: MirrorRecord, _ queued: QueuedOperation?, now: Int64) {
+    guard queued?.state != .inFlight else { return nil }
+    self = queued ?? QueuedOperation(.save, record.key, type: record.type, now: now)
+    apply(state == .conflict ? .orphaned(record.fields, now: now) : .outlived(record.fields, now: now))
+    bytes = changes.requestBytes
   }
 }

@@ -54,34 +54,25 @@ enum ZoneLoss: Hashable {
 
   /// Removes the zone from the mirror. Of a large zone, `forget` has removed most records before.
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
-    let hasZoneDelete = try ledger.hasZoneDelete(zone)
-    for operation in try ledger.operations(ledger.dependentOperations(of: zone)) {
-      try applyDeletion(to: operation, hasZoneDelete: hasZoneDelete, now: now, ledger)
-    }
+    try lose(ledger.operations(ledger.dependentOperations(of: zone)), of: zone, ledger)
     try ledger.forgetContents(zone)
     try EventLog.add(.zoneDeleted(zone: zone.zone), now: now, ledger)
   }
 
   /// Removes some records of the zone from the mirror, and applies that to their changes.
-  static func forget(_ names: [String], of zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
-    let hasZoneDelete = try ledger.hasZoneDelete(zone)
-    for name in names {
-      let key = RecordKey(zone, name)
-      if let operation = try ledger.operation(for: key), operation.kind == .delete || operation.baseTag != nil {
-        try applyDeletion(to: operation, hasZoneDelete: hasZoneDelete, now: now, ledger)
-      }
-      try ledger.removeRecord(key)
-    }
+  static func forget(_ names: [String], of zone: ZoneKey, _ ledger: Ledger) throws {
+    let keys = names.map { RecordKey(zone, $0) }
+    try lose(keys.compactMap { try ledger.operation(for: $0) }, of: zone, ledger)
+    for key in keys { try ledger.removeRecord(key) }
   }
 
-  /// Applies the deletion of the zone to a change that depends on the server's record.
-  private static func applyDeletion(to operation: QueuedOperation, hasZoneDelete: Bool, now: Int64, _ ledger: Ledger)
-    throws
-  {
-    var operation = operation
-    let known = operation.kind == .save ? try ledger.record(operation.key) : nil
-    operation.loseRecord(known, hasZoneDelete: hasZoneDelete)
-    try ledger.update(operation)
+  private static func lose(_ operations: [QueuedOperation], of zone: ZoneKey, _ ledger: Ledger) throws {
+    let hasZoneDelete = try ledger.hasZoneDelete(zone)
+    for var operation in operations {
+      let known = operation.kind == .save ? try ledger.record(operation.key) : nil
+      operation.loseRecord(known, hasZoneDelete: hasZoneDelete)
+      try ledger.update(operation)
+    }
   }
 }
 
@@ -120,8 +111,9 @@ extension RecordFacts {
 }
 
 extension QueuedOperation {
-  /// Keeps a save of a record whose zone was deleted; a delete ends.
-  fileprivate mutating func loseRecord(_ known: MirrorRecord?, hasZoneDelete: Bool) {
+  /// Applies the deletion of its zone to a change that depends on the server's record: a delete ends.
+  mutating func loseRecord(_ known: MirrorRecord?, hasZoneDelete: Bool) {
+    guard kind == .delete || baseTag != nil else { return }
     // Saved after the local zone delete, so the old record does not matter.
     apply(hasZoneDelete ? .startedOver : .recreated(from: known?.fields ?? [:]))
   }
@@ -149,7 +141,7 @@ extension QueuedOperation {
       )
       writes.append(.lose(zone, loss))
       if case .onHold = loss { isOnHold = true } else { isOnHold = false }
-      if !isOnHold, kind == .save, baseTag != nil { loseRecord(facts.record, hasZoneDelete: facts.hasZoneDelete) }
+      if !isOnHold { loseRecord(facts.record, hasZoneDelete: facts.hasZoneDelete) }
     }
     if isOnHold {
       cause = .zoneMissing(zone: zone.zone, isDeleted: true)
@@ -187,7 +179,7 @@ extension SyncStore {
         if isGuarded {
           for name in names { try ledger.touch(RecordKey(zone, name), epoch: MirrorRecord.gone) }
         } else {
-          try ZoneLoss.forget(names, of: zone, now: now, ledger)
+          try ZoneLoss.forget(names, of: zone, ledger)
           try ledger.count(fetched: names.count, now: now)
         }
         return names
