@@ -34,7 +34,7 @@ public protocol CKRecordModel {
   /// values wins as a whole.
   ///
   /// ```swift
-  /// static let mergeRules: [String: MergeRule] = ["likes": .counter, "tags": .elements]
+  /// static let mergeRules: [String: MergeRule] = ["tags": .elements]
   /// ```
   static var mergeRules: [String: MergeRule] { get }
 

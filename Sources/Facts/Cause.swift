@@ -165,8 +165,6 @@ package indirect enum Cause: Hashable, Sendable, Codable {
 package enum ConflictCause: Hashable, Sendable, Codable {
   /// Both sides changed these fields. Empty: both sides changed the record.
   case fields([String])
-  /// A reply was lost, so it is unknown whether the last change to these counters was applied.
-  case counters([String])
   case recreatedHere
   case deletedHere
   case deletedOnServer

@@ -1,7 +1,7 @@
 /// The way in which concurrent changes of one field are merged.
 ///
 /// A rule is declared with the model (`CKRecordModel.mergeRules`) or on the engine, and applies before the conflict
-/// policy. A value that does not fit the rule, such as a text under `counter`, is merged as `value`.
+/// policy. A value that does not fit the rule, such as a text under `elements`, is merged as `value`.
 public enum MergeRule: String, Hashable, Sendable, CaseIterable, Codable {
   /// One of the two values; the conflict policy decides which. The default.
   case value
@@ -11,8 +11,4 @@ public enum MergeRule: String, Hashable, Sendable, CaseIterable, Codable {
   /// Old elements keep their order, new ones follow in the order of their bytes, without duplicates. A list without
   /// elements becomes no value.
   case elements
-  /// A number that both sides count up and down: both differences are added to the base.
-  ///
-  /// No value counts as zero. A sum outside the range of its type becomes its largest or smallest value.
-  case counter
 }

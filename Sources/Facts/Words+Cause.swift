@@ -258,8 +258,6 @@ extension ConflictCause {
     switch self {
     case .fields(let names) where names.isEmpty: "both sides changed the record"
     case .fields(let names): "both sides changed \(Words.list(names))"
-    case .counters(let names):
-      "cannot tell whether the last change to \(Words.list(names)) was applied: the reply was lost"
     case .recreatedHere: "recreated here, edited on the server"
     case .deletedHere: "deleted here, edited on the server"
     case .deletedOnServer: "edited here, deleted on the server"

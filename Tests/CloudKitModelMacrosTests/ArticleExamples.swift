@@ -99,9 +99,8 @@ struct Person: Codable, Identifiable, CKRecordModel {
 }
 
 struct Post: Codable, Identifiable, CKRecordModel {
-  static let mergeRules: [String: MergeRule] = ["likes": .counter, "topics": .elements]
+  static let mergeRules: [String: MergeRule] = ["topics": .elements]
   var id = UUID()
-  var likes = 0
   var topics: [String] = []
 }
 

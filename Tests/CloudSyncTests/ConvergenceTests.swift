@@ -92,23 +92,17 @@ import Testing
   private static let kinds: [FieldValue] = MergeTests.kinds.map { $0[1] }
 
   private static let base: [String: FieldValue] = [
-    "count": .int64(10), "share": .double(1), "tags": .list(.string, [.string("a"), .string("b")]),
+    "tags": .list(.string, [.string("a"), .string("b")]),
     "plain": .int64(0), "untouched": .other(type: "NEW", .object(["a": .null, "b": .int(1)])),
   ]
 
-  /// A change of counters, lists and, unless told otherwise, of what only one can win.
+  /// A change of a list and, unless told otherwise, of what only one can win.
   private static func changes(_ random: inout SplitMix64, isContested: Bool) -> FieldChanges {
     var changes = FieldChanges()
-    // Powers of two, whose sums are exact in any order.
-    if random.next() % 4 != 0 {
-      changes.merge("count", .int64(10 + Int64(random.next() % 9) - 4), .counter)
-      changes.merge("share", .double(1 + Double(random.next() % 9) / 4), .counter)
-    }
     if random.next() % 4 != 0 {
       let words = ["a", "b", "c", "d"].filter { _ in random.next() % 2 == 0 }.map(FieldValue.string)
       changes.merge("tags", words.isEmpty ? nil : .list(.string, words), .elements)
     }
-    if random.next() % 3 != 0 { changes.merge("set", .int64(Int64(random.next() % 3)), .counter) }
     if isContested, random.next() % 3 != 0 {
       changes["plain"] = random.next() % 5 == 0 ? nil : kinds[Int(random.next() % UInt64(kinds.count))]
     }
@@ -136,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `counters and lists of elements come out alike whoever comes first`() throws {
+  @Test func `lists of elements come out alike whoever comes first`() throws {
     for seed in 1_000..<1_200 as Range<UInt64> {
       var random = SplitMix64(seed: seed)
       for count in 2...4 {

@@ -55,27 +55,28 @@ extension DeletionHoldTests {
     async throws
   {
     let late = try world.device("late", policy: policy)
-    let counter: [String: MergeRule] = ["n": .counter]
-    try await share(2) { ["x": .int64(Int64($0)), "n": .int64(10)] }
+    func list(_ numbers: Int64...) -> FieldChanges {
+      FieldChanges(values: ["n": .list(.int64, numbers.map(FieldValue.int64))], rules: ["n": .elements])
+    }
+    try await share(2) { ["x": .int64(Int64($0)), "n": .list(.int64, [.int64(10)])] }
     try await late.sync()
     try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
     try await theirs.sync()
     try await late.sync()
     _ = try theirs.store.restoreDeletions(in: zone, actor: "test")
-    let edit = FieldChanges(values: ["x": .int64(77), "n": .int64(12)], rules: counter)
+    var edit = list(10, 12)
+    edit["x"] = .int64(77)
     try theirs.store.accept(Change(world.key("r0"), .save(type: "Note", edit)))
     try await theirs.sync()
     world.clock.advance(60)
 
-    try late.store.accept(
-      Change(world.key("r0"), .save(type: "Note", FieldChanges(values: ["n": .int64(13)], rules: counter)))
-    )
+    try late.store.accept(Change(world.key("r0"), .save(type: "Note", list(10, 13))))
     try late.store.accept(world.put("r1", ["x": .int64(9)]))
     #expect(try late.store.restoreDeletions(in: zone, actor: "test").records == 2)
     try await late.sync()
 
-    #expect(world.onServer("r0") == ["x": .int64(77), "n": .int64(15)])
-    #expect(world.onServer("r1") == ["x": .int64(9), "n": .int64(10)])
+    #expect(world.onServer("r0") == ["x": .int64(77), "n": .list(.int64, [.int64(10), .int64(12), .int64(13)])])
+    #expect(world.onServer("r1") == ["x": .int64(9), "n": .list(.int64, [.int64(10)])])
     #expect(try late.store.queue() == [])
     #expect(try late.store.dropped() == [])
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudSync
 
-/// What merging leaves in the store: counted once, parked where it belongs, never ended by somebody else.
+/// What merging leaves in the store: nothing lost, parked where it belongs, never ended by somebody else.
 @Suite(.serialized) struct MergedStateTests {
   /// Two devices that both know record `a` with `x` 0 and `n` 10.
   private func pair(_ policy: ConflictPolicy = .server) async throws -> (
@@ -22,139 +22,97 @@ import Testing
     return (world, mine, theirs)
   }
 
-  private func count(_ world: World, to number: Int64) -> Change {
-    Change(world.key("a"), .save(type: "Note", FieldChanges(values: ["n": .int64(number)], rules: ["n": .counter])))
-  }
+  private func tags(_ text: String) -> FieldValue { .list(.string, text.map { .string(String($0)) }) }
 
-  // MARK: - Counters
-
-  @Test(arguments: ConflictPolicy.allCases)
-  func `what two devices count is added up under every policy`(_ policy: ConflictPolicy) async throws {
-    let (world, mine, theirs) = try await pair(policy)
-    try theirs.store.accept(count(world, to: 15))
-    try await theirs.sync()
-    try mine.store.accept(count(world, to: 11))
-    try mine.store.accept(count(world, to: 12))
-
-    try await mine.sync()
-
-    #expect(world.onServer("a")?["n"] == .int64(17))
-    #expect(try mine.store.queue() == [])
-  }
-
-  @Test func `a count that nobody knows the fate of stays a person's, whatever others write`() async throws {
-    let (world, mine, theirs) = try await pair()
-    mine.transport.interfere { operation, number, _ in
-      operation == "records/modify" && number == 2 ? .answerLost : operation == "records/lookup" ? .offline : .pass
-    }
-    try mine.store.accept(count(world, to: 12))
-    try await mine.sync()
-    try await theirs.sync()
-    for number in [17, 20] as [Int64] {
-      world.clock.advance(600)
-      try theirs.store.accept(count(world, to: number))
-      try await theirs.sync()
-      mine.transport.interfere(nil)
-
-      try await mine.sync()
-
-      #expect(try mine.store.queue() == ["save a conflict"])
-      #expect(world.onServer("a")?["n"] == .int64(number))
-    }
-    let id = try #require(try mine.store.conflicts().first?.id)
-    _ = try mine.store.resolve(id, take: .server, actor: "test")
-    try await mine.sync()
-    #expect(world.onServer("a")?["n"] == .int64(20))
-    #expect(try mine.store.queue() == [])
-  }
+  // MARK: - Lists of elements
 
   @Test func `the engine's rules serve changes that bring none`() async throws {
     let world = try World()
     var rules = MergeRules()
-    rules["Note"] = ["n": .counter, "tags": .elements]
+    rules["Note"] = ["tags": .elements]
     let mine = try world.device("mine", policy: .manual, mergeRules: rules)
     let theirs = try world.device("theirs")
-    func tags(_ text: String) -> FieldValue { .list(.string, text.map { .string(String($0)) }) }
-    try mine.store.accept(world.put("a", ["n": .int64(1), "tags": tags("ab")]))
+    try mine.store.accept(world.put("a", ["tags": tags("ab")]))
     try await mine.sync()
     try await theirs.sync()
-    try theirs.store.accept(world.put("a", ["n": .int64(2), "tags": tags("abc")]))
+    try theirs.store.accept(world.put("a", ["tags": tags("abc")]))
     try await theirs.sync()
-    try mine.store.accept(world.put("a", ["n": .int64(3), "tags": tags("bd")]))
+    try mine.store.accept(world.put("a", ["tags": tags("bd")]))
 
     try await mine.sync()
 
     #expect(try mine.store.queue() == [])
-    #expect(try mine.store.mirror("a") == ["n": .int64(4), "tags": tags("bcd")])
+    #expect(try mine.store.mirror("a") == ["tags": tags("bcd")])
   }
 
-  @Test(arguments: [true, false])
-  func `a count whose answer was lost counts once, whether it came through or not`(_ arrives: Bool) async throws {
-    let (world, mine, _) = try await pair()
-    mine.transport.interfere { operation, number, _ in
-      operation == "records/modify" && number == 2 ? (arrives ? .answerLost : .lost) : .pass
+  @Test func `an edit of a list that is queued keeps what has been merged into it since it was read`() async throws {
+    let world = try World()
+    let (mine, theirs) = (try world.device("mine"), try world.device("theirs"))
+    func change(_ text: String, read: String? = nil, tag: String? = nil) -> Change {
+      let changes = FieldChanges(values: ["tags": tags(text)], rules: ["tags": .elements])
+      return Change(
+        world.key("a"),
+        .save(type: "Note", changes),
+        base: read.map { ["tags": tags($0)] },
+        baseTag: tag
+      )
     }
-    try mine.store.accept(count(world, to: 12))
-
+    try mine.store.accept(change("a"))
     try await mine.sync()
-
-    #expect(world.onServer("a")?["n"] == .int64(12))
-    #expect(try mine.store.queue() == [])
-  }
-
-  @Test func `edits made after a lost answer are counted from what came through`() async throws {
-    let (world, mine, _) = try await pair()
-    let store = mine.store
-    let more = count(world, to: 13)
-    mine.transport.interfere { operation, number, _ in
-      guard operation == "records/modify", number == 2 else { return .pass }
-      _ = try? store.accept(more)
-      return .answerLost
-    }
-    try mine.store.accept(count(world, to: 12))
-
-    try await mine.sync()
-
-    #expect(world.onServer("a")?["n"] == .int64(13))
-    #expect(try mine.store.queue() == [])
-  }
-
-  @Test func `whether a lost count has counted is asked where nobody can tell`() async throws {
-    let (world, mine, _) = try await pair(.client)
-    mine.transport.interfere { operation, number, _ in
-      guard operation == "records/modify", number == 2 else { return .pass }
-      // Somebody else counts five at the same moment; whether ours came before or never cannot be seen.
-      try? world.saveOnServer("a", ["n": .int64(15)])
-      return .lost
-    }
-    let id = try mine.store.accept(count(world, to: 12))
-
-    try await mine.sync()
-
-    #expect(try mine.store.queue() == ["save a conflict"])
-    #expect(try mine.store.operation(id).cause == .conflict(.counters(["n"])))
-    let field = try #require(try mine.store.conflict(id)?.fields.first)
-    #expect([field.base, field.local, field.server] == [.int64(10), .int64(17), .int64(15)])
-  }
-
-  @Test(arguments: [true, false])
-  func `a driver that dies while it counts leaves no doubt where the tag still stands`(_ stands: Bool) async throws {
-    let (world, mine, theirs) = try await pair()
-    let id = try mine.store.accept(count(world, to: 12))
-    let lease = try #require(try Lease.acquire(mine.store))
-    _ = try mine.store.begin([id], lease)
-    _ = try mine.store.recoverInFlight(lease)
-    lease.release(mine.store)
-    #expect(try mine.store.operation(id).isUnanswered)
-    #expect(try mine.store.operation(id).sentChanges.map { $0["n"] } == [.int64(12)])
-    if !stands { try theirs.store.accept(world.put("a", ["x": .int64(1)])) }
     try await theirs.sync()
+    let tag = try #require(try mine.store.records(named: "a").first?.changeTag)
+    let id = try mine.store.accept(change("ab"))
+    try theirs.store.accept(change("ac"))
+    try await theirs.sync()
+    mine.transport.interfere { operation, _, _ in operation == "records/modify" ? .offline : .pass }
+    try await mine.sync()
+    #expect(try mine.store.operation(id).changes["tags"] == tags("abc"))
+
+    try mine.store.accept(change("abd", read: "ab", tag: tag))
+    mine.transport.interfere(nil)
+    world.clock.advance(600)
+    try await mine.sync()
+
+    #expect(try mine.store.mirror("a") == ["tags": tags("abcd")])
+  }
+
+  // MARK: - Recreated records
+
+  @Test func `a record that was deleted unseen and made anew is replaced`() async throws {
+    let world = try World()
+    let (mine, theirs) = (try world.device("mine"), try world.device("theirs"))
+    try theirs.store.accept(world.put("a", ["title": .string("A"), "old": .int64(1)]))
+    try await theirs.sync()
+    try mine.store.accept(world.delete("a"))
+    try mine.store.accept(world.put("a", ["title": .string("B")]))
 
     try await mine.sync()
 
-    // With another tag the number may have been counted to and back.
-    #expect(world.onServer("a") == ["n": .int64(stands ? 12 : 10), "x": .int64(stands ? 0 : 1)])
-    #expect(try mine.store.queue() == (stands ? [] : ["save a conflict"]))
+    #expect(world.onServer("a") == ["title": .string("B")])
+    #expect(try mine.store.queue() == [])
+  }
+
+  @Test func `what others made of a record after it was deleted here is compared with what takes its place`()
+    async throws
+  {
+    let world = try World()
+    let (mine, theirs) = (try world.device("mine", policy: .manual), try world.device("theirs"))
+    try theirs.store.accept(world.put("n", ["n": .int64(10)]))
+    try await theirs.sync()
+    try await mine.sync()
+    let id = try mine.store.accept(world.delete("n"))
+    _ = try mine.store.perform(.pause, on: .ids([id]), actor: "test")
+    try theirs.store.accept(world.put("n", ["n": .int64(5)]))
+    try await theirs.sync()
+    try await mine.sync()
+
+    try mine.store.accept(world.put("n", ["new": .int64(1)]))
+    _ = try mine.store.perform(.resume, on: .ids([id]), actor: "test")
+    try await mine.sync()
+
+    #expect(try mine.store.queue() == ["save n conflict"])
+    #expect(try mine.store.conflict(id)?.fields.map(\.server) == [.int64(5)])
+    #expect(world.onServer("n") == ["n": .int64(5)])
   }
 
   // MARK: - Rounds

@@ -8,7 +8,7 @@ import Testing
 struct OutcomeSettingsTests {
   private static let rules: MergeRules = {
     var rules = MergeRules()
-    rules["Note"] = ["likes": .counter]
+    rules["Note"] = ["tags": .elements]
     return rules
   }()
 

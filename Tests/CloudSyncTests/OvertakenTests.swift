@@ -123,24 +123,33 @@ import Testing
     #expect(try store.queue() == [])
   }
 
-  @Test func `a counter behind its zone's deletion stays one`() async throws {
+  @Test func `a field behind its zone's deletion keeps its merge rule`() async throws {
     let (world, zone) = (world, "notes")
     _ = try mine.store.enqueueZoneDeletion(ZoneKey(zone: zone))
-    let counted = FieldChanges(values: ["n": .int64(1)], rules: ["n": .counter])
-    try mine.store.accept(Change(world.key("a", zone: zone), .save(type: "Note", counted)))
+    let list = FieldChanges(values: ["tags": .list(.int64, [.int64(2)])], rules: ["tags": .elements])
+    try mine.store.accept(Change(world.key("a", zone: zone), .save(type: "Note", list)))
     mine.transport.interfere { operation, number, _ in
-      if operation == "records/modify", number == 1 { try? world.saveOnServer("a", zone: zone, ["n": .int64(1)]) }
+      if operation == "records/modify", number == 1 {
+        try? world.saveOnServer("a", zone: zone, ["tags": .list(.int64, [.int64(1)])])
+      }
       return .pass
     }
 
     try await mine.sync()
 
-    #expect(world.onServer("a", zone: zone) == ["n": .int64(2)])
+    #expect(world.onServer("a", zone: zone) == ["tags": .list(.int64, [.int64(1), .int64(2)])])
   }
 
   @Test func `a deletion that is queued joins the group that it is asked for with`() throws {
     let id = try mine.store.accept(world.delete("x"))
     _ = try mine.store.enqueue([world.put("y", [:]), world.delete("x")], group: "g")
+
+    #expect(try mine.store.operation(id).group == "g")
+  }
+
+  @Test func `a change that changes nothing joins its group all the same`() throws {
+    let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    _ = try mine.store.enqueue([world.put("a", ["x": .int64(1)]), world.put("b", [:])], group: "g")
 
     #expect(try mine.store.operation(id).group == "g")
   }

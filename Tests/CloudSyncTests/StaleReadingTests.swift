@@ -99,16 +99,6 @@ import Testing
     #expect(try mine.store.endings().last == "save a merged")
   }
 
-  @Test func `a counter adds to what others have counted since it was read`() async throws {
-    var changes = FieldChanges()
-    changes.merge("x", .int64(3), .counter)
-    try mine.store.accept(Change(world.key("a"), .save(type: "Note", changes), base: Self.read))
-
-    try await mine.sync()
-
-    #expect(world.onServer("a")?["x"] == .int64(4))
-  }
-
   @Test(arguments: [true, false])
   func `a record that the store does not know is edited as it was read`(_ isCurrent: Bool) async throws {
     let fresh = try world.device("fresh")

@@ -18,15 +18,18 @@ import Testing
   }
 
   /// Both sides give `x` of record `a` another value, of which the server holds theirs.
-  private func contradict(_ mine: TestDevice) async throws {
+  private func contradict(
+    _ mine: TestDevice,
+    _ values: [FieldValue] = [.int64(1), .int64(2), .int64(3)]
+  ) async throws {
     let theirs = try world.device("theirs")
-    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    try mine.store.accept(world.put("a", ["x": values[0]]))
     try await mine.sync()
     try await theirs.sync()
     world.clock.advance(10)
-    try theirs.store.accept(world.put("a", ["x": .int64(2)]))
+    try theirs.store.accept(world.put("a", ["x": values[1]]))
     try await theirs.sync()
-    try mine.store.accept(world.put("a", ["x": .int64(3)]))
+    try mine.store.accept(world.put("a", ["x": values[2]]))
   }
 
   // MARK: - Policy, rules, guard
@@ -98,14 +101,14 @@ import Testing
 
   @Test func `rules that one process named merge for another`() async throws {
     var rules = MergeRules()
-    rules["Note"] = ["x": .counter]
+    rules["Note"] = ["x": .elements]
     let first = try world.device("mine", mergeRules: rules, replacesStored: false)
-    try await contradict(first)
+    func list(_ numbers: [Int64]) -> FieldValue { .list(.int64, numbers.map(FieldValue.int64)) }
+    try await contradict(first, [list([1]), list([1, 2]), list([1, 3])])
 
     try await other().sync()
 
-    // One became two there and three here.
-    #expect(world.onServer("a") == ["x": .int64(4)])
+    #expect(world.onServer("a") == ["x": .list(.int64, [.int64(1), .int64(2), .int64(3)])])
   }
 
   @Test func `a guard that one process named holds for another`() async throws {

@@ -297,17 +297,18 @@ import Testing
     #expect(world.onServer("a") == ["x": .int64(1), "y": .int64(0)])
   }
 
-  @Test func `an overwritten counter gets back what our side had taken from it`() {
-    let rules: [String: MergeRule] = ["n": .counter]
-    let sent = FieldChanges(values: ["n": .int64(12)], rules: rules)
+  @Test func `an overwritten list of elements gets back what our side had taken from it`() {
+    func list(_ numbers: [Int64]) -> FieldValue { .list(.int64, numbers.map(FieldValue.int64)) }
+    let rules: [String: MergeRule] = ["n": .elements]
+    let sent = FieldChanges(values: ["n": list([1])], rules: rules)
     var operation = QueuedOperation.save("a")
-    operation.apply(.conflicted(.counters(["n"]), now: 0))
-    let overwritten = Overwritten(["n"], of: ["n": .int64(10)], by: sent)
+    operation.apply(.conflicted(.fields(["n"]), now: 0))
+    let overwritten = Overwritten(["n"], of: ["n": list([1, 2])], by: sent)
     let dropped = DroppedChange(nil, of: operation, .resolved(by: .person), overwriting: overwritten, at: 0)
 
-    let restoration = Restoration([dropped], of: nil, over: ["n": .int64(15)])
+    let restoration = Restoration([dropped], of: nil, over: ["n": list([1, 3])])
 
-    #expect(restoration.changes == FieldChanges(values: ["n": .int64(13)], rules: rules))
+    #expect(restoration.changes == FieldChanges(values: ["n": list([1, 2, 3])], rules: rules))
   }
 
   // MARK: - Undoing an undo

@@ -62,7 +62,7 @@ struct MessageTests {
     ]
 
   private static let conflicts: [ConflictCause] = [
-    .fields(["note", "title"]), .fields([]), .counters(["n"]), .recreatedHere, .deletedHere, .deletedOnServer,
+    .fields(["note", "title"]), .fields([]), .recreatedHere, .deletedHere, .deletedOnServer,
     .existsUnseen, .undecidedByApp(.leftToPerson("too close to call")), .undecidedByApp(.otherRecord),
     .undecidedByApp(.invalidRecord("no name")), .undecidedByApp(.failed("no idea")), .undecidedByApp(.silent("5 s")),
   ]

@@ -16,9 +16,9 @@ struct Intents {
   private var owners: [RecordKey: Set<RecordKey>] = [:]
   /// Records that have been deleted by the device whose they are.
   private var deleted: Set<RecordKey> = []
-  /// What devices have counted together in a record, and put into its set.
-  private var tallies: [RecordKey: (count: Int64, elements: Set<Int64>)] = [:]
-  /// Records of which somebody has said what their counts are to be.
+  /// What devices have put into the set of a record.
+  private var tallies: [RecordKey: Set<Int64>] = [:]
+  /// Records of which somebody has said what their sets are to be.
   private var settled: Set<RecordKey> = []
   /// How often something was deleted that others had let go of before.
   private(set) var releases = 0
@@ -48,14 +48,11 @@ struct Intents {
   }
 
   mutating func accept(_ tally: Tally) {
-    var known = tallies[tally.key] ?? (0, [])
-    known.count += tally.step
-    known.elements.insert(tally.element)
-    if let removed = tally.removed { known.elements.remove(removed) }
-    tallies[tally.key] = known
+    tallies[tally.key, default: []].insert(tally.element)
+    if let removed = tally.removed { tallies[tally.key]?.remove(removed) }
   }
 
-  /// What is counted in a record is no more the sum of what was accepted.
+  /// The set of a record is no more what was accepted.
   mutating func settle(_ key: RecordKey) { settled.insert(key) }
 
   /// An operator threw a change away, or the world did something that no client can make good.
@@ -119,10 +116,10 @@ struct Intents {
         return (key, "\(device) wrote \(value) to \(key.zone)/\(key.name), the server holds \(held)")
       }
     }
-    for (key, tally) in tallies.sorted(by: { $0.key < $1.key }) where !settled.contains(key) {
-      let wanted = ["\(tally.count)", FieldValue.list(.int64, tally.elements.sorted().map(FieldValue.int64)).text]
-      let held = [server[key]?[Tally.count] ?? "nothing", server[key]?[Tally.elements] ?? "{}"]
-      if held != wanted { return (key, "\(key.zone)/\(key.name) has counted \(held), not \(wanted)") }
+    for (key, elements) in tallies.sorted(by: { $0.key < $1.key }) where !settled.contains(key) {
+      let wanted = FieldValue.list(.int64, elements.sorted().map(FieldValue.int64)).text
+      let held = server[key]?[Tally.elements] ?? "{}"
+      if held != wanted { return (key, "\(key.zone)/\(key.name) lists \(held), not \(wanted)") }
     }
     for (key, fields) in records.sorted(by: { $0.key < $1.key }) where !given.contains(key) {
       let wanted = fields?.filter { $0.key != FieldChanges.parent }.mapValues(\.text)

@@ -123,18 +123,16 @@ extension SimulatedWorld {
   func tally(_ device: SimulatedDevice) -> Tally {
     let key = kept(random.below(swarm.records))
     counter += 1
-    let step = [1, 1, 2, -1][random.below(4)]
     return Tally(
       key: key,
       type: type(of: key),
-      step: Int64(step),
       element: counter,
       takesOut: random.below(3) == 0,
       hasRules: swarm.changesHaveRules
     )
   }
 
-  func count(_ device: SimulatedDevice) throws {
+  func editList(_ device: SimulatedDevice) throws {
     guard let tally = try tally(device).accepted(by: device.store) else { return }
     remember(tally, device)
   }

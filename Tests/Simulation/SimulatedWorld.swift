@@ -100,7 +100,7 @@ final class SimulatedWorld {
   private func step(_ device: SimulatedDevice) async throws {
     switch random.below(20) {
     case 0...2: try enqueue([try change(device)], device)
-    case 3: try count(device)
+    case 3: try editList(device)
     case 4, 5: try editRecord(device)
     case 6: try random.below(2) == 0 ? enqueue([try deletion(device)], device) : bindOrRelease(device)
     case 7: try editGroup(device)

@@ -2,16 +2,13 @@ import CloudKit
 
 @testable import CloudSync
 
-/// A step of a count that all devices keep together, and an element into or out of a list that is a set: of what each of
-/// them adds nothing is lost, and nothing counts twice.
+/// An element into or out of a list that is a set: of what each device adds and removes nothing is lost.
 struct Tally: Sendable {
-  static let count = "count"
   static let elements = "elements"
-  static let rules: [String: MergeRule] = [count: .counter, elements: .elements]
+  static let rules: [String: MergeRule] = [elements: .elements]
 
   let key: RecordKey
   let type: String
-  let step: Int64
   /// New in the world.
   let element: Int64
   /// Whether the first that is there is taken out.
@@ -21,14 +18,12 @@ struct Tally: Sendable {
   /// What was taken out.
   private(set) var removed: Int64?
 
-  /// Counts on from what the store has at this moment.
+  /// Changes the list that the store has at this moment.
   ///
   /// - Returns: what was accepted; nil where it was refused.
   func accepted(by store: SyncStore) throws -> Tally? {
     let known = try store.record(key)?.fields ?? [:]
     var tally = self
-    var count = step
-    if case .int64(let number)? = known[Self.count] { count += number }
     var elements: [FieldValue] = []
     if case .list(_, let values)? = known[Self.elements] { elements = values }
     if takesOut, case .int64(let first)? = elements.first {
@@ -36,14 +31,11 @@ struct Tally: Sendable {
       elements.removeFirst()
     }
     elements.append(.int64(element))
-    let changes = FieldChanges(
-      values: [Self.count: .int64(count), Self.elements: .list(.int64, elements)],
-      rules: hasRules ? Self.rules : [:]
-    )
+    let changes = FieldChanges(values: [Self.elements: .list(.int64, elements)], rules: hasRules ? Self.rules : [:])
     let accepted = try store.enqueue([Change(key, .save(type: type, changes))])
     if case .refused? = accepted.first { return nil }
     return tally
   }
 
-  var text: String { "\(key.zone)/\(key.name) counts \(step), +\(element)\(removed.map { " -\($0)" } ?? "")" }
+  var text: String { "\(key.zone)/\(key.name) lists +\(element)\(removed.map { " -\($0)" } ?? "")" }
 }

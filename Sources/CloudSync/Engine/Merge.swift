@@ -47,7 +47,6 @@ package struct Merge: Hashable, Sendable {
   /// - Parameters:
   ///   - isBaseKnown: false if the changes were made without knowing the server's record: then clearing a field, or
   ///     setting it to an empty list, is meant, whatever the server holds.
-  ///   - uncertain: fields for which it is unknown whether the server's value includes our change: a person decides.
   ///   - contested: fields that an unconfirmed request may still set otherwise: they are sent even if the server holds
   ///     the right value.
   ///   - rules: the rules of fields for which the changes have none.
@@ -55,7 +54,6 @@ package struct Merge: Hashable, Sendable {
     _ changes: FieldChanges,
     base: [String: FieldValue],
     isBaseKnown: Bool = true,
-    uncertain: Set<String> = [],
     contested: Set<String> = [],
     server: [String: FieldValue],
     policy: ConflictPolicy,
@@ -68,20 +66,15 @@ package struct Merge: Hashable, Sendable {
       let theirs = server[name]
       // We never sent this record, so a field missing on the server was not deleted there.
       let base = theirs == nil && !isBaseKnown ? nil : base[name]
-      if uncertain.contains(name) {
-        conflicts.insert(name)
-        remaining.merge(name, local, changes.rules[name])
-        continue
-      }
       let rule = changes.rules[name] ?? rules[name] ?? .value
       if contested.contains(name), theirs.isSame(as: base) {
         remaining.merge(name, local, changes.rules[name])
         continue
       }
       let joined = rule.joined(base: base, local: local, server: theirs)
-      // Unchanged, or equal on both sides: nothing to send. Equal changes to a counter add up.
+      // Unchanged, or equal on both sides: nothing to send.
       if local.isSame(as: base), isBaseKnown || !local.isAbsent || joined != nil { continue }
-      if theirs.isSame(as: local), rule != .counter || joined == nil { continue }
+      if theirs.isSame(as: local) { continue }
       if theirs.isSame(as: base) {
         remaining.merge(name, local, changes.rules[name])
         continue

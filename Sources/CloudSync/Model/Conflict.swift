@@ -15,8 +15,7 @@ public enum ConflictSide: String, Hashable, Sendable, CaseIterable {
 
 /// A conflict, derived from the operation and the mirror.
 package struct Conflict: Hashable, Sendable {
-  /// One field with its three values; nil means absent. If it is unknown whether an unconfirmed request changed a
-  /// counter, the local value is the server's with all of our changes added.
+  /// One field with its three values; nil means absent.
   package struct Field: Hashable, Sendable {
     package var name: String
     package var base: FieldValue?
@@ -46,10 +45,6 @@ package struct Conflict: Hashable, Sendable {
 
   private let changes: FieldChanges
   private let serverFields: [String: FieldValue]
-  /// Counters of unknown state: the server's value with only the changes made after the unconfirmed request.
-  private let counted: [String: FieldValue]
-  /// The same counters with all of our changes.
-  private let missed: [String: FieldValue]
 
   package init(_ operation: QueuedOperation, server: MirrorRecord?) {
     id = operation.id
@@ -70,16 +65,12 @@ package struct Conflict: Hashable, Sendable {
     if operation.kind == .delete { names.formUnion(serverFields.keys) }
     // The server deleted the asset files with its record or that version of it.
     if operation.kind == .delete || server == nil { names.formUnion(base.filter { !$0.value.hasFiles }.keys) }
-    let missed = operation.doubtfulCounters(beside: server, since: { _, name in base[name] })
-    let counted = operation.doubtfulCounters(beside: server, since: { sent, name in sent[name] })
-    (self.missed, self.counted) = (missed, counted)
     let different = names.sorted().compactMap { [changes, serverFields] name -> Field? in
-      let field = Field(name: name, base: base[name], local: missed[name] ?? changes[name], server: serverFields[name])
-      if counted[name] != nil { return field }
+      let field = Field(name: name, base: base[name], local: changes[name], server: serverFields[name])
       let isCleared = server == nil && !field.local.isSame(as: field.base)
       return field.local.isSame(as: field.server) && !isCleared ? nil : field
     }
-    let contested = different.filter { !$0.base.isSame(as: $0.server) || counted[$0.name] != nil }
+    let contested = different.filter { !$0.base.isSame(as: $0.server) }
     isContested = !contested.isEmpty
     fields = contested.isEmpty || server == nil ? different : contested
   }
@@ -108,7 +99,7 @@ package struct Conflict: Hashable, Sendable {
       if side == .newest { side = newest }
       switch side {
       case .local: left[field.name] = field.local
-      case .server: left[field.name] = counted[field.name] ?? field.server
+      case .server: left[field.name] = field.server
       case .base, .newest: left[field.name] = field.base
       }
     }
@@ -169,10 +160,7 @@ package struct Conflict: Hashable, Sendable {
   private func resolution(leaving changes: FieldChanges) -> Resolution {
     let left = changes.effective(on: serverFields)
     let result = left.applied(to: serverFields)
-    let dropped = self.changes.names.filter { name in
-      guard let counted = counted[name] else { return !self.changes[name].isSame(as: result[name]) }
-      return result[name] != counted && result[name] != missed[name]
-    }
+    let dropped = self.changes.names.filter { !self.changes[$0].isSame(as: result[$0]) }
     return Resolution(
       kind,
       left.isEmpty ? nil : left,
@@ -224,24 +212,5 @@ package struct Resolution: Hashable, Sendable {
 
   init(_ kind: OperationKind, _ left: FieldChanges?, _ dropped: FieldChanges? = nil, overwritten: Overwritten? = nil) {
     (self.kind, self.left, self.dropped, self.overwritten) = (kind, left, dropped, overwritten)
-  }
-}
-
-extension QueuedOperation {
-  /// The values of counters for which it is unknown whether an unconfirmed request was applied.
-  ///
-  /// - Parameter base: the value from which our changes are added to the server's value.
-  fileprivate func doubtfulCounters(
-    beside server: MirrorRecord?,
-    since base: (_ sent: FieldChanges, _ name: String) -> FieldValue?
-  ) -> [String: FieldValue] {
-    guard let server, state == .conflict, kind == .save, isUnanswered else { return [:] }
-    return sentChanges.reduce(into: [:]) { result, sent in
-      // A conflict reopened by an undo may have more requests in doubt than those of its counters.
-      for name in sent.names.intersection(changes.names) where sent.rules[name] == .counter {
-        let (local, theirs) = (changes[name], server.fields[name])
-        result[name] = MergeRule.counter.joined(base: base(sent, name), local: local, server: theirs) ?? nil
-      }
-    }
   }
 }

@@ -12,7 +12,8 @@ package struct DroppedChange: Hashable, Sendable {
   package var type: String?
   /// The dropped field changes; empty for a delete, or if nothing was dropped.
   package var changes: FieldChanges
-  /// The base of a conflict or of a change that was dropped as a whole; else that of the fields with a merge rule: for a counter the difference was dropped.
+  /// The base of a conflict or of a change that was dropped as a whole; else that of the fields with a merge
+  /// rule, which an undo merges again.
   package var base: [String: FieldValue]
   /// The cause of the conflict in which it was decided; undoing it before it is sent opens the conflict again.
   package var conflict: Cause?

@@ -77,13 +77,6 @@ package struct FieldChanges: Hashable, Sendable {
     )
   }
 
-  /// Returns the part of this change for the named fields, as counters, whatever rules apply otherwise.
-  func counting(_ names: Set<String>) -> FieldChanges {
-    var part = only(names)
-    for name in part.names { part.rules[name] = .counter }
-    return part
-  }
-
   /// Applies a later change on top of this one.
   package mutating func apply(_ later: FieldChanges) {
     for name in later.names { merge(name, later[name], later.rules[name] ?? rules[name]) }

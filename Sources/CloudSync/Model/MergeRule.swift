@@ -16,7 +16,6 @@ extension MergeRule {
     switch self {
     case .value: return nil
     case .elements: return Self.elements(base, local, server)
-    case .counter: return Self.sum(base, local, server).map(Optional.some)
     }
   }
 
@@ -28,8 +27,6 @@ extension MergeRule {
     default: nil
     }
   }
-
-  // MARK: - Elements
 
   private static func elements(_ base: FieldValue?, _ local: FieldValue?, _ server: FieldValue?) -> FieldValue?? {
     let sides = [base, local, server]
@@ -55,26 +52,6 @@ extension MergeRule {
     let values = kept + added.map(\.value)
     return .some(values.isEmpty ? nil : .list(type, values))
   }
-
-  // MARK: - Counter
-
-  private static func sum(_ base: FieldValue?, _ local: FieldValue?, _ server: FieldValue?) -> FieldValue? {
-    let sides = [base, local, server]
-    let whole = sides.compactMap { side -> Int64? in
-      if case .int64(let number) = side ?? .int64(0) { number } else { nil }
-    }
-    if whole.count == 3 { return .int64(Int64(clamping: Int128(whole[1]) + Int128(whole[2]) - Int128(whole[0]))) }
-    let broken = sides.compactMap { side -> Double? in
-      if case .double(let number) = side ?? .double(0) { number } else { nil }
-    }
-    guard broken.count == 3 else { return nil }
-    let (base, local, server) = (broken[0], broken[1], broken[2])
-    // The same terms in the same order on every device, to get the same result.
-    let sum = (max(local, server) - base) + min(local, server)
-    guard !sum.isNaN else { return nil }
-    let largest = Double.greatestFiniteMagnitude
-    return .double(sum == 0 ? 0 : min(max(sum, -largest), largest))
-  }
 }
 
 extension FieldValue {
@@ -97,7 +74,19 @@ public struct MergeRules: Hashable, Sendable, Codable {
 
   /// Decodes the rules by record type and field.
   public init(from decoder: any Decoder) throws {
-    rules = try decoder.singleValueContainer().decode([String: [String: MergeRule]].self)
+    for (type, stored) in try decoder.singleValueContainer().decode([String: [String: StoredRule]].self) {
+      self[type] = stored.compactMapValues(\.rule)
+    }
+  }
+
+  /// A stored rule. Nil is `counter`, a rule of earlier versions: its fields are merged by the default rule.
+  private struct StoredRule: Decodable {
+    var rule: MergeRule?
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      rule = try container.decode(String.self) == "counter" ? nil : container.decode(MergeRule.self)
+    }
   }
 
   /// Encodes the rules by record type and field.

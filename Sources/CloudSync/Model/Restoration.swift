@@ -97,7 +97,7 @@ struct Restoration {
       operation.base = recordBase
       operation.apply(.conflicted(.deletedHere, now: now))
     } else {
-      // Fields with a merge rule, such as counters, are merged again instead.
+      // Fields with a merge rule are merged again instead.
       let names = operation.changes.names.subtracting(operation.changes.rules.keys).filter { base[$0] != nil }
       guard !names.isEmpty else { return false }
       for name in names { operation.base[name] = base[name] ?? nil }

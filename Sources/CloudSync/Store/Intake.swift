@@ -146,7 +146,7 @@ struct Intake {
       let descriptors = own.map(\.value)
       fields[field] = fields[field]?.replacingAssets(with: descriptors) ?? descriptors.first.map(FieldValue.asset)
     }
-    return queued.map { fields.counted(from: change, onto: $0, current) } ?? fields
+    return queued.map { fields.joined(from: change, onto: $0, current) } ?? fields
   }
 
   private func insertion(_ type: String, _ changes: FieldChanges, _ base: [String: FieldValue]) -> Decision {
@@ -231,9 +231,9 @@ struct Intake {
 }
 
 extension FieldChanges {
-  /// Applies the counters and sets of an edit relative to the values its author read, so that it does not revert what
-  /// has been merged into the queued operation since.
-  fileprivate func counted(from change: Change, onto queued: QueuedOperation, _ current: [String: FieldValue])
+  /// Applies the fields of an edit that have a merge rule relative to the values its author read, so that it does not
+  /// revert what has been merged into the queued operation since.
+  fileprivate func joined(from change: Change, onto queued: QueuedOperation, _ current: [String: FieldValue])
     -> FieldChanges
   {
     guard queued.kind == .save, let read = change.base else { return self }

@@ -136,9 +136,7 @@ struct OutcomeDecision: Hashable {
       if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.apply(.stale) }
     }
     // Even a rejected request may be delivered a second time, and be accepted then.
-    if sent.kind == .save {
-      operation.apply(.mayBeCarriedOut(disposition == .compare ? sentWithoutCounters : sent.changes))
-    }
+    if sent.kind == .save { operation.apply(.mayBeCarriedOut(sent.changes)) }
     self.error = error
     writes.append(.update(operation))
   }
@@ -223,13 +221,6 @@ struct OutcomeDecision: Hashable {
   /// refers to a missing one.
   private func isReferredTo(_ error: WebServicesError) -> Bool {
     sent.kind == .delete && error.code == .validatingReferenceError
-  }
-
-  /// The sent changes without counters: the record has changed, so a second copy would be rejected and no counter was
-  /// applied.
-  private var sentWithoutCounters: FieldChanges {
-    let rules = request.policy.rules[sent.type ?? ""]
-    return sent.changes.only(sent.changes.names.filter { (sent.changes.rules[$0] ?? rules[$0]) != .counter })
   }
 
   /// The narrowest scope: the zone for a rejection of one item, the database for one of the whole request.

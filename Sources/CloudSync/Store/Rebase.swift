@@ -85,12 +85,11 @@ struct Rebase: Hashable {
     let rules = policy.rules[server.type]
     // The unconfirmed request may have used up the upload receipts.
     if operation.isUnanswered { operation.forgetGrants() }
-    let (base, uncertain) = operation.base(reckoningWithSentOn: server, rules)
+    let base = operation.base(reckoningWithSentOn: server, rules)
     let merge = Merge(
       operation.changes,
       base: base,
       isBaseKnown: operation.baseTag != nil,
-      uncertain: uncertain,
       contested: operation.fieldsStillOnTheirWay,
       server: server.fields,
       policy: operation.conflictsEndlessly ? .manual : policy.policy,
@@ -120,11 +119,8 @@ struct Rebase: Hashable {
     )
     operation.base = bases(keeping: merge.conflicts)
     operation.baseTag = server.changeTag
-    let counters = uncertain.intersection(merge.conflicts).sorted()
     if merge.conflicts.isEmpty, !operation.conflictsEndlessly {
       operation.apply(.ready(.readyAgain(.merged), now: now))
-    } else if !counters.isEmpty {
-      operation.apply(.conflicted(.counters(counters), now: now))
     } else {
       operation.apply(.conflicted(.fields(merge.conflicts.sorted()), now: now))
     }

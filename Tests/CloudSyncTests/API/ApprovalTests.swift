@@ -234,11 +234,11 @@ import Testing
     world.emulator.faults = FaultPlan(rules: [
       FaultRule(when: FaultCondition(operation: "records/modify", recordName: "a", limit: 1), then: .poison)
     ])
-    let edit = FieldChanges(values: ["x": .int64(2)], cleared: ["y"], rules: ["x": .counter])
+    let edit = FieldChanges(values: ["x": .int64(2)], cleared: ["y"], rules: ["x": .value])
     let id = try device.store.accept(Change(world.key("a"), .save(type: "Note", edit)))
 
     try await device.engine.syncNow()
-    #expect(try device.store.operation(id).changes.rules == ["x": .counter])
+    #expect(try device.store.operation(id).changes.rules == ["x": .value])
     try await device.engine.syncNow()
 
     #expect(world.onServer("a") == ["x": .int64(2), "z": .int64(3)])

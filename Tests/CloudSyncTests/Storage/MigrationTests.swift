@@ -66,6 +66,35 @@ extension TestFolder {
     #expect(world.onServer("discarded")?["x"] == .int64(2))
   }
 
+  @Test func `a field that an earlier version merged as a counter is merged by the policy`() async throws {
+    let world = try World()
+    let other = try world.device("other")
+    for (name, x) in [("edited", 5), ("disputed", 1)] as [(String, Int64)] {
+      try other.store.accept(world.put(name, ["x": .int64(x), "y": .int64(1)]))
+    }
+    try await other.sync()
+    let queue = try DatabaseQueue(path: try world.folder.formerStore("old"))
+    try await queue.write {
+      try $0.execute(
+        sql: """
+          UPDATE meta SET value = replace(value, '"mergeRules":{}', '"mergeRules":{"Note":{"x":"counter"}}');
+          UPDATE operations SET changes = replace(changes, '[]', '[],"rules":{"x":"counter"}') WHERE name = 'edited';
+          UPDATE operations SET reason = replace(reason, 'fields', 'counters') WHERE name = 'disputed';
+          """
+      )
+    }
+    try queue.close()
+
+    let device = try world.device("old", policy: .manual, replacesStored: false)
+    try await device.sync()
+
+    let conflicts = try device.store.conflicts().filter { $0.key.name == "edited" || $0.key.name == "disputed" }
+    #expect(conflicts.map(\.cause) == [.conflict(.fields(["x"])), .conflict(.fields(["x"]))])
+    let edited = try #require(conflicts.first { $0.key.name == "edited" }?.fields.first)
+    #expect([edited.base, edited.local, edited.server] == [.int64(1), .int64(2), .int64(5)])
+    #expect(world.onServer("edited")?["x"] == .int64(5))
+  }
+
   @Test func `a migrated store has the schema of a new one`() throws {
     func schema(_ storage: SQLiteStorage) throws -> [Row] {
       try storage.writer.read {

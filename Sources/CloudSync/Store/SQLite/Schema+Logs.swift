@@ -49,7 +49,7 @@ extension Schema {
       name TEXT NOT NULL,
       type TEXT,
       changes TEXT NOT NULL,
-      -- The base of fields that are merged by their difference, such as counters.
+      -- The base of fields with a merge rule.
       base TEXT,
       assets TEXT,
       -- The server's values that a decision overwrote, with those that took their place.

@@ -125,6 +125,9 @@ enum Schema {
     UPDATE dropped SET isAutomatic = 1 WHERE (reason LIKE '{"serverKept":%' OR reason LIKE '{"serverSideKept":%'
         OR reason IN ('{"resolved":{"by":"app"}}', '{"resolved":{"by":"policy"}}'))
       AND NOT (operation = 'save' AND changes = '{"cleared":[],"values":{}}');
+    -- Fields that were merged as counters are merged as values.
+    UPDATE operations SET reason = replace(reason, '{"counters":', '{"fields":');
+    UPDATE dropped SET conflict = replace(conflict, '{"counters":', '{"fields":');
     -- A resolution that dropped nothing could be undone until it was sent.
     UPDATE dropped SET isOpen = 0 WHERE \(keepsNothing)
       AND NOT EXISTS (SELECT 1 FROM operations WHERE operations.id = dropped.operationId);
