@@ -233,7 +233,10 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
-      exclude: ["Intake.txt", "OperationMachine.txt", "OutcomeDecision.txt", "Rebase.txt", "Storage/version-28.sqlite"]
+      exclude: [
+        "Intake.txt", "OperationMachine.txt", "OutcomeDecision.txt", "ReadBackDecision.txt", "Rebase.txt",
+        "Storage/version-28.sqlite",
+      ]
     ),
     .testTarget(name: "RecordImportTests", dependencies: ["RecordImport", "CloudSync", "CloudKit"]),
     // Here and not among the other benchmarks, because it measures what is no library's face.

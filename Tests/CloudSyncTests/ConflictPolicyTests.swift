@@ -43,25 +43,6 @@ import Testing
     #expect(try pair.mine.store.queue() == [])
   }
 
-  @Test func `an older edit loses under newest`() async throws {
-    let world = try World()
-    let mine = try world.device("mine", policy: .newest)
-    let theirs = try world.device("theirs")
-    try mine.store.accept(world.put("a", ["x": .int64(0)]))
-    try await mine.sync()
-    try await theirs.sync()
-    try mine.store.accept(world.put("a", ["x": .int64(2)]))
-    world.clock.advance(10)
-    try theirs.store.accept(world.put("a", ["x": .int64(1)]))
-    try await theirs.sync()
-
-    try await mine.sync()
-
-    #expect(world.onServer("a") == ["x": .int64(1)])
-    #expect(try mine.store.endings().last == "save a merged")
-    #expect(try mine.store.events(limit: 5).contains { $0.event == .dropped(record: "a", .serverKept(fields: ["x"])) })
-  }
-
   @Test(arguments: [(ConflictPolicy.server, 1), (.client, 2), (.newest, 2)] as [(ConflictPolicy, Int64)])
   func `a conflict that only the send finds out is read back and settled in the same pass`(
     _ policy: ConflictPolicy,
@@ -83,84 +64,6 @@ import Testing
     #expect(world.onServer("a")?["x"] == .int64(winner))
     #expect(try pair.mine.store.queue() == [])
     #expect(pair.mine.transport.count("records/lookup") == 1)
-  }
-
-  @Test(arguments: ConflictPolicy.allCases)
-  func `equal edits on both sides are no conflict`(_ policy: ConflictPolicy) async throws {
-    let pair = try await pair(policy) { $0.put("a", ["x": .int64(1)]) }
-    try pair.mine.store.accept(pair.world.put("a", ["x": .int64(1)]))
-
-    try await pair.mine.sync()
-
-    #expect(try pair.mine.store.queue() == [])
-    #expect(try pair.mine.store.endings().last == "save a acknowledged")
-  }
-
-  @Test(arguments: ConflictPolicy.allCases)
-  func `two creations of one name merge like edits`(_ policy: ConflictPolicy) async throws {
-    let world = try World()
-    let mine = try world.device("mine", policy: policy)
-    let theirs = try world.device("theirs")
-    try theirs.store.accept(world.put("a", ["x": .int64(1), "theirs": .int64(1)]))
-    try mine.store.accept(world.put("a", ["x": .int64(2), "mine": .int64(2)]))
-    try await theirs.sync()
-    world.clock.advance(1)
-
-    try await mine.sync()
-
-    if policy == .manual {
-      #expect(try mine.store.conflicts().map { $0.fields.map(\.name) } == [["x"]])
-    } else {
-      #expect(world.onServer("a")?["mine"] == .int64(2))
-      #expect(world.onServer("a")?["theirs"] == .int64(1))
-      #expect(try mine.store.queue() == [])
-    }
-  }
-
-  @Test(arguments: [(ConflictPolicy.server, false), (.client, true), (.newest, true)])
-  func `an edit against a deletion is settled by policy`(_ policy: ConflictPolicy, _ lives: Bool) async throws {
-    let pair = try await pair(policy) { $0.delete("a") }
-    try pair.mine.store.accept(pair.world.put("a", ["x": .int64(2)]))
-
-    try await pair.mine.sync()
-
-    #expect(pair.world.onServer("a") == (lives ? ["x": .int64(2), "y": .int64(0)] : nil))
-    #expect(try pair.mine.store.queue() == [])
-    #expect(try pair.mine.store.endings().last == (lives ? "save a acknowledged" : "save a merged"))
-  }
-
-  @Test(arguments: [(ConflictPolicy.server, true), (.client, false), (.newest, false)])
-  func `a deletion against an edit is settled by policy`(_ policy: ConflictPolicy, _ lives: Bool) async throws {
-    let pair = try await pair(policy) { $0.put("a", ["x": .int64(1)]) }
-    try pair.mine.store.accept(pair.world.delete("a"))
-
-    try await pair.mine.sync()
-
-    #expect(pair.world.onServer("a") == (lives ? ["x": .int64(1), "y": .int64(0)] : nil))
-    #expect(try pair.mine.store.queue() == [])
-  }
-
-  @Test(arguments: ConflictPolicy.allCases)
-  func `a record deleted on both sides is gone`(_ policy: ConflictPolicy) async throws {
-    let pair = try await pair(policy) { $0.delete("a") }
-    try pair.mine.store.accept(pair.world.delete("a"))
-
-    try await pair.mine.sync()
-
-    #expect(try pair.mine.store.queue() == [])
-    #expect(try pair.mine.store.endings().last == "delete a acknowledged")
-  }
-
-  @Test(arguments: ConflictPolicy.allCases)
-  func `a record deleted on both sides and made anew here lives`(_ policy: ConflictPolicy) async throws {
-    let pair = try await pair(policy) { $0.delete("a") }
-    try pair.mine.store.accept(pair.world.delete("a"))
-    try pair.mine.store.accept(pair.world.put("a", ["new": .int64(2)]))
-
-    try await pair.mine.sync()
-
-    #expect(pair.world.onServer("a") == ["new": .int64(2)])
-    #expect(try pair.mine.store.queue() == [])
   }
 
   @Test(arguments: ConflictPolicy.allCases)
@@ -269,21 +172,6 @@ import Testing
     _ = try pair.mine.store.resolve(id, take: .local, actor: "ana")
     try await pair.mine.sync()
     #expect(pair.world.onServer("a") == ["x": .int64(5), "y": .int64(0), "new": .int64(5)])
-  }
-
-  @Test func `a name that the server holds as another type is a dead letter`() async throws {
-    let world = try World()
-    let mine = try world.device("mine", policy: .client)
-    let theirs = try world.device("theirs")
-    try theirs.store.accept(world.put("a", type: "Task", [:]))
-    try await theirs.sync()
-    try mine.store.accept(world.put("a", type: "Note", [:]))
-
-    try await mine.sync()
-
-    let row = try #require(try mine.store.operations().rows.first)
-    #expect(row.state == .failed)
-    #expect(row.cause == .failed(.otherType(server: "Task", local: "Note")))
   }
 
   @Test func `the desk shows what was edited of a record that the server deleted`() async throws {

@@ -208,46 +208,4 @@ import Testing
     #expect(world.onServer("a") == ["y": .int64(2)])
     #expect(try store.queue() == [])
   }
-
-  @Test func `a record that cannot be read back does not stop the others`() async throws {
-    _ = try store.enqueue([world.put("a", [:]), world.put("b", [:])])
-    transport.interfere { operation, number, body in
-      switch operation {
-      case "records/modify": return number == 1 ? .answerLost : .pass
-      case "records/lookup" where number == 1:
-        return .answer(
-          status: 200,
-          #"{"records":[{"recordName":"a","serverErrorCode":"NOT_FOUND"},{"recordName":"b","serverErrorCode":"INTERNAL_ERROR"}]}"#
-        )
-      default: return .pass
-      }
-    }
-
-    try await device.sync()
-    #expect(try store.queue() == ["save b waiting"] || store.queue() == [])
-    world.clock.advance(600)
-    try await device.sync()
-
-    #expect(try store.queue() == [])
-    #expect(world.emulator.recordCount(in: world.server) == 2)
-  }
-
-  @Test func `an answer that leaves a record out is not asked for without end`() async throws {
-    try store.accept(world.put("a", [:]))
-    transport.interfere { operation, _, _ in
-      switch operation {
-      case "records/modify": .lost
-      case "records/lookup": .answer(status: 200, #"{"records":[]}"#)
-      default: .pass
-      }
-    }
-
-    for _ in 0..<20 {
-      try await device.sync()
-      world.clock.advance(600)
-    }
-
-    #expect(try store.queue() == ["save a failed"])
-    #expect(transport.count("records/lookup") <= 10)
-  }
 }

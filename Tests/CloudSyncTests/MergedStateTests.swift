@@ -202,41 +202,6 @@ import Testing
     #expect(world.onServer("a")?["x"] == .int64(policy == .client ? 2 : 1))
   }
 
-  @Test(arguments: [true, false], [ConflictPolicy.server, .client, .newest, .manual])
-  func `what a person holds is not ended by somebody else's deletion`(_ isPaused: Bool, _ policy: ConflictPolicy)
-    async throws
-  {
-    let (world, mine, theirs) = try await pair(policy)
-    let id = try hold(world, mine, world.put("a", ["x": .int64(2)]), isPaused: isPaused)
-    try theirs.store.accept(world.delete("a"))
-    try await theirs.sync()
-
-    try await mine.sync()
-
-    #expect(try mine.store.operation(id).state == (isPaused ? .paused : .failed))
-    #expect(try mine.store.operation(id).cause.notes.first == .recordDeleted)
-    _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
-    try await mine.sync()
-    #expect(world.onServer("a") == ["x": .int64(2), "n": .int64(10)])
-  }
-
-  @Test(arguments: [true, false])
-  func `a deletion that a person holds is not ended by somebody else's edit`(_ isPaused: Bool) async throws {
-    let (world, mine, theirs) = try await pair()
-    let id = try hold(world, mine, world.delete("a"), isPaused: isPaused)
-    try theirs.store.accept(world.put("a", ["x": .int64(1)]))
-    try await theirs.sync()
-
-    try await mine.sync()
-
-    #expect(try mine.store.operation(id).kind == .delete)
-    #expect(try mine.store.operation(id).cause.notes == [.serverRecordChanged])
-    _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
-    try await mine.sync()
-    #expect(try mine.store.endings().last == "delete a merged")
-    #expect(world.onServer("a")?["x"] == .int64(1))
-  }
-
   private func hold(_ world: World, _ device: TestDevice, _ change: Change, isPaused: Bool) throws -> Int64 {
     let id = try device.store.accept(change)
     if isPaused {

@@ -53,7 +53,7 @@ import Testing
     ("done", error(.exists), .acknowledge),
   ]
 
-  private static func error(_ code: ServerErrorCode, _ effect: WebServicesError.Effect? = nil, status: Int? = nil)
+  static func error(_ code: ServerErrorCode, _ effect: WebServicesError.Effect? = nil, status: Int? = nil)
     -> WebServicesError
   {
     var error = effect.map { WebServicesError(code, "no", effect: $0) } ?? WebServicesError(code, "no")
@@ -246,7 +246,7 @@ import Testing
     return parts.joined(separator: "; ")
   }
 
-  private static func words(_ write: StoreWrite, of stored: QueuedOperation) -> String? {
+  static func words(_ write: StoreWrite, of stored: QueuedOperation) -> String? {
     switch write {
     case .update(let operation): words(operation, of: stored)
     case .drop(let dropped, _): "drops \(dropped.changes.names.sorted().joined(separator: ", "))"

@@ -178,59 +178,23 @@ extension Cycle {
 
   /// Re-fetches records whose server version is unknown: after a lost reply, and after a conflict, which comes without
   /// the server's record (reference 6.3).
-  private func readBack(
-    _ zone: ZoneKey,
-    _ ids: [Int64]
-  ) async throws {
+  private func readBack(_ zone: ZoneKey, _ ids: [Int64]) async throws {
     let keys = try store.keys(ids)
     let (answer, seconds) = await timed { (client, database) async throws(WebServicesError) in
       try await client.lookup(keys.map(\.name), zone: zone.wire, in: database)
     }
     summary.requests += 1
-    var found: [RecordKey: MirrorRecord?] = [:]
-    var failures: [RecordKey: WebServicesError] = [:]
-    var nameless: WebServicesError?
+    let reply: ReadBackReply
     switch answer {
+    case .success(let results): reply = try ReadBackReply(results, to: keys, in: zone)
     case .failure(let error) where error.means(.zoneMissing, during: .verifying(isWhole: true)):
-      if try await isMissing(zone) {
-        return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: merging, lease)
-      }
-      for key in keys { failures[key] = error }
-    case .failure(let error) where !Disposition(of: error, during: .verifying(isWhole: true)).stopsSync:
-      let random = configuration.random()
-      let settled = try store.finishReadBack(ids, refused: error, seconds: seconds, random: random, lease)
-      summary.failed += settled.failed
-      summary.lastItemError = error
-      return
-    case .failure(let error):
-      throw error
-    case .success(let results):
-      for result in results {
-        switch result {
-        case .record(let wire):
-          if let record = MirrorRecord(wire, in: zone) { found[record.key] = record }
-        case .deleted(let name, _): found[RecordKey(zone, name)] = .some(nil)
-        case .failure(let name?, let error) where error.means(.absent, during: .verifying(isWhole: false)):
-          found[RecordKey(zone, name)] = .some(nil)
-        case .failure(let name?, let error): failures[RecordKey(zone, name)] = error
-        case .failure(nil, let error) where Disposition(of: error, during: .fetching).stopsSync: throw error
-        case .failure(nil, let error): nameless = error
-        }
-      }
-      for key in keys where found[key] == nil && failures[key] == nil {
-        failures[key] =
-          nameless ?? WebServicesError(.unexpectedServerResponse, "the reply omits \(key.name)")
-      }
+      let failures = Dictionary(uniqueKeysWithValues: keys.map { ($0, Result<MirrorRecord?, _>.failure(error)) })
+      reply = try await isMissing(zone) ? .zoneMissing(error) : .records(failures)
+    case .failure(let error) where Disposition(of: error, during: .verifying(isWhole: true)).stopsSync: throw error
+    case .failure(let error): reply = .rejected(error)
     }
-    let settled = try store.finishReadBack(
-      ids,
-      found: found,
-      failures: failures,
-      policy: merging,
-      seconds: seconds,
-      random: configuration.random(),
-      lease
-    )
+    let random = configuration.random()
+    let settled = try store.finishReadBack(ids, reply, policy: merging, seconds: seconds, random: random, lease)
     summary.add(settled)
     rate.add(settled.acknowledged)
   }

@@ -104,14 +104,7 @@ struct OutcomeDecision: Hashable {
   private mutating func acknowledgeZone() { (isAcknowledged, endsZoneOperation) = (true, true) }
 
   private mutating func rebase(onto server: MirrorRecord?) {
-    writes += Rebase(
-      operation,
-      onto: server,
-      known: facts.record,
-      awaitsZoneDelete: facts.hasZoneDelete,
-      policy: request.policy,
-      now: request.now
-    ).writes(epoch: facts.epoch)
+    writes += Rebase(operation, onto: server, facts, policy: request.policy, now: request.now).writes
   }
 
   // MARK: - Failing

@@ -82,7 +82,7 @@ struct OutcomeWriter {
     if case .saved(let record) = outcome { try SyncStore.noteAssets(of: sent, in: record, ledger) }
     try ledger.write(decision.writes, now: now)
     if decision.endsZoneOperation { try SyncStore.acknowledgeZone(decision.operation, restarted, now: now, ledger) }
-    if let scope = decision.wait, let error = decision.error { wait(scope, error) }
+    if let scope = decision.wait, let error = decision.error { waits.note(scope, error) }
     if decision.isTooLarge { tooLarge = true }
     if decision.isAcknowledged {
       result.acknowledged += 1
@@ -120,20 +120,7 @@ struct OutcomeWriter {
       guard case .failed(_, let disposition)? = outcomes[operation.id] else { return false }
       return [.isolate, .outage, .readBack].contains(disposition)
     }
-    guard isRefused, let zone = sent.first?.key.zoneKey else { return }
-    let ids = Set(sent.map(\.id))
-    for suspicion in Set(sent.compactMap(\.suspicion)) {
-      for var operation in try ledger.operations(of: zone, under: suspicion) where !ids.contains(operation.id) {
-        operation.apply(.cleared)
-        try ledger.update(operation)
-      }
-    }
-  }
-
-  /// Notes a wait for a scope. The longest of several counts.
-  private mutating func wait(_ scope: WaitScope, _ error: WebServicesError) {
-    if let known = waits[scope], known.retryAfter ?? 0 >= error.retryAfter ?? 0 { return }
-    waits[scope] = error
+    if isRefused { try ledger.clear(sent.compactMap(\.suspicion), except: sent, by: .cleared) }
   }
 
   /// Applies the facts about the request as a whole: throttled scopes, cleared scopes, and the size limit.
@@ -152,5 +139,24 @@ struct OutcomeWriter {
     let limit = Int(try ledger.value(.operationLimit) ?? 200)
     let next = tooLarge ? max(1, min(limit, sent.count) / 2) : !succeededIn.isEmpty ? min(200, limit + 5) : limit
     if next != limit { try ledger.setValue(.operationLimit, Int64(next)) }
+  }
+}
+
+extension Ledger {
+  /// Applies an event to the operations under these suspicions that were not in a request which failed as a whole: they
+  /// are not its cause.
+  func clear(
+    _ suspicions: [QueuedOperation.Suspicion],
+    except requested: [QueuedOperation],
+    by event: DoubtEvent
+  ) throws {
+    guard let zone = requested.first?.key.zoneKey else { return }
+    let ids = Set(requested.map(\.id))
+    for suspicion in Set(suspicions) {
+      for var operation in try operations(of: zone, under: suspicion) where !ids.contains(operation.id) {
+        operation.apply(event)
+        try update(operation)
+      }
+    }
   }
 }

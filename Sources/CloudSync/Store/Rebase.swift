@@ -9,30 +9,29 @@ struct Rebase: Hashable {
   /// The changes that will not be sent, and what they overwrite on the server, so that both can be shown and undone.
   private(set) var dropped: [DroppedChange] = []
   private let server: MirrorRecord?
+  private let facts: RecordFacts
   private let policy: MergePolicy
   private let now: Int64
 
   /// - Parameters:
   ///   - server: the server's record; nil if it does not exist.
-  ///   - known: the mirror's record; needed only for a save of a record that does not exist on the server.
-  ///   - awaitsZoneDelete: whether a delete of the zone is pending.
+  ///   - facts: with the mirror's record if it is a save and the server does not have the record.
   init(
     _ operation: QueuedOperation,
     onto server: MirrorRecord?,
-    known: MirrorRecord? = nil,
-    awaitsZoneDelete: Bool = false,
+    _ facts: RecordFacts = RecordFacts(),
     policy: MergePolicy,
     now: Int64
   ) {
-    (self.operation, self.server, self.policy, self.now) = (operation, server, policy, now)
+    (self.operation, self.server, self.facts, self.policy, self.now) = (operation, server, facts, policy, now)
     self.operation.apply(.compared)
     // The zone delete will delete the record. If the zone stays, the change tag reveals the difference.
-    if awaitsZoneDelete { return }
+    if facts.hasZoneDelete { return }
     switch (operation.kind, server) {
     case (.save, let server?) where operation.isHeldByPerson, (.delete, let server?) where operation.isHeldByPerson:
       keep(beside: server)
     case (.save, let server?): rebaseSave(onto: server)
-    case (.save, nil): rebaseSaveOntoNothing(known: known)
+    case (.save, nil): rebaseSaveOntoNothing(known: facts.record)
     case (.delete, let server?): rebaseDelete(onto: server)
     case (.delete, nil) where operation.isUnanswered && operation.baseTag == nil && !operation.sentChanges.isEmpty:
       // The create request may still be carried out after this. The record is then known.
@@ -43,9 +42,9 @@ struct Rebase: Hashable {
     }
   }
 
-  /// Returns the writes that carry out the decision: first the server's record, as seen in an epoch.
-  func writes(epoch: Int64) -> [StoreWrite] {
-    [server.map { .put($0, epoch: epoch) } ?? .remove(operation.key)]
+  /// The writes that carry out the decision: first the server's record.
+  var writes: [StoreWrite] {
+    [server.map { .put($0, epoch: facts.epoch) } ?? .remove(operation.key)]
       + dropped.map { .drop($0, of: operation) } + [.update(operation)]
   }
 
@@ -64,15 +63,7 @@ struct Rebase: Hashable {
     if let type = operation.type, type != server.type {
       return operation.apply(.failed(.otherType(server: server.type, local: type)))
     }
-    if operation.changes.isInsert, operation.baseTag == nil, !operation.mayHaveMade(server) {
-      if operation.changes.yields {
-        // Without the conditions of an insert, so that an undo can change the server's record.
-        drop(operation.changes.only(operation.changes.names), .serverKept())
-        return end(.merged, .serverKept())
-      }
-      let message = "the server has a record of this name already"
-      return operation.apply(.failed(.rejected(code: "EXISTS", message: message)))
-    }
+    if operation.changes.isInsert, operation.baseTag == nil, !operation.mayHaveMade(server) { return rejectInsert() }
     // The record was recreated without the old one ever being fetched: clear the fields that it still has on the
     // server.
     if operation.isRecreation, operation.baseTag == nil, operation.sentChanges.isEmpty {
@@ -104,6 +95,11 @@ struct Rebase: Hashable {
       let ending: Ending = merge.dropped.isEmpty ? .acknowledged : .merged
       return end(ending, merge.dropped.isEmpty ? .onServer() : .serverKept())
     }
+    send(merge, base: base, onto: server)
+  }
+
+  /// Sends what is left of a merge, or leaves it to a person.
+  private mutating func send(_ merge: Merge, base: [String: FieldValue], onto server: MirrorRecord) {
     // A conflicting field keeps the common base, which is shown with the conflict.
     func bases(keeping contested: Set<String>) -> [String: FieldValue] {
       merge.remaining.names.reduce(into: [:]) { $0[$1] = contested.contains($1) ? base[$1] : server.fields[$1] }
@@ -124,6 +120,17 @@ struct Rebase: Hashable {
     } else {
       operation.apply(.conflicted(.fields(merge.conflicts.sorted()), now: now))
     }
+  }
+
+  /// Rejects an insert of a record that the server has already.
+  private mutating func rejectInsert() {
+    guard operation.changes.yields else {
+      let message = "the server has a record of this name already"
+      return operation.apply(.failed(.rejected(code: "EXISTS", message: message)))
+    }
+    // Without the conditions of an insert, so that an undo can change the server's record.
+    drop(operation.changes.only(operation.changes.names), .serverKept())
+    end(.merged, .serverKept())
   }
 
   /// Rebases a record that was deleted and recreated locally: it replaces the server's record as a whole or not at all.
@@ -264,28 +271,5 @@ struct Rebase: Hashable {
     var dropped = DroppedChange(nil, of: operation, cause, overwriting: overwritten, of: server, at: now)
     (dropped.conflict, dropped.base) = (.conflict(conflict), base)
     self.dropped.append(dropped)
-  }
-}
-
-extension QueuedOperation {
-  /// Whether it replaces a record that others have edited since it was deleted locally.
-  fileprivate func replaces(_ server: MirrorRecord) -> Bool {
-    isRecreation && baseTag != nil && baseTag != server.changeTag && !base.isSame(as: server.fields)
-      && !changes.values.isSame(as: server.fields) && !mayShow(in: server)
-  }
-
-  /// Whether a file of this save may be the one that the server holds. Files are equal if the server gives them the
-  /// same checksum, which is unknown before the upload because its algorithm is not published. Different sizes rule it
-  /// out.
-  ///
-  /// The save is then sent with its old tag, so that the server rejects it and both sides are compared again.
-  fileprivate func mayHoldSameFiles(as server: MirrorRecord) -> Bool {
-    guard !isRecreation, !isUnanswered, sentChanges.isEmpty, !conflictsEndlessly else { return false }
-    return changes.values.contains { name, value in
-      guard let theirs = server.fields[name], theirs != base[name], let others = theirs.assets else { return false }
-      let mine = value.assets ?? []
-      return assets.contains { $0.field == name && $0.checksum == nil } && mine.count == others.count
-        && zip(mine, others).allSatisfy { $0.size == nil || $1.size == nil || $0.size == $1.size }
-    }
   }
 }

@@ -1,6 +1,6 @@
 import CloudKit
 
-/// Determines from the server's record what became of our requests whose reply was lost.
+/// Determines from the server's record what became of our requests, above all of those whose reply was lost.
 extension QueuedOperation {
   /// Returns the base, with the values our own unconfirmed request wrote in place of the original ones where no other
   /// client has written.
@@ -55,6 +55,27 @@ extension QueuedOperation {
     let (added, removed) = (wanted.subtracting(before), before.subtracting(wanted))
     if added.isEmpty && removed.isEmpty { return nil }
     return added.isSubset(of: there) && removed.isDisjoint(with: there)
+  }
+
+  /// Whether it replaces a record that others have edited since it was deleted locally.
+  func replaces(_ server: MirrorRecord) -> Bool {
+    isRecreation && baseTag != nil && baseTag != server.changeTag && !base.isSame(as: server.fields)
+      && !changes.values.isSame(as: server.fields) && !mayShow(in: server)
+  }
+
+  /// Whether a file of this save may be the one that the server holds. Files are equal if the server gives them the
+  /// same checksum, which is unknown before the upload because its algorithm is not published. Different sizes rule it
+  /// out.
+  ///
+  /// The save is then sent with its old tag, so that the server rejects it and both sides are compared again.
+  func mayHoldSameFiles(as server: MirrorRecord) -> Bool {
+    guard !isRecreation, !isUnanswered, sentChanges.isEmpty, !conflictsEndlessly else { return false }
+    return changes.values.contains { name, value in
+      guard let theirs = server.fields[name], theirs != base[name], let others = theirs.assets else { return false }
+      let mine = value.assets ?? []
+      return assets.contains { $0.field == name && $0.checksum == nil } && mine.count == others.count
+        && zip(mine, others).allSatisfy { $0.size == nil || $1.size == nil || $0.size == $1.size }
+    }
   }
 
   /// Fields that an unconfirmed request may still set to a value other than the current one.

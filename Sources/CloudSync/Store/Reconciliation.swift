@@ -30,14 +30,12 @@ struct Reconciliation {
 
   /// Rebases an operation that is not in flight on the server's record.
   func rebase(_ operation: QueuedOperation, onto server: MirrorRecord?, epoch: Int64) throws {
-    let rebase = Rebase(
-      operation,
-      onto: server,
-      known: server == nil && operation.kind == .save ? try ledger.record(operation.key) : nil,
-      awaitsZoneDelete: try ledger.hasZoneDelete(operation.key.zoneKey),
-      policy: policy,
-      now: now
+    let facts = RecordFacts(
+      record: server == nil && operation.kind == .save ? try ledger.record(operation.key) : nil,
+      epoch: epoch,
+      hasZoneDelete: try ledger.hasZoneDelete(operation.key.zoneKey)
     )
-    try ledger.write(rebase.writes(epoch: epoch), now: now)
+    let rebase = Rebase(operation, onto: server, facts, policy: policy, now: now)
+    try ledger.write(rebase.writes, now: now)
   }
 }

@@ -3,7 +3,6 @@ import Facts
 
 /// Waits of scopes. They persist across restarts.
 enum Throttles {
-
   /// Sets the waits that one reply asks for. A reply ends other trouble, so what it says of the account and the network
   /// is set last.
   static func set(_ waits: [WaitScope: WebServicesError], now: Int64, random: Double, _ ledger: Ledger) throws {
@@ -114,5 +113,13 @@ enum Throttles {
     guard let wait = try ledger.wait(scope) else { return }
     try noteRecovery(of: wait, ledger)
     try ledger.removeWait(scope)
+  }
+}
+
+extension [WaitScope: WebServicesError] {
+  /// Notes a wait that a reply asks for. The longest of several counts.
+  mutating func note(_ scope: WaitScope, _ error: WebServicesError) {
+    if let known = self[scope], known.retryAfter ?? 0 >= error.retryAfter ?? 0 { return }
+    self[scope] = error
   }
 }
