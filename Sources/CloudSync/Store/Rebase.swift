@@ -25,6 +25,7 @@ struct Rebase: Hashable {
   ) {
     (self.operation, self.server, self.facts, self.policy, self.now) = (operation, server, facts, policy, now)
     self.operation.apply(.compared)
+    if let server, operation.baseTag == MirrorRecord.unreadable + server.changeTag { takeBase(from: server) }
     // The zone delete will delete the record. If the zone stays, the change tag reveals the difference.
     if facts.hasZoneDelete { return }
     switch (operation.kind, server) {
@@ -46,6 +47,14 @@ struct Rebase: Hashable {
   var writes: [StoreWrite] {
     [server.map { .put($0, epoch: facts.epoch) } ?? .remove(operation.key)]
       + dropped.map { .drop($0, of: operation) } + [.update(operation)]
+  }
+
+  /// Takes the base from the server's record: it is the version on which the change was made, which could not be read.
+  private mutating func takeBase(from server: MirrorRecord) {
+    if operation.isRecreation { return operation.baseTag = nil }
+    let fields = server.fields.merging(operation.base) { $1 }
+    operation.base = operation.kind == .save ? fields.filter { operation.changes.names.contains($0.key) } : fields
+    operation.baseTag = server.changeTag
   }
 
   /// Keeps a dead letter or a paused operation unchanged when another client edits the record. It is compared with the

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitEmulator
 import Facts
 import Foundation
 import GRDB
@@ -102,6 +103,31 @@ import Testing
     #expect(try store.mirror("b") == ["x": .int64(1)])
     #expect(try store.status().isInSync)
     #expect(try store.count("SELECT count(*) FROM quarantine WHERE source = 'records'") == 1)
+  }
+
+  @Test(arguments: [true, false])
+  func `an edit or a deletion of a record that cannot be read is sent`(deletes: Bool) async throws {
+    try await device.sync()
+    try spoil("UPDATE records SET fields = '{' WHERE name = 'b'")
+
+    try store.accept(deletes ? world.delete("b") : world.put("b", ["x": .int64(2)]))
+    try await device.sync()
+
+    #expect(world.onServer("b") == (deletes ? nil : ["x": .int64(2)]))
+    #expect(try store.dropped() == [])
+    #expect(try store.queue() == [])
+  }
+
+  @Test func `an edit of a record that cannot be read is merged if others have written it since`() async throws {
+    try await device.sync()
+    try spoil("UPDATE records SET fields = '{' WHERE name = 'b'")
+    try world.saveOnServer("b", ["x": .int64(3)])
+
+    try store.accept(world.put("b", ["x": .int64(2)]))
+    try await device.sync()
+
+    #expect(world.onServer("b") == ["x": .int64(3)])
+    #expect(try store.dropped().map(\.cause) == [.serverKept(fields: ["x"])])
   }
 
   @Test func `verifying finds a record that cannot be read, and sets it aside`() async throws {

@@ -77,9 +77,8 @@ enum Quarantine {
     let arguments: StatementArguments = [key.zone, key.owner, key.name]
     guard try keep("records", condition, arguments, reason, now, database) != nil else { return }
     let ledger = Ledger(database)
-    // The server never gives this tag, so any version it sends is new.
-    let update = "UPDATE records SET fields = '{}', changeTag = 'unreadable' WHERE \(condition)"
-    try database.execute(sql: update, arguments: arguments)
+    let update = "UPDATE records SET fields = '{}', changeTag = ? || changeTag WHERE \(condition)"
+    try database.execute(sql: update, arguments: [MirrorRecord.unreadable] + arguments)
     // Do not deliver the empty record. The record is delivered when it is fetched again or found deleted.
     try database.execute(sql: "DELETE FROM deliveries WHERE \(condition)", arguments: arguments)
     if key.zoneKey.isDefaultZone {
@@ -118,4 +117,10 @@ enum Quarantine {
     )
     return content
   }
+}
+
+extension MirrorRecord {
+  /// The start of the tag of a record that could not be read, before the server's tag. The server gives no such tag, so
+  /// any version that it sends is new.
+  static let unreadable = "unreadable:"
 }
