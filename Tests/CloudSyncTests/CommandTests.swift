@@ -131,7 +131,7 @@ import Testing
 
     #expect(try store.status().state == .paused)
     #expect(try store.mayRequest() == false)
-    #expect(try store.plan() == .rest(until: nil))
+    #expect(try store.plan() == .held(until: nil))
     _ = try whileDriven { try store.perform(.resume, on: .all, actor: "ana") }
     #expect(try store.mayRequest())
   }

@@ -1,40 +1,11 @@
 import CloudKit
-import CloudSync
 import TestSupport
 import Testing
 
+@testable import CloudSync
+
 /// What waits in a cycle always goes, and what the planner asks for is what the server takes.
-@Suite(.serialized) struct CycleTests {
-  private let zone = ZoneKey(zone: "notes")
-  private let other = ZoneKey(zone: "other")
-
-  private func save(
-    _ id: Int64,
-    zone: ZoneKey? = nil,
-    bytes: Int = 300,
-    after blockers: Set<Int64> = [],
-    group: String? = nil,
-    suspicion: Int64? = nil
-  ) -> Candidate {
-    Candidate(
-      id: id,
-      kind: .save,
-      zone: zone ?? self.zone,
-      bytes: bytes,
-      blockers: blockers,
-      group: group,
-      suspicion: suspicion
-    )
-  }
-
-  private func plan(_ candidates: [Candidate], sizes: [String: Int] = [:]) -> Step {
-    var workload = SampleWorkload()
-    workload.candidates = candidates
-    for candidate in candidates { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
-    workload.groupSizes.merge(sizes) { $1 }
-    return workload.step()
-  }
-
+@Suite(.serialized) struct CycleTests: PlanningTests {
   @Test func `members of a cycle go together`() {
     let candidates = [save(1, after: [2]), save(2, after: [3]), save(3, after: [1]), save(4, after: [3])]
 
@@ -221,7 +192,7 @@ import Testing
 
     let step = workload.step()
 
-    if workload.scope.waits.keys.contains(where: \.stopsAll) { #expect(step == .rest(until: 70)) }
+    if workload.scope.waits.keys.contains(where: \.stopsAll) { #expect(step == .held(until: 70)) }
     switch step {
     case .makeZones(let zones): #expect(zones.allSatisfy(isOpen))
     case .sendZoneOperation, .lookUpZone: #expect(workload.scope.zoneOperations.allSatisfy { isOpen($0.zone) })
@@ -230,7 +201,7 @@ import Testing
       #expect(isOpen(zone) && !workload.scope.missingZones.contains(zone))
       let kinds = workload.candidates.filter { ids.contains($0.id) }.map(\.kind)
       #expect(workload.scope.waits[.quota] == nil || !kinds.contains(.save))
-    case .supplyAssets, .noteBlockers, .rest: break
+    case .supplyAssets, .noteBlockers, .rest, .held: break
     }
   }
 }

@@ -3,47 +3,9 @@ import Testing
 
 @testable import CloudSync
 
-@Suite(.serialized) struct PlannerTests {
-  private let zone = ZoneKey(zone: "notes")
-  private let other = ZoneKey(zone: "other")
-
-  private func save(
-    _ id: Int64,
-    zone: ZoneKey? = nil,
-    bytes: Int = 300,
-    references: Int = 0,
-    assets: Int = 0,
-    after blockers: Set<Int64> = [],
-    group: String? = nil,
-    suspicion: Int64? = nil
-  ) -> Candidate {
-    Candidate(
-      id: id,
-      kind: .save,
-      zone: zone ?? self.zone,
-      bytes: bytes,
-      references: references,
-      assets: assets,
-      blockers: blockers,
-      group: group,
-      suspicion: suspicion
-    )
-  }
-
+@Suite(.serialized) struct PlannerTests: PlanningTests {
   private func delete(_ id: Int64, after blockers: Set<Int64> = []) -> Candidate {
     Candidate(id: id, kind: .delete, zone: zone, bytes: 200, blockers: blockers)
-  }
-
-  private func plan(
-    _ candidates: [Candidate],
-    limit: Int = 200,
-    _ change: (inout SampleWorkload) -> Void = { _ in }
-  ) -> Step {
-    var workload = SampleWorkload()
-    workload.candidates = candidates
-    for candidate in candidates { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
-    change(&workload)
-    return workload.step(limit: limit)
   }
 
   @Test func `an empty queue rests without end`() {
@@ -141,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: [WaitScope.network, .account, .database])
-  func `a wait of everything is rested for`(_ scope: WaitScope) {
+  func `a wait of everything holds every request`(_ scope: WaitScope) {
     let step = plan([save(1)]) {
       $0.wait(scope, until: 70)
       $0.wait(.zone(self.zone), until: 10)
@@ -150,12 +112,12 @@ import Testing
       $0.scope.missingZones = [self.zone]
     }
 
-    #expect(step == .rest(until: 70))
+    #expect(step == .held(until: 70))
   }
 
   @Test func `of two waits of everything the longer counts, of two others the shorter`() {
     let ends = { (waits: [WaitScope: Int64]) in plan([]) { for (scope, end) in waits { $0.wait(scope, until: end) } } }
-    #expect(ends([.network: 70, .database: 90]) == .rest(until: 90))
+    #expect(ends([.network: 70, .database: 90]) == .held(until: 90))
     #expect(ends([.quota: 70, .zone(zone): 90]) == .rest(until: 70))
     #expect(
       plan([]) {
@@ -166,7 +128,7 @@ import Testing
   }
 
   @Test func `nothing goes while an operator has paused everything`() {
-    #expect(plan([save(1)]) { $0.scope.pauses = [Pause(rule: .everything, at: 0)] } == .rest(until: nil))
+    #expect(plan([save(1)]) { $0.scope.pauses = [Pause(rule: .everything, at: 0)] } == .held(until: nil))
   }
 
   @Test func `zone operations go first, then missing zones, then read-backs`() {

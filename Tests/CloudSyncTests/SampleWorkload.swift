@@ -40,3 +40,49 @@ struct SampleWorkload: Workload {
     scope.waits[wait] = ScopeWait(scope: wait, until: end, seconds: 1, code: "THROTTLED", message: "", isOwn: false)
   }
 }
+
+/// Tests that plan values.
+protocol PlanningTests {}
+
+extension PlanningTests {
+  var zone: ZoneKey { ZoneKey(zone: "notes") }
+  var other: ZoneKey { ZoneKey(zone: "other") }
+
+  func save(
+    _ id: Int64,
+    zone: ZoneKey? = nil,
+    bytes: Int = 300,
+    references: Int = 0,
+    assets: Int = 0,
+    after blockers: Set<Int64> = [],
+    group: String? = nil,
+    suspicion: Int64? = nil
+  ) -> Candidate {
+    Candidate(
+      id: id,
+      kind: .save,
+      zone: zone ?? self.zone,
+      bytes: bytes,
+      references: references,
+      assets: assets,
+      blockers: blockers,
+      group: group,
+      suspicion: suspicion
+    )
+  }
+
+  /// - Parameter sizes: the sizes of groups of which not all members are candidates.
+  func plan(
+    _ candidates: [Candidate],
+    sizes: [String: Int] = [:],
+    limit: Int = Planner.requestLimit,
+    _ change: (inout SampleWorkload) -> Void = { _ in }
+  ) -> Step {
+    var workload = SampleWorkload()
+    workload.candidates = candidates
+    for candidate in candidates { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
+    workload.groupSizes.merge(sizes) { $1 }
+    change(&workload)
+    return workload.step(limit: limit)
+  }
+}

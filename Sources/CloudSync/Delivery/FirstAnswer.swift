@@ -59,5 +59,7 @@ final class OverdueCalls: Sendable {
 
   func began() { state.withLock { $0.number += 1 } }
   func ended() { state.withLock { $0 = ($0.number - 1, true) } }
+  /// The call was answered in time after all.
+  func withdrew() { state.withLock { $0.number -= 1 } }
   func forgetEnds() { state.withLock { $0.hasEnded = false } }
 }

@@ -165,7 +165,7 @@ extension SyncEngine {
     let giveUp = { @Sendable (error: any Error) in
       // Count it before the result is reported and the next call is made.
       overdue.began()
-      guard answer.give(.failure(error)) else { return overdue.ended() }
+      guard answer.give(.failure(error)) else { return overdue.withdrew() }
       call.cancel()
       Task {
         _ = await call.result

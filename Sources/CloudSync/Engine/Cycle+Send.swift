@@ -16,7 +16,7 @@ extension Cycle {
       left -= 1
       try Task.checkCancellation()
       switch try store.plan(typeOrder: engine.typeOrder, savesMayGo: maySendSaves) {
-      case .rest: return hasSent
+      case .rest, .held: return hasSent
       case .noteBlockers(let ids):
         try store.noteBlockers(of: ids, lease)
         // Not a request, so it does not count.

@@ -25,8 +25,8 @@ package struct Planner: Hashable, Sendable {
   /// Returns the next step for this workload.
   package func plan(_ workload: some Workload) throws -> Step {
     let scope = workload.scope
-    if scope.isPaused { return .rest(until: nil) }
-    if let end = scope.stopsUntil { return .rest(until: end) }
+    if scope.isPaused { return .held(until: nil) }
+    if let end = scope.stopsUntil { return .held(until: end) }
     if let operation = scope.zoneOperations.first(where: scope.isReady) {
       return operation.needsCheck ? .lookUpZone(operation.id) : .sendZoneOperation(operation.id)
     }

@@ -2,10 +2,21 @@ package import Facts
 
 /// A queued change, as far as it matters when and in which request it is sent.
 package struct Candidate: Hashable, Sendable {
-  package var id: Int64
+  package var id: Int64 = 0
   package var kind: OperationKind
   package var zone: ZoneKey
   package var type: String?
+  package var bytes = 0
+  /// The number of references in the request.
+  package var references = 0
+  /// The number of assets in the request.
+  package var assets = 0
+  /// The operations that block it.
+  package var blockers: Set<Int64> = []
+  package var group: String?
+  /// Identifies a request with this operation that was rejected as a whole, for one record that the server did not
+  /// name. Negative for a re-fetch.
+  package var suspicion: Int64?
   package var state = OperationState.pending
   package var nextAttemptAt: Int64?
   /// Whether the server's record or zone must be fetched before anything is sent.
@@ -14,45 +25,15 @@ package struct Candidate: Hashable, Sendable {
   package var needsUpload = false
   /// Whether the server deleted its record and that is not applied yet.
   package var isGone = false
-  /// The operations that block it.
-  package var blockers: Set<Int64>
   /// Whether it is blocked by itself, through its blockers.
   package var isInCycle = false
-  package var group: String?
   /// The other members of its atomic group that cannot be sent.
   package var holders: Set<Int64> = []
-  package var bytes: Int
-  /// The number of references in the request.
-  package var references: Int
-  /// The number of assets in the request.
-  package var assets: Int
   /// Operations that should preferably be sent before this one.
   package var precedents: Set<Int64> = []
-  /// Identifies a request with this operation that was rejected as a whole, for one record that the server did not
-  /// name. Negative for a re-fetch.
-  package var suspicion: Int64?
 
   /// Whether bisection applies. The members of an atomic group cannot be separated.
   var isSuspect: Bool { suspicion != nil && group == nil }
-
-  package init(
-    id: Int64 = 0,
-    kind: OperationKind,
-    zone: ZoneKey,
-    type: String? = nil,
-    bytes: Int = 0,
-    references: Int = 0,
-    assets: Int = 0,
-    blockers: Set<Int64> = [],
-    group: String? = nil,
-    suspicion: Int64? = nil
-  ) {
-    (self.id, self.kind, self.zone, self.type, self.bytes) = (id, kind, zone, type, bytes)
-    (self.references, self.assets, self.blockers) = (references, assets, blockers)
-    (self.group, self.suspicion) = (group, suspicion)
-  }
-
-  var isOfZone: Bool { kind.isOfZone }
 }
 
 /// Whether a change may go now, and if not, why.
@@ -109,14 +90,14 @@ package struct SendScope: Hashable, Sendable {
       return .at(wait.until, .waits(wait.scope.asCause, code: wait.code, until: wait.until))
     }
     if let retry { return .at(retry, nil) }
-    if change.isOfZone || change.needsCheck { return .now }
+    if change.kind.isOfZone || change.needsCheck { return .now }
     if missingZones.contains(change.zone) { return .waits(.zoneFirst(zone: change.zone.zone)) }
     return change.needsUpload ? .waits(.filesFirst) : .now
   }
 
   /// Returns why a change cannot go whatever the time; nil if only waits, or a step before its own, hold it.
   private func hold(on change: Candidate) -> Cause? {
-    if let pause = pauses.first(holding: change.zone, type: change.type) {
+    if let pause = pauses.first(where: { $0.rule.holds(change.zone, type: change.type) }) {
       return .pausedByRule(pause.rule.asCause, by: pause.actor)
     }
     // A check waits for no other change.
@@ -124,7 +105,7 @@ package struct SendScope: Hashable, Sendable {
     let blockers = change.blockers.sorted()
     if isSent, change.isInCycle { return .inCycle(blockers) }
     if isSent, !blockers.isEmpty { return .waitsFor(blockers, isGroup: false) }
-    guard !change.isOfZone else { return nil }
+    guard !change.kind.isOfZone else { return nil }
     if let delete = zoneDeletes[change.zone] { return .waitsForZoneDelete(delete) }
     let isWholeZone = heldZones[change.zone]
     if isWholeZone == true { return .deletionsOnHold(zone: change.zone.zone, isWholeZone: true) }
@@ -133,8 +114,8 @@ package struct SendScope: Hashable, Sendable {
       return .deletionsOnHold(zone: change.zone.zone, isWholeZone: false)
     }
     guard isSent else { return nil }
-    if !change.holders.isEmpty { return .waitsFor(change.holders.sorted(), isGroup: true) }
-    return savesWaitForApp && change.kind == .save ? .waitsForApp : nil
+    if savesWaitForApp, change.kind == .save { return .waitsForApp }
+    return change.holders.isEmpty ? nil : .waitsFor(change.holders.sorted(), isGroup: true)
   }
 
   /// The longest wait of the scopes that hold a change.
@@ -154,20 +135,6 @@ package struct SendScope: Hashable, Sendable {
 
   /// Whether a change only waits for its files to be uploaded.
   func needsFiles(_ change: Candidate) -> Bool { eligibility(of: change.alone) == .waits(.filesFirst) }
-
-  /// The zones to which nothing may be sent.
-  var closedZones: [ZoneKey] {
-    let named = waits.keys.compactMap { if case .zone(let zone) = $0 { zone } else { nil } }
-    let paused = pauses.compactMap { if case .zone(let zone) = $0.rule { zone } else { nil } }
-    return Set(named + paused + zoneDeletes.keys + heldZones.keys).filter { zone in
-      var check = Candidate(kind: .delete, zone: zone)
-      check.needsCheck = true
-      return eligibility(of: check) != .now
-    }.sorted()
-  }
-
-  /// Whether no save may be sent to any zone.
-  var holdsSaves: Bool { savesWaitForApp || waits[.quota].map { $0.until > now } ?? false }
 
   /// Whether a member of an atomic group holds the others, beyond what holds all of them alike.
   ///
@@ -195,18 +162,4 @@ extension Candidate {
   /// Whether it would cascade to other records if one of these saves, which remove the references to its record, were
   /// rejected while the rest of the request is carried out.
   func mayTakeAlong(_ saves: Set<Int64>) -> Bool { kind == .delete && !blockers.isDisjoint(with: saves) }
-}
-
-extension Candidate {
-  init(_ operation: QueuedOperation, isGone: Bool) {
-    self.init(
-      id: operation.id,
-      kind: operation.kind,
-      zone: operation.key.zoneKey,
-      type: operation.type,
-      group: operation.group
-    )
-    (state, nextAttemptAt) = (operation.state, operation.nextAttemptAt)
-    (needsCheck, self.isGone) = (operation.needsReadBack, isGone)
-  }
 }

@@ -258,10 +258,9 @@ extension SyncEngine {
   /// Determines what there is to do. Only reads: an idle engine writes nothing.
   func outlook(pollIsDue: Bool, now: Int64, _ ledger: Ledger) throws -> Outlook {
     if try !ledger.openRequests().isEmpty { return .work }
-    if pollIsDue || (session.asksLater && overdueResolvers.hasEnded), try ledger.mayRequest(now: now) { return .work }
     let savesMayGo = asksBeforeSending || isAlwaysWithoutApp
     let step = try SyncStore.plan(savesMayGo: savesMayGo, now: now, ledger)
-    return try Outlook(step, isHeld: !ledger.mayRequest(now: now))
+    return Outlook(step, fetches: pollIsDue || (session.asksLater && overdueResolvers.hasEnded))
   }
 
   /// Looks for damage in the store in the background, once for each process that syncs.

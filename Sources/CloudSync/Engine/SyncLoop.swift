@@ -16,12 +16,13 @@ enum Outlook: Hashable {
   /// 5 s.
   static let patience: Int64 = 3_000
 
-  init(_ plan: Step, isHeld: Bool) {
-    guard case .rest(let end) = plan else {
-      self = .work
-      return
+  /// - Parameter fetches: whether there is work besides what is planned to be sent.
+  init(_ plan: Step, fetches: Bool) {
+    switch plan {
+    case .held(let end): self = .held(until: end)
+    case .rest(let end) where !fetches: self = .rest(until: end)
+    default: self = .work
     }
-    self = isHeld ? .held(until: end) : .rest(until: end)
   }
 
   /// Creates the outlook while another process holds the lease.

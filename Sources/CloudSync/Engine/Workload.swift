@@ -1,4 +1,5 @@
 package import Facts
+import Foundation
 
 /// The work that could be done now. Each part is read only if the parts before it offer nothing to do.
 package protocol Workload {
@@ -106,29 +107,14 @@ package enum WaitScope: Hashable, Sendable {
     zone.owner.isEmpty ? escaped(zone.zone) : "\(escaped(zone.zone)):\(escaped(zone.owner))"
   }
 
-  private static let escapes: [Unicode.Scalar: String] = ["%": "%25", ":": "%3A", "/": "%2F"]
-
   private static func escaped(_ text: String) -> String {
-    var result = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      if let escape = escapes[scalar] { result += escape.unicodeScalars } else { result.append(scalar) }
-    }
-    return String(result)
+    text.unicodeScalars.map { scalar in
+      "%:/".unicodeScalars.contains(scalar) ? "%" + String(scalar.value, radix: 16, uppercase: true) : String(scalar)
+    }.joined()
   }
 
   private static func plain(_ text: Substring.UnicodeScalarView) -> String {
-    var result = String.UnicodeScalarView()
-    var rest = text
-    while let scalar = rest.first {
-      if let escape = escapes.first(where: { rest.starts(with: $0.value.unicodeScalars) }) {
-        result.append(escape.key)
-        rest = rest.dropFirst(escape.value.count)
-      } else {
-        result.append(scalar)
-        rest = rest.dropFirst()
-      }
-    }
-    return String(result)
+    String(text).removingPercentEncoding ?? String(text)
   }
 }
 
@@ -147,13 +133,15 @@ package enum Step: Hashable, Sendable {
   case send(ZoneKey, [Int64], atomic: Bool, deferring: [Int64: Set<Int64>] = [:])
   /// Note the blockers of these operations, renew notes that may be out of date, and plan again.
   case noteBlockers([Int64])
-  /// Nothing can be done before this time; nil if no time is known.
+  /// Nothing can be sent before this time; nil if no time is known.
   case rest(until: Int64?)
+  /// No request may be made before this time; nil while everything is paused.
+  case held(until: Int64?)
 
   /// The operations that it is about.
   var operations: [Int64] {
     switch self {
-    case .makeZones, .rest: []
+    case .makeZones, .rest, .held: []
     case .sendZoneOperation(let id), .lookUpZone(let id): [id]
     case .readBack(_, let ids), .supplyAssets(_, let ids), .noteBlockers(let ids), .send(_, let ids, _, _): ids
     }

@@ -59,7 +59,4 @@ extension [Pause] {
     if let first, first.rule == .everything { return first.rule.resumeCommand }
     return Words.list(map(\.rule.resumeCommand))
   }
-
-  /// The first rule that pauses an operation on a zone, or on a record of this type there.
-  package func first(holding zone: ZoneKey, type: String?) -> Pause? { first { $0.rule.holds(zone, type: type) } }
 }

@@ -24,13 +24,6 @@ extension QueueRow {
       enqueuedAt: operation.enqueuedAt,
       group: operation.group
     )
-    explainBlockers()
-  }
-
-  /// Sets the blockers of a pending operation as its cause.
-  mutating func explainBlockers() {
-    guard !blockedBy.isEmpty, state == .pending else { return }
-    cause = .waitsFor(blockedBy, isGroup: false)
   }
 
   /// The row in a list: whatever a server sends, it stays short.

@@ -98,7 +98,7 @@ extension StoreStatus {
       all.append(.retrying(unpaused(.waiting), nextTry: isSyncing ? ends.min() : nil))
     }
     if forApp > 0 { all.append(.waitingForApp(forApp)) }
-    let underRules = OperationState.allCases.filter { $0 != .paused }.reduce(0) { $0 + count($1) - unpaused($1) }
+    let underRules = queue.parts.reduce(0) { isPaused($1) && $1.state != .paused ? $0 + $1.count : $0 }
     // Rows that were paused one by one are resumed otherwise, so a rule that holds none of them is not named.
     let rules = underRules > 0 ? pauses.map(\.rule).filter { $0 != .everything }.map(\.asCause) : []
     if !isPaused, queue.paused + underRules > 0 {
@@ -148,10 +148,6 @@ extension StoreStatus {
     }
     guard let first = unreadable.first else { return nil }
     return .unreadable(count: unreadable.count, zone: first.zone.zone, type: first.type, message: first.message)
-  }
-
-  private func count(_ state: OperationState) -> Int {
-    queue.parts.reduce(0) { $1.state == state ? $0 + $1.count : $0 }
   }
 
   private func wait(_ scope: WaitScope) -> Throttle? { throttles.first { $0.scope == scope.name } }

@@ -167,14 +167,15 @@ package struct StoreStatus: Hashable, Sendable {
   package var age: Double? { lastSuccessAt.map { Double(max(0, generatedAt - $0)) / 1000 } }
 
   /// The number of operations in a state that no pause rule applies to.
-  ///
-  /// - Parameter isMeant: the zones to count; nil for all.
-  package func unpaused(_ state: OperationState, in isMeant: ((ZoneKey) -> Bool)? = nil) -> Int {
-    queue.parts.reduce(0) { count, part in
-      guard part.state == state, isMeant?(part.zone) ?? true else { return count }
-      let isPaused = pauses.first(holding: part.zone, type: part.type.isEmpty ? nil : part.type) != nil
-      return isPaused ? count : count + part.count
-    }
+  package func unpaused(_ state: OperationState) -> Int {
+    queue.parts.reduce(0) { $1.state == state && !isPaused($1) ? $0 + $1.count : $0 }
+  }
+
+  /// Whether a pause rule applies to a part of the queue.
+  func isPaused(_ part: QueuePart) -> Bool {
+    var scope = SendScope(now: generatedAt)
+    scope.pauses = pauses
+    return scope.eligibility(of: Candidate(kind: .save, zone: part.zone, type: part.type)) != .now
   }
 
   package var recordCount: Int { recordsByType.values.reduce(0, +) }

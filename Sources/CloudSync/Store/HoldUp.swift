@@ -75,12 +75,11 @@ struct HoldUp {
     // As if every back-off were over.
     var later = scope
     later.now = .max
-    let closed = Set(scope.closedZones)
     var holdUp = HoldUp(later, ledger)
     var end: Int64?
     try ledger.eachBackOff(after: scope.now) { change in
-      guard !closed.contains(change.zone) || change.isOfZone else { return true }
-      if try holdUp.eligibility(of: change).isDue { end = change.nextAttemptAt }
+      // Most that are held are so by themselves.
+      if later.eligibility(of: change).isDue, try holdUp.eligibility(of: change).isDue { end = change.nextAttemptAt }
       return end == nil
     }
     return end

@@ -122,7 +122,7 @@ package struct StoreView {
 
   package func zones() throws -> [ZoneRow] {
     let held = Dictionary(uniqueKeysWithValues: try SyncStore.heldDeletions(ledger).map { ($0.zone, $0) })
-    let paused = Set(try ledger.pausedZones())
+    let paused = Set(try ledger.pauses().map(\.rule))
     let denied = Set(try ledger.unreadable().filter { $0.type == nil }.map(\.zone))
     let records = try ledger.recordCounts()
     let queued = try ledger.queueParts().reduce(into: [ZoneKey: [OperationState: Int]]()) { queued, part in
@@ -137,7 +137,7 @@ package struct StoreView {
         tokenAt: zone.tokenAt,
         lastFetchAt: zone.lastFetchAt,
         held: held[zone.key],
-        isPaused: paused.contains(zone.key),
+        isPaused: paused.contains(.zone(zone.key)),
         isDenied: denied.contains(zone.key),
         fetch: zone.needsFetch ? .init(isOfAll: zone.readingAll, fetched: zone.fetched) : nil
       )

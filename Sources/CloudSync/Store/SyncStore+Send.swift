@@ -18,26 +18,15 @@ extension SyncStore {
     deferring: [Int64: Set<Int64>] = [:],
     _ lease: Lease
   ) throws(StoreError) -> [QueuedOperation] {
-    if atomic {
-      return try write(lease) { ledger, now in
-        let scope = try ledger.sendScope(now: now, savesWaitForApp: false)
-        let ready = try Self.ready(ids, atomic: true, approved, scope, ledger)
-        guard ready.count == ids.count, try ready.first?.group.map(ledger.groupSize) ?? ready.count == ready.count
-        else {
-          return []
-        }
-        if let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
-        return try Self.begin(ready, deferring, ledger)
-      }
-    }
     // Operations that are not ready after all, and those that depend on them.
     var left: Set<Int64> = []
-    return try writeInSlices(ids, lease) { slice, ledger, now in
+    return try writeInSlices(ids, lease, isWhole: atomic) { slice, ledger, now in
       var sent: [QueuedOperation] = []
       let scope = try ledger.sendScope(now: now, savesWaitForApp: false)
-      while let ids = slice.next(Self.writtenAtOnce) {
-        var ready = try Self.ready(ids, atomic: false, approved, scope, ledger)
+      while let ids = slice.next(atomic ? ids.count : Self.writtenAtOnce) {
+        var ready = try Self.ready(ids, atomic: atomic, approved, scope, ledger)
         left.formUnion(Set(ids).subtracting(ready.map(\.id)))
+        if atomic, try !left.isEmpty || ready.first?.group.map(ledger.groupSize) != ids.count { return sent }
         try Self.leaveBehind(&ready, &left, deferring, ledger)
         if slice.isFirst, sent.isEmpty, let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
         sent += try Self.begin(ready, deferring, ledger)
@@ -73,10 +62,9 @@ extension SyncStore {
     _ scope: SendScope,
     _ ledger: Ledger
   ) throws -> [QueuedOperation] {
-    let gone = try ledger.gone(among: ids)
+    let ready = Set(try ledger.candidates(ids).filter { !$0.needsCheck && scope.isReady($0) }.map(\.id))
     return try ledger.operations(ids).filter { operation in
-      let change = Candidate(operation, isGone: gone.contains(operation.id))
-      guard !change.needsCheck, scope.isReady(change) else { return false }
+      guard ready.contains(operation.id) else { return false }
       // An operation that has joined a group is sent with the whole group.
       if !atomic, operation.group != nil { return false }
       // Edited since: ask the app again.

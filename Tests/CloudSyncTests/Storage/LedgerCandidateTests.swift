@@ -12,11 +12,18 @@ import Testing
     }
   }
 
-  private func names(_ ledger: Ledger, _ kind: CandidateQuery.Kind) throws -> [String] {
-    let scope = try ledger.sendScope(now: 0, savesWaitForApp: false)
-    return try names(ledger, ledger.candidates(CandidateQuery(kind: kind, scope: scope)))
+  private func workload(
+    _ ledger: Ledger,
+    now: Int64 = 0,
+    savesWait: Bool = false,
+    order: [String] = [],
+    limit: Int = 9
+  ) throws -> StoredWorkload {
+    let scope = try ledger.sendScope(now: now, savesWaitForApp: savesWait)
+    return try StoredWorkload(scope, ledger.planFacts(), TypeOrder(order), window: limit, ledger)
   }
 
+  /// The names of the free operations of a zone, as if it existed.
   private func free(
     _ ledger: Ledger,
     _ zone: ZoneKey = .one,
@@ -27,12 +34,8 @@ import Testing
   ) throws -> [String] {
     var scope = try ledger.sendScope(now: now, savesWaitForApp: savesWait)
     scope.missingZones = []
-    let parts = try ledger.sendParts().filter { $0.zone == zone && scope.isReady($0.candidate) }
-    return try names(ledger, ledger.free(parts, scope, TypeOrder(order), limit: limit).free)
-  }
-
-  private func workload(_ ledger: Ledger, now: Int64 = 0, savesWait: Bool = false) throws -> some Workload {
-    StoredWorkload(try ledger.sendScope(now: now, savesWaitForApp: savesWait), PlanFacts(), TypeOrder(), ledger)
+    let workload = try StoredWorkload(scope, ledger.planFacts(), TypeOrder(order), window: limit, ledger)
+    return try names(ledger, workload.oldest(of: zone).free)
   }
 
   private func names(_ ledger: Ledger, _ candidates: [Candidate]) throws -> [String] {
@@ -127,7 +130,7 @@ import Testing
       }
       _ = try ledger.insert(.save("save"))
 
-      #expect(try names(ledger, .readBacks) == ["lost"])
+      #expect(try names(ledger, workload(ledger).readBacks) == ["lost"])
       #expect(try free(ledger) == ["delete", "save"])
       #expect(try free(ledger, .one, now: 0, savesWait: true) == ["delete"])
 
@@ -172,12 +175,10 @@ import Testing
       _ = try ledger.insert(.save("grandchild", referringTo: "child"))
 
       #expect(try free(ledger, .one, now: 0) == ["parent"])
-      #expect(try names(ledger, .waitingFor(.one, [parent])) == ["child"])
-      #expect(
-        try names(ledger, .waitingFor(.one, [parent, child]))
-          == ["child", "grandchild"]
-      )
-      #expect(try names(ledger, .dependencies([parent + 1])) == ["parent", "child"])
+      #expect(try names(ledger, workload(ledger).waiting(for: [parent], in: .one)) == ["child"])
+      #expect(try names(ledger, workload(ledger).waiting(for: [parent, child], in: .one)) == ["child", "grandchild"])
+      #expect(try names(ledger, workload(ledger).waiting(for: [parent], in: .two)) == [])
+      #expect(try names(ledger, workload(ledger).dependencies(of: [parent + 1])) == ["parent", "child"])
     }
   }
 
@@ -190,9 +191,9 @@ import Testing
       }
 
       #expect(try free(ledger, .one, now: 0) == ["b2"])
-      #expect(try names(ledger, .members(["h"])) == ["b", "b2"])
-      #expect(try names(ledger, .dependencies([1])) == ["a", "b", "b2", "out"])
-      #expect(try names(ledger, .dependencies([2])) == ["b", "b2"])
+      #expect(try names(ledger, workload(ledger).readyMembers(of: "h")) == ["b", "b2"])
+      #expect(try names(ledger, workload(ledger).dependencies(of: [1])) == ["a", "b", "b2", "out"])
+      #expect(try names(ledger, workload(ledger).dependencies(of: [2])) == ["b", "b2"])
     }
   }
 
@@ -210,8 +211,8 @@ import Testing
       #expect(try turns() == [.one, .two])
       #expect(try ledger.turn() == 2)
       #expect(try workload(ledger, now: 0, savesWait: true).zones == [])
-      #expect(try names(ledger, .suspects(.one)) == [])
-      #expect(try names(ledger, .suspects(.two)) == ["b"])
+      #expect(try names(ledger, workload(ledger).suspects(of: .one)) == [])
+      #expect(try names(ledger, workload(ledger).suspects(of: .two)) == ["b"])
       #expect(try ledger.operations(of: .two, under: .send(request: 7)).map(\.key.name) == ["b"])
     }
   }

@@ -15,8 +15,9 @@ extension Ledger {
   }
 
   /// The operations that block each of these, at most `limit` of each. An order of them would read the whole view.
-  func blockers(ofEach ids: [Int64], limit: Int) throws -> [Int64: Set<Int64>] {
-    try rows(
+  func blockers(ofEach ids: [Int64], limit: Int = -1) throws -> [Int64: Set<Int64>] {
+    guard !ids.isEmpty else { return [:] }
+    return try rows(
       """
       SELECT e.value,
           (SELECT json_group_array(blocker) FROM (SELECT blocker FROM blockers b WHERE b.operation = e.value LIMIT ?))
@@ -36,10 +37,10 @@ extension Ledger {
     SELECT id FROM reached
     """
 
-  /// Whether a blocker of an operation is blocked by that operation, or by its group, as far as their notes tell. Long
-  /// cycles are not followed to their end.
+  /// Whether a blocker of an operation is blocked by that operation, or by its group. Long cycles are not followed to
+  /// their end.
   func isInCycle(_ id: Int64, _ group: String?, through blocker: Int64) throws -> Bool {
-    try closes(path(from: blocker, until: id, or: group, limit: 200), id, group)
+    try closes(path(from: blocker, until: id, or: group, limit: 200, seesUnnoted: true), id, group)
   }
 
   /// The type and name of an operation's record, or the name of its zone; nil if it is not in the queue.
@@ -114,10 +115,6 @@ extension Ledger {
     }
   }
 
-  /// Whether a note names an operation that may no longer block.
-  static let hasFormerBlockers =
-    "EXISTS (SELECT 1 FROM formerBlockers f CROSS JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)"
-
   // MARK: - Cycles
 
   /// Follows some of the notes that may have closed a cycle.
@@ -153,10 +150,6 @@ extension Ledger {
     }
   }
 
-  func hasCycleChecks() throws -> Bool {
-    try one("SELECT EXISTS (SELECT 1 FROM cycleChecks WHERE isCycle = 0)") ?? false
-  }
-
   /// Operations found to be in a cycle.
   func cycles() throws -> [Int64] { try all("SELECT operation FROM cycleChecks WHERE isCycle = 1 ORDER BY operation") }
 
@@ -169,8 +162,11 @@ extension Ledger {
   /// Follows the notes from an operation until it reaches `end` or a member of `group`. From a member without a note, the
   /// path continues with the noted blocker of another member outside the group.
   ///
+  /// - Parameter seesUnnoted: whether to follow blocked operations that have no note yet as well.
   /// - Returns: the operations passed; nil where the notes end.
-  private func path(from start: Int64, until end: Int64, or group: String?, limit: Int) throws -> [Int64?] {
+  private func path(from start: Int64, until end: Int64, or group: String?, limit: Int, seesUnnoted: Bool = false)
+    throws -> [Int64?]
+  {
     try Optional<Int64>.fetchAll(
       database.cachedStatement(
         sql: """
@@ -178,13 +174,14 @@ extension Ledger {
             SELECT ?1, 0
             UNION ALL
             SELECT coalesce(o.waitsFor, (SELECT m.waitsFor FROM operations m JOIN operations b ON b.id = m.waitsFor
-                WHERE m.atomicGroup = o.atomicGroup AND b.atomicGroup IS NOT o.atomicGroup LIMIT 1)), steps + 1
+                WHERE m.atomicGroup = o.atomicGroup AND b.atomicGroup IS NOT o.atomicGroup LIMIT 1),
+              CASE WHEN ?5 THEN (SELECT blocker FROM blockers b WHERE b.operation = o.id LIMIT 1) END), steps + 1
               FROM path JOIN operations o ON o.id = path.id
               WHERE steps < ?3 AND (steps = 0 OR (path.id <> ?2 AND (?4 IS NULL OR o.atomicGroup IS NOT ?4))))
           SELECT id FROM path WHERE steps > 0
           """
       ),
-      arguments: [start, end, limit, group]
+      arguments: [start, end, limit, group, seesUnnoted]
     )
   }
 }

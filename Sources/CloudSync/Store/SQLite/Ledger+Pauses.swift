@@ -3,11 +3,9 @@ import GRDB
 /// The table `pauses`, and the value for a pause of everything.
 extension Ledger {
   /// Reads everything outside a change that can hold it back.
-  ///
-  /// - Parameter everything: the pause of everything.
-  func sendScope(now: Int64, savesWaitForApp: Bool, pauseOfEverything everything: Pause?) throws -> SendScope {
+  func sendScope(now: Int64, savesWaitForApp: Bool) throws -> SendScope {
     var scope = SendScope(now: now)
-    scope.pauses = try pauses(everything: everything)
+    scope.pauses = try pauses()
     for wait in try waits(after: now) { scope.waits[wait.scope] = wait }
     scope.zoneOperations = try zoneOperations()
     for operation in scope.zoneOperations where operation.kind == .zoneDelete {
@@ -26,34 +24,21 @@ extension Ledger {
     return scope
   }
 
-  func sendScope(now: Int64, savesWaitForApp: Bool) throws -> SendScope {
-    try sendScope(now: now, savesWaitForApp: savesWaitForApp, pauseOfEverything: pauseOfEverything())
-  }
-
   func isPaused() throws -> Bool { try value(.pausedAt) != nil }
 
-  func pausedZones() throws -> [ZoneKey] {
-    try rows("SELECT zone, owner FROM pauses WHERE zone <> '' ORDER BY owner, zone")
-      .map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
-  }
-
   /// The rules in effect: first the one for everything, then by zone and type.
-  func pauses() throws -> [Pause] { try pauses(everything: pauseOfEverything()) }
-
-  private func pauseOfEverything() throws -> Pause? {
-    try value(.pausedAt).map { Pause(rule: .everything, at: $0, actor: try value(.pausedBy)) }
-  }
-
-  private func pauses(everything: Pause?) throws -> [Pause] {
-    let others = try rows("SELECT zone, owner, type, at, actor FROM pauses ORDER BY owner, zone, type").map { row in
-      let type: String = row["type"]
-      return Pause(
-        rule: type.isEmpty ? .zone(ZoneKey(zone: row["zone"], owner: row["owner"])) : .type(type),
-        at: row["at"],
-        actor: row["actor"]
-      )
+  func pauses() throws -> [Pause] {
+    try rows(
+      """
+      SELECT zone, owner, type, at, actor, 1 AS place FROM pauses
+        UNION ALL SELECT '', '', '', pausedAt, pausedBy, 0 FROM state WHERE pausedAt IS NOT NULL
+        ORDER BY place, owner, zone, type
+      """
+    ).map { row in
+      let (type, zone): (String, ZoneKey) = (row[2], ZoneKey(zone: row[0], owner: row[1]))
+      let rule: PauseRule = row[5] == 0 ? .everything : type.isEmpty ? .zone(zone) : .type(type)
+      return Pause(rule: rule, at: row[3], actor: row[4])
     }
-    return [everything].compactMap(\.self) + others
   }
 
   /// Sets a rule. Returns whether it is new.

@@ -38,7 +38,6 @@ extension QueueRow {
       enqueuedAt: row["enqueuedAt"],
       group: row["atomicGroup"]
     )
-    explainBlockers()
   }
 }
 

@@ -162,37 +162,6 @@ package struct AuditedCommand: Hashable, Sendable {
 
 extension AuditedCommand: Decodable, FetchableRecord {}
 
-/// A query for operations of records that might be sent.
-struct CandidateQuery {
-  enum Kind {
-    /// Operations that must be verified first.
-    case readBacks
-    /// Operations whose assets must be uploaded first.
-    case uploads
-    /// Operations of a zone that were in a request that was rejected as a whole.
-    case suspects(ZoneKey)
-    /// Operations of a zone whose noted blocker is one of these, in no order.
-    case waitingFor(ZoneKey, [Int64])
-    /// The members of these groups.
-    case members([String])
-    /// These, what blocks them directly or indirectly, and the members of their groups.
-    case dependencies([Int64])
-  }
-
-  var kind: Kind
-  var scope: SendScope
-  var limit = Int.max
-}
-
-/// Operations of a zone without a noted blocker, oldest first.
-struct FreeOperations {
-  var free: [Candidate] = []
-  /// Blocked operations without a note. They can be sent in one request with their blockers.
-  var blocked: [Candidate] = []
-  /// Blocked operations that need a note.
-  var toNote: [Int64] = []
-}
-
 /// An order of record types: earlier ones are saved first and deleted last, unless a reference requires otherwise.
 package struct TypeOrder: Hashable, Sendable {
   package let types: [String]
