@@ -1,6 +1,5 @@
 import CloudKit
 import Facts
-import Foundation
 import Testing
 
 @testable import CloudSync
@@ -68,10 +67,7 @@ import Testing
   }
 
   @Test func `the table of every request in every state is the recorded one`() throws {
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Intake.txt")
-    let text = Self.table
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
-    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+    try expectRecorded("Intake.txt", Self.table)
   }
 
   @Test func `a change behind a zone delete is for a record of the new zone`() {
@@ -150,9 +146,8 @@ import Testing
     case .insert(let new): (operation, parts) = (new, ["inserts"])
     case .update(let edited): (operation, parts) = (edited, ["updates"])
     }
-    let sent = operation.changes.values.keys.sorted() + operation.changes.cleared.sorted().map { "no \($0)" }
     parts[0] += " \(operation.state)"
-    let what = operation.kind == .delete ? "delete" : "save \(sent.joined(separator: ", "))"
+    let what = operation.kind == .delete ? "delete" : "save \(operation.changes.listed)"
     parts.append("\(what) on \(operation.baseTag ?? "nothing")")
     if operation.changes.isInsert { parts.append(operation.changes.yields ? "yields" : "must be new") }
     if operation.isRecreation { parts.append("recreates") }

@@ -86,10 +86,7 @@ import Testing
   }
 
   @Test func `the table of every event in every phase is the recorded one`() throws {
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "OperationMachine.txt")
-    let text = Self.table
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
-    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+    try expectRecorded("OperationMachine.txt", Self.table)
   }
 
   @Test func `the table has every event`() throws {

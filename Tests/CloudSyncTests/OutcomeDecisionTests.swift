@@ -1,6 +1,5 @@
 import CloudKit
 import Facts
-import Foundation
 import Testing
 
 @testable import CloudSync
@@ -126,10 +125,7 @@ import Testing
   }
 
   @Test func `the table of every outcome of every kind is the recorded one`() throws {
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "OutcomeDecision.txt")
-    let text = Self.table
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
-    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+    try expectRecorded("OutcomeDecision.txt", Self.table)
   }
 
   @Test func `every response to a failed write is in the table`() {

@@ -1,6 +1,5 @@
 import CloudKit
 import Facts
-import Foundation
 import Testing
 
 @testable import CloudSync
@@ -95,10 +94,7 @@ import Testing
   }
 
   @Test func `the table of every change on every record is the recorded one`() throws {
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Rebase.txt")
-    let text = Self.table
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
-    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+    try expectRecorded("Rebase.txt", Self.table)
   }
 
   private static var table: String {
@@ -122,9 +118,8 @@ import Testing
     if let end = operation.end {
       parts.append("\(end.ending), \(end.cause.text)")
     } else {
-      let sent = operation.changes.values.keys.sorted() + operation.changes.cleared.sorted().map { "no \($0)" }
       parts.append("\(operation.state), \(operation.cause.text)")
-      parts.append("\(operation.kind) \(sent.joined(separator: ", ")) on \(operation.baseTag ?? "nothing")")
+      parts.append("\(operation.kind) \(operation.changes.listed) on \(operation.baseTag ?? "nothing")")
       if operation.needsReadBack { parts.append("to be compared") }
       if operation.isUnanswered { parts.append("unanswered") }
     }
