@@ -214,7 +214,7 @@ final class World: Sendable {
       WebServicesClient.Configuration(
         container: Self.container,
         environment: "development",
-        credential: identity == SyncStore.nobody
+        credential: identity == SyncStore.anonymous
           ? .apiToken("token") : .webAuth(apiToken: "token", webAuthToken: user ?? self.user),
         now: { [clock] in clock.date }
       ),
@@ -298,6 +298,20 @@ final class World: Sendable {
   /// The server's fields of a record, as the store spells them; nil where there is none.
   func onServer(_ name: String, zone: String? = nil) -> [String: EmulatorValue]? {
     emulator.record(name, in: server, zone: key(name, zone: zone).zone)?.fields
+  }
+}
+
+extension Ledger {
+  /// The endings of the latest operations, newest first.
+  func history(limit: Int) throws -> [HistoryEntry] {
+    let ids: [Int64] = try all("SELECT operationId FROM history ORDER BY id DESC LIMIT ?", [limit])
+    return try ids.compactMap(history(of:))
+  }
+
+  /// The latest commands, newest first.
+  func commands(limit: Int) throws -> [AuditedCommand] {
+    try rows("SELECT at, actor, verb, selection, count FROM commands ORDER BY id DESC LIMIT ?", [limit])
+      .map { AuditedCommand(at: $0[0], actor: $0[1], verb: $0[2], selection: $0[3], count: $0[4]) }
   }
 }
 

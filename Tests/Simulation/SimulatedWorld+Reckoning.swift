@@ -15,7 +15,7 @@ extension SimulatedWorld {
     if let mute = rows.first(where: \.cause.text.isEmpty) {
       throw violation("\(device.name): \(mute.id) has no reason")
     }
-    let ended = try device.store.read { try $0.history(limit: 1_000_000) }.map(\.id)
+    let ended: [Int64] = try device.store.read { try $0.all("SELECT operationId FROM history") }
     let known = Set(rows.map(\.id)).union(ended)
     if known.count != rows.count + ended.count || known.count != Int(known.max() ?? 0) {
       throw violation("\(device.name): of \(known.max() ?? 0) accepted \(rows.count) live and \(ended.count) ended")
@@ -171,7 +171,10 @@ extension SimulatedWorld {
     let server = records(of: Self.user).mapValues { $0.fields.mapValues(\.text) }
     if let fault = intents.fault(on: server) {
       let endings = try devices.map { device in
-        let ended = try device.store.read { try $0.history(limit: .max) }.reversed().filter { $0.key == fault.key }
+        let ended = try device.store.read { ledger in
+          let ids: [Int64] = try ledger.all("SELECT operationId FROM history ORDER BY id")
+          return try ids.compactMap(ledger.history(of:)).filter { $0.key == fault.key }
+        }
         return "\(device.name): \(ended.map { "\($0.id) \($0.kind.rawValue) \($0.ending.rawValue), \($0.cause.text)" })"
       }
       throw violation("\(fault.text)\n\(endings.joined(separator: "\n"))")

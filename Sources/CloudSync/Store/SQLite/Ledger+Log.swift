@@ -62,11 +62,6 @@ extension Ledger {
     try row("SELECT * FROM history WHERE operationId = ?", [operation]).flatMap(HistoryEntry.init(row:))
   }
 
-  /// Newest first.
-  func history(limit: Int) throws -> [HistoryEntry] {
-    try rows("SELECT * FROM history ORDER BY id DESC LIMIT ?", [limit]).compactMap(HistoryEntry.init(row:))
-  }
-
   /// Removes endings older than a time or beyond `count` newer ones, with their attempts, at most `limit` at once and
   /// oldest first. Returns the number removed.
   func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int {
@@ -180,12 +175,6 @@ extension Ledger {
       [command.at, command.actor, command.verb, command.selection, command.count]
     )
     return database.lastInsertedRowID
-  }
-
-  /// Newest first.
-  func commands(limit: Int) throws -> [AuditedCommand] {
-    let statement = try database.cachedStatement(sql: "SELECT * FROM commands ORDER BY id DESC LIMIT ?")
-    return try AuditedCommand.fetchAll(statement, arguments: [limit])
   }
 
   /// Whether a delete of the record has been acknowledged since a time.

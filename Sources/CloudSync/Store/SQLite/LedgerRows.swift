@@ -160,8 +160,6 @@ package struct AuditedCommand: Hashable, Sendable {
   package var count: Int
 }
 
-extension AuditedCommand: Decodable, FetchableRecord {}
-
 /// An order of record types: earlier ones are saved first and deleted last, unless a reference requires otherwise.
 package struct TypeOrder: Hashable, Sendable {
   package let types: [String]
