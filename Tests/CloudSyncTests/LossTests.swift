@@ -277,7 +277,7 @@ import Testing
 
   @Test func `a store that nobody signed in for becomes that of the first who does, and of no other`() async throws {
     let world = try World(.public)
-    let anonymous = try world.device("mine", identity: SyncStore.nobody)
+    let anonymous = try world.device("mine", identity: SyncStore.anonymous)
     try await anonymous.sync(["Note"])
     let mine = try world.device("mine")
     try mine.store.accept(world.put("a", ["x": .int64(1)]))
@@ -286,7 +286,7 @@ import Testing
 
     #expect(world.onServer("a") == ["x": .int64(1)])
     await #expect(throws: StoreError.self) { try await world.device("mine", user: "bob").sync() }
-    await #expect(throws: StoreError.self) { try await world.device("mine", identity: SyncStore.nobody).sync() }
+    await #expect(throws: StoreError.self) { try await world.device("mine", identity: SyncStore.anonymous).sync() }
   }
 
   @Test func `a server that lost its zones is not taken for one that has them`() async throws {

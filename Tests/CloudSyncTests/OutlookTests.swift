@@ -51,8 +51,8 @@ struct OutlookTests {
 
   @Test(
     arguments: [
-      (StoreError(.diskFull, "full", passes: true), .waitForStorage),
-      (StoreError(.cannotOpen, "locked", passes: true), .waitForStorage),
+      (StoreError(.diskFull, "full", isTransient: true), .waitForStorage),
+      (StoreError(.cannotOpen, "locked", isTransient: true), .waitForStorage),
       (StoreError(.fenced, "replaced"), .standBy(until: nil)),
       (StoreError(.otherUser, "of another user"), nil),
       (StoreError(.damaged, "damaged"), nil),

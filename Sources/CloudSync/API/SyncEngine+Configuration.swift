@@ -29,7 +29,7 @@ extension SyncEngine.Configuration {
     case .serverToServerKey(let key): identity = "key:\(key.keyID)"
     // Only the public database can be used without signing in.
     case .apiToken:
-      identity = databaseScope == .public && user == nil && !client.isSignedIn ? SyncStore.nobody : nil
+      identity = databaseScope == .public && user == nil && !client.isSignedIn ? SyncStore.anonymous : nil
     case .webAuth, nil: identity = nil
     }
     pushes = container.notifications

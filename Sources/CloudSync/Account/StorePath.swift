@@ -30,7 +30,7 @@ package enum StorePath {
 
   /// The file of a user, if `base` is that of the first one. Without a user it is `base`.
   package static func path(of user: String?, base: String) -> String {
-    guard let user, let owner = SyncStore.value(.identity, ofStoreAt: base), owner != SyncStore.nobody, owner != user
+    guard let user, let owner = SyncStore.value(.identity, ofStoreAt: base), owner != SyncStore.anonymous, owner != user
     else { return base }
     return sibling(of: base, for: user)
   }
@@ -41,7 +41,7 @@ package enum StorePath {
   /// - Returns: nil if the first file belongs to a user and no file has that credential: only the server can name the
   ///   user.
   package static func path(ofSignIn signIn: String, base: String) -> String? {
-    guard let owner = SyncStore.value(.identity, ofStoreAt: base), owner != SyncStore.nobody else { return base }
+    guard let owner = SyncStore.value(.identity, ofStoreAt: base), owner != SyncStore.anonymous else { return base }
     return ([base] + siblings(of: base)).first {
       SyncStore.value(.signIn, ofStoreAt: $0).map(CredentialDigest.init(stored:))?.matches(signIn) == true
     }
@@ -62,13 +62,13 @@ package enum StorePath {
       return !FileManager.default.fileExists(atPath: path)
     }
     if let digest = known[0] { return CredentialDigest(stored: digest).matches(signIn) }
-    return known[1] == nil && known[2] ?? SyncStore.nobody == SyncStore.nobody
+    return known[1] == nil && known[2] ?? SyncStore.anonymous == SyncStore.anonymous
   }
 
   /// Whether a credential's user may have a file other than the first one.
   package static func isShared(base: String, _ signIn: String) -> Bool {
     if FileManager.default.fileExists(atPath: path(ofUnknown: signIn, base: base)) { return true }
-    return SyncStore.owner(ofStoreAt: base).map { $0 != SyncStore.nobody } ?? false
+    return SyncStore.owner(ofStoreAt: base).map { $0 != SyncStore.anonymous } ?? false
   }
 
   /// Returns the file for changes queued with a credential while the server cannot name its user. They move to the

@@ -23,10 +23,10 @@ extension SyncStore {
   }
 
   /// The identity of an API token alone, without a user. Such a store becomes that of its first user.
-  package static let nobody = "apiToken"
+  package static let anonymous = "apiToken"
 
   private static func owner(_ ledger: Ledger) throws -> StoreOwner {
-    if let user = try ledger.value(.identity), user != nobody { return .user(user) }
+    if let user = try ledger.value(.identity), user != anonymous { return .user(user) }
     if let user = try ledger.value(.queuedBy) { return .queuer(user) }
     if let digest = try ledger.value(.signIn) { return .credential(CredentialDigest(stored: digest)) }
     return .none
@@ -81,7 +81,8 @@ extension SyncStore {
   /// - Parameter restores: whether a dropped change is restored, which only its owner may do.
   func claimQueue(_ ledger: Ledger, restores: Bool = false) throws {
     if let path = try ledger.value(.joinedTo) {
-      throw StoreError(.cannotOpen, "the changes of this store have just moved to \(path); try again", passes: true)
+      let message = "the changes of this store have just moved to \(path); try again"
+      throw StoreError(.cannotOpen, message, isTransient: true)
     }
     guard let sender = sender.withLock({ $0 }) else { return }
     try require(sender, toSend: false, restores: restores, ledger)
@@ -122,7 +123,7 @@ extension SyncStore {
       }
       try ledger.setValue(.isRefused, false)
       try ledger.setValue(.identity, identity)
-      if identity != Self.nobody { try ledger.setValue(.queuedBy, nil) }
+      if identity != Self.anonymous { try ledger.setValue(.queuedBy, nil) }
       guard let credential else { return }
       let known = try ledger.value(.signIn).map(CredentialDigest.init(stored:))
       if known?.isOld == false, known?.matches(credential) == true { return }

@@ -65,7 +65,7 @@ extension SyncStore {
       if error is AssetVault.TooManyOpenFiles {
         trouble = .tooManyOpenFiles
       } else if AssetVault.isDiskFull(error) {
-        trouble = StoreError(.diskFull, "the disk is full; free some space and try again: \(reason)", passes: true)
+        trouble = StoreError(.diskFull, "the disk is full; free some space and try again: \(reason)", isTransient: true)
       }
     }
   }

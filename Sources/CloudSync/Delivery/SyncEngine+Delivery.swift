@@ -20,7 +20,7 @@ extension SyncEngine {
         patience = .seconds(1)
         // Without a watch of the system the store has to be polled.
         await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
-      } catch let error as StoreError where error.passes {
+      } catch let error as StoreError where error.isTransient {
         // A full disk or a locked file: deliveries are still recorded.
         await wakeup.sleep(patience)
         patience = min(patience * 2, .seconds(60))

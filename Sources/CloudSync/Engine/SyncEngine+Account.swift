@@ -6,7 +6,7 @@ extension SyncEngine {
   /// Rejects a sync with the store of another user.
   func rejectWrongAccount() async throws {
     if !configuration.takesOver { try store.check(Sender(user: identity, credential: credential)) }
-    guard let owner = try store.owner(), owner != SyncStore.nobody else { return }
+    guard let owner = try store.owner(), owner != SyncStore.anonymous else { return }
     let identity =
       if let identity { identity } else { try await client.caller().userRecordName }
     try store.check(Sender(user: identity, credential: credential))
@@ -39,7 +39,7 @@ extension SyncEngine.Configuration {
   /// The user who enqueues, as far as the configuration shows; nil if unknown or signed out.
   var sender: Sender? {
     let user = identity ?? owner
-    if let user { return user == SyncStore.nobody ? nil : Sender(user: user, credential: credential) }
+    if let user { return user == SyncStore.anonymous ? nil : Sender(user: user, credential: credential) }
     // A token that the server replaces with each reply would not be recognized at the next start.
     return signIn.map { Sender(user: nil, credential: $0) }
   }

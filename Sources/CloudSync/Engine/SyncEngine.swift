@@ -154,7 +154,7 @@ public actor SyncEngine {
   /// known.
   nonisolated var identity: String? {
     let isUser = client.isSignedIn || client.hasSignedOut
-    return configuration.identity == SyncStore.nobody && isUser ? nil : configuration.identity
+    return configuration.identity == SyncStore.anonymous && isUser ? nil : configuration.identity
   }
 
   nonisolated var database: DatabaseName { store.scope.database }

@@ -42,7 +42,7 @@ enum Outlook: Hashable {
 
   /// Creates the outlook after an error of the store; nil if it ends the sync.
   init?(after error: StoreError) {
-    if error.passes {
+    if error.isTransient {
       self = .waitForStorage
     } else if error.kind == .fenced {
       self = .standBy(until: nil)

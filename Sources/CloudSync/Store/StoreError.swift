@@ -40,7 +40,7 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
   public package(set) var kind: Kind
   /// Whether the error may be temporary: a full or failing disk, a file locked by another program, a volume that is not
   /// mounted.
-  package private(set) var passes: Bool
+  package private(set) var isTransient: Bool
   /// Why nothing can be written; nil where the disk is not the reason.
   package private(set) var trouble: StorageTrouble?
   /// The message in one line: what happened and what to do.
@@ -65,7 +65,8 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
   /// The file system of the store was unmounted while it was open.
   static func volumeLost(_ path: String) -> StoreError {
     let remedy = "mount it again, syncing then goes on by itself"
-    return StoreError(.cannotOpen, "the file system of the store \(path) is no longer mounted; \(remedy)", passes: true)
+    let message = "the file system of the store \(path) is no longer mounted; \(remedy)"
+    return StoreError(.cannotOpen, message, isTransient: true)
   }
 
   /// The error of a file that is gone while its log is still there.
@@ -83,13 +84,13 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
 
   static var tooManyOpenFiles: StoreError {
     let remedy = "close some or raise the limit with ulimit -n, and try again"
-    return StoreError(.cannotOpen, "too many files are open, nothing was accepted; \(remedy)", passes: true)
+    return StoreError(.cannotOpen, "too many files are open, nothing was accepted; \(remedy)", isTransient: true)
   }
 
-  package init(_ kind: Kind, _ message: String, passes: Bool = false, trouble: StorageTrouble? = nil) {
+  package init(_ kind: Kind, _ message: String, isTransient: Bool = false, trouble: StorageTrouble? = nil) {
     self.kind = kind
     self.message = message
-    self.passes = passes || trouble != nil
+    self.isTransient = isTransient || trouble != nil
     self.trouble = trouble
   }
 }

@@ -61,11 +61,11 @@ extension SyncStore {
 
   func requestState(_ id: Int64) throws(StoreError) -> RequestState {
     try read { ledger in
-      guard let pass = try ledger.request(id) else { return .finished(SyncSummary()) }
-      if let summary = pass.summary, pass.finishedAt != nil {
+      guard let request = try ledger.request(id) else { return .finished(SyncSummary()) }
+      if let summary = request.summary, request.finishedAt != nil {
         return .finished(try JSONDecoder().decode(FinishedSync.self, from: Data(summary.utf8)).whole)
       }
-      return pass.startedAt == nil ? .requested : .started
+      return request.startedAt == nil ? .requested : .started
     }
   }
 
@@ -78,15 +78,15 @@ extension SyncStore {
     lease.joined.add { ledger, now in try Self.noteTime(now, ledger) }
     guard try hasSyncRequest() else { return SyncRequests() }
     return try write(lease) { ledger, now in
-      let passes = try ledger.openRequests()
-      for var pass in passes where pass.startedAt == nil {
-        pass.startedAt = now
-        try ledger.replace(pass)
+      let requests = try ledger.openRequests()
+      for var request in requests where request.startedAt == nil {
+        request.startedAt = now
+        try ledger.replace(request)
       }
       return SyncRequests(
-        ids: passes.map(\.id),
-        types: passes.flatMap(\.types),
-        isWithoutApp: passes.contains(where: \.isWithoutApp)
+        ids: requests.map(\.id),
+        types: requests.flatMap(\.types),
+        isWithoutApp: requests.contains(where: \.isWithoutApp)
       )
     }
   }
@@ -95,10 +95,10 @@ extension SyncStore {
     guard !requests.isEmpty else { return }
     let text = String(decoding: try JSONEncoder().encode(FinishedSync(summary)), as: UTF8.self)
     for id in requests {
-      guard var pass = try ledger.request(id) else { continue }
-      pass.finishedAt = now
-      pass.summary = text
-      try ledger.replace(pass)
+      guard var request = try ledger.request(id) else { continue }
+      request.finishedAt = now
+      request.summary = text
+      try ledger.replace(request)
     }
     // Their requesters have read old results by now.
     try ledger.removeRequests(finishedBefore: now - 3_600_000)

@@ -42,7 +42,7 @@ struct AccountCommand: Verb {
   }
 
   private func refuseStranger(_ user: String?, _ store: SyncStore?) throws {
-    guard let owner = try store?.owner(), let user, owner != user, owner != SyncStore.nobody,
+    guard let owner = try store?.owner(), let user, owner != user, owner != SyncStore.anonymous,
       let path = store?.path
     else { return }
     throw CommandFailure(

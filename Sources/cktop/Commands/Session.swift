@@ -269,7 +269,7 @@ struct Session: Sendable {
   func identity() throws(CommandFailure) -> String? {
     switch try settings.credential() {
     case .serverToServer(let keyID, _): "key:\(keyID)"
-    case .apiToken: SyncStore.nobody
+    case .apiToken: SyncStore.anonymous
     case .webAuth, .none: nil
     }
   }
@@ -369,7 +369,7 @@ struct Session: Sendable {
     configuration.takesOver = takesOver
     configuration.replacingPolicy = replacesPolicy ? named : nil
     // Without a user there are no subscriptions.
-    if configuration.identity != SyncStore.nobody {
+    if configuration.identity != SyncStore.anonymous {
       configuration.pushes = CKContainer(sharing: client).notifications
     }
     return SyncEngine(store: store, configuration)

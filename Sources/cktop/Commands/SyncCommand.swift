@@ -65,7 +65,7 @@ struct SyncCommand: Verb {
 
   /// Throws if no user is signed in, or if another process is syncing the store.
   private func refuseAdoption(_ session: Session, _ store: SyncStore) throws {
-    if try session.identity() == SyncStore.nobody {
+    if try session.identity() == SyncStore.anonymous {
       throw CommandFailure(
         "no user is signed in to take over the store; set CLOUDKIT_WEB_AUTH_TOKEN to the user's token",
         .personNeeded
@@ -143,7 +143,7 @@ struct SyncCommand: Verb {
     while true {
       do {
         return try await session.storeToChange(toSync: true)
-      } catch let error as StoreError where error.passes {
+      } catch let error as StoreError where error.isTransient {
         if reported != error.message { JournalWriter.write("storage", error.message) }
         reported = error.message
         try await Task.sleep(for: .seconds(2))

@@ -132,7 +132,7 @@ struct StoreOwnerTests {
     #expect(configuration.sender == Sender(user: nil, credential: credential))
     configuration.owner = "ana"
     #expect(configuration.sender == Sender(user: "ana", credential: credential))
-    configuration.identity = SyncStore.nobody
+    configuration.identity = SyncStore.anonymous
     #expect(configuration.sender == nil)
   }
 
@@ -253,7 +253,7 @@ struct StoreOwnerTests {
     #expect(try here.operations(matching: nil).rows.count == 3)
     #expect(try other.queue() == [])
     let error = #expect(throws: StoreError.self) { try other.accept(world.put("late", [:])) }
-    #expect(error?.passes == true)
+    #expect(error?.isTransient == true)
   }
 
   @Test func `a store that is joined moves its groups whole, also when it is interrupted`() throws {

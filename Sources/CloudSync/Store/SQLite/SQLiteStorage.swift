@@ -146,7 +146,7 @@ package final class SQLiteStorage: QueueStorage {
 
   /// Notifies the watchers in all processes.
   private func notify() {
-    if let seat { seat.notify() } else { Bell.ring(name) }
+    if let seat { seat.notify() } else { Bell.notify(name) }
   }
 
   private func inTurn<Value>(_ body: (Database) throws -> Value) throws -> Value {

@@ -16,13 +16,13 @@ enum Bell {
   static func path(_ storePath: String) -> String { StoreLock.path(storePath) }
 
   /// Creates the file if needed.
-  static func hang(_ storePath: String) {
+  static func prepare(_ storePath: String) {
     let descriptor = open(path(storePath), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
   }
 
   /// Touches the file after a commit. If it does not exist, nothing is watching.
-  static func ring(_ storePath: String) {
+  static func notify(_ storePath: String) {
     _ = utimensat(AT_FDCWD, path(storePath), nil, 0)
   }
 }
@@ -46,7 +46,7 @@ final class BellWatch: StorageWatch {
   ) {
     descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
-    if isToMake { Bell.hang(storePath) }
+    if isToMake { Bell.prepare(storePath) }
     let isMoved = UInt32(IN_ATTRIB) | UInt32(IN_MOVE_SELF)
     let mask = isMoved | (locks ? UInt32(IN_CLOSE_WRITE) : 0)
     guard inotify_add_watch(descriptor, Bell.path(storePath), mask) >= 0,

@@ -54,7 +54,7 @@ extension StoreError {
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
       self = .noAccess(path, owner: Self.owner(of: path), user: NSUserName())
     case .SQLITE_BUSY, .SQLITE_LOCKED:
-      self.init(.cannotOpen, "the store \(path) is locked by another program; try again", passes: true)
+      self.init(.cannotOpen, "the store \(path) is locked by another program; try again", isTransient: true)
     case .SQLITE_IOERR:
       self = .failingDisk(
         path,

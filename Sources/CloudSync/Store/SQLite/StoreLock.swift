@@ -54,7 +54,7 @@ final class StoreLock: EngineLock {
       if isHeld { _ = control(Self.setLock, Int16(F_UNLCK)) }
       isHeld = false
     }
-    if byte == 0 { Bell.ring(storePath) }
+    if byte == 0 { Bell.notify(storePath) }
   }
 
   func report(_ trouble: StorageTrouble?) {
@@ -66,7 +66,7 @@ final class StoreLock: EngineLock {
       return true
     }
     // Nothing is written to the store, so its watchers have to be notified.
-    if isNew { Bell.ring(storePath) }
+    if isNew { Bell.notify(storePath) }
   }
 
   /// The trouble that the engine reports; nil if none.
