@@ -178,33 +178,39 @@ import Testing
     }
   }
 
-  @Test func `every view at four sizes, empty and full`() throws {
-    let views: [(String, String)] = [
+  @Test func `every view of a store in use, at four sizes`() throws {
+    let lists: [(String, String)] = [
+      ("overview", ""), ("queue", "3"), ("causes", "C"), ("records", "44"), ("sync", "11"), ("conflicts", "c"),
+      ("zones", "7"), ("events", "6"), ("undo", "8"),
+    ]
+    for size in Self.allSizes {
+      for (name, keys) in lists {
+        try expectScreen(draw(Busy.world(size), keys: keys), "\(name)-busy-\(size.width)x\(size.height)")
+      }
+      for (name, keys) in [("account", "22"), ("pauses", "9"), ("help", "?")] {
+        let world = Sample.world(size) { $0.data.status?.pauses = Sample.pauses }
+        try expectScreen(draw(world, keys: keys), "\(name)-full-\(size.width)x\(size.height)")
+      }
+    }
+    let conditions = draw(Sample.world { $0.data.zones = Sample.zones(Sample.zoneRows) }, keys: "7")
+    try expectScreen(conditions, "zones-conditions-80x24")
+  }
+
+  @Test func `every view of an empty store`() throws {
+    let views = [
       ("queue", "33"), ("records", "44"), ("sync", "11"), ("account", "22"), ("conflicts", "c"), ("zones", "7"),
       ("events", "6"), ("undo", "8"), ("pauses", "9"), ("help", "?"),
     ]
     for (name, keys) in views {
-      for size in Self.allSizes {
-        let keys = name == "queue" ? "3" : keys
-        let world = Sample.world(size) { world in
-          world.data.operation = ViewData.Read(11, Sample.detail)
-          if name == "zones" { world.data.zones = Sample.zones(Sample.zoneRows) }
-          if name == "pauses" { world.data.status?.pauses = Sample.pauses }
-        }
-        try expectScreen(draw(world, keys: keys), "\(name)-full-\(size.width)x\(size.height)")
+      let world = Sample.world { world in
+        world.data = Sample.data([])
+        world.data.records = ListPage(RecordListing(), .empty)
+        world.data.conflicts = .empty
+        world.data.zones = Sample.zones([])
+        world.data.events = Sample.events([])
+        world.data.dropped = Sample.droppedPage([])
       }
-      let empty = draw(
-        Sample.world { world in
-          world.data = Sample.data([])
-          world.data.records = ListPage(RecordListing(), .empty)
-          world.data.conflicts = .empty
-          world.data.zones = Sample.zones([])
-          world.data.events = Sample.events([])
-          world.data.dropped = Sample.droppedPage([])
-        },
-        keys: keys
-      )
-      try expectScreen(empty, "\(name)-empty-80x24")
+      try expectScreen(draw(world, keys: keys), "\(name)-empty-80x24")
     }
   }
 
