@@ -67,6 +67,19 @@ struct QueueListingTests {
     ("nothing", { _ in false }),
   ]
 
+  @Test func `a row says since when it has been in conflict, or when it last failed`() throws {
+    let rows = try store.view { try $0.operations(QueueListing(), offset: 0, limit: 400).window.rows }
+    let failed = try #require(rows.first { $0.state == .failed }).id
+    try store.execute(
+      "INSERT INTO attempts(operation, number, at, seconds) VALUES (\(failed), 1, 7, 0.1), (\(failed), 2, 9, 0.1)"
+    )
+
+    let later = try store.view { try $0.operations(QueueListing(), offset: 0, limit: 400).window.rows }
+    #expect(later.first { $0.id == failed }?.since == 9)
+    #expect(later.filter { $0.state == .conflict }.allSatisfy { $0.since == 1 })
+    #expect(later.filter { $0.state == .pending }.allSatisfy { $0.since == nil })
+  }
+
   private static let stateSets: [Set<OperationState>] = [
     [], [.waiting], [.failed, .conflict], Set(OperationState.allCases),
   ]

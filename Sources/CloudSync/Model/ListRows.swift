@@ -29,6 +29,8 @@ package struct QueueRow: Hashable, Sendable, Identifiable {
   package var errorMessage: String?
   package var bytes: Int
   package var enqueuedAt: Int64
+  /// When it got into its state, which is when it failed or the conflict was found; nil where that is not known.
+  package var since: Int64?
   /// The operation's atomic group.
   package var group: String?
   /// Whether a retry creates its zone again, which the server has deleted.

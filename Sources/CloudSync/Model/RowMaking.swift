@@ -22,6 +22,7 @@ extension QueueRow {
       errorMessage: operation.errorMessage,
       bytes: operation.bytes,
       enqueuedAt: operation.enqueuedAt,
+      since: operation.conflictAt,
       group: operation.group
     )
   }

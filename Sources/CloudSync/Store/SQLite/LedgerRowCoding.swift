@@ -7,7 +7,11 @@ extension QueueRow {
   /// The columns of `operations` that a row of a list needs, without the payload.
   static let columns = """
     id, operation, zone, owner, name, type, state, reason, generation, isUnanswered, attempts, maxAttempts, nextAttemptAt, \
-    errorCode, errorMessage, bytes, enqueuedAt, atomicGroup
+    errorCode, errorMessage, bytes, enqueuedAt, atomicGroup, CASE \
+      WHEN state = 'conflict' THEN conflictAt \
+      WHEN state IN ('failed', 'waiting') THEN \
+        (SELECT at FROM attempts WHERE attempts.operation = operations.id ORDER BY attempts.id DESC LIMIT 1) \
+    END AS since
     """
 
   init(row: Row, blockers: [Int64], serverTag: String?) throws {
@@ -36,6 +40,7 @@ extension QueueRow {
       errorMessage: row["errorMessage"],
       bytes: row["bytes"],
       enqueuedAt: row["enqueuedAt"],
+      since: row["since"],
       group: row["atomicGroup"]
     )
   }
