@@ -96,7 +96,7 @@ struct AppTests {
     let (later, before) = (Sample.now + 60_000, Sample.now - 60_000)
     let world = Sample.world()
 
-    #expect(text(later).contains("NEXT") && text(later).contains(world.time(later)))
+    #expect(text(later).contains("NEXT") && text(later).contains(world.shortest(later)))
     #expect(!text(nil).contains("NEXT"))
     let due = Session(
       Sample.world {
@@ -548,14 +548,14 @@ struct AppTests {
     session.type("44C")
     session.type(" ")
     session.type(.escape)
-    guard let name = (session.top as? RecordsScreen)?.records.columns.first else {
+    guard let name = (session.top as? RecordsScreen)?.list.columns.first else {
       Issue.record("a column is chosen")
       return
     }
     var orders: [RecordListing.Order] = []
     for _ in 0..<4 {
       session.type("o")
-      guard let listing = (session.top as? RecordsScreen)?.records.listing else { return #expect(Bool(false)) }
+      guard let listing = (session.top as? RecordsScreen)?.list.listing else { return #expect(Bool(false)) }
       orders.append(listing.order)
       session.world.data.records?.listing = listing
     }

@@ -48,6 +48,72 @@ struct ListDetailTests {
     }
   }
 
+  @Test func `at 80x24 the selected row is shown in detail under its list, and Enter opens it`() {
+    for (keys, text) in [("3", "Enqueued"), ("44", "UNSENT CHANGES"), ("6", "Event"), ("8", "DROPPED VALUES")] {
+      var session = Session(Busy.world(Size(width: 80, height: 24)))
+      session.type(keys)
+      #expect(session.text.contains(text), "\(keys)")
+    }
+    var session = Session(Busy.world(Size(width: 80, height: 24)))
+    session.type("3")
+    session.type(.enter)
+    #expect(session.top is OperationScreen)
+  }
+
+  @Test func `the tabs keep what needs a person at every size`() {
+    for (width, height) in [(40, 12), (80, 24), (120, 36)] {
+      var session = Session(Busy.world(Size(width: width, height: height)))
+      session.type("3")
+      let top = session.text.split(separator: "\n")[1]
+      #expect(top.contains(/(failed |!)47/) && top.contains(/(conflict |\?)1,204/), "\(width)x\(height)")
+    }
+  }
+
+  @Test func `the causes are the first tab of the queue in full`() {
+    var session = Session(Busy.world(Size(width: 120, height: 36)))
+    session.type("3")
+    session.type(.left)
+    #expect(session.top is CausesScreen && session.text.contains("r retry 31"))
+    session.type(.right)
+    #expect((session.top as? QueueScreen)?.list.listing.states == [])
+    session.type(.left, .left)
+    Self.answer(&session)
+    #expect((session.top as? QueueScreen)?.list.listing.states == [.pending])
+    session.type(.right)
+    #expect(session.top is CausesScreen)
+
+    var calm = Session(Sample.world { $0.data = Sample.data([]) })
+    calm.type("3")
+    calm.type(.left)
+    #expect(calm.top is QueueScreen && !calm.text.contains("causes"))
+  }
+
+  /// Reads the rows that the queue's tab shows.
+  private static func answer(_ session: inout Session) {
+    guard let listing = (session.top as? QueueScreen)?.list.listing else { return }
+    session.world.data.queue = Sample.page(Busy.queue.filter { listing.states.contains($0.state) }, listing)
+    session.send(.changed)
+  }
+
+  @Test func `n and N go through the rows that need a person, and through the matches of a filter`() {
+    var session = Session(Busy.world(Size(width: 120, height: 36)))
+    session.type("3G")
+    session.type("g")
+    for _ in 1...19 { session.type("n") }
+    #expect((session.top as? QueueScreen)?.list.selected(session.world)?.id == Busy.queue[19].id)
+    session.type("n")
+    #expect(session.text.contains("No row that needs you below"))
+    session.type("N")
+    #expect((session.top as? QueueScreen)?.list.state.cursor == 18)
+
+    session.type(.right)
+    Self.answer(&session)
+    session.type("nn")
+    #expect((session.top as? QueueScreen)?.list.state.cursor == 2)
+    session.type("NNN")
+    #expect(session.text.contains("No match above"))
+  }
+
   @Test func `the last hour ends now, and the overview's chart with the last activity`() throws {
     let world = Sample.world { world in
       world.data.throughput = [Throughput(at: Sample.now - 50 * 60_000, sent: 7)]

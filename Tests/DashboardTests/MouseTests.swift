@@ -54,7 +54,7 @@ struct MouseTests {
     session = Session(Sample.world(Size(width: 160, height: 36)))
     session.type("3")
     try Self.point(.press, "conflict 1", &session)
-    #expect((session.top as? QueueScreen)?.queue.listing.states == [.conflict])
+    #expect((session.top as? QueueScreen)?.list.listing.states == [.conflict])
   }
 
   @Test func `a click on a key of the footer runs its command`() throws {

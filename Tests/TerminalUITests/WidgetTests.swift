@@ -32,10 +32,6 @@ import Testing
       isFocused: true
     ),
     FieldTable([]),
-    Tabs([
-      .init("all", count: 1204, isSelected: true), .init("failed", count: 3, role: .error), .init("paused", count: 0),
-    ]),
-    Tabs([]),
     Gauge(0.5, label: "12 of 24"), Gauge(.nan), Gauge(.infinity), Gauge(-1),
     Chart([0, 1, 2, .nan, 4, -3, .infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude]), Chart([]),
     KeyHints([.init("q", "quit"), .init("r", "retry")], note: "1.2 kB/s"),
@@ -128,13 +124,14 @@ import Testing
            record-6        3000
         aaaaaaaaaaaaaaaaaaaaaaaa
         ...................bbbb.
-        cd.ddddddddddddd...bbbbe
+        cddddddddddddddddddeeeef
         ...................bbbb.
         a = header
         b = dim
         c = borderFocused on selection
         d = selection
-        e = border
+        e = dim on selection
+        f = border
         """
     )
   }
@@ -156,7 +153,7 @@ import Testing
          + c
         aaaaaaaaaaaa
         .b..........
-        cd.ccccccccc
+        cdcccccccccc
         .e..........
         a = header
         b = error
@@ -243,6 +240,21 @@ import Testing
         .init(" all 1,204"), .init(" "), .init("▸", .titleFocused), .init("failed 3", .error, .bold),
       ]
     )
+  }
+
+  @Test func `the labels of tabs get short before one is left out that must stay`() {
+    let tabs = Tabs(
+      [
+        .init("all", count: 1204, isSelected: true), .init("failed", short: "!", count: 3),
+        .init("conflict", short: "?", count: 20), .init("pending", short: "·", count: 1190),
+      ],
+      keeping: 3
+    )
+
+    #expect(tabs.text(width: 40).plain == "▸all 1,204  failed 3  conflict 20")
+    #expect(tabs.text(width: 30).plain == "▸all  !3  ?20  ·1,190")
+    #expect(tabs.text(width: 14).plain == "▸all  !3  ?20")
+    #expect(tabs.places(width: 14).map(\.cells) == [0..<4, 5..<8, 9..<13])
   }
 
   @Test func `a text is wrapped in its styles and scrolled`() {

@@ -109,20 +109,13 @@ extension App {
       )
     }
     if !held.isEmpty {
-      return StyledText("Reading the list; \(Words.count(held.count, "key")) wait for it (Esc forgets them)", .info)
+      return StyledText("Reading the list; \(Words.count(held.count, "key")) queued (Esc forgets them)", .info)
     }
     if let notice { return StyledText(notice.text, notice.isError ? .error : .info) }
     if frozen != nil { return StyledText("Frozen; \(world.keys.name(of: .freeze)) follows again", .warning) }
     guard world.isStale else { return nil }
     return StyledText("Stale: as read at \(world.time(world.status?.generatedAt))", .error)
   }
-
-  /// Commands that the overview's footer leaves out, because the keys for the whole store matter more there.
-  private static let leftOut: Set<CommandID> = [
-    .open, .discard, .retryAll, .pauseThese, .causes, .mark, .markRange, .markAll, .invertMarks, .order, .nextTab,
-    .copy,
-    .export, .undo, .zoom, .keepSyncing,
-  ]
 
   /// The keys of the top screen that do something now, the most important first.
   func hints(_ world: World) -> [KeyHints.Hint] { hintedCommands(world).map { hint($0, world) } }
@@ -133,21 +126,12 @@ extension App {
 
   private func hintedCommands(_ world: World) -> [Command] {
     let scopes = scopes(world)
-    // The way out stands at the right.
-    var left: Set<CommandID> = [
-      .quit, .back, .view1, .view2, .view3, .view4, .view5, .view6, .view7, .view8, .view9, .theme, .reload, .freeze,
-      .redraw,
-      .suspend, .quitAtOnce, .previousPane, .previousTab, .previousField,
-    ]
-    if !scopes.contains(.panes) { left.insert(.palette) }
+    let isOverview = scopes.contains(.panes)
     let shown = world.keys.commands.filter { command in
-      !command.title.isEmpty && !command.scopes.isDisjoint(with: scopes)
-        && !left.contains(command.id)
-        && !(scopes.contains(.panes) && Self.leftOut.contains(command.id))
-        && availability(of: command.id, world).isNow
+      !command.title.isEmpty && !command.scopes.isDisjoint(with: scopes) && command.footer != .never
+        && !(isOverview && command.footer == .inFull) && availability(of: command.id, world).isNow
     }
-    let first: [CommandID] = [.help, .palette]
-    return shown.filter { first.contains($0.id) }.reversed() + shown.filter { !first.contains($0.id) }
+    return shown.filter { $0.footer == .first } + shown.filter { $0.footer != .first }
   }
 
   private func label(of command: Command, _ world: World) -> String {

@@ -388,15 +388,19 @@ struct App: Sendable {
       case .columns(let names):
         guard let index = stack.lastIndex(where: { !$0.isOverlay }) else { break }
         if var records = stack[index] as? RecordsScreen {
-          records.show(columns: names)
+          records.list.columns = names
           stack[index] = records
         } else if var overview = stack[index] as? Overview {
           overview.records.columns = names
           stack[index] = overview
         }
       case .tab(let states):
+        if top is CausesScreen {
+          leave()
+          if !(top is QueueScreen) { stack.append(overview.full(.queue)) }
+        }
         if var queue = top as? QueueScreen {
-          queue.showOnly(states)
+          queue.list.showOnly(states)
           stack[stack.count - 1] = queue
         } else if stack.count == 1 {
           var overview = overview
@@ -414,8 +418,8 @@ struct App: Sendable {
     let screen = stack.removeLast()
     guard stack.count == 1 else { return }
     var overview = overview
-    if let full = screen as? QueueScreen { overview.queue = full.queue }
-    if let full = screen as? RecordsScreen { overview.records = full.records }
+    if let full = screen as? QueueScreen { overview.queue = full.list }
+    if let full = screen as? RecordsScreen { overview.records = full.list }
     if let conflicts = screen as? ConflictsScreen { conflictsScreen = conflicts }
     stack = [overview]
   }

@@ -34,7 +34,7 @@ extension Command {
     Command(
       .allAlike,
       typed("A"),
-      "same for all alike",
+      "apply to similar",
       "Resolve all with this type and these fields alike (asks)",
       .conflicts,
       isChange: true
@@ -42,7 +42,7 @@ extension Command {
     Command(.nextConflict, typed("n"), "next", "Go to the next conflict", .conflicts),
     Command(.previousConflict, typed("N"), "previous", "Go to the previous conflict", .conflicts),
     Command(.nextField, [.tab], "field", "Go to the next field", .conflicts),
-    Command(.previousField, [.backTab], "previous field", "Go to the previous field", .conflicts),
+    Command(.previousField, [.backTab], "previous field", "Go to the previous field", .conflicts, footer: .never),
     // Zones
     Command(
       .acceptDeletions,
@@ -121,7 +121,8 @@ extension Command {
       "discard",
       "Discard the marked changes, else the selected one (asks)",
       [.queue, .operation],
-      isChange: true
+      isChange: true,
+      footer: .inFull
     ),
     Command(
       .retryAll,
@@ -129,7 +130,8 @@ extension Command {
       "retry all",
       "Retry all failed or retrying ones in the filter (asks)",
       .queue,
-      isChange: true
+      isChange: true,
+      footer: .inFull
     ),
     Command(
       .pauseThese,
@@ -137,7 +139,8 @@ extension Command {
       "pause these",
       "Pause or resume the marked changes, else the selected one",
       [.queue, .operation],
-      isChange: true
+      isChange: true,
+      footer: .inFull
     ),
     Command(
       .edit,
@@ -147,35 +150,46 @@ extension Command {
       [.queue, .operation],
       isChange: true
     ),
-    Command(.causes, typed("C"), "causes", "Group failed and retrying changes by cause", .queue),
+    Command(.causes, typed("C"), "causes", "Group failed and retrying changes by cause", .queue, footer: .inFull),
     // Records
     Command(.columns, typed("C"), "columns", "Choose the fields that are shown in columns", .records),
     Command(.toggleColumn, typed(" ") + [.enter], "choose", "Show the field in a column, or not", .choosing),
-    Command(.clearColumns, typed("u"), "all in one", "Show all fields in one column again", .choosing),
+    Command(.clearColumns, typed("u"), "reset columns", "Show all fields in one column again", .choosing),
     // Lists
-    Command(.open, [.enter], "open", "Open what is selected", .opening),
-    Command(.mark, typed(" "), "mark", "Mark the row, and go to the next", .list),
-    Command(.markRange, typed("v"), "range", "Mark a range: v here, move, v there", .list),
-    Command(.markAll, typed("a"), "mark all", "Mark all rows in the filter; again: unmark all", .list),
-    Command(.invertMarks, typed("*"), "invert", "Mark what is not marked, and unmark what is", .list),
+    Command(.mark, typed(" "), "mark", "Mark the row, and go to the next", .list, footer: .inFull),
+    Command(.markRange, typed("v"), "range", "Mark a range: v here, move, v there", .list, footer: .inFull),
+    Command(.markAll, typed("a"), "mark all", "Mark all rows in the filter; again: unmark all", .list, footer: .inFull),
+    Command(.invertMarks, typed("*"), "invert", "Mark what is not marked, and unmark what is", .list, footer: .inFull),
+    Command(
+      .nextMatch,
+      typed("n"),
+      "next match",
+      "Go to the next match of the filter; without a filter, to the next row that needs a person",
+      .list,
+      footer: .never
+    ),
+    Command(.previousMatch, typed("N"), "previous match", "Go to the match or the row before", .list, footer: .never),
     Command(
       .filter,
       typed("/"),
       "filter",
       "Filter by words or comparisons; an empty filter shows examples",
-      .list
+      .list,
+      footer: .first
     ),
+    Command(.open, [.enter], "open", "Open what is selected", .opening, footer: .first),
     Command(.problems, typed("!"), "problems", "Show only what failed, and conflicts", [.queue, .events, .panes]),
-    Command(.order, typed("o"), "order", "Change the order of the list", [.queue, .records]),
-    Command(.nextTab, [.right], "tabs", "Show the next state only", .queue),
-    Command(.previousTab, [.left], "previous tab", "Show the previous state only", .queue),
-    Command(.copy, typed("y"), "copy", "Copy the marked rows; of one change all that a ticket needs", .copying),
+    Command(.order, typed("o"), "order", "Change the order of the list", [.queue, .records], footer: .inFull),
+    Command(.nextTab, [.right], "tabs", "Show the next state only", .queue, footer: .inFull),
+    Command(.previousTab, [.left], "previous tab", "Show the previous state only", .queue, footer: .never),
+    Command(.copy, typed("y"), "copy", "Copy marked rows; of one what a ticket needs", .copying, footer: .inFull),
     Command(
       .export,
       typed("x"),
       "export",
       "Write the marked rows, else all in the filter, to a file",
-      [.queue, .records, .events]
+      [.queue, .records, .events],
+      footer: .inFull
     ),
     Command(
       .undo,
@@ -183,9 +197,10 @@ extension Command {
       "undo",
       "Undo the last discard or resolution made here",
       [.queue, .records, .operation, .conflicts],
-      isChange: true
+      isChange: true,
+      footer: .inFull
     ),
-    Command(.zoom, typed("z"), "zoom", "Open the pane in full", .panes),
+    Command(.zoom, typed("z"), "zoom", "Open the pane in full", .panes, footer: .inFull),
     Command(.wholeValue, typed("w"), "whole value", "Show the field's values in full, or those of all fields", .fields),
     // Syncing
     Command(
@@ -202,7 +217,8 @@ extension Command {
       "keep syncing",
       "Keep syncing here until S again or the dashboard ends",
       .syncing,
-      isChange: true
+      isChange: true,
+      footer: .inFull
     ),
     Command(.flush, typed("f"), "retry now", "Retry now everything that waits to retry", .syncing, isChange: true),
     Command(.pauseAll, typed("p"), "pause", "Pause everything (asks), or resume it", .syncing, isChange: true),
@@ -218,7 +234,7 @@ extension Command {
     Command(.bottom, [.end] + typed("G"), "", "Move to the bottom", .moving),
     // Everywhere
     Command(.nextPane, [.tab], "next pane", "Go to the next pane", .panes),
-    Command(.previousPane, [.backTab], "previous pane", "Go to the previous pane", .panes),
+    Command(.previousPane, [.backTab], "previous pane", "Go to the previous pane", .panes, footer: .never),
     Command(.view1, typed("1"), "Sync", "Sync: focus its pane, and once more open it in full", .everywhere),
     Command(.view2, typed("2"), "Account", "Account: focus its pane, and once more open it in full", .everywhere),
     Command(.view3, typed("3"), "Queue", "Queue: focus its pane, and once more open it in full", .everywhere),
@@ -228,14 +244,14 @@ extension Command {
     Command(.view7, typed("7"), "Zones", "Open the zones", .everywhere),
     Command(.view8, typed("8"), "Undo view", "Open the list of what can be undone", .everywhere),
     Command(.view9, typed("9"), "Pauses", "Open the list of what is paused, by whom and since when", .everywhere),
-    Command(.palette, typed(":"), "commands", "Find a command by name and run it", .everywhere),
-    Command(.back, [.escape], "back", "Go back; on the overview clear the filter and the marks", .closing),
+    Command(.palette, typed(":"), "more", "Find a command by name and run it", .everywhere, footer: .first),
+    Command(.back, [.escape], "back", "Go back; on the overview clear filter and marks", .closing, footer: .never),
     Command(.theme, typed("t"), "next theme", "Switch to the next theme", .everywhere),
     Command(.freeze, typed("F"), "freeze", "Freeze the lists, or follow the store again", .everywhere),
     Command(.reload, [.ctrl("r")], "reload", "Read the configuration file and the theme again", .everywhere),
     Command(.redraw, [.ctrl("l")], "redraw", "Redraw the screen", [.everywhere, .question]),
     Command(.suspend, [.ctrl("z")], "suspend", "Suspend; fg resumes", [.everywhere, .question]),
-    Command(.help, typed("?"), "help", "Show the keys of this view", .everywhere),
+    Command(.help, typed("?"), "help", "Show the keys of this view", .everywhere, footer: .first),
     Command(.quit, typed("q"), "quit", "Close the view; on the overview quit", .everywhere),
     Command(.quitAtOnce, [.ctrl("c")], "quit at once", "Quit immediately", [.everywhere, .question]),
     Command(.demo, typed("D"), "faults", "Inject a fault: D, then the key of the fault", .demo),

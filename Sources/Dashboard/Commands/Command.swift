@@ -15,7 +15,7 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   case down, up, pageDown, pageUp, halfDown, halfUp, top, bottom
   // Lists
   case filter, problems, order, nextTab, previousTab, copy, export, undo, zoom, open
-  case mark, markRange, markAll, invertMarks
+  case mark, markRange, markAll, invertMarks, nextMatch, previousMatch
   // Queue
   case retry, retryAll, pauseThese, discard, edit, causes
   // Conflicts
@@ -56,6 +56,17 @@ struct Command: Hashable, Sendable {
   var scopes: KeyScope
   /// Whether it changes something and is refused in read-only mode.
   var isChange = false
+  var footer: Footer
+
+  /// Where the footer names the command.
+  enum Footer: Hashable, Sendable {
+    /// Before all others.
+    case first
+    case usual
+    /// Not on the overview, where the keys for the whole store matter more.
+    case inFull
+    case never
+  }
 
   init(
     _ id: CommandID,
@@ -63,10 +74,12 @@ struct Command: Hashable, Sendable {
     _ title: String,
     _ help: String,
     _ scopes: KeyScope,
-    isChange: Bool = false
+    isChange: Bool = false,
+    footer: Footer? = nil
   ) {
     (self.id, self.keys, self.title, self.help) = (id, keys, title, help)
     (self.scopes, self.isChange) = (scopes, isChange)
+    self.footer = footer ?? (scopes.contains(.everywhere) ? .never : .usual)
   }
 
   /// The names of its keys: "PgDn", "Ctrl-D".

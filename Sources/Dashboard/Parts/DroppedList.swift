@@ -7,15 +7,51 @@ import TerminalUI
 enum DroppedKind: ListKind {
   static var emptyListing: DroppedListing { DroppedListing() }
   static var filter: any WritableKeyPath<DroppedListing, ListFilter> & Sendable { \.filter }
-  static var table: FilterTable? { nil }
-  static var filterHint: String { "words" }
   static func unfiltered(_ listing: DroppedListing) -> DroppedListing {
     var all = DroppedListing()
     all.seenThrough = listing.seenThrough
     return all
   }
-  static func page(_ data: ViewData) -> ListPage<DroppedListing, DroppedRow>? { data.dropped }
-  static func version(of row: DroppedRow) -> String { "" }
+  static func page(_ world: World) -> ListPage<DroppedListing, DroppedRow>? { world.data.dropped }
+  static func isProblem(_ row: DroppedRow) -> Bool { !row.change.isSeen }
+  static func request(_ list: DroppedList, visible: Int, in scope: inout ViewScope) {
+    scope.dropped = list.part(visible: visible)
+  }
+
+  static var hasDetail: Bool { true }
+  static func requestDetail(of row: DroppedRow, in scope: inout ViewScope) { scope.record = row.change.key }
+  static func detail(of row: DroppedRow, _ world: World) -> (title: String, inspector: any Inspector)? {
+    (row.change.title, DroppedInspector(row.change, world))
+  }
+
+  static func columns(_ list: DroppedList, _ width: Int, _ world: World) -> [Table.Column] {
+    [
+      Table.Column("DROPPED", .fixed(width.isWide ? 12 : 8), priority: 5),
+      Table.Column("OP", .fixed(6), priority: 4),
+      Table.Column("RECORD", .flex(3), minimum: 12, priority: 9),
+      Table.Column("ZONE", .flex(1), minimum: 8, priority: 1),
+      Table.Column("WHY", .flex(4), minimum: 12, priority: 6),
+      Table.Column("FIELDS", .flex(5), minimum: 12, priority: 3),
+    ]
+  }
+
+  static func cells(_ row: DroppedRow, _ list: DroppedList, _ width: Int, _ world: World) -> Table.Row {
+    let change = row.change
+    return Table.Row(
+      [
+        StyledText(width.isWide ? world.moment(change.at) : world.short(change.at), .dim),
+        StyledText(change.kind.verb, .dim),
+        StyledText(change.title), StyledText(change.key.zone, .dim),
+        StyledText(change.cause.brief(world.format, now: world.now)),
+        StyledText(change.shownFields(world.format), .dim),
+      ],
+      mark: change.isSeen ? "" : StyledText("▲", .warning)
+    )
+  }
+
+  static func empty(_ list: DroppedList, _ world: World) -> String {
+    list.isFiltered ? "No change matches; Esc shows all" : "Nothing was dropped that could be undone"
+  }
 }
 
 typealias DroppedList = RowList<DroppedKind>
@@ -40,33 +76,6 @@ extension RowList where Kind == DroppedKind {
         ? [.failure("The marked records were edited since; they can no longer be undone")]
         : [.effect(.give(.undo(operations)))]
     }
-  }
-
-  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    let isWide = area.width >= 100
-    let columns = [
-      Table.Column("DROPPED", .fixed(isWide ? 12 : 8), priority: 5),
-      Table.Column("OP", .fixed(6), priority: 4),
-      Table.Column("RECORD", .flex(3), minimum: 12, priority: 9),
-      Table.Column("ZONE", .flex(1), minimum: 8, priority: 1),
-      Table.Column("WHY", .flex(4), minimum: 12, priority: 6),
-      Table.Column("FIELDS", .flex(5), minimum: 12, priority: 3),
-    ]
-    let empty =
-      listing.filter == .none ? "Nothing was dropped that could be undone" : "No change matches; Esc shows all"
-    table(columns, world, isFocused: true, empty: empty, visible: Table.visibleRows(in: area)) { row in
-      let change = row.change
-      return Table.Row(
-        [
-          StyledText(isWide ? world.moment(change.at) : world.short(change.at), .dim),
-          StyledText(change.kind.verb, .dim),
-          StyledText(change.title), StyledText(change.key.zone, .dim),
-          StyledText(change.cause.brief(world.format, now: world.now)),
-          StyledText(change.shownFields(world.format), .dim),
-        ],
-        mark: change.isSeen ? "" : StyledText("▲", .warning)
-      )
-    }.draw(on: &frame, in: area)
   }
 }
 

@@ -42,9 +42,12 @@ struct InspectorField: Hashable, Sendable {
 extension Inspector {
   /// Draws the items from a row on.
   ///
-  /// - Parameter selection: the selected item.
-  func draw(on grid: inout Grid, in area: Rect, selection: Int?, offset: Int) {
-    guard let items else { return grid.put(StyledText(world.loading, .dim), in: area.row(0)) }
+  /// - Parameters:
+  ///   - selection: the selected item.
+  ///   - isShort: whether the blank lines are left out.
+  func draw(on grid: inout Grid, in area: Rect, selection: Int? = nil, offset: Int = 0, isShort: Bool = false) {
+    guard var items else { return grid.put(StyledText(world.loading, .dim), in: area.row(0)) }
+    if isShort { items.removeAll { $0 == .text("") } }
     guard !items.isEmpty else { return grid.put(StyledText(missing, .dim), in: area.row(0)) }
     let sides = items.compactMap { if case .sides(let row) = $0 { row } else { nil } }
     var y = -offset

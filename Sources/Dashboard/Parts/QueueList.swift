@@ -15,8 +15,61 @@ enum QueueKind: ListKind {
     all.order = listing.order
     return all
   }
-  static func page(_ data: ViewData) -> ListPage<QueueListing, QueueRow>? { data.queue }
+  static func page(_ world: World) -> ListPage<QueueListing, QueueRow>? { world.data.queue }
   static func version(of row: QueueRow) -> String { row.version }
+  static func isProblem(_ row: QueueRow) -> Bool { row.state.isProblem }
+  static func request(_ list: QueueList, visible: Int, in scope: inout ViewScope) {
+    scope.queue = list.part(visible: visible)
+  }
+
+  static var hasDetail: Bool { true }
+  static func requestDetail(of row: QueueRow, in scope: inout ViewScope) { scope.operation = row.id }
+  static func detail(of row: QueueRow, _ world: World) -> (title: String, inspector: any Inspector)? {
+    ("Operation \(row.id)", OperationInspector(row.id, world))
+  }
+
+  static func columns(_ list: QueueList, _ width: Int, _ world: World) -> [Table.Column] {
+    let time: Length = .fixed(width.isWide ? 12 : 6)
+    let rows = list.page(world)?.rows ?? []
+    // In a narrow list the reason needs the room more than what most rows have alike.
+    let hasNext = width.isWide || rows.contains { $0.nextAttemptAt ?? 0 > world.now }
+    let digits = String(rows.map(\.id).max() ?? 0).count
+    return [
+      Table.Column("ID", .fixed(max(2, digits)), .trailing, priority: 4, isHidden: width < 56),
+      Table.Column("STATE", .fixed(8), priority: 5), Table.Column("OP", .fixed(6), priority: 1, isHidden: width < 90),
+      Table.Column("RECORD", .flex(3), minimum: 14, priority: 9),
+      Table.Column("ZONE", .flex(1), minimum: 8, isHidden: !width.isWide),
+      Table.Column("WHY", .flex(6), minimum: max(12, min(24, width / 3)), priority: 8),
+      Table.Column("SINCE", time, priority: 3), Table.Column("NEXT", time, priority: 2, isHidden: !hasNext),
+    ]
+  }
+
+  static func cells(_ row: QueueRow, _ list: QueueList, _ width: Int, _ world: World) -> Table.Row {
+    let (role, since) = (row.state.role, row.since ?? row.enqueuedAt)
+    return Table.Row(
+      [
+        StyledText(String(row.id), .dim), StyledText(Words.state(row.state.rawValue), role), StyledText(row.kind.verb),
+        StyledText(row.title), StyledText(row.key.zone, .dim),
+        StyledText(row.cause.brief(world.format, now: world.now), .dim),
+        StyledText(width.isWide ? world.clock(since) : world.shortest(since), .dim),
+        StyledText(next(row, world, width), .dim),
+      ],
+      mark: StyledText(row.state.mark, role)
+    )
+  }
+
+  /// When a row goes next; empty if something without an end holds it.
+  private static func next(_ row: QueueRow, _ world: World, _ width: Int) -> String {
+    if let at = row.nextAttemptAt, at > world.now { return width.isWide ? world.moment(at) : world.shortest(at) }
+    let isDue = row.nextAttemptAt != nil || (row.state == .pending && row.cause == .ready)
+    return isDue && world.status?.isSyncing == true ? "now" : ""
+  }
+
+  static func empty(_ list: QueueList, _ world: World) -> String {
+    if world.status?.hasStore == false { return "No store yet" }
+    if list.listing.states == OperationState.problems { return "Nothing failed, and nothing is in conflict" }
+    return list.isFiltered ? "No change matches; Esc shows all" : "Nothing waits to be sent"
+  }
 }
 
 typealias QueueList = RowList<QueueKind>
@@ -48,8 +101,6 @@ extension QueueRow {
 }
 
 extension RowList where Kind == QueueKind {
-  private static let problemStates: Set<OperationState> = [.failed, .conflict]
-
   // MARK: - Commands
 
   /// Runs a command on the queue; nil if it is no such command.
@@ -60,7 +111,7 @@ extension RowList where Kind == QueueKind {
     case .pauseThese: return pause(world)
     case .retryAll: return [.push(Question(.retryAll(listing, filter: filter.text)))]
     case .problems:
-      showOnly(listing.states == Self.problemStates ? [] : Self.problemStates)
+      showOnly(listing.states == OperationState.problems ? [] : OperationState.problems)
       return []
     case .order:
       let orders = QueueListing.Order.allCases
@@ -173,22 +224,13 @@ extension RowList where Kind == QueueKind {
   /// The selected conflict.
   func conflict(_ world: World) -> Int64? { selected(world).flatMap { $0.state == .conflict ? $0.id : nil } }
 
-  /// The states that a tab can show now, with their number; nil: all.
-  static func tabs(_ world: World, selected: Set<OperationState>) -> [(state: OperationState?, count: Int)] {
-    guard let queue = world.status?.queue else { return [] }
-    let counts: [(OperationState, Int)] = [
-      (.pending, queue.pending), (.inFlight, queue.inFlight), (.waiting, queue.waiting), (.failed, queue.failed),
-      (.conflict, queue.conflicts), (.paused, queue.paused),
-    ]
-    return [(nil, queue.total)] + counts.filter { $0.1 > 0 || selected == [$0.0] }.map { ($0.0, $0.1) }
+  private mutating func turn(_ step: Int, _ world: World) {
+    let states = QueueTabs(world, self).states
+    let index = states.firstIndex(of: listing.states) ?? 0
+    showOnly(states[(index + step + states.count) % states.count])
   }
 
-  private mutating func turn(_ step: Int, _ world: World) {
-    let states = Self.tabs(world, selected: listing.states).map(\.state)
-    let now = listing.states.count == 1 ? listing.states.first : nil
-    let index = states.firstIndex(of: now) ?? 0
-    showOnly(states[(index + step + states.count) % states.count].map { [$0] } ?? [])
-  }
+  func isLastTab(_ world: World) -> Bool { QueueTabs(world, self).states.last == listing.states }
 
   func availability(of id: CommandID, _ world: World) -> Availability {
     let isMarked = state.marks.count(of: page(world)?.total ?? 0) > 0
@@ -207,83 +249,6 @@ extension RowList where Kind == QueueKind {
       return isEmpty && listing.states.isEmpty ? .no("No change failed, and none is in conflict") : .now
     case .open, .copy, .mark: return row == nil ? .no("No change is selected") : .now
     default: return .now
-    }
-  }
-
-  // MARK: - Drawing
-
-  func draw(on frame: inout Frame, in area: Rect, _ world: World, isFocused: Bool, pane: Pane? = nil) {
-    let isWide = area.width >= 100
-    let columns: [Table.Column] = [
-      Table.Column("STATE", .fixed(8), priority: 5), Table.Column("OP", .fixed(6), priority: 3),
-      Table.Column("RECORD", .flex(3), minimum: 14, priority: 9),
-      Table.Column("ZONE", .flex(1), minimum: isWide ? 8 : 400),
-      Table.Column("WHY", .flex(6), minimum: 16, priority: 8),
-      Table.Column("SINCE", .fixed(isWide ? 12 : 6), priority: 2),
-      Table.Column(
-        "NEXT",
-        .fixed(isWide ? 12 : 8),
-        minimum: isWide ? 12 : area.width >= 90 || hasNext(world) ? 8 : 400,
-        priority: 1
-      ),
-    ]
-    table(columns, world, isFocused: isFocused, empty: emptyText(world), visible: Table.visibleRows(in: area)) { row in
-      let role = row.state.role
-      return Table.Row(
-        [
-          StyledText(Words.state(row.state.rawValue), role), StyledText(row.kind.verb), StyledText(row.title),
-          StyledText(row.key.zone, .dim), StyledText(row.cause.brief(world.format, now: world.now), .dim),
-          StyledText(isWide ? world.clock(row.enqueuedAt) : world.shortest(row.enqueuedAt), .dim),
-          StyledText(next(row, world, isWide: isWide), .dim),
-        ],
-        mark: StyledText(row.state.mark, role)
-      )
-    }.draw(on: &frame, in: area, pane: pane)
-  }
-
-  /// When a row goes next; empty if something without an end holds it.
-  private func next(_ row: QueueRow, _ world: World, isWide: Bool) -> String {
-    if let at = row.nextAttemptAt, at > world.now { return isWide ? world.moment(at) : world.short(at) }
-    let isDue = row.nextAttemptAt != nil || (row.state == .pending && row.cause == .ready)
-    return isDue && world.status?.isSyncing == true ? "now" : ""
-  }
-
-  /// Whether a row of the page waits for a time, which the reason has no room for in a narrow list.
-  private func hasNext(_ world: World) -> Bool {
-    page(world)?.rows.contains { $0.nextAttemptAt ?? 0 > world.now } ?? false
-  }
-
-  private func emptyText(_ world: World) -> String {
-    if world.status?.hasStore == false { return "No store yet" }
-    if listing.states == Self.problemStates { return "Nothing failed, and nothing is in conflict" }
-    return isFiltered ? "No change matches; Esc shows all" : "Nothing waits to be sent"
-  }
-
-  /// The tabs from left to right, each with the states that it shows.
-  private func parts(_ world: World) -> [(states: Set<OperationState>, item: Tabs.Item)] {
-    let all = Self.tabs(world, selected: listing.states).map { tab -> (Set<OperationState>, Tabs.Item) in
-      let states = Set([tab.state].compactMap { $0 })
-      let name = tab.state.map { Words.state($0.rawValue) } ?? "all"
-      let role = tab.state?.role ?? .text
-      return (states, Tabs.Item(name, count: tab.count, role: role, isSelected: listing.states == states))
-    }
-    guard listing.states == Self.problemStates else { return all }
-    return [(listing.states, Tabs.Item("problems", count: page(world)?.total, role: .error, isSelected: true))] + all
-  }
-
-  /// The states with their numbers, as tabs.
-  func tabs(_ world: World) -> Tabs { Tabs(parts(world).map(\.item)) }
-
-  /// Notes where the tabs are.
-  ///
-  /// - Parameters:
-  ///   - area: where the line of the tabs is drawn.
-  ///   - width: the width for which the tabs were chosen.
-  func noteTabs(on frame: inout Frame, in area: Rect, width: Int, _ world: World) {
-    let parts = parts(world)
-    for (item, cells) in Tabs(parts.map(\.item)).places(width: width, frame.grid.glyphs) where !area.isEmpty {
-      let place = Rect(x: area.x + cells.lowerBound, y: area.y, width: cells.count, height: 1)
-      frame.note(.tab(parts[item].states), in: place)
     }
   }
 }
@@ -307,6 +272,10 @@ extension QueueRow {
 }
 
 extension OperationState {
+  /// The states that need a person.
+  static let problems: Set<OperationState> = [.failed, .conflict]
+  var isProblem: Bool { Self.problems.contains(self) }
+
   var role: StyleRole {
     switch self {
     case .pending: .pending

@@ -15,8 +15,53 @@ enum RecordKind: ListKind {
     all.order = listing.order
     return all
   }
-  static func page(_ data: ViewData) -> ListPage<RecordListing, RecordRow>? { data.records }
+  static func page(_ world: World) -> ListPage<RecordListing, RecordRow>? { world.data.records }
   static func version(of row: RecordRow) -> String { row.changeTag ?? "" }
+  static func isProblem(_ row: RecordRow) -> Bool { row.operationState?.isProblem ?? false }
+  static func request(_ list: RecordList, visible: Int, in scope: inout ViewScope) {
+    scope.records = list.part(visible: visible)
+  }
+
+  static var hasDetail: Bool { true }
+  static func requestDetail(of row: RecordRow, in scope: inout ViewScope) { scope.record = row.record.key }
+  static func detail(of row: RecordRow, _ world: World) -> (title: String, inspector: any Inspector)? {
+    (row.record.key.name, RecordInspector(row.record.key, world))
+  }
+
+  static func columns(_ list: RecordList, _ width: Int, _ world: World) -> [Table.Column] {
+    [
+      Table.Column("NAME", .flex(3), minimum: 12, priority: 9),
+      Table.Column("TYPE", .flex(1), minimum: 8, priority: 3),
+      Table.Column("ZONE", .flex(1), minimum: 8, priority: 2),
+      Table.Column("CHANGED", .fixed(width.isWide ? 12 : 8), priority: 4),
+      Table.Column("BY", .flex(1), minimum: 11, isHidden: !width.isWide),
+    ] + list.fieldColumns
+  }
+
+  static func cells(_ row: RecordRow, _ list: RecordList, _ width: Int, _ world: World) -> Table.Row {
+    let record = row.record
+    let changed =
+      row.operation != nil
+      ? "unsent" : width.isWide ? world.clock(record.modifiedAt) : world.short(record.modifiedAt)
+    return Table.Row(
+      [
+        StyledText(record.key.name), StyledText(record.type, .dim), StyledText(record.key.zone, .dim),
+        StyledText(changed, row.operation != nil ? .pending : .dim),
+        StyledText(record.modifiedBy.map { world.user($0) } ?? "", .dim),
+      ] + list.fieldCells(record, world.format),
+      mark: row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
+    )
+  }
+
+  static func empty(_ list: RecordList, _ world: World) -> String {
+    if world.status?.hasStore == false { return "No store yet" }
+    return list.listing.filter == .none ? "No records" : "No record matches; Esc shows all"
+  }
+}
+
+extension Int {
+  /// Whether a list of so many columns has room for dates with times, and for what matters less.
+  var isWide: Bool { self >= 100 }
 }
 
 typealias RecordList = RowList<RecordKind>
@@ -64,33 +109,8 @@ extension RowList where Kind == RecordKind {
     }
   }
 
-  func draw(on frame: inout Frame, in area: Rect, _ world: World, isFocused: Bool, pane: Pane? = nil) {
-    let isWide = area.width >= 100
-    let columns =
-      [
-        Table.Column("NAME", .flex(3), minimum: 12, priority: 9),
-        Table.Column("TYPE", .flex(1), minimum: 8, priority: 3),
-        Table.Column("ZONE", .flex(1), minimum: 8, priority: 2),
-        Table.Column("CHANGED", .fixed(isWide ? 12 : 8), priority: 4),
-        Table.Column("BY", .flex(1), minimum: isWide ? 11 : 400),
-      ] + fieldColumns
-    table(columns, world, isFocused: isFocused, empty: emptyText(world), visible: Table.visibleRows(in: area)) { row in
-      let record = row.record
-      let changed =
-        row.operation != nil ? "unsent" : isWide ? world.clock(record.modifiedAt) : world.short(record.modifiedAt)
-      return Table.Row(
-        [
-          StyledText(record.key.name), StyledText(record.type, .dim), StyledText(record.key.zone, .dim),
-          StyledText(changed, row.operation != nil ? .pending : .dim),
-          StyledText(record.modifiedBy.map { world.user($0) } ?? "", .dim),
-        ] + fieldCells(record, world.format),
-        mark: row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
-      )
-    }.draw(on: &frame, in: area, pane: pane)
-  }
-
   /// The chosen fields; none: all fields in one column.
-  private var fieldColumns: [Table.Column] {
+  fileprivate var fieldColumns: [Table.Column] {
     guard !columns.isEmpty else { return [Table.Column("FIELDS", .flex(7), minimum: 16, priority: 8)] }
     return columns.enumerated().map { place, name in
       let mark =
@@ -108,14 +128,9 @@ extension RowList where Kind == RecordKind {
     }
   }
 
-  private func fieldCells(_ record: MirrorRecord, _ format: Format) -> [StyledText] {
+  fileprivate func fieldCells(_ record: MirrorRecord, _ format: Format) -> [StyledText] {
     guard !columns.isEmpty else { return [StyledText(record.fields.shownText(format))] }
     return columns.map { StyledText(record.fields[$0]?.text(format) ?? "", .text) }
-  }
-
-  private func emptyText(_ world: World) -> String {
-    if world.status?.hasStore == false { return "No store yet" }
-    return listing.filter == .none ? "No records" : "No record matches; Esc shows all"
   }
 }
 

@@ -17,9 +17,54 @@ protocol ListKind: Sendable {
   static var filterHint: String { get }
   /// The listing without its filter, in the same order.
   static func unfiltered(_ listing: Listing) -> Listing
-  static func page(_ data: ViewData) -> ListPage<Listing, Row>?
+  static func page(_ world: World) -> ListPage<Listing, Row>?
   /// The version that a decision about the row applies to.
   static func version(of row: Row) -> String
+  /// Whether a person should look at the row.
+  static func isProblem(_ row: Row) -> Bool
+  /// Adds the visible rows to the data that a screen needs.
+  static func request(_ list: RowList<Self>, visible: Int, in scope: inout ViewScope)
+  /// Whether a cursor at the top stays there when rows are added above it.
+  static var followsTop: Bool { get }
+
+  /// The columns of a list of this width.
+  static func columns(_ list: RowList<Self>, _ width: Int, _ world: World) -> [Table.Column]
+  static func cells(_ row: Row, _ list: RowList<Self>, _ width: Int, _ world: World) -> Table.Row
+  /// The text in place of an empty list.
+  static func empty(_ list: RowList<Self>, _ world: World) -> String
+
+  /// Whether the selected row is shown in detail where there is room.
+  static var hasDetail: Bool { get }
+  /// Adds the row's detail to the data that a screen needs.
+  static func requestDetail(of row: Row, in scope: inout ViewScope)
+  static func detail(of row: Row, _ world: World) -> (title: String, inspector: any Inspector)?
+}
+
+extension ListKind {
+  static var table: FilterTable? { nil }
+  static var filterHint: String { "words" }
+  static func unfiltered(_ listing: Listing) -> Listing { emptyListing }
+  static func version(of row: Row) -> String { "" }
+  static func isProblem(_ row: Row) -> Bool { false }
+  static var followsTop: Bool { false }
+  static var hasDetail: Bool { false }
+  static func requestDetail(of row: Row, in scope: inout ViewScope) {}
+  static func detail(of row: Row, _ world: World) -> (title: String, inspector: any Inspector)? { nil }
+}
+
+extension ListKind where Listing == Whole {
+  static var emptyListing: Whole { Whole() }
+  static var filter: any WritableKeyPath<Whole, ListFilter> & Sendable { \.filter }
+  static func request(_ list: RowList<Self>, visible: Int, in scope: inout ViewScope) {}
+}
+
+/// The listing of a list that is always read whole.
+struct Whole: Hashable, Sendable {
+  var filter = ListFilter.none
+
+  static func page<Row>(_ rows: [Row]?) -> ListPage<Whole, Row>? {
+    rows.map { ListPage(Whole(), Window(total: $0.count, offset: 0, rows: $0)) }
+  }
 }
 
 /// A list with its position, marks and filter. It behaves alike in a pane and in full.
@@ -38,7 +83,7 @@ struct RowList<Kind: ListKind>: Sendable {
 
   /// The page read for the current listing; nil while it is being read.
   func page(_ world: World) -> ListPage<Kind.Listing, Kind.Row>? {
-    Kind.page(world.data).flatMap { $0.listing == listing ? $0 : nil }
+    Kind.page(world).flatMap { $0.listing == listing ? $0 : nil }
   }
 
   func rows(_ world: World) -> ListState<ID>.Rows {
@@ -102,8 +147,22 @@ struct RowList<Kind: ListKind>: Sendable {
       }
     case .markAll: state.toggleAll()
     case .invertMarks: state.invertMarks()
+    case .nextMatch, .previousMatch: return goOn(id == .nextMatch ? 1 : -1, world, visible: visible)
     default: return nil
     }
+    return []
+  }
+
+  /// Moves to the next match, or to the next row for a person in a list without a filter.
+  private mutating func goOn(_ step: Int, _ world: World, visible: Int) -> [Step] {
+    let (rows, page) = (rows(world), page(world))
+    var next = state.cursor + step
+    while let row = page?[next], !isFiltered, !Kind.isProblem(row) { next += step }
+    guard (0..<rows.total).contains(next), isFiltered || page?[next] != nil else {
+      let what = isFiltered ? "match" : "row that needs you"
+      return [.notice("No \(what) \(step > 0 ? "below" : "above"); \(world.keys.name(of: .filter)) filters")]
+    }
+    state.move(to: next, rows, visible: visible)
     return []
   }
 
@@ -194,32 +253,28 @@ struct RowList<Kind: ListKind>: Sendable {
 
   // MARK: - Drawing
 
-  /// The visible rows as a table has them. A row that has not been read yet says so.
-  func table(
-    _ columns: [Table.Column],
-    _ world: World,
-    isFocused: Bool,
-    empty: String,
-    visible: Int,
-    row: (Kind.Row) -> Table.Row
-  )
-    -> Table
-  {
+  /// Draws the visible rows. A row that has not been read yet says so.
+  ///
+  /// - Parameter pane: the pane of the overview that the list is in.
+  func draw(on frame: inout Frame, in area: Rect, _ world: World, isFocused: Bool = true, pane: Pane? = nil) {
     let page = page(world)
-    let indices = (state.offset..<state.offset + max(0, visible)).clamped(to: 0..<(page?.total ?? 0))
+    let visible = state.offset..<state.offset + Table.visibleRows(in: area)
     let loading = Table.Row([StyledText("loading…", .dim)])
     let isSearching = isWaiting(world) || page?.isCounted == false
     let isUnread = page == nil && world.readFailure != nil
-    return Table(
-      columns: columns,
-      rows: indices.map { index in page?[index].map(row) ?? loading },
+    Table(
+      columns: Kind.columns(self, area.width, world),
+      rows: visible.clamped(to: 0..<(page?.total ?? 0)).map { index in
+        page?[index].map { Kind.cells($0, self, area.width, world) } ?? loading
+      },
       offset: state.offset,
       total: page?.total ?? 0,
       selection: state.cursor,
       marked: state.marked(rows(world)),
       isFocused: isFocused,
       emptyText: isUnread
-        ? "The store cannot be read" : isSearching ? (filter.text.isEmpty ? "loading…" : "searching…") : empty
-    )
+        ? "The store cannot be read"
+        : isSearching ? (filter.text.isEmpty ? "loading…" : "searching…") : Kind.empty(self, world)
+    ).draw(on: &frame, in: area, pane: pane)
   }
 }

@@ -3,33 +3,62 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// Failed and retrying changes by cause, the most frequent first.
-struct CausesScreen: Screen {
-  private var list = WholeList<QueueCause>()
+/// Failed and retrying changes by cause, the most frequent first, as a list.
+enum CauseKind: ListKind {
+  typealias Listing = Whole
+  static func page(_ world: World) -> ListPage<Whole, QueueCause>? { Whole.page(world.data.causes) }
+  static func request(_ list: RowList<CauseKind>, visible: Int, in scope: inout ViewScope) {
+    scope.causes = QueueListing()
+  }
+
+  static var hasDetail: Bool { true }
+  static func detail(of row: QueueCause, _ world: World) -> (title: String, inspector: any Inspector)? {
+    (Words.count(row.count, "change"), CauseInspector(cause: row, world: world))
+  }
+
+  static func columns(_ list: RowList<CauseKind>, _ width: Int, _ world: World) -> [Table.Column] {
+    [
+      Table.Column("CHANGES", .fixed(7), .trailing), Table.Column("STATE", .fixed(8)),
+      Table.Column("CAUSE", .flexible), Table.Column("SINCE", .fixed(12)),
+    ]
+  }
+
+  static func cells(_ cause: QueueCause, _ list: RowList<CauseKind>, _ width: Int, _ world: World) -> Table.Row {
+    Table.Row(
+      [
+        StyledText(Format.number(cause.count)), StyledText(Words.state(cause.state.rawValue), cause.state.role),
+        StyledText(cause.text(world)), StyledText(world.clock(cause.oldestAt), .dim),
+      ],
+      mark: StyledText(cause.state.mark, cause.state.role)
+    )
+  }
+
+  static func empty(_ list: RowList<CauseKind>, _ world: World) -> String {
+    "No change failed or waits to be retried"
+  }
+}
+
+extension QueueCause {
+  fileprivate func text(_ world: World) -> String {
+    code.map { Words.joined(message ?? "", $0) } ?? cause.brief(world.format, now: world.now)
+  }
+}
+
+/// The causes: the first tab of the queue.
+struct CausesScreen: ListScreen {
+  var list = RowList<CauseKind>()
 
   var title: String? { "Causes" }
   var scopes: KeyScope { [.everywhere, .moving, .queue, .syncing, .opening, .copying, .closing] }
 
-  func wants(_ world: World) -> ViewScope {
-    var scope = ViewScope()
-    scope.causes = QueueListing()
-    return scope
-  }
-
-  private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(world.body)) }
-
-  private func selected(_ world: World) -> QueueCause? { list.selected(in: world.data.causes ?? []) }
-
-  mutating func follow(_ world: World) { list.follow(world.data.causes ?? [], visible: visible(world)) }
-
-  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
-    list.select(row, in: world.data.causes ?? [], visible: visible(world))
-  }
-
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    if list.move(by: id, in: world.data.causes ?? [], visible: visible(world)) { return [] }
-    if id == .back || id == .causes { return [.pop] }
-    guard let cause = selected(world), let queue = Self.queue(of: cause) else { return [] }
+  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
+    switch id {
+    case .causes: return [.pop]
+    case .nextTab: return [.tab([])]
+    case .previousTab: return [.tab(QueueTabs(world, QueueList(), hasCauses: true).states.last ?? [])]
+    default: break
+    }
+    guard let cause = list.selected(world), let queue = Self.queue(of: cause) else { return nil }
     switch id {
     case .open: return [.push(QueueScreen(queue))]
     case .retry:
@@ -44,7 +73,7 @@ struct CausesScreen: Screen {
         )
       ]
     case .copy: return [.effect(.copy("\(cause.count)\t\(cause.filter)"))]
-    default: return []
+    default: return nil
     }
   }
 
@@ -57,39 +86,50 @@ struct CausesScreen: Screen {
 
   func availability(of id: CommandID, _ world: World) -> Availability {
     switch id {
-    case .pauseThese, .edit, .problems, .nextTab, .previousTab: .no("Open the cause with Enter first")
-    case .retryAll: .no("r retries the changes of this cause")
-    case .open, .retry, .discard, .copy: selected(world) == nil ? .no("No cause is selected") : .now
+    case .pauseThese, .edit, .problems, .export, .order, .undo: .no("Open the cause with Enter first")
+    case .retryAll: .no("\(world.keys.name(of: .retry)) retries the changes of this cause")
+    case .open, .retry, .discard, .copy: list.selected(world) == nil ? .no("No cause is selected") : .now
     default: .now
     }
   }
 
   func label(of id: CommandID, _ world: World) -> String? {
+    let number = list.selected(world).map { " \(Format.number($0.count))" } ?? ""
     switch id {
-    case .retry: "retry these"
-    case .discard: "discard these"
-    case .open: "show them"
-    case .causes: "ungroup"
-    default: nil
+    case .retry: return "retry\(number)"
+    case .discard: return "discard\(number)"
+    case .open: return "show them"
+    case .causes: return "close"
+    default: return nil
     }
   }
 
-  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    Box(title: "Causes", isFocused: true).draw(on: &frame.grid, in: area)
-    let inside = Box.inside(area)
-    let columns = [
-      Table.Column("COUNT", .fixed(9), .trailing), Table.Column("STATE", .fixed(8)), Table.Column("CAUSE", .flexible),
-      Table.Column("SINCE", .fixed(12)),
+  func drawFrame(on frame: inout Frame, in area: Rect, _ world: World) {
+    QueueTabs(world, nil, hasCauses: true).draw("Causes", on: &frame, in: area, world, nil)
+  }
+}
+
+/// A cause in full.
+struct CauseInspector: Inspector {
+  let cause: QueueCause
+  let world: World
+
+  var missing: String { "" }
+
+  var items: [InspectorItem]? {
+    let (keys, count) = (world.keys, Words.count(cause.count, "change"))
+    let zones = cause.recreated.isEmpty ? "" : ", and recreates \(Words.list(cause.recreated))"
+    let next = cause.nextAttemptAt.map { " The next attempt is at \(world.time($0))." } ?? ""
+    return [
+      .text([
+        .init("\(cause.state.mark) \(Words.state(cause.state.rawValue).sentence)", cause.state.role),
+        .init(": \(cause.text(world))"),
+      ]),
+      .text(""),
+      .text(
+        StyledText("\(keys.name(of: .retry)) retries \(count)\(zones); \(keys.name(of: .open)) shows them.\(next)")
+      ),
+      .text(StyledText("The oldest was queued \(world.time(cause.oldestAt)) (\(world.ago(cause.oldestAt))).", .dim)),
     ]
-    let empty = "No change failed or waits to be retried"
-    list.table(columns, world.data.causes, world, visible: Table.visibleRows(in: inside), empty: empty) { cause in
-      Table.Row([
-        StyledText(Format.number(cause.count)), StyledText(Words.state(cause.state.rawValue), cause.state.role),
-        StyledText(
-          cause.code.map { Words.joined(cause.message ?? "", $0) } ?? cause.cause.brief(world.format, now: world.now)
-        ),
-        StyledText(world.clock(cause.oldestAt), .dim),
-      ])
-    }.draw(on: &frame, in: inside)
   }
 }

@@ -9,45 +9,54 @@ enum EventKind: ListKind {
   static var filter: any WritableKeyPath<EventListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { .events }
   static var filterHint: String { "words, or kind = 'error' and age < 1h" }
-  static func unfiltered(_ listing: EventListing) -> EventListing { EventListing() }
-  static func page(_ data: ViewData) -> ListPage<EventListing, EventRow>? { data.events }
-  static func version(of row: EventRow) -> String { "" }
-}
-
-/// The log of what happened, newest first. At the top it follows new events; further down the cursor stays with its
-/// event.
-struct EventsScreen: Screen {
-  private var list = RowList<EventKind>()
-
-  var title: String? { "Events" }
-  var scopes: KeyScope { [.everywhere, .moving, .list, .events, .syncing, .opening, .copying, .closing] }
+  static func page(_ world: World) -> ListPage<EventListing, EventRow>? { world.data.events }
+  static func isProblem(_ row: EventRow) -> Bool { EventLine.role(row) != .text }
+  static var followsTop: Bool { true }
 
   /// The events that are read at most; a filter finds those before them.
   private static let limit = 500
 
-  func wants(_ world: World) -> ViewScope {
-    var scope = ViewScope()
-    scope.events = ListPart(list.listing, limit: Self.limit)
-    if SplitLayout(world.body).inspector != nil { scope.operation = list.selected(world)?.operation }
-    return scope
+  static func request(_ list: RowList<EventKind>, visible: Int, in scope: inout ViewScope) {
+    scope.events = ListPart(list.listing, limit: limit)
   }
 
-  private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(SplitLayout(world.body).list)) }
-
-  func isWaiting(_ world: World) -> Bool { list.isWaiting(world) }
-  mutating func type(_ key: Key, _ world: World) -> [Step]? { list.type(key) }
-  func prompt(_ world: World) -> Prompt? { list.prompt(world) }
-
-  mutating func follow(_ world: World) { list.follow(world, visible: visible(world), isFocused: false) }
-
-  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
-    list.select(row, world, visible: visible(world))
+  static var hasDetail: Bool { true }
+  static func requestDetail(of row: EventRow, in scope: inout ViewScope) { scope.operation = row.operation }
+  static func detail(of row: EventRow, _ world: World) -> (title: String, inspector: any Inspector)? {
+    ("Event", EventInspector(row, world))
   }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+  static func columns(_ list: RowList<EventKind>, _ width: Int, _ world: World) -> [Table.Column] {
+    [
+      Table.Column("TIME", .fixed(width.isWide ? 12 : 8)), Table.Column("KIND", .fixed(9)),
+      Table.Column("EVENT", .flexible), Table.Column("BY", .fixed(14), isHidden: !width.isWide),
+    ]
+  }
+
+  static func cells(_ event: EventRow, _ list: RowList<EventKind>, _ width: Int, _ world: World) -> Table.Row {
+    let role = EventLine.role(event)
+    return Table.Row([
+      StyledText(width.isWide ? world.moment(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
+      StyledText(event.sentence, role), StyledText(event.actor ?? "", .dim),
+    ])
+  }
+
+  static func empty(_ list: RowList<EventKind>, _ world: World) -> String {
+    list.isFiltered ? "No event matches; Esc shows all" : "Nothing has happened yet"
+  }
+}
+
+/// The log of what happened, newest first. At the top it follows new events; further down the cursor stays with its
+/// event.
+struct EventsScreen: ListScreen {
+  var list = RowList<EventKind>()
+
+  var title: String? { "Events" }
+  var scopes: KeyScope { [.everywhere, .moving, .list, .events, .syncing, .opening, .copying, .closing] }
+
+  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
     switch id {
     case .problems: list.setFilter(list.filter.text == Self.problems ? "" : Self.problems)
-    case .back: return list.clear() ? [] : [.pop]
     case .open: return list.selected(world)?.operation.map { [.push(OperationScreen($0))] } ?? []
     case .copy: return list.copy(world) { Self.line($0, world) }
     case .export:
@@ -60,7 +69,7 @@ struct EventsScreen: Screen {
           ]
       }
       return [.effect(.export(.allEvents(list.listing, except: list.state.marks.exceptions)))]
-    default: return list.perform(id, world, visible: visible(world)) ?? []
+    default: return nil
     }
     return []
   }
@@ -77,36 +86,14 @@ struct EventsScreen: Screen {
     }
   }
 
-  func label(of id: CommandID, _ world: World) -> String? { id == .open ? "operation" : nil }
-
   /// The event as a line to be copied.
   private static func line(_ event: EventRow, _ world: World) -> String {
     [world.time(event.at), event.kind, event.message, event.actor ?? ""].joined(separator: "\t")
   }
 
-  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    let layout = SplitLayout(area)
+  func note(_ world: World) -> StyledText {
     let follows = list.state.cursor == 0 && list.page(world) != nil
-    let note = list.note(world) + StyledText(follows ? "  following" : "", .dim)
-    Box(title: "Events", note: note, isFocused: true).draw(on: &frame.grid, in: layout.list)
-    let inside = Box.inside(layout.list)
-    let isWide = inside.width >= 100
-    let columns = [
-      Table.Column("TIME", .fixed(isWide ? 12 : 8)), Table.Column("KIND", .fixed(9)), Table.Column("EVENT", .flexible),
-      Table.Column("BY", .fixed(14), minimum: isWide ? 14 : 400),
-    ]
-    let empty = list.listing.filter == .none ? "Nothing has happened yet" : "No event matches; Esc shows all"
-    list.table(columns, world, isFocused: true, empty: empty, visible: Table.visibleRows(in: inside)) { event in
-      let role = EventLine.role(event)
-      return Table.Row([
-        StyledText(isWide ? world.moment(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
-        StyledText(event.sentence, role), StyledText(event.actor ?? "", .dim),
-      ])
-    }.draw(on: &frame, in: inside)
-    guard let area = layout.inspector else { return }
-    Box(title: "Event").draw(on: &frame.grid, in: area)
-    guard let event = list.selected(world) else { return }
-    EventInspector(event, world).draw(on: &frame.grid, in: Box.text(area), selection: nil, offset: 0)
+    return list.note(world) + StyledText(follows ? "  following" : "", .dim)
   }
 }
 

@@ -60,12 +60,6 @@ struct Overview: Screen {
     return []
   }
 
-  private static func tabsWidth(_ place: Rect) -> Int { max(0, place.width - 18) }
-
-  private func noteTabs(on frame: inout Frame, in place: Rect, _ box: Box, _ world: World) {
-    queue.noteTabs(on: &frame, in: box.notePlace(in: place, frame.grid.glyphs), width: Self.tabsWidth(place), world)
-  }
-
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
     switch pane {
     case .queue: queue.select(row, world, visible: visible(.queue, world))
@@ -123,23 +117,19 @@ struct Overview: Screen {
         continue
       }
       let isFocused = pane == focus
-      var title = StyledText("\(pane.rawValue) \(pane.title)")
-      var note: StyledText = ""
-      if pane == .queue {
-        note = queue.tabs(world).text(width: Self.tabsWidth(place), frame.grid.glyphs)
-        if !queue.filter.text.isEmpty || !queue.state.marks.isEmpty { title = title + "  " + queue.note(world) }
-      }
-      if pane == .records { note = records.note(world) }
-      let box = Box(title: title, note: note, isFocused: isFocused)
-      box.draw(on: &frame.grid, in: place)
-      let inside = Box.inside(place)
+      let title = StyledText("\(pane.rawValue) \(pane.title)")
       frame.note(.pane(pane), in: place)
+      if pane == .queue {
+        QueueTabs(world, queue).draw(title, on: &frame, in: place, world, queue, isFocused: isFocused)
+      } else {
+        let note = pane == .records ? records.note(world) : ""
+        Box(title: title, note: note, isFocused: isFocused).draw(on: &frame.grid, in: place)
+      }
+      let inside = Box.inside(place)
       switch pane {
       case .sync: SyncPane(world).draw(on: &frame.grid, in: Box.text(place))
       case .account: AccountPane(world).draw(on: &frame.grid, in: Box.text(place))
-      case .queue:
-        noteTabs(on: &frame, in: place, box, world)
-        queue.draw(on: &frame, in: inside, world, isFocused: isFocused, pane: .queue)
+      case .queue: queue.draw(on: &frame, in: inside, world, isFocused: isFocused, pane: .queue)
       case .records: records.draw(on: &frame, in: inside, world, isFocused: isFocused, pane: .records)
       }
     }

@@ -21,7 +21,7 @@ struct PaletteScreen: Screen {
     var help: String
     /// The reason why it does nothing now, if so.
     var reason: String?
-    var step: Step
+    var steps: [Step]
   }
 
   /// The entries that match what was typed, the best first.
@@ -32,14 +32,21 @@ struct PaletteScreen: Screen {
       guard let score = Self.score(typed, in: entry.name.lowercased()) ?? (isInHelp ? 100 : nil) else { return nil }
       return (entry, score, index)
     }
-    return scored.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)
+    let sorted = scored.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)
+    return input.text == "q" ? [leaving] + sorted : sorted
+  }
+
+  /// `:q`, as in editors and other dashboards. Edits that would be lost are asked about first.
+  private var leaving: Entry {
+    let steps: [Step] = app.top.hasUnsavedEdits ? [.run(.quit)] : [.focus(app.overview.focus), .run(.quit)]
+    return Entry(name: "q", key: "", help: "End the dashboard from any view", steps: steps)
   }
 
   private func faults(_ world: World) -> [Entry] {
     let key = world.keys.name(of: .demo)
     return world.faults.map { fault in
       let name = "fault: \(fault.label)"
-      return Entry(name: name, key: "\(key) \(fault.key)", help: "Inject this fault", step: .fault(fault.key))
+      return Entry(name: name, key: "\(key) \(fault.key)", help: "Inject this fault", steps: [.fault(fault.key)])
     }
   }
 
@@ -52,7 +59,7 @@ struct PaletteScreen: Screen {
       if case .no(let text) = app.availability(of: command.id, world) { reason = text }
       let name = app.top.label(of: command.id, world) ?? command.title
       let key = command.keys.first?.name ?? ""
-      return Entry(name: name, key: key, help: command.help, reason: reason, step: .run(command.id))
+      return Entry(name: name, key: key, help: command.help, reason: reason, steps: [.run(command.id)])
     }
   }
 
@@ -79,7 +86,7 @@ struct PaletteScreen: Screen {
     case .enter:
       // Without a match it stays open and says so.
       guard matches.indices.contains(cursor) else { return [] }
-      return [.pop, matches[cursor].step]
+      return [.pop] + matches[cursor].steps
     case .down, .tab, .ctrl("n"): cursor = min(cursor + 1, max(0, matches.count - 1))
     case .up, .backTab, .ctrl("p"): cursor = max(0, cursor - 1)
     default: if input.handle(key) { cursor = 0 }

@@ -6,8 +6,8 @@ import TerminalUI
 
 /// Everything that can be undone, newest first: discarded changes, and what conflicts, policies and undos dropped or
 /// overwrote. What no person has seen yet is marked while the view is open, and counts as seen once it was shown.
-struct UndoScreen: Screen {
-  private var dropped = DroppedList()
+struct UndoScreen: ListScreen {
+  var list = DroppedList()
   /// The last dropped change that this view has marked as seen, and those that were on the screen.
   private var marked: Int64 = 0
   private var onScreen: Set<Int64> = []
@@ -15,28 +15,19 @@ struct UndoScreen: Screen {
   var title: String? { "Undo" }
   var scopes: KeyScope { [.everywhere, .moving, .list, .undoing, .syncing, .copying, .closing] }
 
-  private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(SplitLayout(world.body).list)) }
-
-  func wants(_ world: World) -> ViewScope {
-    var scope = ViewScope()
-    scope.dropped = dropped.part(visible: visible(world))
-    if SplitLayout(world.body).inspector != nil { scope.record = dropped.selected(world)?.change.key }
-    return scope
-  }
-
   mutating func follow(_ world: World) {
-    if dropped.listing.seenThrough == nil, let status = world.status {
-      var listing = dropped.listing
+    if list.listing.seenThrough == nil, let status = world.status {
+      var listing = list.listing
       listing.seenThrough = status.dropped.seenThrough
-      dropped.list(listing)
+      list.list(listing)
     }
-    dropped.follow(world, visible: visible(world))
+    list.follow(world, visible: visible(world))
   }
 
   mutating func shown(_ world: World) -> [Effect] {
-    guard !world.isReadOnly, !dropped.isFiltered, world.status?.dropped.unseen ?? 0 > 0, let page = dropped.page(world)
+    guard !world.isReadOnly, !list.isFiltered, world.status?.dropped.unseen ?? 0 > 0, let page = list.page(world)
     else { return [] }
-    let first = dropped.state.offset
+    let first = list.state.offset
     onScreen.formUnion((first..<first + visible(world)).compactMap { page[$0]?.id })
     // The store counts all older ones as seen, too, so they must have been on the screen: rows from the oldest on, or from
     // the last one marked.
@@ -47,33 +38,24 @@ struct UndoScreen: Screen {
     return [.give(.markDroppedSeen(through: last))]
   }
 
-  func isWaiting(_ world: World) -> Bool { dropped.isWaiting(world) }
-  mutating func type(_ key: Key, _ world: World) -> [Step]? { dropped.type(key) }
-  func prompt(_ world: World) -> Prompt? { dropped.prompt(world) }
-
-  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
-    dropped.select(row, world, visible: visible(world))
-  }
-
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
     switch id {
-    case .back: return dropped.clear() ? [] : [.pop]
-    case .restore: return dropped.restore(world)
+    case .restore: return list.restore(world)
     case .copy:
-      return dropped.copy(world) { row in
+      return list.copy(world) { row in
         [row.change.title, row.change.key.zone, world.why(row.change.cause), row.change.shownFields(world.format)]
           .joined(separator: "\t")
       }
-    default: return dropped.perform(id, world, visible: visible(world)) ?? []
+    default: return nil
     }
   }
 
   func availability(of id: CommandID, _ world: World) -> Availability {
     switch id {
     case .restore, .copy, .mark:
-      switch dropped.selected(world) {
+      switch list.selected(world) {
       case nil: .no("Nothing is selected")
-      case let row? where id == .restore && !row.change.isOpen && dropped.state.marks.isEmpty:
+      case let row? where id == .restore && !row.change.isOpen && list.state.marks.isEmpty:
         .no("The record was edited since; this can no longer be undone")
       default: .now
       }
@@ -83,20 +65,9 @@ struct UndoScreen: Screen {
 
   mutating func take(_ receipt: Receipt) {
     switch receipt.command {
-    case .undo, .undoAll: if receipt.failure == nil { dropped.state.marks = .some([:]) }
+    case .undo, .undoAll: if receipt.failure == nil { list.state.marks = .some([:]) }
     default: break
     }
-  }
-
-  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    let layout = SplitLayout(area)
-    Box(title: "Undo", note: dropped.note(world), isFocused: true).draw(on: &frame.grid, in: layout.list)
-    dropped.draw(on: &frame, in: Box.inside(layout.list), world)
-    guard let area = layout.inspector else { return }
-    let row = dropped.selected(world)
-    Box(title: StyledText(row?.change.title ?? "Change")).draw(on: &frame.grid, in: area)
-    guard let row else { return }
-    DroppedInspector(row.change, world).draw(on: &frame.grid, in: Box.text(area), selection: nil, offset: 0)
   }
 }
 

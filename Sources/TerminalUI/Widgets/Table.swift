@@ -14,6 +14,8 @@ public struct Table: Widget {
     public var minimum: Int
     /// How much it matters. Where not all columns fit, those that matter least are left out.
     public var priority: Int
+    /// Whether it is left out.
+    public var isHidden: Bool
 
     /// Makes a column.
     ///
@@ -23,13 +25,15 @@ public struct Table: Widget {
       _ width: Length = .flexible,
       _ alignment: Alignment = .leading,
       minimum: Int? = nil,
-      priority: Int = 0
+      priority: Int = 0,
+      isHidden: Bool = false
     ) {
       self.title = title
       self.width = width
       self.alignment = alignment
       self.minimum = minimum ?? width.fixed ?? cells(title)
       self.priority = priority
+      self.isHidden = isHidden
     }
   }
 
@@ -119,16 +123,12 @@ public struct Table: Widget {
 
   private func draw(_ row: Row, _ index: Int, on grid: inout Grid, _ line: Rect, _ places: [(Int, Rect)]) {
     let selection = SelectedLine(isSelected: index == selection, isFocused: isFocused)
-    // Only the marks and the column that names the row stand out: a terminal has to be sent no more when the selection moves.
-    let name = places.max { columns[$0.0].priority < columns[$1.0].priority }
-    selection.drawGround(on: &grid, in: Rect(x: line.x, y: line.y, width: 2, height: line.height).intersection(line))
-    if selection.isSelected, let place = name?.1 { grid.fill(place, Style(selection.role)) }
+    selection.drawGround(on: &grid, in: line)
     let mark = marked.contains(index) ? StyledText("✓", .marked) : row.mark
     let margin = Rect(x: line.x + 1, y: line.y, width: 1, height: line.height).intersection(line)
     grid.put(selection.styled(mark), in: margin)
     for (column, place) in places where column < row.cells.count {
-      let text = row.cells[column]
-      grid.put(column == name?.0 ? selection.styled(text) : text, in: place, columns[column].alignment)
+      grid.put(selection.styled(row.cells[column]), in: place, columns[column].alignment)
     }
   }
 
@@ -137,7 +137,7 @@ public struct Table: Widget {
     let margin = min(Self.margin, area.width)
     let room = Rect(x: area.x + margin, y: area.y, width: area.width - margin, height: area.height)
     let gap = 2
-    var shown = Array(columns.indices)
+    var shown = columns.indices.filter { !columns[$0].isHidden }
     while shown.count > 1, shown.reduce(-gap, { $0 + columns[$1].minimum + gap }) > room.width {
       let least = shown.map { columns[$0].priority }.min()
       shown.remove(at: shown.lastIndex { columns[$0].priority == least } ?? 0)

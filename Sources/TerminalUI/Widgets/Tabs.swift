@@ -1,11 +1,14 @@
 /// The parts of a list side by side, each with the number of its rows: `▸all 1,204  pending 1,190  failed 3`.
 ///
-/// Where they do not fit, the empty ones are left out first, then the rightmost. The selected one always stays.
-public struct Tabs: Widget {
+/// Where they do not fit, the empty ones are left out first, then the rightmost. The selected one always stays. Where even
+/// the first ones do not fit, all have their short labels: `▸all  !3  ?1`.
+public struct Tabs: Sendable, Hashable {
   /// One part of the list.
   public struct Item: Sendable, Hashable {
     /// The name of the part.
     public var label: String
+    /// A mark in place of the name where there is little room; nil: the name without the number.
+    public var short: Character?
     /// The number of its rows; nil while it is not known.
     public var count: Int?
     /// How it looks while it has rows.
@@ -14,8 +17,15 @@ public struct Tabs: Widget {
     public var isSelected: Bool
 
     /// Makes a part.
-    public init(_ label: String, count: Int?, role: StyleRole = .text, isSelected: Bool = false) {
+    public init(
+      _ label: String,
+      short: Character? = nil,
+      count: Int?,
+      role: StyleRole = .text,
+      isSelected: Bool = false
+    ) {
       self.label = label
+      self.short = short
       self.count = count
       self.role = role
       self.isSelected = isSelected
@@ -24,43 +34,49 @@ public struct Tabs: Widget {
 
   /// The parts, from left to right.
   public var items: [Item]
+  /// The number of first parts for which the labels get short before one is left out.
+  public var keeping: Int
 
   /// Makes tabs.
-  public init(_ items: [Item]) {
+  public init(_ items: [Item], keeping: Int = 0) {
     self.items = items
+    self.keeping = keeping
   }
 
   /// The line, for a place of this width, such as a frame's note.
   public func text(width: Int, _ glyphs: GlyphSet = .unicode) -> StyledText {
-    let texts = shown(width, glyphs).map { text(items[$0]) }
+    let texts = shown(width, glyphs).map(\.1)
     return texts.reduce(StyledText([])) { $0.spans.isEmpty ? $1 : $0 + " " + $1 }.clipped(to: width, glyphs)
   }
 
   /// The cells of the parts that the line shows, as positions in it.
   public func places(width: Int, _ glyphs: GlyphSet = .unicode) -> [(item: Int, cells: Range<Int>)] {
     var x = 0
-    return shown(width, glyphs).map { index in
+    return shown(width, glyphs).map { item, text in
       let start = x
-      x += text(items[index]).cells(in: glyphs) + 1
-      return (index, start..<x - 1)
+      x += text.cells(in: glyphs) + 1
+      return (item, start..<x - 1)
     }
   }
 
-  /// Draws the line in the first row.
-  public func draw(on grid: inout Grid, in area: Rect) {
-    grid.put(text(width: area.width, grid.glyphs), in: area.row(0))
+  /// The parts that fit, each with its text.
+  private func shown(_ width: Int, _ glyphs: GlyphSet) -> [(Int, StyledText)] {
+    let whole = fitting(width, glyphs) { text($0, $0.label, $0.count) }
+    let first = items.prefix(keeping).filter { $0.count != 0 || $0.isSelected }
+    guard whole.count < first.count else { return whole }
+    return fitting(width, glyphs) { text($0, $0.short.map(String.init) ?? $0.label, $0.short == nil ? nil : $0.count) }
   }
 
-  private func shown(_ width: Int, _ glyphs: GlyphSet) -> [Int] {
-    var shown = Array(items.indices)
-    func isTooWide() -> Bool { shown.reduce(-1) { $0 + text(items[$1]).cells(in: glyphs) + 1 } > width }
-    if isTooWide() { shown.removeAll { items[$0].count == 0 && !items[$0].isSelected } }
-    while isTooWide(), let last = shown.lastIndex(where: { !items[$0].isSelected }) { shown.remove(at: last) }
+  private func fitting(_ width: Int, _ glyphs: GlyphSet, _ text: (Item) -> StyledText) -> [(Int, StyledText)] {
+    var shown = items.indices.map { (item: $0, text: text(items[$0])) }
+    func isTooWide() -> Bool { shown.reduce(-1) { $0 + $1.text.cells(in: glyphs) + 1 } > width }
+    if isTooWide() { shown.removeAll { items[$0.item].count == 0 && !items[$0.item].isSelected } }
+    while isTooWide(), let last = shown.lastIndex(where: { !items[$0.item].isSelected }) { shown.remove(at: last) }
     return shown
   }
 
-  private func text(_ item: Item) -> StyledText {
-    let text = item.label + (item.count.map { " " + grouped($0) } ?? "")
+  private func text(_ item: Item, _ label: String, _ count: Int?) -> StyledText {
+    let text = label + (count.map { (label.count == 1 ? "" : " ") + grouped($0) } ?? "")
     // The mark takes the place of a blank, so that nothing moves when another one is selected.
     guard item.isSelected else { return StyledText(" " + text, item.count == 0 ? .dim : item.role) }
     return [.init("▸", .titleFocused), .init(text, item.role, .bold)]

@@ -1,0 +1,68 @@
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The parts of the queue as tabs: its causes, all of it, and each state, those that need a person first.
+struct QueueTabs {
+  /// Each tab with the states that it shows; nil: the causes.
+  private let parts: [(states: Set<OperationState>?, item: Tabs.Item)]
+
+  /// - Parameters:
+  ///   - list: the list that is shown; nil: the causes are.
+  ///   - hasCauses: whether the causes have a tab where there are any.
+  init(_ world: World, _ list: QueueList?, hasCauses: Bool = false) {
+    let selected = list?.listing.states
+    guard let queue = world.status?.queue else {
+      parts = []
+      return
+    }
+    let counts: [(OperationState, Int)] = [
+      (.failed, queue.failed), (.conflict, queue.conflicts), (.waiting, queue.waiting), (.paused, queue.paused),
+      (.inFlight, queue.inFlight), (.pending, queue.pending),
+    ]
+    var parts: [(states: Set<OperationState>?, item: Tabs.Item)] = []
+    if hasCauses, list == nil || queue.retryable > 0 {
+      parts.append((nil, Tabs.Item("causes", count: nil, isSelected: list == nil)))
+    }
+    if selected == OperationState.problems {
+      let count = list?.page(world)?.total
+      parts.append((selected, Tabs.Item("problems", count: count, role: .error, isSelected: true)))
+    }
+    parts.append(([], Tabs.Item("all", count: queue.total, isSelected: selected == [])))
+    parts += counts.filter { $0.1 > 0 || selected == [$0.0] }.map { state, count in
+      let (name, mark) = (Words.state(state.rawValue), state.mark.first)
+      return ([state], Tabs.Item(name, short: mark, count: count, role: state.role, isSelected: selected == [state]))
+    }
+    self.parts = parts
+  }
+
+  /// The states of the tabs of the list, from left to right.
+  var states: [Set<OperationState>] { parts.compactMap(\.states).filter { $0 != OperationState.problems } }
+
+  /// Draws a frame with the tabs at its right, and notes where they are.
+  ///
+  /// - Parameter list: the list whose filter and marks the title names.
+  func draw(
+    _ title: StyledText,
+    on frame: inout Frame,
+    in area: Rect,
+    _ world: World,
+    _ list: QueueList?,
+    isFocused: Bool = true
+  ) {
+    var title = title
+    if let list, !list.filter.text.isEmpty || !list.state.marks.isEmpty { title = title + "  " + list.note(world) }
+    var box = Box(title: title, isFocused: isFocused)
+    let width = box.noteArea(in: area, frame.grid.glyphs).width
+    let needed = parts.lastIndex { $0.states?.isSubset(of: OperationState.problems) ?? true }
+    let tabs = Tabs(parts.map(\.item), keeping: (needed ?? -1) + 1)
+    box.note = tabs.text(width: width, frame.grid.glyphs)
+    box.draw(on: &frame.grid, in: area)
+    let place = box.notePlace(in: area, frame.grid.glyphs)
+    for (item, cells) in tabs.places(width: width, frame.grid.glyphs) where !place.isEmpty {
+      let cells = Rect(x: place.x + cells.lowerBound, y: place.y, width: cells.count, height: 1)
+      frame.note(parts[item].states.map { .tab($0) } ?? .command(.causes), in: cells)
+    }
+  }
+}
