@@ -6,149 +6,86 @@ extension Command {
   /// All commands, in the order in which the footer and the help name them. The keys of one screen are all different.
   static let registry: [Command] = [
     // Questions
-    Command(.yes, typed("y"), "yes", "Do it", .question, isChange: true),
+    .change(.yes, typed("y"), "yes", "Do it", .question),
     Command(.no, typed("n") + [.escape, .enter], "no", "Do not do it", .question),
     // Conflicts
-    Command(.fieldLocal, typed("l"), "local", "Take this machine's value of the field", .conflicts, isChange: true),
-    Command(.fieldServer, typed("s"), "server", "Take the server's value of the field", .conflicts, isChange: true),
-    Command(.fieldBase, typed("b"), "base", "Take the value from before both changes", .conflicts, isChange: true),
-    Command(.allLocal, typed("L"), "all local", "Take this machine's value of every field", .conflicts, isChange: true),
-    Command(.allServer, typed("S"), "all server", "Take the server's value of every field", .conflicts, isChange: true),
-    Command(.allBase, typed("B"), "all base", "Take the values from before both changes", .conflicts, isChange: true),
-    Command(
-      .allNewest,
-      typed("M"),
-      "most recent",
-      "Take the side that was edited last, for every field",
-      .conflicts,
-      isChange: true
-    ),
-    Command(
-      .resolve,
-      [.enter],
-      "resolve",
-      "Resolve the conflict as chosen, and go to the next",
-      .conflicts,
-      isChange: true
-    ),
-    Command(
+    .change(.fieldLocal, typed("l"), "local", "Take this machine's value of the field", .conflicts),
+    .change(.fieldServer, typed("s"), "server", "Take the server's value of the field", .conflicts),
+    .change(.fieldBase, typed("b"), "base", "Take the value from before both changes", .conflicts),
+    .change(.allLocal, typed("L"), "all local", "Take this machine's value of every field", .conflicts),
+    .change(.allServer, typed("S"), "all server", "Take the server's value of every field", .conflicts),
+    .change(.allBase, typed("B"), "all base", "Take the values from before both changes", .conflicts),
+    .change(.allNewest, typed("M"), "most recent", "Take the side that was edited last, for every field", .conflicts),
+    .change(.resolve, [.enter], "resolve", "Resolve the conflict as chosen, and go to the next", .conflicts),
+    .change(
       .allAlike,
       typed("A"),
       "apply to similar",
       "Resolve all with this type and these fields alike (asks)",
-      .conflicts,
-      isChange: true
+      .conflicts
     ),
     Command(.nextConflict, typed("n"), "next", "Go to the next conflict", .conflicts),
     Command(.previousConflict, typed("N"), "previous", "Go to the previous conflict", .conflicts),
     Command(.nextField, [.tab], "field", "Go to the next field", .conflicts),
     Command(.previousField, [.backTab], "previous field", "Go to the previous field", .conflicts, footer: .never),
     // Zones
-    Command(
-      .acceptDeletions,
-      typed("X"),
-      "accept",
-      "Accept the deletions on hold: delete local copies (asks)",
-      .zones,
-      isChange: true
-    ),
-    Command(
-      .restoreDeletions,
-      typed("U"),
-      "restore",
-      "Restore what the server deleted in the zone (asks)",
-      .zones,
-      isChange: true
-    ),
-    Command(
+    .change(.acceptDeletions, typed("X"), "accept", "Accept the deletions on hold: delete local copies (asks)", .zones),
+    .change(.restoreDeletions, typed("U"), "restore", "Restore what the server deleted in the zone (asks)", .zones),
+    .change(
       .pauseZone,
       typed("p"),
       "pause zone",
       "Pause or resume sending to the marked zones, else the selected one",
-      .zones,
-      isChange: true
+      .zones
     ),
-    Command(
+    .change(
       .repairZone,
       typed("R"),
       "repair zone",
       "Fetch the marked zones again from the start, else the selected one (asks)",
-      .zones,
-      isChange: true
+      .zones
     ),
     // Pauses
-    Command(
-      .liftPause,
-      typed("p"),
-      "resume",
-      "Resume what the selected rule pauses",
-      .pauses,
-      isChange: true
-    ),
+    .change(.liftPause, typed("p"), "resume", "Resume what the selected rule pauses", .pauses),
     // Editing a change
-    Command(.editField, [.enter], "edit", "Edit the selected field", .editing, isChange: true),
-    Command(.newField, typed("a"), "add field", "Set a field that is not listed", .editing, isChange: true),
+    .change(.editField, [.enter], "edit", "Edit the selected field", .editing),
+    .change(.newField, typed("a"), "add field", "Set a field that is not listed", .editing),
     Command(.resetField, typed("u"), "reset", "Drop the edit of the selected field", .editing),
-    Command(
-      .saveEdit,
-      typed("r"),
-      "save and retry",
-      "Save the edits and send the change again",
-      .editing,
-      isChange: true
-    ),
+    .change(.saveEdit, typed("r"), "save and retry", "Save the edits and send the change again", .editing),
     // Undo
-    Command(
-      .restore,
-      typed("u") + [.enter],
-      "undo",
-      "Undo the marked changes, else the selected one",
-      .undoing,
-      isChange: true
-    ),
+    .change(.restore, typed("u") + [.enter], "undo", "Undo the marked changes, else the selected one", .undoing),
     // The queue
-    Command(
-      .retry,
-      typed("r"),
-      "retry",
-      "Retry the marked changes, else the selected one",
-      [.queue, .operation],
-      isChange: true
-    ),
-    Command(
+    .change(.retry, typed("r"), "retry", "Retry the marked changes, else the selected one", [.queue, .operation]),
+    .change(
       .discard,
       typed("d"),
       "discard",
       "Discard the marked changes, else the selected one (asks)",
       [.queue, .operation],
-      isChange: true,
       footer: .inFull
     ),
-    Command(
+    .change(
       .retryAll,
       typed("R"),
       "retry all",
       "Retry all failed or retrying ones in the filter (asks)",
       .queue,
-      isChange: true,
       footer: .inFull
     ),
-    Command(
+    .change(
       .pauseThese,
       typed("P"),
       "pause these",
       "Pause or resume the marked changes, else the selected one",
       [.queue, .operation],
-      isChange: true,
       footer: .inFull
     ),
-    Command(
+    .change(
       .edit,
       typed("e"),
       "edit",
       "Edit the fields of the selected failed save, and send it again",
-      [.queue, .operation],
-      isChange: true
+      [.queue, .operation]
     ),
     Command(.causes, typed("C"), "causes", "Group failed and retrying changes by cause", .queue, footer: .inFull),
     // Records
@@ -191,37 +128,28 @@ extension Command {
       [.queue, .records, .events],
       footer: .inFull
     ),
-    Command(
+    .change(
       .undo,
       typed("u"),
       "undo",
       "Undo the last discard or resolution made here",
       [.queue, .records, .operation, .conflicts],
-      isChange: true,
       footer: .inFull
     ),
     Command(.zoom, typed("z"), "zoom", "Open the pane in full", .panes, footer: .inFull),
     Command(.wholeValue, typed("w"), "whole value", "Show the field's values in full, or those of all fields", .fields),
     // Syncing
-    Command(
-      .syncOnce,
-      typed("s"),
-      "sync",
-      "Sync once: send everything, then fetch all changes",
-      .syncing,
-      isChange: true
-    ),
-    Command(
+    .change(.syncOnce, typed("s"), "sync", "Sync once: send everything, then fetch all changes", .syncing),
+    .change(
       .keepSyncing,
       typed("S"),
       "keep syncing",
       "Keep syncing here until S again or the dashboard ends",
       .syncing,
-      isChange: true,
       footer: .inFull
     ),
-    Command(.flush, typed("f"), "retry now", "Retry now everything that waits to retry", .syncing, isChange: true),
-    Command(.pauseAll, typed("p"), "pause", "Pause everything (asks), or resume it", .syncing, isChange: true),
+    .change(.flush, typed("f"), "retry now", "Retry now everything that waits to retry", .syncing),
+    .change(.pauseAll, typed("p"), "pause", "Pause everything (asks), or resume it", .syncing),
     Command(.conflicts, typed("c"), "conflicts", "Show the conflicts", .syncing),
     // Moving
     Command(.down, [.down] + typed("j"), "", "Move down", [.moving, .conflicts]),

@@ -74,12 +74,24 @@ struct Command: Hashable, Sendable {
     _ title: String,
     _ help: String,
     _ scopes: KeyScope,
-    isChange: Bool = false,
     footer: Footer? = nil
   ) {
-    (self.id, self.keys, self.title, self.help) = (id, keys, title, help)
-    (self.scopes, self.isChange) = (scopes, isChange)
+    (self.id, self.keys, self.title, self.help, self.scopes) = (id, keys, title, help, scopes)
     self.footer = footer ?? (scopes.contains(.everywhere) ? .never : .usual)
+  }
+
+  /// A command that changes something.
+  static func change(
+    _ id: CommandID,
+    _ keys: [Key],
+    _ title: String,
+    _ help: String,
+    _ scopes: KeyScope,
+    footer: Footer? = nil
+  ) -> Command {
+    var command = Command(id, keys, title, help, scopes, footer: footer)
+    command.isChange = true
+    return command
   }
 
   /// The names of its keys: "PgDn", "Ctrl-D".
