@@ -14,9 +14,9 @@ extension CloudKitService {
       let (changing, shown) = (changing, store)
       lane.async { [self] in
         var pace = Pace(every: .milliseconds(250))
-        let receipt = command.run(on: changing, shown: shown) { progress in
-          guard pace.isDue(at: .now) else { return }
-          DispatchQueue.main.async { MainActor.assumeIsolated { self.show(progress) } }
+        let receipt = command.run(on: { try changing.get(shown: shown) }) { progress in
+          if pace.isDue(at: .now) { DispatchQueue.main.async { MainActor.assumeIsolated { self.show(progress) } } }
+          return true
         }
         DispatchQueue.main.async {
           MainActor.assumeIsolated {

@@ -1,19 +1,20 @@
 package import CloudSync
-package import Facts
+import Facts
 
-/// A command of an operator.
+/// A command of an operator: what a key of the dashboard gives, and a verb of the command line.
 package enum ServiceCommand: Hashable, Sendable {
   /// Applies a verb to operations; an operation whose version is not the given one is left alone.
-  case perform(QueueVerb, Selection, versions: [Int64: String] = [:])
+  case perform(QueueVerb, Selection, versions: [Int64: String] = [:], dryRun: Bool = false)
   /// Sets pause rules, or lifts them. A rule that is in that state already stays as it is.
-  case pause([PauseRule])
-  case resume([PauseRule])
-  /// Ends back-offs.
-  case flush
-  /// Resolves a conflict, unless its version has changed.
-  case resolve(Int64, take: ConflictSide, fields: [String: ConflictSide], version: String)
+  case pause([PauseRule], dryRun: Bool = false)
+  /// Nil: all rules.
+  case resume([PauseRule]?, dryRun: Bool = false)
+  /// Ends back-offs, and also the waits that the server asked for if wanted.
+  case flush(throttles: Bool = false)
+  /// Resolves a conflict, unless its version has changed. A version that is nil is the one that the command finds.
+  case resolve(Int64, take: ConflictSide, fields: [String: ConflictSide], version: String?, dryRun: Bool = false)
   /// Resolves conflicts alike, each unless its version has changed.
-  case resolveAll([Int64: String], take: ConflictSide, fields: [String: ConflictSide])
+  case resolveAll([Int64: String?], take: ConflictSide, fields: [String: ConflictSide], dryRun: Bool = false)
   /// Restores what discards and resolutions dropped of these operations.
   case undo([Int64])
   /// Restores all dropped changes of a list except some, as they are when the command runs.
@@ -21,10 +22,10 @@ package enum ServiceCommand: Hashable, Sendable {
   /// Notes that a person has seen what was dropped, up to the last change that was shown.
   case markDroppedSeen(through: Int64)
   /// Sets fields of a failed save, unless its version has changed, and sends it again.
-  case edit(Int64, [FieldAssignment], version: SyncStore.EditedVersion)
+  case edit(Int64, [FieldAssignment], version: SyncStore.EditedVersion?)
   /// Accepts or restores the deletions on hold in a zone, unless their version has changed.
-  case acceptDeletions(ZoneKey, version: String)
-  case restoreDeletions(ZoneKey, version: String)
+  case acceptDeletions(ZoneKey, version: String, dryRun: Bool = false)
+  case restoreDeletions(ZoneKey, version: String, dryRun: Bool = false)
   /// Has the next sync fetch zones from the start, to repair a local copy that differs from the server.
   case fetchAgain([ZoneKey])
   /// Ends back-offs and requests a sync from the syncing process, without waiting for it.
@@ -33,150 +34,101 @@ package enum ServiceCommand: Hashable, Sendable {
   case sync
   /// Syncs continuously.
   case keepSyncing
-}
 
-/// The result of a command as data; the screen formats it.
-package struct Receipt: Sendable {
-  package var command: ServiceCommand
-  /// The verb applied to operations.
-  package var verb: QueueVerb?
-  /// The number of operations changed, or of pause rules.
-  package var changed = 0
-  /// The operations that were changed, if they are known one by one.
-  package var ids: [Int64] = []
-  /// The operations left alone, with the reason.
-  package var skipped: [Int64: Obstacle] = [:]
-  /// The given operations that are no longer in the queue.
-  package var gone: [Int64] = []
-  /// The number of changed operations that are unconfirmed: the server may have carried them out.
-  package var unanswered = 0
-  /// The zones that a retry creates again, because the server has deleted them.
-  package var recreated: Set<String> = []
-  /// The numbers of changes that an undo brought back as conflicts, as failed, and as paused.
-  package var reopened = 0
-  package var failedAgain = 0
-  package var pausedAgain = 0
-  /// The number of changes that an undo took back before they were sent, which leaves nothing to send.
-  package var withdrawn = 0
-  /// Whether a resolved conflict, or an edit, leaves a change to be sent.
-  package var isToBeSent = false
-  /// The summary of a sync.
-  package var summary: SyncSummary?
-  /// The store's state after a sync.
-  package var status: StoreStatus?
-  /// The reason why nothing was done.
-  package var failure: (any Error)?
-
-  package init(_ command: ServiceCommand, failure: (any Error)? = nil) {
-    self.command = command
-    self.failure = failure
+  /// Whether it only reports what it would do.
+  package var isDryRun: Bool {
+    switch self {
+    case .perform(_, _, _, let dryRun), .pause(_, let dryRun), .resume(_, let dryRun),
+      .resolve(_, _, _, _, let dryRun), .resolveAll(_, _, _, let dryRun), .acceptDeletions(_, _, let dryRun),
+      .restoreDeletions(_, _, let dryRun):
+      dryRun
+    default: false
+    }
   }
 }
 
-/// The reason why the service rejects a command.
+/// The reason why a command is rejected.
 package enum CommandRefusal: Error, Hashable, Sendable {
   case readOnly
   /// A sync is running already.
   case alreadySyncing
   /// This service has no engine.
   case cannotSync
+  /// What the command is about has changed since it was shown, or has nothing to undo, as the sentence says.
+  case doesNotApply(String)
 }
 
 extension ServiceCommand {
-  /// Carries out a command on the store. Blocks until its effect is on disk.
+  /// Carries out a command on a store. Blocks until its effect is on disk.
   ///
   /// - Parameters:
-  ///   - shown: the store that was shown when the command was given; another file in its place is not changed.
-  ///   - progress: called while a command changes many operations.
-  func run(on changing: ChangingStore, shown: SyncStore?, progress: (CommandProgress) -> Void) -> Receipt {
+  ///   - open: Opens the store; its error is the failure of the receipt.
+  ///   - continues: Called while a command changes many operations; the command stops if it returns false.
+  package func run(
+    on open: () throws -> SyncStore,
+    continues: (CommandProgress) -> Bool = { _ in true }
+  ) -> Receipt {
     var receipt = Receipt(self)
     do {
-      try run(on: changing.get(shown: shown), &receipt, progress)
+      try run(on: open(), &receipt) { continues(CommandProgress(self, done: $0, total: $1)) }
     } catch {
       receipt.failure = error
     }
     return receipt
   }
 
-  private func run(on store: SyncStore, _ receipt: inout Receipt, _ progress: (CommandProgress) -> Void) throws {
+  private func run(on store: SyncStore, _ receipt: inout Receipt, _ continues: (Int, Int) -> Bool) throws {
     let actor = Operator.name
-    func perform(_ verb: QueueVerb, _ selection: Selection, _ versions: [Int64: String] = [:]) throws {
-      receipt.verb = verb
-      let result = try store.perform(verb, on: selection, versions: versions, actor: actor) { done, total in
-        progress(CommandProgress(self, done: done, total: total))
-        return true
-      }
-      receipt.changed = result.changed.count
-      receipt.ids = result.changed
-      receipt.skipped = result.skipped
-      receipt.gone = result.unknown
-      receipt.unanswered = result.unanswered.count
-      receipt.recreated = result.recreated
-    }
-    func undo(_ ids: [Int64]) throws {
-      let result = try store.undo(ids, actor: actor) { done, total in
-        progress(CommandProgress(self, done: done, total: total))
-        return true
-      }
-      (receipt.changed, receipt.ids, receipt.skipped) = (result.changed.count, result.changed, result.skipped)
-      (receipt.reopened, receipt.failedAgain) = (result.reopened, result.failedAgain)
-      (receipt.pausedAgain, receipt.withdrawn) = (result.pausedAgain, result.withdrawn)
-      if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
-        throw StoreError(.invalid, reason)
-      }
-    }
     switch self {
-    case .perform(let verb, let selection, let versions): try perform(verb, selection, versions)
-    case .pause(let rules): receipt.changed = try store.pause(rules, actor: actor).count
-    case .resume(let rules): receipt.changed = try store.resume(rules, actor: actor).count
-    case .flush: receipt.changed = try store.flush(actor: actor)
-    case .resolve(let id, let take, let fields, let version):
-      switch try store.resolve(id, take: take, fields: fields, ifVersion: version, actor: actor) {
-      case .resolved(let resolution, _):
-        receipt.isToBeSent = resolution.left != nil
-        receipt.changed = 1
-        receipt.ids = [id]
-      case .moved(let conflict):
-        let now = conflict == nil ? "it is resolved already" : "look at it again and decide"
-        throw StoreError(.invalid, "conflict \(id) changed meanwhile, nothing was done; \(now)")
+    case .perform(let verb, let selection, let versions, let dryRun):
+      receipt.take(
+        try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: actor, continues: continues)
+      )
+    case .pause(let rules, let dryRun):
+      let known = try store.pauses().map(\.rule)
+      receipt.take(try dryRun ? rules.filter { !known.contains($0) } : store.pause(rules, actor: actor))
+    case .resume(let rules, let dryRun):
+      let known = try store.pauses().map(\.rule)
+      let lifted = rules ?? known
+      receipt.take(try dryRun ? lifted.filter(known.contains) : store.resume(lifted, actor: actor))
+    case .flush(let throttles): receipt.changed = try store.flush(endsThrottles: throttles, actor: actor)
+    case .resolve(let id, let side, let fields, let version, true):
+      try receipt.take(store.preview(id, take: side, fields: fields, ifVersion: version), of: id)
+    case .resolve(let id, let side, let fields, let version, false):
+      try receipt.take(store.resolve(id, take: side, fields: fields, ifVersion: version, actor: actor), of: id)
+    case .resolveAll(let versions, let side, let fields, let dryRun):
+      let conflicts = versions.sorted { $0.key < $1.key }.map { (id: $0.key, version: $0.value) }
+      receipt.take(try store.resolve(conflicts, take: side, fields: fields, dryRun: dryRun, actor: actor))
+      for id in dryRun ? receipt.result.changed : [] {
+        receipt.add(try? store.preview(id, take: side, fields: fields))
       }
-    case .resolveAll(let versions, let take, let fields):
-      let conflicts = versions.sorted { $0.key < $1.key }.map { (id: $0.key, version: Optional($0.value)) }
-      let outcome = try store.resolve(conflicts, take: take, fields: fields, actor: actor)
-      receipt.changed = outcome.resolved.count
-      receipt.ids = outcome.resolved
-      receipt.skipped = outcome.skipped.mapValues(Obstacle.inWords)
-      for conflict in outcome.moved { receipt.skipped[conflict.id] = .changed(state: OperationState.conflict.rawValue) }
-      receipt.gone = outcome.unknown
-    case .undo(let ids): try undo(ids)
-    case .undoAll(let listing, let others): try undo(store.undoable(listing, except: others))
-    // The rows stay as they are: nothing is to be shown of it.
-    case .markDroppedSeen(let id): try store.markDroppedSeen(through: id, actor: actor)
+    case .undo(let ids): try receipt.take(undone: store.undo(ids, actor: actor, continues: continues))
+    case .undoAll(let listing, let others):
+      let ids = try store.undoable(listing, except: others)
+      try receipt.take(undone: store.undo(ids, actor: actor, continues: continues))
+    case .markDroppedSeen(let id): receipt.changed = try store.markDroppedSeen(through: id, actor: actor)
     case .edit(let id, let assignments, let version):
-      switch try store.edit(id, assignments, ifVersion: version, actor: actor) {
-      case .queued: receipt.isToBeSent = true
-      case .discarded: break
-      case .moved: throw StoreError(.invalid, "operation \(id) or its record changed meanwhile; look at it again")
-      }
-      (receipt.changed, receipt.ids) = (1, [id])
-    case .acceptDeletions(let zone, let version):
-      try take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
-    case .restoreDeletions(let zone, let version):
-      try take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
-    case .fetchAgain(let zones):
-      receipt.changed = try store.fetchAgain(zones, actor: actor)
+      try receipt.take(store.edit(id, assignments, ifVersion: version, actor: actor), of: id)
+    case .acceptDeletions(let zone, let version, true), .restoreDeletions(let zone, let version, true):
+      try receipt.take(store.held(in: zone, version), of: zone)
+    case .acceptDeletions(let zone, let version, false):
+      try receipt.take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
+    case .restoreDeletions(let zone, let version, false):
+      try receipt.take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
+    case .fetchAgain(let zones): receipt.changed = try store.fetchAgain(zones, actor: actor)
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
       try store.askForSync()
-    case .sync, .keepSyncing: receipt.failure = CommandRefusal.cannotSync
+    case .sync, .keepSyncing: throw CommandRefusal.cannotSync
     }
   }
+}
 
-  private func take(_ outcome: DeletionOutcome, of zone: ZoneKey, _ receipt: inout Receipt) throws {
-    receipt.changed = outcome.records
-    guard outcome.hasMoved else { return }
-    let done = outcome.records == 0 ? "nothing was done" : "\(Words.count(outcome.records, "record")) were done by then"
-    let now = outcome.onHold == nil ? "they are decided already" : "look at them again and decide"
-    throw StoreError(.invalid, "the deletions on hold in zone \(zone.zone) changed meanwhile, \(done); \(now)")
+extension SyncStore {
+  /// The outcome of a decision about the deletions on hold in a zone, without carrying it out.
+  fileprivate func held(in zone: ZoneKey, _ version: String) throws -> DeletionOutcome {
+    let held = try heldDeletions().first { $0.zone == zone }
+    guard let held, held.version == version else { return DeletionOutcome(hasMoved: true, onHold: held) }
+    return DeletionOutcome(records: held.records, onHold: held)
   }
 }

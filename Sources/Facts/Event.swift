@@ -193,6 +193,7 @@ extension Event {
       return selection.isEmpty ? "ended waits to retry (\(changes))" : "ended all waits, the server's too (\(changes))"
     case "resolve": return "resolved conflict \(selection)"
     case "edit": return "edited operation \(selection)"
+    case "undo" where count == 0: return "found nothing to undo of operation \(selection)"
     case "undo": return "undid what was dropped of operation \(selection)"
     case "see dropped": return "marked \(Words.count(count, "dropped change")) as seen"
     case "accept deletions": return "accepted \(Words.count(count, "deletion")) in \(selection)"

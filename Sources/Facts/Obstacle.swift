@@ -7,6 +7,8 @@ package enum Obstacle: Hashable, Sendable {
   case inState(String)
   /// It is no longer in the version that was decided on; `state` is the present one.
   case changed(state: String)
+  /// There is nothing to restore: the server's record has these values.
+  case unchanged
   /// Another reason, as the store words it.
   case inWords(String)
 
@@ -16,6 +18,7 @@ package enum Obstacle: Hashable, Sendable {
     case .damaged: "its row in the store is damaged; discard it, or edit the record again"
     case .inState("pending"): "it is already waiting to be sent"
     case .inState(let state): "it is \(Self.words(state))"
+    case .unchanged: "the server's record has these values already"
     case .inWords(let text): text
     case .changed(let state): "it has changed meanwhile and is now \(Self.words(state))"
     }

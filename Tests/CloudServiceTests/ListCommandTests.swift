@@ -52,8 +52,8 @@ import Testing
       .perform(.discard, .ids([2, 9]))
     )
 
-    #expect(receipts.map(\.ids) == [[1, 3], [2]])
-    #expect(receipts.map(\.changed) == [2, 1] && receipts[1].gone == [9])
+    #expect(receipts.map(\.result.changed) == [[1, 3], [2]])
+    #expect(receipts.map(\.changed) == [2, 1] && receipts[1].result.unknown == [9])
   }
 
   @Test func `conflicts are resolved alike, but not one that has changed meanwhile`() async throws {
@@ -64,8 +64,8 @@ import Testing
 
     let receipt = try #require(await receipts(.resolveAll(decided, take: .local, fields: [:])).first)
 
-    #expect(receipt.ids == [1] && receipt.changed == 1 && receipt.failure == nil)
-    #expect(receipt.skipped == [2: .changed(state: "conflict")] && receipt.gone == [3])
+    #expect(receipt.result.changed == [1] && receipt.changed == 1 && receipt.failure == nil)
+    #expect(receipt.result.skipped == [2: .changed(state: "conflict")] && receipt.result.unknown == [3])
     #expect(try store.view { try $0.conflicts().rows.map(\.id) } == [2])
   }
 
@@ -74,10 +74,10 @@ import Testing
 
     let all = await receipts(.perform(.discard, .ids([1, 2])), .undo([1, 7, 2]), .undo([1, 7]))
 
-    #expect(all[1].ids == [1, 2] && all[1].changed == 2 && all[1].failure == nil)
-    #expect(Array(all[1].skipped.keys) == [7])
+    #expect(all[1].result.changed == [1, 2] && all[1].changed == 2 && all[1].failure == nil)
+    #expect(Array(all[1].result.skipped.keys) == [7])
     #expect(try store.operations().rows.map(\.key.name) == ["a", "b"])
-    #expect((all[2].failure as? StoreError)?.kind == .invalid && all[2].changed == 0)
+    #expect(all[2].doesNotApply && all[2].changed == 0)
   }
 
   @Test func `all that can be undone is undone, except what is named`() async throws {
@@ -88,7 +88,7 @@ import Testing
 
     let receipt = try #require(await receipts(.undoAll(DroppedListing(), except: [second.id])).first)
 
-    #expect(receipt.ids.sorted() == [1, 3])
+    #expect(receipt.result.changed.sorted() == [1, 3])
     #expect(Set(try store.operations().rows.map(\.key.name)) == ["a", "c"])
   }
 
@@ -126,7 +126,7 @@ import Testing
 
     let receipts = await receipts(command("0123456789ab"), command(version))
 
-    #expect((receipts[0].failure as? StoreError)?.kind == .invalid && receipts[0].changed == 0)
+    #expect(receipts[0].doesNotApply && receipts[0].changed == 0)
     #expect(receipts[1].failure == nil && receipts[1].changed == 2)
     #expect(try store.heldDeletions().isEmpty)
     #expect(try store.operations().rows.map(\.key.name) == (isAccepted ? [] : ["a", "b"]))

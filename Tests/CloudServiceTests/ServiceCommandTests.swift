@@ -148,7 +148,7 @@ import Testing
     let service = try CloudKitService(store: store, engine: nil)
     for _ in 1...20 {
       service.give(.perform(.retry, .listing(QueueListing(), except: [])))
-      service.give(.flush)
+      service.give(.flush())
     }
 
     #expect(await service.drain(within: .seconds(60)) == 0)
@@ -165,7 +165,7 @@ import Testing
     await service.drain(within: .seconds(60))
 
     #expect(receipts.all.map(\.changed) == [1, 0, 1, 0] && receipts.all.allSatisfy { $0.failure == nil })
-    #expect(receipts.all.last?.skipped == [2: .inState("paused")])
+    #expect(receipts.all.last?.result.skipped == [2: .inState("paused")])
     #expect(try store.status().isPaused)
   }
 
@@ -190,8 +190,8 @@ import Testing
 
     let first = try #require(receipts.all.first)
     #expect(first.changed == 0 && first.failure == nil)
-    #expect(first.skipped == [1: .inState("pending")] && first.gone == [77])
-    #expect((receipts.all.last?.failure as? StoreError)?.kind == .invalid)
+    #expect(first.result.skipped == [1: .inState("pending")] && first.result.unknown == [77])
+    #expect(receipts.all.last?.doesNotApply == true)
   }
 
   @Test func `a discard and a resolution of another version than the present one change nothing`() async throws {
@@ -201,8 +201,8 @@ import Testing
     service.give(.resolve(1, take: .local, fields: [:], version: "0123456789ab"))
     await service.drain(within: .seconds(60))
 
-    #expect(receipts.all.first?.skipped.keys.sorted() == [1])
-    #expect((receipts.all.last?.failure as? StoreError)?.kind == .invalid)
+    #expect(receipts.all.first?.result.skipped.keys.sorted() == [1])
+    #expect(receipts.all.last?.doesNotApply == true)
     #expect(try store.operations().total == 3)
   }
 
@@ -220,13 +220,13 @@ import Testing
     }
     isWriting.wait()
     service.give(.pause([.everything]))
-    service.give(.flush)
+    service.give(.flush())
 
     #expect(await service.drain(within: .milliseconds(20)) == 2)
     #expect(receipts.all.isEmpty)
     mayEnd.signal()
     #expect(await service.drain(within: .seconds(60)) == 0)
-    #expect(receipts.all.map(\.command) == [.pause([.everything]), .flush])
+    #expect(receipts.all.map(\.command) == [.pause([.everything]), .flush()])
     #expect(try store.status().isPaused)
   }
 
@@ -259,7 +259,7 @@ import Testing
     await until(service) { service.storeStatus.queue.total == 3 }
     #expect(openings.withLock { $0 } == 0)
     service.give(.pause([.everything]))
-    service.give(.flush)
+    service.give(.flush())
     service.give(.keepSyncing)
     await service.drain(within: .seconds(60))
 
@@ -380,7 +380,7 @@ import Testing
   @Test func `a read-only service refuses every command`() async throws {
     let service = try CloudKitService(store: store, engine: nil, isReadOnly: true)
     let receipts = Receipts(service)
-    for command in [ServiceCommand.pause([.everything]), .flush, .perform(.discard, .all), .sync, .keepSyncing] {
+    for command in [ServiceCommand.pause([.everything]), .flush(), .perform(.discard, .all), .sync, .keepSyncing] {
       service.give(command)
     }
     await service.drain(within: .seconds(60))

@@ -182,7 +182,7 @@ struct AppTests {
     session.type("Ryfpy")
 
     #expect(
-      session.commands == [.perform(.retry, .listing(QueueListing(), except: [])), .flush, .pause([.everything])]
+      session.commands == [.perform(.retry, .listing(QueueListing(), except: [])), .flush(), .pause([.everything])]
     )
   }
 
@@ -237,7 +237,7 @@ struct AppTests {
     var session = Session(Sample.world { $0.data = Sample.data(Self.failed(5)) })
     session.type("ady")
     var receipt = Receipt(session.commands[0])
-    (receipt.verb, receipt.ids, receipt.changed) = (.discard, [1, 2, 3, 4, 5], 5)
+    (receipt.result.changed, receipt.changed) = ([1, 2, 3, 4, 5], 5)
     session.send(.receipt(receipt))
     session.show(Sample.data([Sample.operation(9, .failed, "later")]))
     session.type("r")
@@ -313,7 +313,7 @@ struct AppTests {
     session.type("c")
     for _ in 1...25 { session.type(.character("S"), .enter) }
 
-    let ids = session.commands.compactMap { if case .resolve(let id, _, _, _) = $0 { id } else { nil } }
+    let ids = session.commands.compactMap { if case .resolve(let id, _, _, _, _) = $0 { id } else { nil } }
     #expect(ids == Array(1...20))
     #expect(session.commands.count == 20 && session.effects.count == 20)
     #expect(session.top is ConflictsScreen)
@@ -345,7 +345,7 @@ struct AppTests {
     #expect(session.text.contains("Resolve all 20 conflicts of type Order"))
     session.type("y")
 
-    guard case .resolveAll(let versions, .server, let fields)? = session.commands.first else {
+    guard case .resolveAll(let versions, .server, let fields, _)? = session.commands.first else {
       return #expect(Bool(false), "nothing was resolved")
     }
     #expect(versions.keys.sorted() == Array(1...20))
@@ -359,7 +359,7 @@ struct AppTests {
     session.type("S")
     session.type(.enter)
     var receipt = Receipt(session.commands[0])
-    receipt.ids = [1]
+    receipt.result.changed = [1]
     session.send(.receipt(receipt))
     session.type("u")
 
@@ -458,7 +458,7 @@ struct AppTests {
     session.world.data = Sample.data()
     for _ in 0..<(place ?? 2) - 2 { session.type("j") }
     session.type(.enter)
-    #expect(session.commands == [.flush])
+    #expect(session.commands == [.flush()])
     #expect(session.app.stack.count == 1)
     session.show(Sample.data([]))
     session.type("c")
@@ -594,7 +594,7 @@ struct AppTests {
     #expect(session.top is Question)
     session.type("y")
 
-    guard case .perform(.retry, .listing(let listing, except: []), _)? = session.commands.first else {
+    guard case .perform(.retry, .listing(let listing, except: []), _, _)? = session.commands.first else {
       return #expect(Bool(false), "nothing was retried")
     }
     guard case .expression(_, text: cause.filter) = listing.filter else {

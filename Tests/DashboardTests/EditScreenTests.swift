@@ -42,7 +42,7 @@ struct EditScreenTests {
     let edits = [try FieldAssignment(parsing: "note=a better note")]
     #expect(session.commands == [.edit(11, edits, version: try Self.version())])
     var receipt = Receipt(.edit(11, edits, version: try Self.version()))
-    receipt.ids = [11]
+    receipt.result.changed = [11]
     session.send(.receipt(receipt))
     #expect(!session.text.contains("not saved"))
   }

@@ -50,7 +50,7 @@ struct NewestSideTests {
     #expect(session.text.contains("Will be saved:  \(saved)"), "\(session.text)")
     session.type(.enter)
 
-    guard case .resolve(1, let take, let fields, _)? = session.commands.first else {
+    guard case .resolve(1, let take, let fields, _, _)? = session.commands.first else {
       Issue.record("the conflict is resolved")
       return
     }
@@ -64,7 +64,7 @@ struct NewestSideTests {
     #expect(session.text.contains("note: newest, total: newest"))
     session.type("y")
 
-    guard case .resolveAll(let versions, let take, let fields)? = session.commands.first else {
+    guard case .resolveAll(let versions, let take, let fields, _)? = session.commands.first else {
       Issue.record("the conflicts are resolved")
       return
     }

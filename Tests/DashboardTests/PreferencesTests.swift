@@ -22,7 +22,7 @@ struct PreferencesTests {
     session.type("rZ")
     session.type(.function(5))
 
-    #expect(session.commands == [.flush, .perform(.retry, .ids([11]))])
+    #expect(session.commands == [.flush(), .perform(.retry, .ids([11]))])
     session.type("?")
     #expect(session.text.contains("F5"))
   }
@@ -93,7 +93,7 @@ struct PreferencesTests {
   @Test func `the effect of a command ends the freeze`() {
     var session = Session()
     session.type("F")
-    var receipt = Receipt(.flush)
+    var receipt = Receipt(.flush())
     receipt.changed = 1
     session.send(.receipt(receipt))
     #expect(session.app.frozen == nil)

@@ -66,7 +66,6 @@ import Testing
 
   @Test func `random keys lose nothing that was not confirmed`() throws {
     let store = try Self.store()
-    let changing = ChangingStore { store }
     let before = Set(try store.operations().rows.map(\.id))
     var random = Random(state: Self.seed)
     var app = App()
@@ -101,14 +100,14 @@ import Testing
     func carryOut(_ effects: [Effect], _ wasAsked: Bool, _ key: Key) {
       for effect in effects {
         guard case .give(let command) = effect else { continue }
-        if case .perform(.discard, _, _) = command { #expect(wasAsked && key == .character("y")) }
-        let receipt = command.run(on: changing, shown: nil) { _ in }
+        if case .perform(.discard, _, _, _) = command { #expect(wasAsked && key == .character("y")) }
+        let receipt = command.run(on: { store })
         if receipt.verb == .discard {
-          #expect(asked.isSuperset(of: receipt.ids), "Only what the question named is discarded.")
-          confirmed.formUnion(receipt.ids)
+          #expect(asked.isSuperset(of: receipt.result.changed), "Only what the question named is discarded.")
+          confirmed.formUnion(receipt.result.changed)
         }
         switch command {
-        case .resolve, .resolveAll: confirmed.formUnion(receipt.ids)
+        case .resolve, .resolveAll: confirmed.formUnion(receipt.result.changed)
         default: break
         }
         _ = app.update(.receipt(receipt), world)

@@ -9,7 +9,7 @@ struct ErrorMessageTests {
   /// The texts that follow the making of an error in a file, with `…` for each value in them.
   private static func messages(in source: String) -> [String] {
     let pattern =
-      /(?:StoreError\(\s*\.\w+,|CommandFailure\(|CommandFailure\.usage\(|\.usage\(|ValidationError\()\s*((?:"(?:[^"\\]|\\.)*"\s*\+?\s*)+)/
+      /(?:StoreError\(\s*\.\w+,|CommandFailure\(|CommandFailure\.usage\(|\.usage\(|ValidationError\(|doesNotApply\()\s*((?:"(?:[^"\\]|\\.)*"\s*\+?\s*)+)/
     return source.matches(of: pattern).map { match in
       let parts = String(match.1).matches(of: /"((?:[^"\\]|\\.)*)"/).map { String($0.1) }
       return withoutValues(parts.joined()).replacing("\\\"", with: "\"")

@@ -98,6 +98,7 @@ struct MessageTests {
     .command(verb: "resume", selection: "zone notes", count: 1),
     .command(verb: "pause", selection: "7", count: 1), .command(verb: "resume", selection: "7", count: 0),
     .command(verb: "resolve", selection: "12 local", count: 1), .command(verb: "undo", selection: "12", count: 1),
+    .command(verb: "undo", selection: "13", count: 0),
     .command(verb: "see dropped", selection: "", count: 5),
     .command(verb: "edit", selection: "12: done", count: 1), .simulated("the phone moved Ru to shelf S3"),
     .command(verb: "accept deletions", selection: "zone notes", count: 150),
@@ -133,7 +134,7 @@ struct MessageTests {
   ]
 
   private static let obstacles: [Obstacle] = [
-    .beingSent, .damaged, .inState("waiting"), .inState("conflict"), .changed(state: "inFlight"),
+    .beingSent, .damaged, .inState("waiting"), .inState("conflict"), .changed(state: "inFlight"), .unchanged,
   ]
 
   private static let verdicts: [Verdict] = [

@@ -14,14 +14,8 @@ package struct CommandResult: Hashable, Sendable {
   package var rules: [PauseRule] = []
   /// Skipped operations that changed since the version that was decided on, in their current version.
   package var moved: [QueueRow] = []
-  /// The number of changes that an undo brought back as conflicts.
-  package var reopened = 0
-  /// The number of those that it brought back as failed, as they were.
-  package var failedAgain = 0
-  /// The number of those that it brought back as paused, as they were.
-  package var pausedAgain = 0
-  /// The number of those that an undo took back before they were sent, which leaves nothing to send.
-  package var withdrawn = 0
+  /// What an undo queued again, by the operation that was undone.
+  package var restored: [Int64: Restored] = [:]
   /// The zones that a retry creates again, because the server has deleted them.
   package var recreated: Set<String> = []
   /// The number of selected operations that were not reached, because the command was stopped.
@@ -35,12 +29,31 @@ package struct CommandResult: Hashable, Sendable {
     unknown += other.unknown
     unanswered += other.unanswered
     moved += other.moved
-    reopened += other.reopened
-    failedAgain += other.failedAgain
-    pausedAgain += other.pausedAgain
-    withdrawn += other.withdrawn
+    restored.merge(other.restored) { $1 }
     recreated.formUnion(other.recreated)
   }
+}
+
+extension CommandResult {
+  /// What an undo queued.
+  package struct Restored: Hashable, Sendable {
+    package var operation: Int64
+    /// Its state; nil if the undo took a change back before it was sent, which leaves nothing to send.
+    package var state: OperationState?
+
+    package init(_ operation: Int64, _ state: OperationState?) { (self.operation, self.state) = (operation, state) }
+  }
+
+  /// The number of changes that an undo brought back as conflicts.
+  package var reopened: Int { restored(as: .conflict) }
+  /// The number of those that it brought back as failed, as they were.
+  package var failedAgain: Int { restored(as: .failed) }
+  /// The number of those that it brought back as paused, as they were.
+  package var pausedAgain: Int { restored(as: .paused) }
+  /// The number of those that it took back before they were sent.
+  package var withdrawn: Int { restored(as: nil) }
+
+  private func restored(as state: OperationState?) -> Int { restored.values.count { $0.state == state } }
 }
 
 /// Commands of operators. They change the store itself, so the syncing process sees them at once. All are audited.

@@ -43,17 +43,11 @@ extension SyncStore {
           var accepted = Accepted.unchanged
           try ledger.allOrNothing { accepted = try restoreDropped(of: id, actor: actor, now: now, ledger).0 }
           guard case .enqueued(let queued) = accepted else {
-            result.skipped[id] = .inWords("the server's record has these values already")
+            result.skipped[id] = .unchanged
             continue
           }
           result.changed.append(id)
-          switch try ledger.operation(queued)?.state {
-          case .conflict: result.reopened += 1
-          case .failed: result.failedAgain += 1
-          case .paused: result.pausedAgain += 1
-          case nil: result.withdrawn += 1
-          case .pending, .waiting, .inFlight: break
-          }
+          result.restored[id] = CommandResult.Restored(queued, try ledger.operation(queued)?.state)
         } catch let error as StoreError where error.kind == .invalid {
           result.skipped[id] = .inWords(error.message)
         }

@@ -126,22 +126,16 @@ struct App: Sendable {
     tour.note(receipt)
     switch receipt.command {
     case .undo, .undoAll:
-      let undone = Set(receipt.ids)
+      let undone = Set(receipt.result.changed)
       undoable = undoable.map { $0.filter { !undone.contains($0) } }.filter { !$0.isEmpty }
       // A failed undo can be tried again, unless there is nothing left to undo.
-      if case .undo(let ids) = receipt.command, let failure = receipt.failure,
-        (failure as? StoreError)?.kind != .invalid
-      {
-        undoable.append(ids)
-      }
+      if case .undo(let ids) = receipt.command, receipt.failure != nil, !receipt.doesNotApply { undoable.append(ids) }
       return
     default: break
     }
-    guard receipt.failure == nil, !receipt.ids.isEmpty else { return }
-    let isDiscard = receipt.verb == .discard
+    guard receipt.failure == nil, !receipt.result.changed.isEmpty else { return }
     switch receipt.command {
-    case .resolve, .resolveAll: undoable.append(receipt.ids)
-    case .perform where isDiscard: undoable.append(receipt.ids)
+    case .resolve, .resolveAll, .perform(.discard, _, _, _): undoable.append(receipt.result.changed)
     default: break
     }
   }
@@ -318,7 +312,7 @@ struct App: Sendable {
       }
       say("Stopped syncing here", isError: false, world)
       return [.stopSyncing]
-    case .flush: return [.give(.flush)]
+    case .flush: return [.give(.flush())]
     case .pauseAll:
       // What was shown decides which of the two it is, not what holds when the command runs.
       guard world.status?.isPaused == true else { return carryOut([.push(Question(.pauseEverything))], world) }

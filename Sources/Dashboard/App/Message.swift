@@ -67,7 +67,7 @@ extension Step {
   /// Whether it acts on all rows that a list selects. A frozen screen does not show how many these are now.
   var isAboutAll: Bool {
     switch self {
-    case .effect(.give(.perform(_, .listing, _))), .effect(.give(.undoAll)): true
+    case .effect(.give(.perform(_, .listing, _, _))), .effect(.give(.undoAll)): true
     case .push(let screen): (screen as? Question)?.isAboutAll ?? false
     default: false
     }

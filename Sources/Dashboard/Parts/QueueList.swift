@@ -212,11 +212,11 @@ extension RowList where Kind == QueueKind {
   /// Follows the result of a command.
   mutating func take(_ receipt: Receipt) {
     take(receipt) { receipt in
-      guard case .perform(.retry, .ids(let ids), _) = receipt.command else { return [] }
-      return receipt.failure != nil ? ids : Array(receipt.skipped.keys)
+      guard case .perform(.retry, .ids(let ids), _, _) = receipt.command else { return [] }
+      return receipt.failure != nil ? ids : Array(receipt.result.skipped.keys)
     }
     // Marks that a question was about.
-    if receipt.failure == nil, case .perform(_, let selection, _) = receipt.command, selection == self.selection {
+    if receipt.failure == nil, case .perform(_, let selection, _, _) = receipt.command, selection == self.selection {
       state.marks = .some([:])
     }
   }

@@ -66,7 +66,7 @@ struct ConflictsScreen: Screen {
     case .undo, .undoAll: awaitsUndone = receipt.failure == nil
     default: break
     }
-    guard receipt.failure != nil, case .resolve(let id, _, _, _) = receipt.command else { return }
+    guard receipt.failure != nil, case .resolve(let id, _, _, _, _) = receipt.command else { return }
     resolved[id] = nil
   }
 

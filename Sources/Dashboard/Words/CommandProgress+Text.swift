@@ -1,14 +1,12 @@
 import CloudService
 import CloudSync
+import Facts
 
 extension CommandProgress {
   /// The command in the present: "Retrying".
   var text: String {
     switch command {
-    case .perform(.retry, _, _): "Retrying"
-    case .perform(.discard, _, _): "Discarding"
-    case .perform(.pause, _, _): "Pausing"
-    case .perform(.resume, _, _): "Resuming"
+    case .perform(let verb, _, _, _): "\(verb.rawValue)ing".replacing("eing", with: "ing").sentence
     case .undo, .undoAll: "Restoring"
     default: "Working"
     }

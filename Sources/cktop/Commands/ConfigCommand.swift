@@ -40,7 +40,7 @@ struct ConfigCheck: Verb {
       ]
       OutputStream.standard.line(proxy.line)
     } else {
-      var table = TextTable([.init(title: "SETTING"), .init(title: "VALUE"), .init(title: "FROM")])
+      var table = TextTable(["SETTING", "VALUE", "FROM"])
       for line in session.settings.report { table.append([line.key.rawValue, line.value ?? "", line.source]) }
       table.append(["proxy", Self.text(route), route == .direct ? "default" : "HTTPS_PROXY"])
       OutputStream.standard.lines(table.lines())

@@ -1,5 +1,6 @@
 public import ArgumentParser
 import CloudKit
+import CloudService
 public import CloudSync
 import Dashboard
 import Facts
@@ -38,9 +39,7 @@ struct ConflictsList: Verb {
 
   private static var table: TextTable {
     TextTable([
-      .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),
-      .init(title: "NAME", mayShrink: true),
-      .init(title: "ZONE", mayShrink: true), .init(title: "VERSION"), .init(title: "FIELDS", mayShrink: true),
+      .numbers("ID"), .shrinking("TYPE"), .shrinking("NAME"), .shrinking("ZONE"), "VERSION", .shrinking("FIELDS"),
     ])
   }
 }
@@ -90,7 +89,7 @@ extension Conflict {
 }
 
 /// `cktop conflicts resolve`.
-struct ConflictsResolve: Verb {
+struct ConflictsResolve: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "resolve",
     abstract: "Resolve conflicts: one side for all fields, others for some.",
@@ -103,13 +102,7 @@ struct ConflictsResolve: Verb {
       """
   )
 
-  @Argument(
-    help: ArgumentHelp("Numbers of conflicts, each with or without its version.", valueName: "id[@version]"),
-    transform: { try VersionedID(parsing: $0, from: "cktop conflicts list") }
-  )
-  var ids: [VersionedID] = []
-  @OptionGroup var condition: WhereOption
-  @Flag(help: "All conflicts.") var all = false
+  @OptionGroup var selection: QueueSelection
   @Option(
     help: ArgumentHelp("The version of the one conflict that is named; or write ID@VERSION.", valueName: "version")
   )
@@ -120,160 +113,52 @@ struct ConflictsResolve: Verb {
     help: ArgumentHelp("Another side for one field. May be repeated.", valueName: "name=side")
   )
   var fields: [String] = []
-  @Flag(help: "Show what would be sent and dropped without changing anything.") var dryRun = false
-  @Flag(help: "Do not ask for confirmation.") var yes = false
-  @Flag(help: "Print what was done as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func validate() throws {
-    if version != nil, ids.count != 1 {
+    if version != nil, selection.ids.count != 1 {
       throw ValidationError("--version needs exactly one conflict; write ID@VERSION")
     }
   }
 
+  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
+    let (choices, named, dryRun) = (try choices(), selection.ids, selection.dryRun)
+    var versions = try VersionedID.versions(named).mapValues(Optional.some)
+    switch try selection.selection(of: "conflicts") {
+    case .ids(let ids) where ids.count == 1:
+      let version = try VersionedID.versions(named + [VersionedID(id: ids[0], version: version?.text)])[ids[0]]
+      return .resolve(ids[0], take: take, fields: choices, version: version, dryRun: dryRun)
+    case .ids(let ids): for id in ids where versions[id] == nil { versions.updateValue(nil, forKey: id) }
+    // What becomes a conflict later is not resolved with these.
+    case let chosen:
+      let filter: QueueFilter? = if case .matching(let filter, _) = chosen { filter } else { nil }
+      for (id, version) in try store().conflictVersions(matching: filter) { versions[id] = version }
+    }
+    return .resolveAll(versions, take: take, fields: choices, dryRun: dryRun)
+  }
+
   func run(_ session: Session) async throws {
-    let choices = try choices()
-    let filter = try condition.filter()
-    switch (ids.isEmpty, filter, all) {
-    case (false, nil, false) where ids.count == 1: try resolveOne(ids[0], choices, session)
-    case (false, nil, false), (true, .some, false), (true, nil, true): try resolveMany(choices, filter, session)
-    case (true, nil, false): throw CommandFailure.usage("no conflicts are named; give their numbers, --where or --all")
-    default: throw CommandFailure.usage("numbers, --where and --all exclude each other; give one of them")
-    }
-  }
-
-  // MARK: - One
-
-  private func resolveOne(_ named: VersionedID, _ choices: [String: ConflictSide], _ session: Session) throws {
-    let id = named.id
-    let version = try VersionedID.versions([named, VersionedID(id: id, version: version?.text)])[id]
+    let (dryRun, json) = (selection.dryRun, selection.json)
+    let command = try command(session.storeToCommand(dryRun: dryRun))
     let store = try session.storeToCommand(dryRun: dryRun)
-    guard try version != nil || store.conflict(id) != nil else { throw CommandFailure.noConflict(id) }
-    let outcome =
-      dryRun
-      ? try store.preview(id, take: take, fields: choices, ifVersion: version)
-      : try store.resolve(id, take: take, fields: choices, ifVersion: version, actor: Operator.name)
-    switch outcome {
-    case .resolved(let resolution, let conflict): report(resolution, of: conflict)
-    case .moved(let conflict): try report(moved: conflict.map(session.redaction.redact), id)
-    }
-  }
-
-  private func report(_ resolution: Resolution, of conflict: Conflict) {
-    if json { return OutputStream.standard.line(object(resolution, of: conflict.id).line) }
-    let rest = resolution.left.map {
-      let fields = "\(Words.count($0.names.count, "field")) will be sent"
-      return resolution.kind == .delete ? "the deletion will be sent" : fields
-    }
-    let nothing = conflict.isDeletedOnServer ? "the record stays deleted" : "the server's record stays"
-    OutputStream.standard.line("\(dryRun ? "would resolve" : "resolved") conflict \(conflict.id): \(rest ?? nothing)")
-    if dryRun { OutputStream.standard.lines(lines(resolution).map(\.visible)) }
-  }
-
-  /// Nothing was done: shows the conflict as it is now.
-  private func report(moved conflict: Conflict?, _ id: Int64) throws {
-    guard let conflict else { throw CommandFailure.noConflict(id) }
-    var object = conflict.json
-    object["settled"] = .bool(false)
-    (object["verb"], object["dryRun"]) = ("resolve", .bool(dryRun))
-    (object["changed"], object["unknown"]) = (.array([]), .array([]))
-    object["skipped"] = [["id": .integer(id), "why": .text(Self.hasMoved), "reason": .text(Self.hasMoved)]]
-    object["moved"] = [.object(conflict.json)]
-    OutputStream.standard.lines(json ? [object.line] : conflict.lines.map(\.visible))
-    throw CommandFailure(
-      "conflict \(id) changed meanwhile, nothing was done; look at it and decide with version \(conflict.version)",
-      .itemsFailed
-    )
-  }
-
-  private func object(_ resolution: Resolution, of id: Int64) -> JSONObject {
-    [
-      "id": .integer(id), "settled": .bool(!dryRun), "toBeSent": .bool(resolution.left != nil),
-      "fields": .array((resolution.left?.names.sorted() ?? []).map(OutputJSON.text)),
-      "operation": .text(resolution.kind.rawValue), "values": .fields(resolution.left?.values ?? [:]),
-      "cleared": .array((resolution.left?.cleared.sorted() ?? []).map(OutputJSON.text)),
-      "dropped": .array((resolution.dropped?.names.sorted() ?? []).map(OutputJSON.text)),
-      "verb": "resolve", "dryRun": .bool(dryRun), "changed": [.integer(id)], "skipped": .array([]),
-      "unknown": .array([]), "moved": .array([]),
-    ]
-  }
-
-  private func lines(_ resolution: Resolution) -> [String] {
-    let left = resolution.left ?? FieldChanges()
-    let dropped = resolution.dropped ?? FieldChanges()
-    return left.names.sorted().map { "  \($0): \(left[$0]?.text(Format()) ?? "(cleared)")" }
-      + dropped.names.sorted().map { "  \($0): \(dropped[$0]?.text(Format()) ?? "(cleared)") is dropped" }
-  }
-
-  // MARK: - Several
-
-  private static let hasMoved = "it is not in this version any more"
-
-  private func resolveMany(_ choices: [String: ConflictSide], _ filter: QueueFilter?, _ session: Session) throws {
-    let named = try VersionedID.versions(ids)
-    let store = try session.storeToCommand(dryRun: dryRun)
-    // The selection is fixed here: what becomes a conflict later is not resolved with these.
-    let conflicts: [(id: Int64, version: String?)] =
-      ids.isEmpty
-      ? try store.conflictVersions(matching: filter).map { ($0.id, $0.version) }
-      : ids.map(\.id).reduce(into: []) { list, id in
-        if !list.contains(where: { $0.id == id }) { list.append((id, named[id])) }
-      }
-    if ids.isEmpty, !dryRun, !yes, !conflicts.isEmpty {
-      try Question.needAnswer(
-        yes,
-        "this resolves \(Words.count(conflicts.count, "conflict"))",
-        orLook: ", or --dry-run to look first"
-      )
+    switch command {
+    case .resolve(let id, _, _, nil, _): if try store.conflict(id) == nil { throw CommandFailure.noConflict(id) }
+    case .resolveAll(let found, _, _, false) where selection.ids.isEmpty && !found.isEmpty && !selection.yes:
+      let count = Words.count(found.count, "conflict")
+      try Question.needAnswer(false, "this resolves \(count)", orLook: ", or --dry-run to look first")
       let others = fields.isEmpty ? "" : ", \(fields.joined(separator: ", "))"
-      let question = "Resolve \(Words.count(conflicts.count, "conflict")) with the \(take.words)\(others)?"
-      guard Question.ask(question) else { return }
+      guard Question.ask("Resolve \(count) with the \(take.words)\(others)?") else { return }
+    default: break
     }
-    var outcome = try store.resolve(conflicts, take: take, fields: choices, dryRun: dryRun, actor: Operator.name)
-    outcome.moved = outcome.moved.map(session.redaction.redact)
-    let previews = dryRun ? try previews(of: outcome.resolved, choices, store) : []
-    try report(outcome, previews)
-  }
-
-  /// The resolutions of these conflicts, without carrying them out.
-  private func previews(of ids: [Int64], _ choices: [String: ConflictSide], _ store: SyncStore) throws
-    -> [(Conflict, Resolution)]
-  {
-    try ids.compactMap { id -> (Conflict, Resolution)? in
-      do {
-        let outcome = try store.preview(id, take: take, fields: choices)
-        if case .resolved(let resolution, let conflict) = outcome { return (conflict, resolution) } else { return nil }
-      } catch let error as StoreError where error.kind == .invalid {
-        // Resolved meanwhile.
-        return nil
-      }
+    var receipt = command.carriedOut(on: store)
+    receipt.moved = receipt.moved.map(session.redaction.redact)
+    // Nothing was done to one that changed: it is shown as it is now.
+    if receipt.doesNotApply, !json { OutputStream.standard.lines(receipt.moved.flatMap(\.lines).map(\.visible)) }
+    let isOne = if case .resolve = command { true } else { false }
+    let previews = receipt.resolutions.flatMap { conflict, resolution in
+      (isOne ? [] : ["conflict \(conflict.id)"]) + resolution.lines
     }
-  }
-
-  private func report(_ outcome: ConflictsOutcome, _ previews: [(Conflict, Resolution)]) throws {
-    let moved = outcome.moved.map { ($0.id, Self.hasMoved) }
-    let skipped = (moved + outcome.skipped.map { ($0.key, $0.value) }).sorted { $0.0 < $1.0 }
-    if json {
-      var object: JSONObject = [
-        "verb": "resolve", "dryRun": .bool(dryRun), "changed": .array(outcome.resolved.map(OutputJSON.integer)),
-        "skipped": .array(skipped.map { ["id": .integer($0.0), "why": .text($0.1), "reason": .text($0.1)] }),
-        "unknown": .array(outcome.unknown.map(OutputJSON.integer)),
-        "moved": .array(outcome.moved.map { .object($0.json) }),
-      ]
-      object["resolutions"] = dryRun ? .array(previews.map { .object(self.object($0.1, of: $0.0.id)) }) : .null
-      OutputStream.standard.line(object.line)
-    } else {
-      let count = Words.count(outcome.resolved.count, "conflict")
-      let left = skipped.isEmpty ? "" : "; left \(skipped.count) alone"
-      OutputStream.standard.line("\(dryRun ? "would resolve" : "resolved") \(count)\(left)")
-      for (conflict, resolution) in previews { report(resolution, of: conflict) }
-    }
-    for id in outcome.unknown { CommandFailure.noConflict(id).report() }
-    for (id, why) in skipped {
-      CommandFailure("conflict \(id) was left alone: \(why); cktop conflicts show \(id) shows it", .itemsFailed)
-        .report()
-    }
-    if !skipped.isEmpty || !outcome.unknown.isEmpty { try CommandStatus.itemsFailed.end() }
+    try receipt.report(json: json, lines: dryRun ? previews : [])
   }
 
   private func choices() throws(CommandFailure) -> [String: ConflictSide] {
@@ -291,6 +176,17 @@ struct ConflictsResolve: Verb {
   }
 }
 
+extension Resolution {
+  /// Each field with the value to be sent, or that is dropped.
+  fileprivate var lines: [String] {
+    func lines(_ changes: FieldChanges?, _ end: String) -> [String] {
+      guard let changes else { return [] }
+      return changes.names.sorted().map { "  \($0): \(changes[$0]?.text(Format()) ?? "(cleared)")\(end)" }
+    }
+    return lines(left, "") + lines(dropped, " is dropped")
+  }
+}
+
 extension ConflictSide: ExpressibleByArgument {}
 
 extension ConflictSide {
@@ -302,12 +198,5 @@ extension ConflictSide {
     case .base: "values from before both changes"
     case .newest: "newest values"
     }
-  }
-}
-
-extension CommandFailure {
-  /// A conflict that is not there.
-  static func noConflict(_ id: Int64) -> CommandFailure {
-    CommandFailure("\(id) is not a conflict; cktop conflicts list shows them all", .itemsFailed)
   }
 }

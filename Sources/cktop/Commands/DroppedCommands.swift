@@ -1,12 +1,12 @@
 import ArgumentParser
 import CloudKit
+import CloudService
 import CloudSync
 import Dashboard
 import Facts
-import JSONText
 
 /// `cktop conflicts dropped`.
-struct ConflictsDropped: Verb {
+struct ConflictsDropped: ChangingVerb {
   static let configuration = CommandConfiguration(
     commandName: "dropped",
     abstract: "List what was dropped or overwritten and can be undone, newest first.",
@@ -34,14 +34,15 @@ struct ConflictsDropped: Verb {
         }
       }
     }
-    if let store, let last { try store.markDroppedSeen(through: last, actor: Operator.name) }
+    if let store, let last, let failure = ServiceCommand.markDroppedSeen(through: last).run(on: { store }).failure {
+      throw failure
+    }
   }
 
   private static var table: TextTable {
     TextTable([
-      .init(title: "ID", alignment: .right), .init(title: "SEEN"), .init(title: "TYPE", mayShrink: true),
-      .init(title: "NAME", mayShrink: true), .init(title: "ZONE", mayShrink: true),
-      .init(title: "DROPPED", mayShrink: true), .init(title: "REASON", mayShrink: true),
+      .numbers("ID"), "SEEN", .shrinking("TYPE"), .shrinking("NAME"), .shrinking("ZONE"), .shrinking("DROPPED"),
+      .shrinking("REASON"),
     ])
   }
 }
@@ -63,10 +64,10 @@ extension DroppedChange {
 }
 
 /// `cktop conflicts undo`.
-struct ConflictsUndo: Verb {
+struct ConflictsUndo: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "undo",
-    abstract: "Undo what was dropped of an operation, or overwritten for it.",
+    abstract: "Undo what was dropped of operations, or overwritten for them.",
     discussion: """
       What was dropped or overwritten is kept for 90 days and can be undone \(Words.undoLimit). Nothing is sent before \
       the next sync. An undo keeps the time of the edit that it brings back, and can itself be undone. Files of the server \
@@ -81,56 +82,33 @@ struct ConflictsUndo: Verb {
   )
 
   @Argument(
-    help: "The operation's number, as listed by 'cktop conflicts dropped'.",
+    help: "The numbers of operations, as listed by 'cktop conflicts dropped'.",
     transform: { try VersionedID.number($0, from: "cktop conflicts dropped") }
   )
-  var id: Int64
+  var ids: [Int64]
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
+  func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { .undo(ids) }
+
   func run(_ session: Session) async throws {
     let store = try await session.storeToAddTo()
-    let accepted: Accepted
-    do throws(StoreError) {
-      accepted = try store.undo(id, actor: Operator.name)
-    } catch {
-      // The command is right: it is the change that cannot be undone.
-      throw error.kind == .invalid ? CommandFailure(error.message, .itemsFailed) : CommandFailure(error)
-    }
-    let operation: Int64? = if case .enqueued(let id) = accepted { id } else { nil }
-    let detail = try operation.flatMap { try store.detail(of: $0) }
-    let state = detail?.operation?.state
-    if json {
-      let object: JSONObject = [
-        "id": .integer(id), "operation": operation.map(OutputJSON.integer) ?? .null,
-        "isConflict": .bool(state == .conflict), "state": state.map { .text($0.rawValue) } ?? .null,
-      ]
-      return OutputStream.standard.line(object.line)
-    }
-    OutputStream.standard.line("undid \(id): \(operation.map { Self.text($0, state) } ?? Self.unchanged)")
-    OutputStream.standard.lines((detail.map(replacements) ?? []).map(\.visible))
+    let receipt = command(store).carriedOut(on: store)
+    let restored = receipt.result.restored.sorted { $0.key < $1.key }
+    try receipt.report(json: json, lines: restored.flatMap { try lines($0.key, $0.value, store) })
   }
 
-  private static let unchanged = "the record already has these values"
-
-  /// What became of the operation.
-  private static func text(_ id: Int64, _ state: OperationState?) -> String {
-    switch state {
-    case .conflict: "conflict \(id) is open again"
-    case .failed, .paused: "operation \(id) is \(state == .failed ? "failed" : "paused") again, as before"
-    case nil: "the change is no longer sent"
-    case .pending, .waiting, .inFlight: "enqueued as operation \(id)"
-    }
-  }
-
-  /// The values to be sent, beside the server's current ones, which others may have changed since.
-  private func replacements(_ detail: OperationDetail) -> [String] {
-    guard let operation = detail.operation else { return [] }
-    if operation.kind == .delete { return ["  the record will be deleted"] }
-    return operation.changes.names.sorted().map { name in
-      let value = operation.changes[name]?.text(Format()) ?? "(cleared)"
-      let known = detail.server?.fields[name]?.text(Format()) ?? "(none)"
-      return "  \(name): \(value) in place of \(known)"
-    }
+  /// What became of an operation, and the values to be sent, beside the server's current ones, which others may have
+  /// changed since.
+  private func lines(_ id: Int64, _ restored: CommandResult.Restored, _ store: SyncStore) throws -> [String] {
+    let number = ids.count > 1 || restored.operation != id ? ["change \(id) is operation \(restored.operation)"] : []
+    guard let detail = try store.detail(of: restored.operation), let operation = detail.operation else { return number }
+    if operation.kind == .delete { return number + ["  the record will be deleted"] }
+    return number
+      + operation.changes.names.sorted().map { name in
+        let value = operation.changes[name]?.text(Format()) ?? "(cleared)"
+        let known = detail.server?.fields[name]?.text(Format()) ?? "(none)"
+        return "  \(name): \(value) in place of \(known)"
+      }
   }
 }

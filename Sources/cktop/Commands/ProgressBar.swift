@@ -63,7 +63,7 @@ final class ProgressBar: Sendable {
 
 /// The progress of a command that changes many operations in several transactions: shown on standard error where that
 /// is a terminal. SIGINT, SIGTERM and SIGHUP stop the command between two of them.
-final class CommandProgress: Sendable {
+final class StoppableCommand: Sendable {
   private let signals = Mutex<StopSignals?>(nil)
   private let isStopped = Atomic(false)
 
@@ -71,7 +71,7 @@ final class CommandProgress: Sendable {
 
   /// Runs a command that calls `continues` between its transactions, with the number of operations done and of all.
   static func during<Value>(_ command: (_ continues: (Int, Int) -> Bool) throws -> Value) rethrows -> Value {
-    let progress = CommandProgress()
+    let progress = StoppableCommand()
     defer { progress.end() }
     return try command(progress.continues)
   }

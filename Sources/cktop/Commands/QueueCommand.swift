@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudService
 import CloudSync
 import Dashboard
 import Facts
@@ -69,9 +70,8 @@ struct QueueList: Verb {
 
   private static var table: TextTable {
     TextTable([
-      .init(title: "ID", alignment: .right), .init(title: "OPERATION"), .init(title: "TYPE", mayShrink: true),
-      .init(title: "NAME", mayShrink: true), .init(title: "ZONE", mayShrink: true), .init(title: "STATE"),
-      .init(title: "ATTEMPTS", alignment: .right), .init(title: "REASON", mayShrink: true),
+      .numbers("ID"), "OPERATION", .shrinking("TYPE"), .shrinking("NAME"), .shrinking("ZONE"), "STATE",
+      .numbers("ATTEMPTS"), .shrinking("REASON"),
     ])
   }
 }
@@ -108,9 +108,7 @@ struct QueueCauses: Verb {
       return OutputStream.standard.line("No operation failed or is retrying. \(sentence)".visible)
     }
     var table = TextTable([
-      .init(title: "COUNT", alignment: .right), .init(title: "STATE"), .init(title: "ERROR"),
-      .init(title: "CAUSE", mayShrink: true), .init(title: "OLDEST"), .init(title: "NEXT"),
-      .init(title: "FIRST", alignment: .right),
+      .numbers("COUNT"), "STATE", "ERROR", .shrinking("CAUSE"), "OLDEST", "NEXT", .numbers("FIRST"),
     ])
     let (format, now) = (Format(), SyncStore.currentTime)
     for cause in causes {
@@ -154,9 +152,7 @@ struct QueuePauses: Verb {
   func run(_ session: Session) async throws {
     let pauses = try session.reader().store.pauses()
     if json { return OutputStream.standard.lines(pauses.map(\.json.line)) }
-    var table = TextTable([
-      .init(title: "PAUSED", mayShrink: true), .init(title: "SINCE"), .init(title: "BY", mayShrink: true),
-    ])
+    var table = TextTable([.shrinking("PAUSED"), "SINCE", .shrinking("BY")])
     let (format, now) = (Format(), SyncStore.currentTime)
     for pause in pauses { table.append([pause.rule.text, format.time(pause.at, now: now), pause.actor ?? "unknown"]) }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
@@ -188,7 +184,7 @@ struct QueueExport: Verb {
 }
 
 /// `cktop queue flush`.
-struct QueueFlush: Verb {
+struct QueueFlush: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "flush",
     abstract: "Retry now everything that is waiting to retry.",
@@ -204,6 +200,8 @@ struct QueueFlush: Verb {
   @Flag(help: "Print what was done as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
+  func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { .flush(throttles: throttles) }
+
   func run(_ session: Session) async throws {
     if throttles, !yes {
       guard Question.canBeAsked else {
@@ -211,8 +209,7 @@ struct QueueFlush: Verb {
       }
       guard Question.ask("End the waits that the server asked for? It may throttle for longer.") else { return }
     }
-    let count = try session.storeToCommand().flush(endsThrottles: throttles, actor: Operator.name)
-    let object: JSONObject = ["flushed": .integer(Int64(count))]
-    OutputStream.standard.line(json ? object.line : "retrying now; \(Words.count(count, "change")) waited to retry")
+    let store = try session.storeToCommand()
+    try command(store).carriedOut(on: store).report(json: json)
   }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import CloudSync
 
 /// `cktop records delete`.
-struct RecordsDelete: Verb {
+struct RecordsDelete: ChangingVerb {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Enqueue the deletion of records.",
@@ -35,13 +35,8 @@ struct RecordsDelete: Verb {
     }
     let accepted = try store.enqueue(found.map { Change($0.record.key, .delete) })
     for (row, accepted) in zip(found, accepted) {
-      let report = EnqueueReport(
-        key: row.record.key,
-        type: row.record.type,
-        accepted,
-        deed: try isQueued(accepted, store) ? "enqueued the deletion of" : "cancelled the unsent"
-      )
-      try report.print(json: json)
+      let deed = try isQueued(accepted, store) ? "enqueued the deletion of" : "cancelled the unsent"
+      try accepted.report(row.record.key, row.record.type, deed: deed, json: json)
     }
     try report(missing: missing)
   }

@@ -5,7 +5,7 @@ import JSONText
 import RecordImport
 
 /// `cktop records import`.
-struct RecordsImport: Verb {
+struct RecordsImport: ChangingVerb {
   static let configuration = CommandConfiguration(
     commandName: "import",
     abstract: "Enqueue the records of a JSON, NDJSON or CSV file.",

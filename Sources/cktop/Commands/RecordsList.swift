@@ -28,11 +28,7 @@ struct RecordsList: Verb {
 extension RecordRow {
   /// The table of records, without rows.
   static var table: TextTable {
-    TextTable([
-      .init(title: "NAME", mayShrink: true), .init(title: "TYPE", mayShrink: true),
-      .init(title: "ZONE", mayShrink: true),
-      .init(title: "STATE"), .init(title: "FIELDS", mayShrink: true),
-    ])
+    TextTable([.shrinking("NAME"), .shrinking("TYPE"), .shrinking("ZONE"), "STATE", .shrinking("FIELDS")])
   }
 
   /// The record as a row of the table.

@@ -5,7 +5,7 @@ import Foundation
 import JSONText
 
 /// `cktop records put`.
-struct RecordsPut: Verb {
+struct RecordsPut: ChangingVerb {
   static let configuration = CommandConfiguration(
     commandName: "put",
     abstract: "Enqueue a new record, or a change of only these fields of a known record.",
@@ -58,45 +58,36 @@ struct RecordsPut: Verb {
     let change = Change(key, .save(type: type, changes), assets: assets)
     let isNewZone = try store.isNew(zone)
     let accepted = try store.enqueue([change], assets: inPlace ? .referenced : .copied).first ?? .unchanged
-    try EnqueueReport(key: key, type: type, accepted).print(json: json)
+    try accepted.report(key, type, json: json)
     if isNewZone { ZoneNote.reportCreated(key.zoneKey) }
     session.tellGuess(of: store)
   }
 }
 
-/// The result of enqueuing one record.
-struct EnqueueReport {
-  let key: RecordKey
-  let type: String?
-  let accepted: Accepted
-  /// The words for a change that was accepted.
-  let deed: String
-
-  init(key: RecordKey, type: String?, _ accepted: Accepted, deed: String = "enqueued") {
-    self.key = key
-    self.type = type
-    self.accepted = accepted
-    self.deed = deed
-  }
-
-  /// Prints the result; a refusal is a usage failure.
-  func print(json: Bool) throws(CommandFailure) {
+extension Accepted {
+  /// Prints the result of enqueuing a change; a refusal is a usage failure.
+  ///
+  /// - Parameters:
+  ///   - what: the record or zone in words.
+  ///   - names: the keys of the JSON object that name it.
+  ///   - deed: the words for a change that was accepted.
+  func report(_ what: String, _ names: JSONObject, deed: String = "enqueued", json: Bool) throws(CommandFailure) {
     let (id, result): (Int64?, String)
-    switch accepted {
+    switch self {
     case .enqueued(let operation): (id, result) = (operation, "enqueued")
     case .unchanged: (id, result) = (nil, "unchanged")
-    case .refused(let reason): throw .usage("\(key.name): \(reason); nothing was enqueued")
+    case .refused(let reason): throw .usage("\(reason); nothing was enqueued")
     }
-    if json {
-      let object: JSONObject = [
-        "result": .text(result), "recordName": .text(key.name), "recordType": .optional(type), "zone": .text(key.zone),
-        "operation": .optional(id),
-      ]
-      OutputStream.standard.line(object.line)
-    } else {
-      let number = id.map { " as operation \($0)" } ?? ""
-      let deed = id == nil ? result : deed
-      OutputStream.standard.line("\(deed) \(type ?? "record") \(key.name) in zone \(key.zone)\(number)".visible)
-    }
+    let members = [("result", .text(result))] + names.members.map { ($0.key, $0.value) }
+    let object = JSONObject(members + [("operation", .optional(id))])
+    let line = "\(id == nil ? result : deed) \(what)\(id.map { " as operation \($0)" } ?? "")"
+    OutputStream.standard.line(json ? object.line : line.visible)
+  }
+
+  /// Prints the result of enqueuing a change of a record.
+  func report(_ key: RecordKey, _ type: String?, deed: String = "enqueued", json: Bool) throws(CommandFailure) {
+    if case .refused(let reason) = self { throw .usage("\(key.name): \(reason); nothing was enqueued") }
+    let names: JSONObject = ["recordName": .text(key.name), "recordType": .optional(type), "zone": .text(key.zone)]
+    try report("\(type ?? "record") \(key.name) in zone \(key.zone)", names, deed: deed, json: json)
   }
 }

@@ -1,11 +1,12 @@
 import ArgumentParser
 import CloudKit
+import CloudService
 import CloudSync
 import Facts
 import Foundation
 
 /// `cktop sync`.
-struct SyncCommand: Verb {
+struct SyncCommand: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "sync",
     abstract: "Send everything that can be sent now, then fetch all changes.",
@@ -47,6 +48,8 @@ struct SyncCommand: Verb {
   @Flag(help: "Take over a store with changes of another user, and send them.") var adopt = false
   @Flag(help: "Print the summary as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
+
+  func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { watch ? .keepSyncing : .sync }
 
   func run(_ session: Session) async throws {
     let types = try typeNames()

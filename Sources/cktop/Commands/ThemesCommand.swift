@@ -48,7 +48,7 @@ struct ThemesShow: AsyncParsableCommand {
     } catch {
       throw CommandFailure.usage("\(error)")
     }
-    var table = TextTable([.init(title: "ROLE"), .init(title: "FG"), .init(title: "BG"), .init(title: "ATTRIBUTES")])
+    var table = TextTable(["ROLE", "FG", "BG", "ATTRIBUTES"])
     for role in StyleRole.allCases {
       let look = theme.look(of: role)
       let attributes = look.attributes?.names ?? []

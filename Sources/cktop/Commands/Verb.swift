@@ -18,6 +18,9 @@ extension Verb {
   }
 }
 
+/// A verb that changes something in the store, at least with some of its options.
+protocol ChangingVerb: Verb {}
+
 extension CommandStatus {
   /// Exits with this status and without a message, unless it is `done`.
   func end() throws {

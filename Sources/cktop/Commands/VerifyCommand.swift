@@ -5,7 +5,7 @@ import Facts
 import JSONText
 
 /// `cktop verify`.
-struct VerifyCommand: Verb {
+struct VerifyCommand: ChangingVerb {
   static let configuration = CommandConfiguration(
     commandName: "verify",
     abstract: "Compare the local copy with the server, and repair it with --repair.",

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKit
+import CloudService
 import CloudSync
 import Facts
 import JSONText
@@ -32,9 +33,8 @@ struct ZonesList: Verb {
     let (format, now) = (Format(), SyncStore.currentTime)
     if json { return OutputStream.standard.lines(zones.map(\.json.line)) }
     var table = TextTable([
-      .init(title: "ZONE", mayShrink: true), .init(title: "OWNER", mayShrink: true), .init(title: "STATE"),
-      .init(title: "RECORDS", alignment: .right), .init(title: "UNSENT", alignment: .right),
-      .init(title: "TOKEN SAVED"), .init(title: "LAST FETCH"), .init(title: "VERSION"),
+      .shrinking("ZONE"), .shrinking("OWNER"), "STATE", .numbers("RECORDS"), .numbers("UNSENT"), "TOKEN SAVED",
+      "LAST FETCH", "VERSION",
     ])
     for zone in zones {
       table.append([
@@ -55,7 +55,7 @@ extension ZoneRow {
 }
 
 /// `cktop zones pause`.
-struct ZonesPause: Verb {
+struct ZonesPause: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "pause",
     abstract: "Stop sending to a zone until it is resumed. Its changes are still fetched."
@@ -69,13 +69,17 @@ struct ZonesPause: Verb {
     let store = try session.storeToCommand()
     let zone = try store.zoneKey(named: name)
     if let problem = try store.nameProblem(of: zone) { throw CommandFailure.usage("\(problem); choose another") }
-    try ZonePause.report("paused", name, try store.pause(.zone(zone), actor: Operator.name), json: json)
+    try command(store).carriedOut(on: store).report(json: json)
     if try !store.knows(zone) { ZoneNote.report(name, "the pause holds for it once there is one") }
+  }
+
+  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
+    .pause([.zone(try store().zoneKey(named: name))])
   }
 }
 
 /// `cktop zones resume`.
-struct ZonesResume: Verb {
+struct ZonesResume: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "resume",
     abstract: "Resume sending to a paused zone. Operations that were paused one by one stay paused."
@@ -87,27 +91,16 @@ struct ZonesResume: Verb {
 
   func run(_ session: Session) async throws {
     let store = try session.storeToCommand()
-    try ZonePause.report(
-      "resumed",
-      name,
-      try store.resume(.zone(store.zoneKey(named: name)), actor: Operator.name),
-      json: json
-    )
+    try command(store).carriedOut(on: store).report(json: json)
   }
-}
 
-/// The output of both verbs.
-private enum ZonePause {
-  static func report(_ deed: String, _ zone: String, _ isChanged: Bool, json: Bool) throws {
-    let object: JSONObject = ["zone": .text(zone), "changed": .bool(isChanged)]
-    let already = deed == "paused" ? "is already paused" : "was not paused"
-    let line = isChanged ? "\(deed) zone \(zone)" : "zone \(zone) \(already)"
-    OutputStream.standard.line(json ? object.line : line.visible)
+  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
+    .resume([.zone(try store().zoneKey(named: name))])
   }
 }
 
 /// `cktop zones create`.
-struct ZonesCreate: Verb {
+struct ZonesCreate: ChangingVerb {
   static let configuration = CommandConfiguration(commandName: "create", abstract: "Enqueue the creation of a zone.")
 
   @Argument(help: "The zone's name.") var name: String
@@ -117,12 +110,12 @@ struct ZonesCreate: Verb {
   func run(_ session: Session) async throws {
     try session.refuseNames(zone: name)
     let zone = ZoneKey(zone: name)
-    try ZoneName.report(zone, try await session.storeToChange().enqueueZone(zone), json: json)
+    try await session.storeToChange().enqueueZone(zone).report(zone, json: json)
   }
 }
 
 /// `cktop zones delete`.
-struct ZonesDelete: Verb {
+struct ZonesDelete: ChangingVerb {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Enqueue the deletion of a zone and all its records.",
@@ -150,7 +143,7 @@ struct ZonesDelete: Verb {
     }
     let dropped = try store.queuedChanges(in: zone)
     let accepted = try store.enqueueZoneDeletion(zone)
-    try ZoneName.report(zone, accepted, deed: "enqueued the deletion of", json: json)
+    try accepted.report(zone, deed: "enqueued the deletion of", json: json)
     guard case .enqueued = accepted else { return }
     if known == nil { ZoneNote.report(name, "its deletion will be sent anyway") }
     guard dropped > 0 else { return }
@@ -179,20 +172,8 @@ extension SyncStore {
   }
 }
 
-/// Shared by creating and deleting a zone.
-private enum ZoneName {
-  static func report(_ zone: ZoneKey, _ accepted: Accepted, deed: String = "enqueued", json: Bool)
-    throws(CommandFailure)
-  {
-    let (id, result): (Int64?, String)
-    switch accepted {
-    case .enqueued(let operation): (id, result) = (operation, "enqueued")
-    case .unchanged: (id, result) = (nil, "unchanged")
-    case .refused(let reason): throw .usage("\(reason); nothing was enqueued")
-    }
-    let object: JSONObject = ["result": .text(result), "zone": .text(zone.zone), "operation": .optional(id)]
-    let number = id.map { " as operation \($0)" } ?? ""
-    let deed = id == nil ? result : deed
-    OutputStream.standard.line(json ? object.line : "\(deed) zone \(zone.zone)\(number)".visible)
+extension Accepted {
+  fileprivate func report(_ zone: ZoneKey, deed: String = "enqueued", json: Bool) throws(CommandFailure) {
+    try report("zone \(zone.zone)", ["zone": .text(zone.zone)], deed: deed, json: json)
   }
 }

@@ -1,10 +1,10 @@
 import ArgumentParser
+import CloudService
 import CloudSync
 import Facts
-import JSONText
 
 /// `cktop zones accept`.
-struct ZonesAccept: Verb {
+struct ZonesAccept: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "accept",
     abstract: "Accept the server's deletions that are on hold in a zone.",
@@ -19,15 +19,18 @@ struct ZonesAccept: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try decision.perform(.accept, on: session.storeToCommand(dryRun: decision.dryRun)) { store, zone, version in
-      try session.refuseOtherPolicy(store)
-      return try store.acceptDeletions(in: zone, ifVersion: version, actor: Operator.name)
-    }
+    let store = try session.storeToCommand(dryRun: decision.dryRun)
+    if !decision.dryRun { try session.refuseOtherPolicy(store) }
+    try decision.carryOut(ServiceCommand.acceptDeletions, on: store)
+  }
+
+  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
+    try decision.command(ServiceCommand.acceptDeletions, decision.held(store()))
   }
 }
 
 /// `cktop zones restore`.
-struct ZonesRestore: Verb {
+struct ZonesRestore: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "restore",
     abstract: "Recreate the records of a zone whose deletion is on hold, and the zone if needed.",
@@ -37,10 +40,11 @@ struct ZonesRestore: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let store = try await session.storeToAddTo(dryRun: decision.dryRun)
-    try decision.perform(.restore, on: store) { store, zone, version in
-      try store.restoreDeletions(in: zone, ifVersion: version, actor: Operator.name)
-    }
+    try await decision.carryOut(ServiceCommand.restoreDeletions, on: session.storeToAddTo(dryRun: decision.dryRun))
+  }
+
+  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
+    try decision.command(ServiceCommand.restoreDeletions, decision.held(store()))
   }
 }
 
@@ -59,85 +63,59 @@ struct DeletionDecision: ParsableArguments {
   @Flag(help: "Do not ask for confirmation.") var yes = false
   @Flag(help: "Print the result as a JSON object.") var json = false
 
-  /// The possible decisions.
-  fileprivate enum Choice: String {
-    case accept, restore
-
-    var question: String {
-      switch self {
-      case .accept: "Delete them locally too?"
-      case .restore: "Recreate them on the server, without the files of their assets?"
-      }
-    }
-
-    /// The side effects: queued edits that are affected, or files that are lost.
-    func besides(_ contents: (edits: Int, withFiles: Int), isWholeZone: Bool) -> String {
-      switch self {
-      case .accept where contents.edits > 0 && isWholeZone:
-        "; queued edits of \(contents.edits) of them fail, and retry recreates those records"
-      case .accept where contents.edits > 0: "; queued edits of \(contents.edits) of them follow the conflict policy"
-      case .restore where contents.withFiles > 0: "; \(contents.withFiles) of them had files, which are lost"
-      case .accept, .restore: ""
-      }
-    }
-
-    var plan: String { self == .accept ? "accept the deletion of" : "enqueue again" }
-    var past: String { self == .accept ? "accepted the deletion of" : "enqueued again" }
-  }
-
-  fileprivate func perform(
-    _ choice: Choice,
-    on store: SyncStore,
-    _ decide: (SyncStore, ZoneKey, _ version: String) throws -> DeletionOutcome
-  ) throws {
+  /// The zone with its deletions on hold; none if they are decided already and a version is given.
+  fileprivate func held(_ store: SyncStore) throws -> (zone: ZoneKey, held: HeldDeletions?) {
     let zones = try store.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) }
-    guard let zone = zones.first(where: { $0.held != nil }), let held = zone.held else {
-      if version != nil, !zones.isEmpty { try report(choice, DeletionOutcome(hasMoved: true)) }
+    let held = zones.filter { $0.held != nil }
+    guard let zone = held.first ?? (version == nil ? nil : zones.first) else {
       throw CommandFailure.usage("zone \(name) has no deletions on hold; run cktop zones list to see which zones have")
     }
-    guard zones.count(where: { $0.held != nil }) == 1 else {
+    guard held.count < 2 else {
       let owners = zones.map(\.key.owner).joined(separator: ", ")
       throw CommandFailure.usage("several zones have this name; name the owner with --owner: \(owners)")
     }
-    if let version, version.text != held.version {
-      return try report(choice, DeletionOutcome(hasMoved: true, onHold: held))
-    }
-    let what = "\(held.records) \(held.records == 1 ? "record" : "records")"
-    let besides = choice.besides(try store.heldContents(of: zone.key), isWholeZone: held.isWholeZone)
-    if dryRun {
-      let line = "would \(choice.plan) \(what) in zone \(name)\(besides); version \(held.version)"
-      return report(choice, line, DeletionOutcome(records: held.records, onHold: held))
-    }
-    try Question.needAnswer(yes, "this cannot be undone", orLook: ", or --dry-run for a preview")
-    if !yes {
-      guard Question.ask("The server deleted \(what) in zone \(name)\(besides). \(choice.question)") else { return }
-    }
-    // The decision applies to the version that was just read and shown.
-    let outcome = try decide(store, zone.key, held.version)
-    if outcome.hasMoved { return try report(choice, outcome) }
-    let isPart = choice == .restore && outcome.records < held.records
-    let rest = isPart ? "; the others were deleted locally too, or are being sent" : ""
-    report(choice, "\(choice.past) \(outcome.records) of \(what) in zone \(name)\(besides)\(rest)", outcome)
+    return (zone.key, zone.held)
   }
 
-  /// Reports that the deletions on hold changed before or during the decision.
-  private func report(_ choice: Choice, _ moved: DeletionOutcome) throws {
-    let number = moved.onHold?.records ?? 0
-    let onHold = "\(number == 0 ? "no" : "\(number)") \(number == 1 ? "deletion is" : "deletions are") on hold now"
-    report(choice, "\(choice.past) \(Words.count(moved.records, "record")) in zone \(name); \(onHold)", moved)
-    let next = moved.onHold.map { "run cktop zones list and decide with version \($0.version)" }
-    throw CommandFailure(
-      "the deletions on hold in zone \(name) changed meanwhile; \(next ?? "there is nothing to decide")",
-      .itemsFailed
-    )
+  fileprivate typealias Choice = (ZoneKey, _ version: String, _ dryRun: Bool) -> ServiceCommand
+
+  /// The command, for the version that was given or else for the one that was just read.
+  fileprivate func command(_ choice: Choice, _ found: (zone: ZoneKey, held: HeldDeletions?)) -> ServiceCommand {
+    choice(found.zone, version?.text ?? found.held?.version ?? "", dryRun)
   }
 
-  private func report(_ choice: Choice, _ line: String, _ outcome: DeletionOutcome) {
-    let object: JSONObject = [
-      "verb": .text(choice.rawValue), "dryRun": .bool(dryRun), "zone": .text(name),
-      "records": .integer(Int64(outcome.records)), "moved": .bool(outcome.hasMoved),
-      "onHold": .integer(Int64(outcome.onHold?.records ?? 0)), "version": .optional(outcome.onHold?.version),
-    ]
-    OutputStream.standard.line(json ? object.line : line.visible)
+  fileprivate func carryOut(_ choice: Choice, on store: SyncStore) throws {
+    let found = try held(store)
+    let command = command(choice, found)
+    guard let held = found.held, version == nil || version?.text == held.version else {
+      return try command.carriedOut(on: store).report(json: json)
+    }
+    let besides = try besides(command, held, store)
+    if !dryRun, !yes {
+      try Question.needAnswer(yes, "this cannot be undone", orLook: ", or --dry-run for a preview")
+      let what = "\(Words.count(held.records, "record")) in zone \(name)\(besides.map { "; \($0)" } ?? "")"
+      let isRestored = if case .restoreDeletions = command { true } else { false }
+      let question =
+        isRestored
+        ? "Recreate them on the server, without the files of their assets?" : "Delete them locally too?"
+      guard Question.ask("The server deleted \(what). \(question)") else { return }
+    }
+    let receipt = command.carriedOut(on: store)
+    let isPart = !dryRun && receipt.changed < held.records
+    let rest = isPart ? "the others were deleted locally too, or are being sent" : nil
+    let lines = [besides, dryRun ? "version \(held.version)" : nil, rest]
+    try receipt.report(json: json, lines: lines.compactMap(\.self))
+  }
+
+  /// The side effects: queued edits that are affected, or files that are lost.
+  private func besides(_ command: ServiceCommand, _ held: HeldDeletions, _ store: SyncStore) throws -> String? {
+    let (edits, withFiles) = try store.heldContents(of: held.zone)
+    return switch command {
+    case .acceptDeletions where edits > 0 && held.isWholeZone:
+      "queued edits of \(edits) of them fail, and retry recreates those records"
+    case .acceptDeletions where edits > 0: "queued edits of \(edits) of them follow the conflict policy"
+    case .restoreDeletions where withFiles > 0: "\(withFiles) of them had files, which are lost"
+    default: nil
+    }
   }
 }

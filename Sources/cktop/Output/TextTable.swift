@@ -1,14 +1,21 @@
 /// A text table: columns aligned by their width on a terminal, control characters made visible.
 struct TextTable {
-  enum Alignment: Hashable {
-    case left, right
-  }
+  /// A column: its title, or one of those below.
+  struct Column: Hashable, ExpressibleByStringLiteral {
+    let title: String
+    let isNumeric: Bool
+    let mayShrink: Bool
 
-  struct Column: Hashable {
-    var title: String
-    var alignment: Alignment = .left
-    /// Whether the column may shrink on a narrow terminal; the widest shrinks first.
-    var mayShrink = false
+    init(stringLiteral title: String) { self.init(title) }
+
+    /// A column with its cells at the right.
+    static func numbers(_ title: String) -> Column { Column(title, isNumeric: true) }
+    /// A column that may shrink on a narrow terminal; the widest shrinks first.
+    static func shrinking(_ title: String) -> Column { Column(title, mayShrink: true) }
+
+    private init(_ title: String, isNumeric: Bool = false, mayShrink: Bool = false) {
+      (self.title, self.isNumeric, self.mayShrink) = (title, isNumeric, mayShrink)
+    }
   }
 
   private let columns: [Column]
@@ -39,7 +46,7 @@ struct TextTable {
         if index > 0 { line += "  " }
         let text = width == nil ? cell : cell.cut(toColumns: widths[index])
         let padding = String(repeating: " ", count: max(0, widths[index] - text.columns))
-        line += columns[index].alignment == .right ? padding + text : text + padding
+        line += columns[index].isNumeric ? padding + text : text + padding
       }
       return String(line.reversed().drop { $0 == " " }.reversed())
     }

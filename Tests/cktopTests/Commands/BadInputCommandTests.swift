@@ -219,9 +219,10 @@ import Testing
     }
     for line in ["conflicts show abc", "conflicts resolve abc --take local"] {
       let message = try await machine.failing(2, line.split(separator: " ").map(String.init))
-      #expect(message.contains("a number is expected, as cktop conflicts list"), "\(message)")
+      #expect(message.contains("a number is expected") && message.contains("cktop conflicts list"), "\(message)")
     }
-    #expect(try await machine.fail(2, "queue", "retry", "1@zz").contains("as cktop queue list --json shows it"))
+    let retry = try await machine.fail(2, "queue", "retry", "1@zz")
+    #expect(retry.contains("as cktop queue list or cktop conflicts list --json shows it"))
     let undo = try await machine.fail(2, "conflicts", "undo", "t1")
     #expect(undo.contains("a number is expected, as cktop conflicts dropped"))
   }
@@ -259,7 +260,7 @@ import Testing
 
     let line = try await machine.succeed("queue", "resume", "--where", "name = 't1'").output
 
-    #expect(line.hasPrefix("resumed 0 operations; left 1 alone (") && line.hasSuffix(")\n"))
+    #expect(line == "Left operation 1 as it is: it is already waiting to be sent\n")
   }
 
   @Test func `a wrong field, value or name is one clear line`() async throws {

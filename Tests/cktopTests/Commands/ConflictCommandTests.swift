@@ -52,7 +52,7 @@ import Testing
     let undone = try await second.succeed("conflicts", "undo", "\(id)").output
 
     #expect(dropped.contains("deleted before it was sent"))
-    #expect(undone.contains("conflict \(id) is open again"))
+    #expect(undone.contains("1 conflict is open again"))
     #expect(try await second.succeed("conflicts", "show", "\(id)").output.contains("mine"))
     withExtendedLifetime(cloud) {}
   }
@@ -64,7 +64,7 @@ import Testing
     let text = try await second.succeeding(arguments).output
     let object = try await second.succeeding(arguments + ["--json", "--read-only"]).object()
 
-    #expect(text == "would resolve conflict \(id): 1 field will be sent\n  title: mine\n  note: mine is dropped\n")
+    #expect(text == "Would resolve conflict \(id); 1 field will be sent\n  title: mine\n  note: mine is dropped\n")
     #expect(object["settled"] as? Bool == false)
     #expect(object["toBeSent"] as? Bool == true)
     #expect(object["fields"] as? [String] == ["title"])
@@ -122,7 +122,7 @@ import Testing
 
     #expect(try await second.succeed("conflicts", "dropped").output.contains("server's note, title"))
     let undone = try await second.succeed("conflicts", "undo", "\(id)").output
-    #expect(undone.hasPrefix("undid \(id): conflict \(id) is open again"))
+    #expect(undone.hasPrefix("Restored 1 change; 1 conflict is open again"))
     #expect(try await second.succeed("conflicts", "list", "--json").lines.count == 1)
     #expect(try await second.fail(1, "conflicts", "undo", "\(id)").contains("can no longer be undone"))
 
@@ -189,7 +189,7 @@ import Testing
 
     let undone = try await machine.succeed("conflicts", "undo", "\(id)").output
 
-    #expect(undone.hasPrefix("undid \(id): operation \(id) is failed again, as before\n"))
+    #expect(undone.hasPrefix("Restored 1 change; 1 is failed again, as before\n"))
     #expect(try await machine.succeed("queue", "list").output == before)
     withExtendedLifetime(cloud) {}
   }

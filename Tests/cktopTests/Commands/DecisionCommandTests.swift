@@ -105,6 +105,36 @@ import Testing
     #expect(try await machine.succeed("queue", "list", "--json").output.isEmpty)
   }
 
+  @Test func `several discarded changes are restored at once`() async throws {
+    let machine = try Machine(Self.offline)
+    for name in ["t1", "t2"] { try await machine.succeed("records", "put", "--type", "Task", "--name", name, "a=1") }
+    try await machine.succeed("queue", "discard", "--all", "--yes")
+
+    let undone = try await machine.succeed("conflicts", "undo", "1", "2", "--json").object()
+
+    #expect(undone["verb"] as? String == "undo" && undone["changed"] as? [Int] == [1, 2])
+    #expect(try await machine.succeed("queue", "list", "--json").lines.count == 2)
+    let late = try await machine.run("conflicts", "undo", "1", "9", "--json")
+    #expect(late.status == 1)
+  }
+
+  @Test func `a pause of everything is set and lifted once, and a dry run does neither`() async throws {
+    let machine = try Machine(Self.offline)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+
+    for (line, text) in [
+      ("queue pause --all --dry-run", "Would pause everything"), ("queue pause --all", "Paused everything"),
+      ("queue pause --all", "Everything was paused already"),
+      ("queue resume --all --dry-run", "Would resume everything"),
+      ("queue resume --all", "Resumed everything"), ("queue resume --all", "Nothing was paused by a rule"),
+      ("zones resume cktop", "Zone cktop was not paused"), ("queue pause 1", "Paused 1 operation"),
+    ] {
+      let end = try await machine.running(line.split(separator: " ").map(String.init))
+      #expect(end.status == 0 && end.lines.first == text, "\(line): \(end.output)\(end.error)")
+    }
+    #expect(try await machine.succeed("queue", "pauses", "--json").output.isEmpty)
+  }
+
   @Test func `what is no version is a usage error`() async throws {
     let machine = try Machine(Self.offline)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")

@@ -36,7 +36,7 @@ import Testing
     #expect(try await mine.succeed("zones", "list").output.contains("deleted, 2 deletions on hold"))
 
     let preview = try await mine.succeed("zones", "restore", "notes", "--dry-run")
-    #expect(preview.output.contains("would enqueue again 2 records in zone notes"))
+    #expect(preview.output.contains("Would restore 2 records in zone notes; they will be sent"))
     #expect(try await mine.run("zones", "restore", "notes").error.contains("--yes"))
     let done = try await mine.succeed("zones", "restore", "notes", "--yes", "--json").object()
     #expect(done["records"] as? Int == 2)
@@ -56,7 +56,7 @@ import Testing
     _ = try await mine.run("sync")
     try await mine.succeed("records", "put", "--type", "Note", "--name", "a", "--zone", "notes", "x=9")
     let plan = try await mine.succeed("zones", "accept", "notes", "--dry-run").output
-    #expect(plan.contains("would accept the deletion of 2 records in zone notes; queued edits of 1 of them fail"))
+    #expect(plan.contains("Would delete 2 local copies in zone notes\nqueued edits of 1 of them fail"))
     try await mine.succeed("queue", "discard", "--all", "--yes")
 
     try await mine.succeed("zones", "accept", "notes", "--yes")
@@ -76,7 +76,7 @@ import Testing
     try await mine.succeed("zones", "accept", "notes", "--yes")
     _ = try await mine.run("sync")
     let preview = try await mine.succeed("queue", "retry", "--all", "--dry-run")
-    #expect(preview.output.contains("would retry 1 operation; this creates zone notes again on the server"))
+    #expect(preview.output.contains("Would retry 1 operation; this creates zone notes again on the server"))
     let done = try await mine.succeed("queue", "retry", "--all", "--json").object()
     #expect(done["recreatedZones"] as? [String] == ["notes"])
     let again = try await mine.succeed("queue", "retry", "--all", "--json").object()

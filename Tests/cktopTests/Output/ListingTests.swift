@@ -54,7 +54,7 @@ struct ListingTests {
 
   @Test func `a table has its titles once, also without rows`() {
     var written: [[String]] = []
-    var listing = Listing(TextTable([.init(title: "A"), .init(title: "B")])) { written.append($0) }
+    var listing = Listing(TextTable(["A", "B"])) { written.append($0) }
     var page = ListPage<Int>()
     listing.print(page)
     page.add(["1", "2"], at: 1)

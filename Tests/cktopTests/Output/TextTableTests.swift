@@ -4,10 +4,7 @@ import Testing
 
 @Suite(.serialized) struct TextTableTests {
   private var table: TextTable {
-    var table = TextTable([
-      .init(title: "NAME", mayShrink: true), .init(title: "COUNT", alignment: .right),
-      .init(title: "WHY", mayShrink: true),
-    ])
+    var table = TextTable([.shrinking("NAME"), .numbers("COUNT"), .shrinking("WHY")])
     table.append(["日本", "5", "\u{1B}[2J"])
     table.append(["a longer name", "12345678", "the server said to wait a while"])
     return table
@@ -42,10 +39,7 @@ import Testing
 
   @Test func `later pages keep the widths of the first, and cut only on a terminal`() {
     func pages(_ width: Int?) -> [[String]] {
-      var table = TextTable([
-        .init(title: "ID", alignment: .right), .init(title: "NAME", mayShrink: true),
-        .init(title: "WHY", mayShrink: true),
-      ])
+      var table = TextTable([.numbers("ID"), .shrinking("NAME"), .shrinking("WHY")])
       return [["99", "abcdef", "none"], ["9", "abcdefgh", "so"], ["1000", "a", "because"]].map {
         table.append($0)
         return table.lines(width: width)
@@ -58,7 +52,7 @@ import Testing
   }
 
   @Test func `columns that may not shrink take their room from the others`() {
-    var table = TextTable([.init(title: "ID", alignment: .right), .init(title: "WHY", mayShrink: true)])
+    var table = TextTable([.numbers("ID"), .shrinking("WHY")])
     table.append(["99", "a longer reason"])
     #expect(table.lines(width: 16) == ["ID  WHY", "99  a longer re…"])
     table.append(["1000", "another reason"])
@@ -66,7 +60,7 @@ import Testing
   }
 
   @Test func `a table of nothing is its titles`() {
-    var (titles, nothing) = (TextTable([.init(title: "A"), .init(title: "B")]), TextTable([]))
+    var (titles, nothing) = (TextTable(["A", "B"]), TextTable([]))
     #expect(titles.lines(width: 80) == ["A  B"])
     #expect(nothing.lines() == [""])
   }

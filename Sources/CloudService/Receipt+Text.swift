@@ -1,35 +1,35 @@
-import CloudService
 import CloudSync
 import Facts
 
-/// The result of a command as a sentence for the dashboard.
+/// The result of a command as a sentence, for the dashboard and the command line.
 extension Receipt {
   /// Whether the command failed.
-  var isError: Bool { failure != nil || summary?.error != nil }
+  package var isError: Bool { failure != nil || summary?.error != nil }
 
   /// One line: what happened, and what to do if that is not obvious.
   ///
   /// - Parameter message: Returns the message of an error.
-  func text(_ message: (any Error) -> String) -> String {
+  package func text(_ message: (any Error) -> String) -> String {
     if let failure { return text(of: failure, message) }
     switch command {
-    case .perform: return queueText
-    case .pause(let rules): return text(of: rules, isPause: true)
-    case .resume(let rules): return text(of: rules, isPause: false)
-    case .flush:
-      return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
-    case .resolveAll: return resolvedText
+    case .perform(let verb, _, _, _): return queueText(verb)
+    case .pause(let rules, _): return ruleText("pause", rules, already: "paused already")
+    case .resume(let rules?, _): return ruleText("resume", rules, already: "not paused")
+    case .resume(nil, _):
+      return changed == 0 ? "Nothing was paused by a rule" : "\(did("resume")) \(Words.list(result.rules.map(\.text)))"
+    case .flush: return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
+    case .resolve(let id, _, _, _, _):
+      return "\(did("resolve")) conflict \(id)\(resolutions.first.map(Self.effect) ?? "")"
+    case .resolveAll: return "\(did("resolve")) \(Words.count(changed, "conflict"))\(rest)"
     case .undo, .undoAll: return undoneText
     case .markDroppedSeen: return "Marked what was dropped as seen"
     case .edit(let id, _, _):
-      return isToBeSent
-        ? "Edited operation \(id); it will be sent again"
-        : "Edited operation \(id); nothing is left to send, it was discarded"
-    case .acceptDeletions(let zone, _):
-      return "Deleted \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
-    case .restoreDeletions(let zone, _):
-      return "Restored \(Words.count(changed, "record")) in zone \(zone.zone); they will be sent"
-    case .resolve: return isToBeSent ? "Resolved; the result will be sent" : "Resolved; the server's record is kept"
+      return "Edited operation \(id); "
+        + (isToBeSent ? "it will be sent again" : "nothing is left to send, so it was discarded")
+    case .acceptDeletions(let zone, _, _):
+      return "\(did("delete")) \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
+    case .restoreDeletions(let zone, _, _):
+      return "\(did("restore")) \(Words.count(changed, "record")) in zone \(zone.zone); they will be sent"
     case .fetchAgain: return "The next sync fetches \(Words.count(changed, "zone")) again"
     case .askForSync: return "Asked the syncing process to sync"
     case .sync: return syncText(message)
@@ -37,71 +37,69 @@ extension Receipt {
     }
   }
 
+  /// A regular verb in the past tense, or what a dry run would do: "Retried", "Would retry".
+  private func did(_ verb: String) -> String {
+    if command.isDryRun { return "Would \(verb)" }
+    return "\(verb)ed".replacing("eed", with: "ed").replacing("yed", with: "ied").sentence
+  }
+
   // MARK: - Conflicts
 
-  private var resolvedText: String {
-    let rest = leftAlone.map { "; \($0)" } ?? ""
-    return "Resolved \(Words.count(changed, "conflict"))\(rest)"
+  private static func effect(_ conflict: Conflict, _ resolution: Resolution) -> String {
+    guard let left = resolution.left else {
+      return conflict.isDeletedOnServer ? "; the record stays deleted" : "; the server's record is kept"
+    }
+    return resolution.kind == .delete
+      ? "; the deletion will be sent" : "; \(Words.count(left.names.count, "field")) will be sent"
   }
 
   private var undoneText: String {
-    let rest = leftAlone.map { "; \($0)" } ?? ""
     guard changed > 0 else { return "Nothing was restored\(rest)" }
-    let sent = changed - reopened - failedAgain - pausedAgain - withdrawn
+    let (reopened, failed, paused) = (result.reopened, result.failedAgain, result.pausedAgain)
+    let sent = changed - reopened - failed - paused - result.withdrawn
     let sending = sent < changed ? Format.number(sent) : sent == 1 ? "it" : "they"
     func again(_ count: Int, _ state: String) -> String? {
-      count > 0 ? "\(Format.number(count)) \(count == 1 ? "is" : "are") \(state) again, as before" : nil
+      count > 0 ? "\(Format.number(count)) \(count == 1 ? "is" : "are") \(state)" : nil
     }
     let effects = [
       sent > 0 ? "\(sending) will be sent" : nil,
       reopened > 0 ? "\(Words.count(reopened, "conflict")) \(reopened == 1 ? "is" : "are") open again" : nil,
-      again(failedAgain, "failed"), again(pausedAgain, "paused"),
-      withdrawn > 0 ? "\(Format.number(withdrawn)) \(withdrawn == 1 ? "is" : "are") no longer sent" : nil,
+      again(failed, "failed again, as before"), again(paused, "paused again, as before"),
+      again(result.withdrawn, "no longer sent"),
     ]
     return "Restored \(Words.count(changed, "change")); \(effects.compactMap(\.self).joined(separator: ", "))\(rest)"
   }
 
   // MARK: - The queue
 
-  private var queueText: String {
+  private func queueText(_ verb: QueueVerb) -> String {
     if changed == 0, let leftAlone { return leftAlone.sentence }
-    var text = "\(did) \(Words.count(changed, "operation"))"
-    if unanswered > 0 {
-      let which = changed == 1 ? "it" : "\(unanswered) of them"
+    var text = "\(did(verb.rawValue)) \(Words.count(changed, "operation"))"
+    if !result.unanswered.isEmpty {
+      let which = changed == 1 ? "it" : "\(result.unanswered.count) of them"
       text += "; the reply to \(which) was lost, so the server may have \(changed == 1 ? "it" : "them")"
     }
-    if let leftAlone { text += "; \(leftAlone)" }
-    if !recreated.isEmpty { text += "; \(Words.recreates(recreated))" }
-    return text
+    return text + rest + (result.recreated.isEmpty ? "" : "; \(Words.recreates(result.recreated))")
   }
 
   /// What was done to pause rules, or that they were in that state already.
-  private func text(of rules: [PauseRule], isPause: Bool) -> String {
-    let already = isPause ? "paused already" : "not paused"
+  private func ruleText(_ verb: String, _ rules: [PauseRule], already: String) -> String {
     let left = rules.count - changed
     guard rules.count > 1 else {
       let name = rules.first?.text ?? "nothing"
-      return left == 0 ? "\(isPause ? "Paused" : "Resumed") \(name)" : "\(name.sentence) was \(already)"
+      return left == 0 ? "\(did(verb)) \(name)" : "\(name.sentence) was \(already)"
     }
-    return "\(isPause ? "Paused" : "Resumed") \(Words.count(changed, "zone"))"
+    return "\(did(verb)) \(Words.count(changed, "zone"))"
       + (left == 0 ? "" : "; \(Format.number(left)) \(left == 1 ? "was" : "were") \(already)")
   }
 
-  private var did: String {
-    switch verb {
-    case .retry: "Retried"
-    case .discard: "Discarded"
-    case .pause: "Paused"
-    case .resume: "Resumed"
-    case nil: "Changed"
-    }
-  }
+  private var rest: String { leftAlone.map { "; \($0)" } ?? "" }
 
   /// The first operation that was left unchanged, with the reason, and the number of others.
   private var leftAlone: String? {
     let reasons =
-      skipped.sorted { $0.key < $1.key }.map { (id: $0.key, text: $0.value.text) }
-      + gone.sorted().map { (id: $0, text: "it is no longer in the queue") }
+      result.skipped.sorted { $0.key < $1.key }.map { (id: $0.key, text: $0.value.text) }
+      + result.unknown.sorted().map { (id: $0, text: "it is no longer in the queue") }
     guard let first = reasons.first else { return nil }
     let rest = reasons.count - 1
     return "left operation \(first.id) as it is: \(first.text)" + (rest == 0 ? "" : " (and \(rest) more)")
@@ -136,6 +134,7 @@ extension Receipt {
     case CommandRefusal.readOnly: return "Not allowed in read-only mode"
     case CommandRefusal.alreadySyncing: return "A sync is already running"
     case CommandRefusal.cannotSync: return "This dashboard cannot sync the store; run `cktop sync`"
+    case CommandRefusal.doesNotApply(let reason): return reason.sentence
     case is CancellationError: return "The sync was stopped before it finished; s syncs again"
     default:
       let message = message(failure)

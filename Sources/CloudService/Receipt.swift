@@ -1,0 +1,86 @@
+package import CloudSync
+import Facts
+
+/// The result of a command as data; ``text(_:)`` is its sentence.
+package struct Receipt: Sendable {
+  package var command: ServiceCommand
+  /// The number of operations changed, of pause rules, or of what else the command is about.
+  package var changed = 0
+  /// The operations and pause rules that were changed, and those left alone.
+  package var result = CommandResult()
+  /// How a conflict was resolved; how each of several would be.
+  package var resolutions: [(conflict: Conflict, resolution: Resolution)] = []
+  /// The conflicts that have changed since the version that was decided on, as they are now.
+  package var moved: [Conflict] = []
+  /// The deletions still on hold in the zone.
+  package var onHold: HeldDeletions?
+  /// Whether an edit leaves a change to be sent.
+  package var isToBeSent = false
+  /// The summary of a sync.
+  package var summary: SyncSummary?
+  /// The store's state after a sync.
+  package var status: StoreStatus?
+  /// The reason why nothing was done.
+  package var failure: (any Error)?
+
+  package init(_ command: ServiceCommand, failure: (any Error)? = nil) {
+    self.command = command
+    self.failure = failure
+  }
+}
+
+extension Receipt {
+  /// The verb applied to operations.
+  package var verb: QueueVerb? { if case .perform(let verb, _, _, _) = command { verb } else { nil } }
+
+  /// Whether nothing was done because what the command is about is not as it was shown.
+  package var doesNotApply: Bool { if case .doesNotApply? = failure as? CommandRefusal { true } else { false } }
+
+  mutating func take(_ result: CommandResult) { (self.result, changed) = (result, result.changed.count) }
+
+  mutating func take(undone result: CommandResult) throws {
+    take(result)
+    if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
+      throw CommandRefusal.doesNotApply(reason)
+    }
+  }
+
+  mutating func take(_ rules: [PauseRule]) { (result.rules, changed) = (rules, rules.count) }
+
+  mutating func add(_ outcome: ConflictOutcome?) {
+    if case .resolved(let resolution, let conflict)? = outcome { resolutions.append((conflict, resolution)) }
+  }
+
+  mutating func take(_ outcome: ConflictOutcome, of id: Int64) throws {
+    add(outcome)
+    guard case .moved(let conflict) = outcome else { return (result.changed, changed) = ([id], 1) }
+    moved = conflict.map { [$0] } ?? []
+    result.skipped[id] = .changed(state: OperationState.conflict.rawValue)
+    let now = conflict == nil ? "it is resolved already" : "look at it again and decide"
+    throw CommandRefusal.doesNotApply("conflict \(id) changed meanwhile, nothing was done; \(now)")
+  }
+
+  mutating func take(_ outcome: ConflictsOutcome) {
+    (result.changed, changed) = (outcome.resolved, outcome.resolved.count)
+    result.skipped = outcome.skipped.mapValues(Obstacle.inWords)
+    for conflict in outcome.moved { result.skipped[conflict.id] = .changed(state: OperationState.conflict.rawValue) }
+    (result.unknown, moved) = (outcome.unknown, outcome.moved)
+  }
+
+  mutating func take(_ outcome: SyncStore.EditOutcome, of id: Int64) throws {
+    if outcome == .moved {
+      throw CommandRefusal.doesNotApply("operation \(id) or its record changed meanwhile; look at it again")
+    }
+    (result.changed, changed, isToBeSent) = ([id], 1, outcome == .queued)
+  }
+
+  mutating func take(_ outcome: DeletionOutcome, of zone: ZoneKey) throws {
+    (changed, onHold) = (outcome.records, outcome.onHold)
+    guard outcome.hasMoved else { return }
+    let done = changed == 0 ? "nothing was done" : "\(Words.count(changed, "record")) were done by then"
+    let now = onHold == nil ? "they are decided already" : "look at them again and decide"
+    throw CommandRefusal.doesNotApply(
+      "the deletions on hold in zone \(zone.zone) changed meanwhile, \(done); \(now)"
+    )
+  }
+}

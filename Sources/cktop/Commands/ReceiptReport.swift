@@ -1,0 +1,72 @@
+import CloudService
+import CloudSync
+import Facts
+
+/// A verb that gives a command to the store, as a key of the dashboard does.
+protocol CommandVerb: ChangingVerb {
+  /// Returns the command.
+  ///
+  /// - Parameter store: The store, for a command about what is in it now.
+  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand
+}
+
+extension ServiceCommand {
+  /// Carries out the command, with its progress where standard error is a terminal.
+  func carriedOut(on store: SyncStore) -> Receipt {
+    StoppableCommand.during { continues in run(on: { store }) { continues($0.done, $0.total) } }
+  }
+}
+
+extension Receipt {
+  /// The sentence.
+  var text: String { text { CommandFailure($0)?.message ?? "\($0)" } }
+
+  /// Prints the receipt on standard output, and on standard error one line for each operation that was left alone.
+  ///
+  /// - Parameters:
+  ///   - json: Whether to print it as a JSON object.
+  ///   - isNamed: Whether the operations were named one by one. Then one that is left alone is a failure.
+  ///   - lines: The lines below its sentence.
+  /// - Throws: The failure of the command, or the exit code if something was left alone.
+  func report(json: Bool, isNamed: Bool = true, lines: [String] = []) throws {
+    if let failure, !doesNotApply { throw failure }
+    if json {
+      OutputStream.standard.line(self.json.line)
+    } else if !doesNotApply {
+      OutputStream.standard.lines(([text] + lines).map(\.visible))
+    }
+    if case CommandRefusal.doesNotApply(let reason)? = failure { throw CommandFailure(reason, .itemsFailed) }
+    let failures = failures(isNamed: isNamed)
+    for failure in failures { failure.report() }
+    if !failures.isEmpty { try CommandStatus.itemsFailed.end() }
+  }
+
+  /// The failure for each operation that was left alone.
+  private func failures(isNamed: Bool) -> [CommandFailure] {
+    let isOfConflicts = if case .resolveAll = command { true } else { false }
+    let (noun, list) = isOfConflicts ? ("conflict", "conflicts") : ("operation", "queue")
+    var failures = result.unknown.map { isOfConflicts ? CommandFailure.noConflict($0) : .noOperation($0) }
+    for (id, obstacle) in result.skipped.sorted(by: { $0.key < $1.key })
+    where (isNamed || isOfConflicts) && obstacle != .unchanged {
+      let remedy = "cktop \(list) show \(id) shows it"
+      failures.append(CommandFailure("\(noun) \(id) was left alone: \(obstacle.text); \(remedy)", .itemsFailed))
+    }
+    if result.notReached > 0 {
+      let rest = Words.count(result.notReached, noun)
+      failures.append(CommandFailure("stopped before \(rest); give the command again to continue", .itemsFailed))
+    }
+    return failures
+  }
+}
+
+extension CommandFailure {
+  /// The failure for an operation that is not in the queue.
+  static func noOperation(_ id: Int64) -> CommandFailure {
+    CommandFailure("there is no operation \(id); cktop queue list shows them all", .itemsFailed)
+  }
+
+  /// A conflict that is not there.
+  static func noConflict(_ id: Int64) -> CommandFailure {
+    CommandFailure("\(id) is not a conflict; cktop conflicts list shows them all", .itemsFailed)
+  }
+}
