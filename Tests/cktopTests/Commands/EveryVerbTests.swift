@@ -189,13 +189,6 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
-  /// The verbs of the command line as words: `queue list`. What takes no verb below it counts as one itself.
-  private static func verbs(_ command: any ParsableCommand.Type, _ path: [String] = []) -> [String] {
-    let below = command.configuration.subcommands
-    if below.isEmpty { return [path.joined(separator: " ")] }
-    return below.flatMap { verbs($0, path + [$0._commandName]) }
-  }
-
   @Test(.timeLimit(.minutes(15)))
   func `every verb does its job against a served cloud`() async throws {
     let cloud = try await Cloud()
@@ -225,9 +218,19 @@ import Testing
       // Never a crash or an error in the words of a library.
       #expect(end.status == 0 || end.error.hasPrefix("cktop: "), "\(line): \(end.error)")
     }
-    let known = Set(Self.verbs(Cktop.self)).subtracting(["dashboard", "serve"])
+    let known = Set(CommandLineTests.verbs(Cktop.self).map(\.path)).subtracting(["dashboard", "serve"])
     let missing = known.filter { verb in !runs.contains { $0.0 == verb || $0.0.hasPrefix(verb + " ") } }
     #expect(missing.isEmpty)
+
+    // Read-only mode refuses what changes something, and nothing else.
+    let changing = CommandLineTests.verbs(Cktop.self).filter { $0.type is any ChangingVerb.Type }.map(\.path)
+    for line in runs.map(\.0) + ["verify --repair", "conflicts dropped --seen"]
+    where !line.hasPrefix("demo") && line != "verify" && line != "conflicts dropped" {
+      let words = line.split(separator: " ").map(String.init)
+      let end = try await machine.running(words, settings: ["CKTOP_READ_ONLY": "1"])
+      let isRefused = end.error.contains("read-only mode")
+      #expect(isRefused == changing.contains { (line + " ").hasPrefix($0 + " ") }, "\(line): \(end.error)")
+    }
     withExtendedLifetime(cloud) {}
   }
 }
