@@ -34,9 +34,7 @@ struct ConflictsDropped: ChangingVerb {
         }
       }
     }
-    if let store, let last, let failure = ServiceCommand.markDroppedSeen(through: last).run(on: { store }).failure {
-      throw failure
-    }
+    if let store, let last { _ = try ServiceCommand.markDroppedSeen(through: last).run(on: { store }).checked() }
   }
 
   private static var table: TextTable {

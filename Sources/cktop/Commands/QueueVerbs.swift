@@ -67,9 +67,8 @@ struct QueueSelection: ParsableArguments {
     if ids.isEmpty || !queued.isEmpty {
       try Question.needAnswer(yes, "this removes changes from the queue", orLook: ", or --dry-run to look first")
     }
-    let preview = ServiceCommand.perform(.discard, selection, versions: named, dryRun: true).run(on: { store })
-    if let failure = preview.failure { throw failure }
-    let found = preview.result.changed
+    let preview = ServiceCommand.perform(.discard, selection, versions: named, dryRun: true)
+    let found = try preview.run(on: { store }).checked().result.changed
     guard !found.isEmpty else { return command }
     let asked = ids.isEmpty ? try store.versions(of: found) : [:]
     guard Question.ask("Discard \(Words.count(found.count, "change"))?") else { return nil }

@@ -21,6 +21,9 @@ extension Receipt {
   /// The sentence.
   var text: String { text { CommandFailure($0)?.message ?? "\($0)" } }
 
+  /// The receipt of a command that did not fail.
+  func checked() throws -> Receipt { if let failure { throw failure } else { self } }
+
   /// Prints the receipt on standard output, and on standard error one line for each operation that was left alone.
   ///
   /// - Parameters:
@@ -29,7 +32,7 @@ extension Receipt {
   ///   - lines: The lines below its sentence.
   /// - Throws: The failure of the command, or the exit code if something was left alone.
   func report(json: Bool, isNamed: Bool = true, lines: [String] = []) throws {
-    if let failure, !doesNotApply { throw failure }
+    if !doesNotApply { _ = try checked() }
     if json {
       OutputStream.standard.line(self.json.line)
     } else if !doesNotApply {

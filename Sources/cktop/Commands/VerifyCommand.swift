@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKit
+import CloudService
 import CloudSync
 import Facts
 import JSONText
@@ -78,7 +79,7 @@ struct VerifyCommand: ChangingVerb {
     let zones = results.map(\.found).filter { zone != nil || !$0.isEmpty }.map(\.zone)
     guard !zones.isEmpty else { return nil }
     let startedAt = SyncStore.currentTime
-    try engine.store.fetchAgain(zones, actor: Operator.name)
+    _ = try ServiceCommand.fetchAgain(zones).run(on: { engine.store }).checked()
     let summary = try await engine.syncOnce()
     if let error = summary.error { throw error }
     for (place, result) in results.enumerated() {
