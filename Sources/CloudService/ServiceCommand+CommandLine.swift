@@ -17,8 +17,7 @@ extension ServiceCommand {
     case .perform(let verb, .matching(_, let text), _, _): ["queue", verb.rawValue, "--where", text.asArgument]
     case .perform(let verb, .all, _, _): ["queue", verb.rawValue, "--all"]
     case .pause(let rules, _): rules.count == 1 ? Self.words("pause", rules[0]) : nil
-    // The command line lifts the pause of everything only together with all other rules.
-    case .resume([.everything], _): nil
+    case .resume([.everything], _): ["queue", "resume", "--everything"]
     case .resume(let rules?, _): rules.count == 1 ? Self.words("resume", rules[0]) : nil
     case .resume(nil, _): ["queue", "resume", "--all"]
     case .flush(let throttles): ["queue", "flush"] + (throttles ? ["--throttles"] : [])

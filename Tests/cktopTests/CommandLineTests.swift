@@ -27,6 +27,7 @@ import Testing
     (.pause([.everything]), "queue pause --all"), (.pause([.type("Task")]), "queue pause --type Task"),
     (.pause([.zone(zone)]), "zones pause 'my notes'"), (.resume([.zone(zone)]), "zones resume 'my notes'"),
     (.resume([.type("Task")]), "queue resume --type Task"), (.resume(nil), "queue resume --all"),
+    (.resume([.everything]), "queue resume --everything"),
     (.flush(), "queue flush"), (.flush(throttles: true), "queue flush --throttles"),
     (
       .resolve(4, take: .server, fields: ["a": .local], version: version),
@@ -78,7 +79,7 @@ import Testing
 
   private static let unspoken: [ServiceCommand] = [
     .perform(.retry, .listing(QueueListing(), except: [])), .perform(.retry, .ids([])),
-    .perform(.retry, .ids(Array(1...21))), .resume([.everything]), .pause([.zone(zone), .zone(ZoneKey(zone: "b"))]),
+    .perform(.retry, .ids(Array(1...21))), .pause([.zone(zone), .zone(ZoneKey(zone: "b"))]),
     .undoAll(DroppedListing(), except: []), .markDroppedSeen(through: 4), .fetchAgain([zone]), .askForSync,
     .edit(4, [], version: SyncStore.EditedVersion(operation: version, serverTag: "1")),
   ]

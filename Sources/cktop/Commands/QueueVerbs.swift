@@ -34,13 +34,13 @@ struct QueueSelection: ParsableArguments {
     }
   }
 
-  /// The command for the selected operations, or for the pause rule of a record type.
-  func command(_ verb: QueueVerb, type: String? = nil) throws -> ServiceCommand {
-    if let type {
-      guard ids.isEmpty, condition.expression == nil, !all, !dryRun else {
-        throw CommandFailure.usage("--type cannot be combined with numbers, --where, --all or --dry-run")
+  /// The command for the selected operations, or for a pause rule.
+  func command(_ verb: QueueVerb, _ rule: PauseRule?) throws -> ServiceCommand {
+    if let rule {
+      guard ids.isEmpty, condition.expression == nil, !all else {
+        throw CommandFailure.usage("--type and --everything cannot be combined with numbers, --where or --all")
       }
-      return verb == .pause ? .pause([.type(type)]) : .resume([.type(type)])
+      return verb == .pause ? .pause([rule], dryRun: dryRun) : .resume([rule], dryRun: dryRun)
     }
     let selection = try selection(of: "operations")
     switch (verb, selection) {
@@ -83,14 +83,14 @@ struct QueueSelection: ParsableArguments {
 protocol QueueActing: CommandVerb {
   static var verb: QueueVerb { get }
   var selection: QueueSelection { get }
-  var type: String? { get }
+  var rule: PauseRule? { get }
 }
 
 extension QueueActing {
-  var type: String? { nil }
+  var rule: PauseRule? { nil }
 
   func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    try selection.command(Self.verb, type: type)
+    try selection.command(Self.verb, rule)
   }
 
   func run(_ session: Session) async throws {
@@ -172,6 +172,8 @@ struct QueuePause: QueueActing {
   @Option(help: "Pause a record type, later changes included.") var type: String?
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
+
+  var rule: PauseRule? { type.map(PauseRule.type) }
 }
 
 /// `cktop queue resume`.
@@ -186,6 +188,13 @@ struct QueueResume: QueueActing {
       """
   )
   @Option(help: "Resume a record type.") var type: String?
+  @Flag(help: "Lift the pause of everything, and leave those of zones and record types.") var everything = false
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
+
+  func validate() throws {
+    if everything, type != nil { throw ValidationError("--everything and --type cannot be combined") }
+  }
+
+  var rule: PauseRule? { everything ? .everything : type.map(PauseRule.type) }
 }

@@ -126,7 +126,10 @@ import Testing
       ("queue pause --all --dry-run", "Would pause everything"), ("queue pause --all", "Paused everything"),
       ("queue pause --all", "Everything was paused already"),
       ("queue resume --all --dry-run", "Would resume everything"),
-      ("queue resume --all", "Resumed everything"), ("queue resume --all", "Nothing was paused by a rule"),
+      ("queue pause --type Task", "Paused type Task"),
+      ("queue resume --everything --dry-run", "Would resume everything"),
+      ("queue resume --everything", "Resumed everything"), ("queue resume --everything", "Everything was not paused"),
+      ("queue resume --all", "Resumed type Task"), ("queue resume --all", "Nothing was paused by a rule"),
       ("zones resume cktop", "Zone cktop was not paused"), ("queue pause 1", "Paused 1 operation"),
     ] {
       let end = try await machine.running(line.split(separator: " ").map(String.init))
