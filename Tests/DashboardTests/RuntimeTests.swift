@@ -22,6 +22,7 @@ import Testing
   private let folder: URL
   private let store: SyncStore
   private let display = RecordingDisplay(size: Size(width: 80, height: 24))
+  private let chosen = Themes()
 
   init() throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "cktop-runtime-\(UUID().uuidString)")
@@ -37,6 +38,11 @@ import Testing
     var now = Int64(Date().timeIntervalSince1970 * 1000)
   }
 
+  /// The themes that were to be remembered.
+  private final class Themes: Sendable {
+    let names = Mutex<[String]>([])
+  }
+
   private final class Ends {
     var all: [Dashboard.End] = []
   }
@@ -48,6 +54,7 @@ import Testing
     export: @escaping @Sendable (Export, @escaping Dashboard.Setting.ExportProgress) throws -> String = { _, _ in "" }
   ) throws -> Runtime {
     let theme = try Theme.load(named: "midnight", directories: [])
+    let chosen = chosen
     let setting = Dashboard.Setting(
       scope: Self.scope,
       credential: "webAuth",
@@ -60,6 +67,7 @@ import Testing
       report: { _ in },
       reload: { Preferences(theme: theme, keys: try KeyMap(own: ["theme": ["T"]])) },
       nextTheme: { _ in (try? Theme.load(named: "paper", directories: []), []) },
+      remember: { name in chosen.names.withLock { $0.append(name) } },
       export: export
     )
     return clock.map { clock in Runtime(service, setting, display, now: { clock.now }) }
@@ -238,8 +246,9 @@ import Testing
 
     #expect(display.copies.count == 1 && display.copies[0].contains("Save Row one in zone z"))
     #expect(written.withLock { $0 } == [.allOperations(QueueListing(), except: [])])
-    #expect(display.calls == [.redraw])
+    #expect(display.calls == [.reportMouse(true), .redraw])
     #expect(display.frames.last?.theme.name == "paper")
+    #expect(chosen.names.withLock { $0 } == ["paper"])
     runtime.stop()
   }
 

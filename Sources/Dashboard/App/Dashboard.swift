@@ -40,6 +40,8 @@ package final class Dashboard {
     var reload: @Sendable () throws -> Preferences
     /// Returns the theme after the one of a name, read again, and the names of those that cannot be read.
     var nextTheme: @Sendable (_ name: String) -> (theme: Theme?, unreadable: [String])
+    /// Stores the name of the chosen theme for the next start.
+    var remember: @Sendable (_ theme: String) -> Void
     /// Writes rows to a file, and returns what to say about it.
     var export: @Sendable (Export, @escaping ExportProgress) throws -> String
 
@@ -60,6 +62,7 @@ package final class Dashboard {
       report: @escaping @Sendable (String) -> Void,
       reload: @escaping @Sendable () throws -> Preferences,
       nextTheme: @escaping @Sendable (_ name: String) -> (theme: Theme?, unreadable: [String]),
+      remember: @escaping @Sendable (_ theme: String) -> Void,
       export: @escaping @Sendable (Export, @escaping ExportProgress) throws -> String
     ) {
       self.scope = scope
@@ -70,6 +73,7 @@ package final class Dashboard {
       self.notice = notice
       self.reload = reload
       self.nextTheme = nextTheme
+      self.remember = remember
       self.isMonochrome = isMonochrome
       self.hasCredential = hasCredential
       self.syncs = syncs

@@ -5,7 +5,7 @@ package import TerminalUI
 package struct Preferences: Hashable, Sendable {
   /// The theme to begin with.
   package var theme: Theme
-  /// Whether the mouse is reported, so that it cannot select text without Shift.
+  /// Whether the mouse is reported; it then selects text with Shift.
   package var hasMouse: Bool
   /// The view to begin with.
   package var startView: StartView
@@ -17,7 +17,7 @@ package struct Preferences: Hashable, Sendable {
   /// Creates settings; those left out are the defaults.
   package init(
     theme: Theme,
-    hasMouse: Bool = false,
+    hasMouse: Bool = true,
     startView: StartView = .overview,
     keys: KeyMap = .standard
   ) {

@@ -56,6 +56,7 @@ final class Runtime {
       isReadOnly: service.isReadOnly,
       format: setting.format,
       keys: setting.preferences.keys,
+      hasMouse: setting.preferences.hasMouse,
       faults: demo?.hints ?? []
     )
   }
@@ -67,7 +68,7 @@ final class Runtime {
     service.replaced = { [weak self] in self?.send(.replaced) }
     updateWorld()
     app.open(setting.preferences.startView, world)
-    if setting.preferences.hasMouse { display.reportMouse(true) }
+    if world.hasMouse { display.reportMouse(true) }
     send(.changed)
     if let notice = setting.notice { say(notice, isError: true) }
     if setting.syncs { service.give(.keepSyncing) }
@@ -264,7 +265,11 @@ final class Runtime {
 
   private func nextTheme() {
     let (next, unreadable) = setting.nextTheme(theme.name)
-    if let next { theme = next }
+    if let next {
+      theme = next
+      // The demo and a reader leave nothing behind.
+      if demo == nil, !world.isReadOnly { setting.remember(next.name) }
+    }
     let broken =
       unreadable.isEmpty ? "" : "; \(unreadable.joined(separator: ", ")) cannot be read, see cktop themes show"
     let name = theme.name
@@ -274,8 +279,8 @@ final class Runtime {
   private func reload() {
     do {
       let preferences = try setting.reload()
-      (theme, world.keys) = (preferences.theme, preferences.keys)
-      display.reportMouse(preferences.hasMouse)
+      (theme, world.keys, world.hasMouse) = (preferences.theme, preferences.keys, preferences.hasMouse)
+      display.reportMouse(world.hasMouse)
       later { $0.say("Reloaded the configuration file", isError: false) }
     } catch {
       let message = setting.message(error).sentence

@@ -39,6 +39,13 @@ struct HelpScreen: Screen {
       lines.append(.heading(title))
       lines += part.map(Line.command)
     }
+    if world.hasMouse {
+      lines.append(.heading("Mouse"))
+      lines += [
+        .mark("click", "select; a second click opens"), .mark("wheel", "move"),
+        .mark("Shift", "leaves the mouse to the terminal, to select text"),
+      ]
+    }
     lines.append(.heading("Marks"))
     lines += OperationState.allCases.map {
       .mark($0.mark, StyledText("a change that is \(Words.state($0.rawValue))", $0.role))

@@ -25,7 +25,8 @@ struct Appearance: Sendable {
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
     do {
-      let theme = try Theme.load(named: name ?? Self.standardTheme, directories: Self.directories(environment))
+      let name = name ?? Self.remembered(environment) ?? Self.standardTheme
+      let theme = try Theme.load(named: name, directories: Self.directories(environment))
       try self.init(theme, file, environment)
     } catch let error as ThemeError {
       throw CommandFailure.usage("\(error)")
@@ -50,7 +51,8 @@ struct Appearance: Sendable {
       return
     }
     do {
-      let theme = try Theme.load(named: option ?? configured ?? Self.standardTheme, directories: directories)
+      let name = option ?? configured ?? Self.remembered(environment) ?? Self.standardTheme
+      let theme = try Theme.load(named: name, directories: directories)
       try self.init(theme, file, environment)
     } catch let error as ThemeError {
       try self.init(Theme.load(named: Self.standardTheme, directories: []), file, environment)
@@ -62,7 +64,7 @@ struct Appearance: Sendable {
     let table = try file?.dashboard()
     preferences = Preferences(
       theme: theme,
-      hasMouse: table?.hasMouse ?? false,
+      hasMouse: table?.hasMouse ?? true,
       startView: table?.view ?? .overview,
       keys: table?.keys ?? .standard
     )
@@ -80,6 +82,31 @@ struct Appearance: Sendable {
       unreadable.append(next)
     }
     return (nil, unreadable)
+  }
+
+  /// The theme that was chosen last in the dashboard; nil if none was, or it is gone.
+  private static func remembered(_ environment: [String: String]) -> String? {
+    let name = try? String(contentsOf: memory(environment), encoding: .utf8)
+    return name.flatMap { Theme.names(directories: directories(environment)).contains($0) ? $0 : nil }
+  }
+
+  /// Stores the name of the chosen theme for the next start. Without a place for it, the choice ends with the dashboard.
+  static func remember(_ theme: String, environment: [String: String] = ProcessInfo.processInfo.environment) {
+    let file = memory(environment)
+    let folder = file.deletingLastPathComponent()
+    try? FileManager.default.createDirectory(
+      at: folder,
+      withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700]
+    )
+    try? Data(theme.utf8).write(to: file, options: .atomic)
+  }
+
+  /// The file that holds the name of the chosen theme.
+  private static func memory(_ environment: [String: String]) -> URL {
+    let home = environment["HOME"] ?? NSHomeDirectory()
+    let state = ConfigurationFile.baseDirectory("XDG_STATE_HOME", ".local/state", environment, home)
+    return URL(fileURLWithPath: state).appending(path: "cktop/theme")
   }
 
   /// The folders of the user's own themes.
@@ -123,6 +150,7 @@ extension Dashboard.Setting {
       report: { OutputStream.error.line("cktop: \($0)".visible) },
       reload: { try reload().preferences },
       nextTheme: { Appearance.nextTheme(after: $0) },
+      remember: { Appearance.remember($0) },
       export: { try ExportFile.write($0, try reader(), $1) }
     )
   }

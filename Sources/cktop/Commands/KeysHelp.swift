@@ -12,7 +12,7 @@ struct KeysHelp: AsyncParsableCommand {
       Ctrl-C, Ctrl-L and Ctrl-Z keep theirs. Ctrl-R in the dashboard reads the file again.
 
         [dashboard]
-        mouse = true             # click and wheel; select text with Shift then (default: false)
+        mouse = false            # no clicks and no wheel; text is selected without Shift (default: true)
         view = "queue"           # what is shown first (default: "overview")
 
         [dashboard.keys]

@@ -12,7 +12,7 @@ import TerminalUI
 /// retry = ["r", "F5"]
 /// ```
 struct DashboardTable: Hashable, Sendable {
-  var hasMouse = false
+  var hasMouse = true
   var view = Preferences.StartView.overview
   var keys = KeyMap.standard
 

@@ -85,6 +85,22 @@ import Testing
     }
   }
 
+  @Test func `the theme that was chosen last is used where nothing else names one`() throws {
+    let folder = try TemporaryFolder()
+    func start(_ option: String?, configured: String? = nil) throws -> String {
+      let own = configured.map { ["CKTOP_THEME": $0] } ?? [:]
+      let environment = folder.environment.merging(own) { $1 }
+      return try Session.appearance(option, starts: true, environment: environment).preferences.theme.name
+    }
+    #expect(try start(nil) == "midnight")
+    Appearance.remember("nord", environment: folder.environment)
+    #expect(try start(nil) == "nord")
+    #expect(try start(nil, configured: "paper") == "paper")
+    #expect(try start("paper") == "paper")
+    Appearance.remember("gone", environment: folder.environment)
+    #expect(try start(nil) == "midnight")
+  }
+
   @Test func `config check shows where the theme comes from`() async throws {
     let machine = try Machine(["CKTOP_THEME": "paper", "CLOUDKIT_CONTAINER": Machine.container])
 
