@@ -190,7 +190,8 @@ extension Event {
     case "pause": return "paused \(changes): \(selection)"
     case "resume": return "resumed \(changes): \(selection)"
     case "flush":
-      return selection.isEmpty ? "ended waits to retry (\(changes))" : "ended all waits, the server's too (\(changes))"
+      guard selection.isEmpty else { return "retried now, the server's waits too: \(changes)" }
+      return count == 0 ? "retry now: nothing waited" : "retried now: \(changes)"
     case "resolve": return "resolved conflict \(selection)"
     case "edit": return "edited operation \(selection)"
     case "undo" where count == 0: return "found nothing to undo of operation \(selection)"

@@ -51,6 +51,7 @@ enum Busy {
     (status.queue.failed, status.queue.conflicts, status.queue.waiting) = (47, 1_204, 312)
     (status.queue.inFlight, status.queue.paused, status.queue.pending) = (200, 24, 10_558)
     status.queue.bytes = 48_000_000
+    status.queue.parts = [QueuePart(state: .pending, zone: zones[0], type: "Task", count: 10_558, bytes: 40_000_000)]
     status.queue.oldestPendingAt = Sample.now - 6 * day
     status.topFailure = FailureSummary(
       cause: queue[0].cause,

@@ -30,6 +30,28 @@ struct ListDetailTests {
     #expect((0..<grid.size.height).contains { y in grid.row(y).contains { $0.style.role == .selection } })
   }
 
+  @Test(arguments: ["3", "44", "C", "6", "7", "8", "9"])
+  func `the selected row of a list stands out from its first to its last cell`(_ keys: String) throws {
+    var session = Session(Busy.world(Size(width: 80, height: 24)) { $0.data.status?.pauses = Sample.pauses })
+    session.type(keys)
+    let grid = session.app.draw(session.world).grid
+    let y = try #require((0..<24).first { grid.row($0).contains { $0.character == "▌" } })
+    for cell in grid.row(y).dropFirst().prefix(77) {
+      #expect(cell.style.role == .selection || cell.style.ground == .selection)
+    }
+  }
+
+  @Test func `no time of another day is cut in a view of a store in use`() {
+    for (width, height) in [(40, 12), (80, 24), (120, 36), (200, 60)] {
+      for keys in ["", "3", "44", "c", "6", "7", "8", "C"] {
+        var session = Session(Busy.world(Size(width: width, height: height)))
+        session.type(keys)
+        #expect(!session.text.contains(/20\d\d-[\d-]*…/), "\(keys) \(width)")
+        #expect(!session.text.contains(/(Dec|Jan) \d*…/), "\(keys) \(width)")
+      }
+    }
+  }
+
   @Test func `a time of another day has its date in every list`() {
     let before = Sample.now - 86_400_000
     let tomorrow = Sample.now + 86_400_000

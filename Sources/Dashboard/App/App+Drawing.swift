@@ -139,6 +139,8 @@ extension App {
     switch command.id {
     case .pauseAll where world.status?.isPaused == true: return "resume"
     case .keepSyncing where world.syncing == .always: return "stop syncing"
+    // The footer of a narrow list has to have room for it.
+    case .palette: return "more"
     default: return command.title
     }
   }

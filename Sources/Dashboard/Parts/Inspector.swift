@@ -144,12 +144,13 @@ struct OperationInspector: Inspector {
         .init(": \(world.why(operation.cause))"),
       ]),
     ]
+    var parts = [advice(operation, detail)]
     if operation.attempts > 0 || operation.nextAttemptAt != nil {
       let next = operation.nextAttemptAt.map { "; next attempt \(world.time($0))" } ?? ""
-      items.append(
-        .text(StyledText("\(operation.attempts) of \(Words.count(operation.maxAttempts, "attempt")) used\(next)", .dim))
-      )
+      parts.append("\(operation.attempts) of \(Words.count(operation.maxAttempts, "attempt")) used\(next).")
     }
+    let advice = parts.filter { !$0.isEmpty }.joined(separator: " ")
+    if !advice.isEmpty { items.append(.text(StyledText(advice, .info))) }
     let names = operation.changes.names.sorted()
     if !names.isEmpty { items += [.text(""), .sidesHeader] }
     let server = detail.server
@@ -170,6 +171,22 @@ struct OperationInspector: Inspector {
       items.append(.text(StyledText("Waits for \(ids).", .dim)))
     }
     return items
+  }
+
+  /// The keys that help; empty if none does, or nothing has to be done.
+  private func advice(_ operation: QueuedOperation, _ detail: OperationDetail) -> String {
+    guard !world.isReadOnly, let row else { return "" }
+    func parts(_ ids: [(CommandID, String)]) -> String {
+      let parts = ids.filter { row.availability(of: $0.0).isNow }.map { "\(world.keys.name(of: $0.0)) \($0.1)" }
+      return parts.isEmpty ? "" : "\(parts.joined(separator: ", "))."
+    }
+    switch operation.state {
+    case .failed: return parts([(.edit, "edits it"), (.retry, "retries it"), (.discard, "discards it")])
+    case .conflict: return parts([(.conflicts, "resolves it")])
+    case .waiting: return parts([(.retry, "retries it now")])
+    case .paused: return parts([(.pauseThese, "resumes it")])
+    case .pending, .inFlight: return ""
+    }
   }
 
   /// The operation as a row of the queue, while it is queued.

@@ -64,7 +64,7 @@ struct SyncPane: Sendable {
       let text = WaitScope(name: wait.scope).asCause.wait(until: world.time(wait.until), isOwn: wait.isOwn)
       return StyledText(text.sentence, .warning)
     }
-    let next = status.nextActionAt.map { "  next try \(world.time($0))" } ?? ""
+    let next = status.nextActionAt.map { "  next try \(world.moment($0))" } ?? ""
     if status.isPaused { return StyledText("Paused", .warning) }
     // What holds it up must not look like rest.
     if let verdict = world.verdict, [.act, .look].contains(verdict.urgency) {
@@ -90,9 +90,9 @@ struct SyncPane: Sendable {
   private func today(_ status: StoreStatus) -> String { "24 h  \(status.lastDay.words)" }
 
   private func who(_ status: StoreStatus) -> String {
-    let last = status.lastSuccessAt.map { "; last full sync \(world.time($0))" } ?? ""
+    let last = status.lastSuccessAt.map { "; last full sync \(world.moment($0))" } ?? ""
     if let driver = status.driver, let since = driver.stalledSince {
-      return "PID \(driver.pid) has not moved since \(world.time(since))\(last)"
+      return "PID \(driver.pid) has not moved since \(world.moment(since))\(last)"
     }
     guard let driver = status.driver, driver.isLive else {
       if world.syncing != .off { return "Starting to sync here" }

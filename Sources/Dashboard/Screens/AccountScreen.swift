@@ -43,7 +43,7 @@ struct AccountScreen: Screen {
     ]
     let waits = Self.waits(status, world)
     if waits.isEmpty { lines.append(StyledText("Nothing: the queue is empty.", .dim)) }
-    lines += waits.map { line($0.who, [.init(Format.number($0.count).padding(to: 10)), .init($0.how, .dim)]) }
+    lines += waits.map { line($0.who, [.init(Words.count($0.count, $0.noun).padding(to: 17)), .init($0.how, .dim)]) }
     if !status.unreadable.isEmpty { lines += ["", StyledText("NOT READABLE", .header)] }
     lines += status.unreadable.map {
       StyledText(Words.unreadable(zone: $0.zone.zone, type: $0.type, message: $0.message).sentence, .error)
@@ -56,12 +56,12 @@ struct AccountScreen: Screen {
   }
 
   /// Returns what unsent changes wait for, how many they are, and how the wait ends.
-  static func waits(_ status: StoreStatus, _ world: World) -> [(who: String, count: Int, how: String)] {
+  static func waits(_ status: StoreStatus, _ world: World) -> [(who: String, count: Int, noun: String, how: String)] {
     let (queue, keys) = (status.queue, world.keys)
     let ready = queue.pending + queue.inFlight - status.savesForApp
     let (ender, sending) =
       switch world.verdict {
-      case .signedOut?, .wrongAccount?: ("A sign-in", "they are sent after the sign-in")
+      case .signedOut?, .wrongAccount?: ("A sign-in", "sent after the sign-in")
       case .blocked(.quota)?: ("Free space", "the storage quota is full; only deletions can be sent")
       case .blocked(.account)?: ("A permission", "the server refuses this account")
       case .decisionNeeded?:
@@ -70,20 +70,24 @@ struct AccountScreen: Screen {
         (
           "The next sync",
           status.driver?.isLive == true || world.syncing != .off
-            ? "they are sent by themselves"
-            : "no process is syncing; \(keys.name(of: .syncOnce)) or \(keys.name(of: .keepSyncing)) sends them"
+            ? "sent automatically"
+            : "no process is syncing; \(keys.name(of: .syncOnce)) or \(keys.name(of: .keepSyncing)) sends"
         )
       }
     let all = [
-      ("You", queue.failed, "failed; \(keys.name(of: .problems)) on the overview shows them"),
-      ("You", queue.conflicts - status.conflictsForApp, "conflicts; \(keys.name(of: .conflicts)) resolves them"),
-      ("The app", status.savesForApp + status.conflictsForApp, "its process has to run, or cktop sync --without-app"),
-      ("A retry", queue.waiting, "retrying by themselves; \(keys.name(of: .flush)) tries now"),
-      ("A resume", queue.paused, "paused one by one; \(keys.name(of: .pauseThese)) in the queue resumes them"),
+      ("You", queue.failed, "failed change", "\(keys.name(of: .problems)) on the overview shows what failed"),
+      ("You", queue.conflicts - status.conflictsForApp, "conflict", "\(keys.name(of: .conflicts)) to resolve"),
+      (
+        "The app", status.savesForApp + status.conflictsForApp, "change",
+        "its process has to run, or cktop sync --without-app"
+      ),
+      ("A retry", queue.waiting, "change", "retried automatically; \(keys.name(of: .flush)) retries now"),
+      ("A resume", queue.paused, "paused change", "\(keys.name(of: .pauseThese)) in the queue resumes"),
       status.isPaused
-        ? ("A resume", ready, "everything is paused; \(keys.name(of: .pauseAll)) resumes") : (ender, ready, sending),
+        ? ("A resume", ready, "change", "everything is paused; \(keys.name(of: .pauseAll)) resumes")
+        : (ender, ready, "change", sending),
     ]
-    return all.filter { $0.1 > 0 }.map { (who: $0.0, count: $0.1, how: $0.2) }
+    return all.filter { $0.1 > 0 }.map { (who: $0.0, count: $0.1, noun: $0.2, how: $0.3) }
   }
 
   private func advice(_ status: StoreStatus, _ world: World) -> [String] {

@@ -58,7 +58,7 @@ struct ColumnsScreen: Screen {
     frame.grid.fill(place)
     Box(
       title: "Columns",
-      note: StyledText(chosen.isEmpty ? "all in one" : "\(chosen.count) chosen", .dim),
+      note: StyledText(chosen.isEmpty ? "all fields in one column" : "\(chosen.count) chosen", .dim),
       isFocused: true
     )
     .draw(on: &frame.grid, in: place)

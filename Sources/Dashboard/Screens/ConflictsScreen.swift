@@ -201,8 +201,11 @@ struct ConflictsScreen: Screen {
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let all = open(world)
-    let showsList = area.width >= 90 && !all.isEmpty
-    let parts = area.columns([.fixed(showsList ? 34 : 0), .flexible])
+    let isWide = area.width >= 90
+    let showsList = (isWide || area.height >= 20) && !all.isEmpty
+    // Beside the conflict, else above it with room for six.
+    let lengths: [Length] = [.fixed(!showsList ? 0 : isWide ? 34 : 8), .flexible]
+    let parts = isWide ? area.columns(lengths) : area.rows(lengths)
     if showsList { drawList(all, on: &frame.grid, in: parts[0], world) }
     let area = parts[1]
     guard let conflict = conflict(world) else {

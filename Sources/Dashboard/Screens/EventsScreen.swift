@@ -124,7 +124,7 @@ enum EventLine {
   static func text(_ event: EventRow, _ world: World) -> StyledText {
     let by = event.actor.map { " (\($0))" } ?? ""
     let text = event.kind == "sync" ? "Synced: \(event.message)" : event.sentence
-    return [.init(world.time(event.at), .dim), .init("  \(text)", role(event)), .init(by, .dim)]
+    return [.init(world.moment(event.at).padding(to: 13), .dim), .init(" \(text)", role(event)), .init(by, .dim)]
   }
 
   static func role(_ event: EventRow) -> StyleRole {

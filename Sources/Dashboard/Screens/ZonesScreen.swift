@@ -66,10 +66,11 @@ struct ZonesScreen: ListScreen {
   var list = RowList<ZoneKind>()
 
   var title: String? { "Zones" }
-  var scopes: KeyScope { [.everywhere, .moving, .list, .zones, .copying, .closing] }
+  var scopes: KeyScope { [.everywhere, .moving, .list, .zones, .opening, .copying, .closing] }
 
   mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
     switch id {
+    case .open: return list.selected(world).map { [.push(Self.contents(of: $0))] } ?? []
     case .pauseZone:
       guard let zones = list.chosen(world), !zones.isEmpty else { return [] }
       list.state.marks = .some([:])
@@ -93,6 +94,19 @@ struct ZonesScreen: ListScreen {
     }
   }
 
+  /// The unsent changes of a zone; without any, its records.
+  private static func contents(of zone: ZoneRow) -> any Screen {
+    let filter = "zone = '\(zone.key.zone.replacing("'", with: "''"))'"
+    if zone.unsent > 0 {
+      var queue = QueueList()
+      queue.setFilter(filter)
+      return QueueScreen(queue)
+    }
+    var records = RecordList()
+    records.setFilter(filter)
+    return RecordsScreen(records)
+  }
+
   /// The marked zones, else the selected one, that are on the server and have no deletions on hold.
   private func repairable(_ world: World) -> [ZoneRow] {
     (list.chosen(world) ?? []).filter { $0.state == "ready" && $0.held == nil }
@@ -110,7 +124,7 @@ struct ZonesScreen: ListScreen {
       guard list.chosen(world)?.isEmpty == false else { return .no("No zone is selected") }
       return repairable(world).isEmpty ? .no("Nothing of this zone can be fetched now") : .now
     case .pauseZone: return list.chosen(world)?.isEmpty == false ? .now : .no("No zone is selected")
-    case .copy, .mark: return list.selected(world) == nil ? .no("No zone is selected") : .now
+    case .copy, .mark, .open: return list.selected(world) == nil ? .no("No zone is selected") : .now
     default: return .now
     }
   }
@@ -119,6 +133,7 @@ struct ZonesScreen: ListScreen {
     guard let zones = list.chosen(world), !zones.isEmpty else { return nil }
     let verb: String
     switch id {
+    case .open: return list.selected(world).map { $0.unsent > 0 ? "changes" : "records" }
     case .pauseZone: verb = zones.allSatisfy(\.isPaused) ? "resume" : "pause"
     case .repairZone: verb = "repair"
     default: return nil
