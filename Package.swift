@@ -290,8 +290,8 @@ let package = Package(
     .testTarget(
       name: "cktopTests",
       dependencies: [
-        "cktop", "Dashboard", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "JSONText", "Notes",
-        "Orders", "TestSupport", "terminal-sample",
+        "cktop", "CktopDemo", "Dashboard", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts",
+        "JSONText", "Notes", "Orders", "Terminal", "TerminalUI", "TestSupport", "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Features/Features.tsv", "Output/status.schema.json"]

@@ -106,6 +106,19 @@ struct AppTests {
     #expect(due.text.contains("now") && !due.text.contains("  \(world.time(before))  "))
   }
 
+  @Test func `the verdict's key that follows at once waits for the rows of the key before it`() {
+    var session = Session()
+    session.type("!")
+    session.type("e")
+    #expect(!(session.top is EditScreen))
+    var listing = QueueListing()
+    listing.states = [.failed, .conflict]
+    var data = Sample.data()
+    data.queue = Sample.page(Sample.operations.filter { listing.states.contains($0.state) }, listing)
+    session.show(data)
+    #expect(session.top is EditScreen)
+  }
+
   // MARK: - Retrying
 
   @Test func `r held down retries exactly the rows that are shown, each once`() {

@@ -78,7 +78,8 @@ struct App: Sendable {
     guard !hasEnded else { return [] }
     let world = shown(world)
     if frozen != nil { frozen = world.data }
-    defer { if !world.faults.isEmpty { tour.follow(world.status) } }
+    // A card that is done stays while a line is typed: the keys of the next one would go into the line.
+    defer { if !world.faults.isEmpty, top.prompt(world) == nil { tour.follow(world.status) } }
     var effects: [Effect] = []
     switch message {
     case .keys(let keys): for key in keys { effects += press(key, world) }
@@ -163,6 +164,10 @@ struct App: Sendable {
     if let steps = stack[stack.count - 1].type(key, world) { return carryOut(steps, world) }
     // On the overview the key of the verdict's line wins.
     if stack.count == 1, let help = world.help.first(where: { $0.key == key }) {
+      if overview.queue.isWaiting(world), Self.actsOnRows(help.command) {
+        held.append(key)
+        return []
+      }
       return decides(help.command, key, world) ? follow(help, world) : []
     }
     guard let command = world.keys.command(named: key, in: scopes(world)) else {
@@ -171,7 +176,7 @@ struct App: Sendable {
       }
       return []
     }
-    if top.isWaiting(world), !command.scopes.isDisjoint(with: Self.rowScopes), command.id != .filter {
+    if top.isWaiting(world), Self.actsOnRows(command.id) {
       held.append(key)
       return []
     }
@@ -230,6 +235,10 @@ struct App: Sendable {
     .queue, .records, .list, .zones, .undoing, .editing, .opening, .copying, .moving, .conflicts,
   ]
 
+  private static func actsOnRows(_ id: CommandID) -> Bool {
+    id != .filter && !Command.of(id).scopes.isDisjoint(with: rowScopes)
+  }
+
   /// The scopes of the top screen.
   func scopes(_ world: World) -> KeyScope {
     world.faults.isEmpty || top.isOverlay ? top.scopes : top.scopes.union(.demo)
@@ -245,7 +254,7 @@ struct App: Sendable {
     case .edit where overview.queue.selected(world)?.state != .failed:
       // The sentence is about the failed changes, not about the selected one: they are shown first.
       var overview = overview
-      let steps = overview.performOnQueue(.problems, world)
+      let steps = overview.performOnQueue(overview.queue.showsProblems ? .top : .problems, world)
       stack[0] = overview
       return carryOut(steps, world)
     case .problems, .retryAll, .edit:

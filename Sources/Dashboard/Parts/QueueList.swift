@@ -101,6 +101,8 @@ extension QueueRow {
 }
 
 extension RowList where Kind == QueueKind {
+  var showsProblems: Bool { listing.states == OperationState.problems }
+
   // MARK: - Commands
 
   /// Runs a command on the queue; nil if it is no such command.
@@ -111,7 +113,7 @@ extension RowList where Kind == QueueKind {
     case .pauseThese: return pause(world)
     case .retryAll: return [.push(Question(.retryAll(listing, filter: filter.text)))]
     case .problems:
-      showOnly(listing.states == OperationState.problems ? [] : OperationState.problems)
+      showOnly(showsProblems ? [] : OperationState.problems)
       return []
     case .order:
       let orders = QueueListing.Order.allCases

@@ -41,7 +41,7 @@ struct EditScreen: Screen {
   }
 
   var title: String? { "Edit \(id)" }
-  var scopes: KeyScope { [.everywhere, .moving, .editing, .fields, .closing] }
+  var scopes: KeyScope { [.everywhere, .moving, .editing, .fields, .syncing, .closing] }
 
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()
