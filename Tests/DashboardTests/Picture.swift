@@ -1,30 +1,93 @@
 import Foundation
 import TerminalUI
 
-/// A grid as a terminal shows it, as an SVG image.
+/// Grids as a terminal shows them, as an SVG image: one, or several one after another without end.
 struct Picture {
-  let grid: Grid
+  /// A grid, and for how long it is shown, in tenths of a second.
+  struct Moment {
+    var grid: Grid
+    var tenths = 0
+    /// What is done at its end, shown below the grid.
+    var caption = ""
+  }
+
+  let moments: [Moment]
   let palette: Palette
 
   // A monospaced font of 14 pixels; rows that touch, so that frames have no gaps.
   private static let (cellWidth, cellHeight, baseline) = (8.4, 16.0, 12.5)
 
-  init(_ grid: Grid, _ theme: Theme) {
-    self.grid = grid
+  init(_ grid: Grid, _ theme: Theme) { self.init([Moment(grid: grid)], theme) }
+
+  init(_ moments: [Moment], _ theme: Theme) {
+    self.moments = moments
     palette = Palette(theme, depth: .direct)
   }
 
   var svg: String {
-    let (width, height) = (Double(grid.size.width) * Self.cellWidth, Double(grid.size.height) * Self.cellHeight)
+    let size = moments[0].grid.size
+    let rows = size.height + (moments.count > 1 ? 2 : 0)
+    let (width, height) = (Double(size.width) * Self.cellWidth, Double(rows) * Self.cellHeight)
     let ground = look(.text).ground
     let head = """
       <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(number(width)) \(number(height))" \
       font-family="ui-monospace,Menlo,Consolas,DejaVu Sans Mono,monospace" font-size="14" xml:space="preserve">
       <rect width="100%" height="100%" fill="\(ground)"/>
       """
-    let grounds = runs { self.look($0.style).ground }.filter { look($0.style).ground != ground }.map(rectangle)
-    let texts = runs { Group(style: $0.style, isASCII: $0.character.isASCII) }.compactMap(text)
-    return ([head] + grounds + texts + ["</svg>"]).joined(separator: "\n") + "\n"
+    let parts = (0..<size.height).flatMap { y in
+      timed {
+        Array(moments[$0].grid.row(y))
+      } elements: {
+        self.elements($0, y: y)
+      }
+    }
+    let captions = timed {
+      moments[$0].caption
+    } elements: {
+      self.caption($0, y: size.height + 1)
+    }
+    return ([head] + parts + captions + ["</svg>"]).joined(separator: "\n") + "\n"
+  }
+
+  // MARK: - Moments
+
+  /// The elements of each value, shown only while the value holds.
+  private func timed<Value: Equatable>(_ value: (Int) -> Value, elements: (Value) -> [String]) -> [String] {
+    var parts: [String] = []
+    var begin = 0
+    while begin < moments.count {
+      let shown = value(begin)
+      let end = moments.indices[begin...].first { value($0) != shown } ?? moments.count
+      let drawn = elements(shown)
+      if !drawn.isEmpty { parts += between(begin, end, drawn) }
+      begin = end
+    }
+    return parts
+  }
+
+  /// Elements that are shown from one moment to another; all the time if that is all.
+  private func between(_ begin: Int, _ end: Int, _ elements: [String]) -> [String] {
+    guard begin > 0 || end < moments.count else { return elements }
+    let whole = moments.reduce(0) { $0 + $1.tenths }
+    func time(_ index: Int) -> String {
+      String(format: "%.4f", Double(moments[..<index].reduce(0) { $0 + $1.tenths }) / Double(whole))
+    }
+    var (values, times) = (begin == 0 ? ["visible"] : ["hidden", "visible"], begin == 0 ? ["0"] : ["0", time(begin)])
+    if end < moments.count { (values, times) = (values + ["hidden"], times + [time(end)]) }
+    let animation = """
+      <animate attributeName="visibility" values="\(values.joined(separator: ";"))" \
+      keyTimes="\(times.joined(separator: ";"))" calcMode="discrete" dur="\(number(Double(whole) / 10))s" \
+      repeatCount="indefinite"/>
+      """
+    // A viewer that does not animate shows the first moment.
+    return ["<g\(begin == 0 ? "" : " visibility=\"hidden\"")>"] + [animation] + elements + ["</g>"]
+  }
+
+  /// A line below the grid.
+  private func caption(_ text: String, y: Int) -> [String] {
+    var line = Grid(Size(width: moments[0].grid.size.width, height: 1))
+    line.put(StyledText(text, .strong), in: Rect(x: 1, y: 0, width: line.size.width - 1, height: 1))
+    return elements(Array(line.row(0)), y: y)
   }
 
   // MARK: - Runs
@@ -44,24 +107,29 @@ struct Picture {
     let isASCII: Bool
   }
 
-  /// The runs of cells with equal keys.
-  private func runs<Key: Equatable>(by key: (Cell) -> Key) -> [Run] {
-    (0..<grid.size.height).flatMap { y in
-      var runs: [Run] = []
-      var rest = grid.row(y)
-      while let first = rest.first {
-        // The right half of a wide character belongs to the left one.
-        let run = rest.prefix { $0.columns == 0 || key($0) == key(first) }
-        let x = rest.startIndex - grid.row(y).startIndex
-        let text = String(run.filter { $0.columns > 0 }.map(\.character))
-        runs.append(Run(x: x, y: y, style: first.style, text: text, columns: run.count))
-        rest = rest[run.endIndex...]
-      }
-      return runs
+  /// The runs of cells of a row with equal keys.
+  private func runs<Key: Equatable>(of row: [Cell], y: Int, by key: (Cell) -> Key) -> [Run] {
+    var runs: [Run] = []
+    var rest = row[...]
+    while let first = rest.first {
+      // The right half of a wide character belongs to the left one.
+      let run = rest.prefix { $0.columns == 0 || key($0) == key(first) }
+      let text = String(run.filter { $0.columns > 0 }.map(\.character))
+      runs.append(Run(x: rest.startIndex, y: y, style: first.style, text: text, columns: run.count))
+      rest = rest[run.endIndex...]
     }
+    return runs
   }
 
   // MARK: - Elements
+
+  private func elements(_ row: [Cell], y: Int) -> [String] {
+    let grounds = runs(of: row, y: y) { self.look($0.style).ground }.filter {
+      look($0.style).ground != look(.text).ground
+    }
+    let texts = runs(of: row, y: y) { Group(style: $0.style, isASCII: $0.character.isASCII) }
+    return grounds.map(rectangle) + texts.compactMap(text)
+  }
 
   private func look(_ style: Style) -> (ink: String, ground: String, attributes: Attributes) {
     let entry = palette[style]

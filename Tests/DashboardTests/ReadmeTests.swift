@@ -69,7 +69,7 @@ struct ReadmeTests {
     ] + (1201...1206).map { Sample.operation($0, .pending, "order-\($0)") }
   }()
 
-  private static let records: [RecordRow] = (0..<8).map { index in
+  static let records: [RecordRow] = (0..<8).map { index in
     var row = Sample.records[2]
     let isHere = index % 3 != 1
     row.record.key.name = "order-\(1200 - index)"
