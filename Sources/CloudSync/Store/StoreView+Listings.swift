@@ -44,13 +44,14 @@ extension StoreView {
     }
   }
 
-  /// Visits all records of a list in its order, some thousands at a time, with the number of all.
+  /// Visits the records of a list in its order, some thousands at a time, with the number of all, until `visit` returns
+  /// false.
   ///
   /// - Parameter searching: called again and again while the records of the list are looked for.
   package func eachRecords(
     of listing: RecordListing,
     searching: () -> Void = {},
-    _ visit: ([RecordRow], _ total: Int) throws -> Void
+    _ visit: ([RecordRow], _ total: Int) throws -> Bool
   ) throws {
     let page = 5000
     let search = listing.isSearch ? try finished(RecordSearch(listing, limit: .max), stepped: searching) : nil
@@ -59,9 +60,8 @@ extension StoreView {
       let window =
         try search?.window(offset: offset, limit: page, in: self)
         ?? records(listing, offset: offset, limit: page)
-      try visit(window.rows, window.total)
       offset += page
-      guard offset < window.total else { return }
+      guard try visit(window.rows, window.total), offset < window.total else { return }
     }
   }
 

@@ -80,7 +80,7 @@ struct ExportFile {
   }
 
   /// In one transaction, so that records added or removed meanwhile do not shift the others.
-  private mutating func write(_ listing: CloudSync.RecordListing, _ except: Set<RecordKey>) throws {
+  private mutating func write(_ listing: RecordListing, _ except: Set<RecordKey>) throws {
     try reader.view { view in
       var done = 0
       try view.eachRecords(of: listing, searching: { progress(0, nil) }) { rows, total in
@@ -90,6 +90,7 @@ struct ExportFile {
           done += slice.count
           progress(done, total)
         }
+        return true
       }
     }
   }

@@ -43,28 +43,79 @@ struct WhereOption: ParsableArguments {
   }
 }
 
-/// `cktop queue list`.
-struct QueueList: Verb {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "List operations, oldest first.")
+/// The order of operations in a list.
+enum QueueOrder: String, CaseIterable, ExpressibleByArgument {
+  case age, newest, state
 
+  var order: QueueListing.Order {
+    switch self {
+    case .age: .oldest
+    case .newest: .newest
+    case .state: .worst
+    }
+  }
+}
+
+/// Which operations to print, in which order: what the dashboard's queue can show.
+struct QueuePage: ParsableArguments {
   @OptionGroup var condition: WhereOption
+  @Option(help: "The order: age (oldest first), newest, or state (worst first, as in the dashboard).")
+  var sort = QueueOrder.age
   @Option(parsing: .unconditional, help: "Maximum number of operations.") var limit: Int?
-  @Flag(help: "Print one JSON object per line.") var json = false
-  @OptionGroup var options: StoreOptions
 
   func validate() throws {
     if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
   }
 
-  func run(_ session: Session) async throws {
-    let filter = try condition.filter()
-    let (reader, format, now) = (try session.reader(), Format(), SyncStore.currentTime)
-    var listing = Listing(json ? nil : Self.table)
-    try listing.print(limit: limit) { (page: inout ListPage<Int64>) in
-      let (last, count) = (page.last ?? 0, page.limit)
-      for row in try reader.view({ try $0.operations(matching: filter, after: last, limit: count) }) {
-        page.add(json ? [row.json.line] : row.cells(format, now: now), at: row.id)
+  /// Prints the operations, some at a time, so that other processes can write in between.
+  ///
+  /// - Parameters:
+  ///   - size: the number of operations that are read at once.
+  ///   - table: a table without rows; nil for JSON.
+  ///   - cells: the cells of a row, or its line of JSON.
+  func print(
+    _ session: Session,
+    atOnce size: Int,
+    _ table: TextTable?,
+    _ cells: (QueueRow, StoreView) throws -> [String]
+  ) throws {
+    var listing = QueueListing()
+    listing.order = sort.order
+    if let filter = try condition.filter() { listing.filter = .expression(filter, text: condition.expression ?? "") }
+    let reader = try session.reader()
+    var (search, output, read, hasTitles) = (QueueSearch(listing), Listing(table), 0, false)
+    while read < limit ?? .max, read < search.count || !search.isOver || !hasTitles {
+      let page = try reader.view { view in
+        if read == search.count, !search.isOver { try search.step(in: view) }
+        var page = ListPage<Int64>()
+        let rows = try search.rows(offset: read, limit: min(size, (limit ?? .max) - read), in: view)
+        for row in rows { page.add(try cells(row, view), at: row.id) }
+        return page
       }
+      read = min(read + size, search.count)
+      if !page.rows.isEmpty || (!hasTitles && search.isOver) {
+        output.print(page)
+        hasTitles = true
+      }
+    }
+  }
+}
+
+/// `cktop queue list`.
+struct QueueList: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List operations, oldest first unless --sort says otherwise."
+  )
+
+  @OptionGroup var page: QueuePage
+  @Flag(help: "Print one JSON object per line.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let (format, now) = (Format(), SyncStore.currentTime)
+    try page.print(session, atOnce: Listing.pageSize, json ? nil : Self.table) { row, _ in
+      json ? [row.json.line] : row.cells(format, now: now)
     }
   }
 
@@ -166,19 +217,13 @@ struct QueueExport: Verb {
     abstract: "Print operations with payload and attempts as NDJSON, without secrets."
   )
 
-  @OptionGroup var condition: WhereOption
+  @OptionGroup var page: QueuePage
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let filter = try condition.filter()
-    let reader = try session.reader()
-    var listing = Listing(nil)
-    try listing.print { (page: inout ListPage<Int64>) in
-      try reader.view { view in
-        try view.details(matching: filter, after: page.last ?? 0, limit: page.limit) { id, detail in
-          page.add(detail.json.map { [$0.line] } ?? [], at: id)
-        }
-      }
+    // Payloads can be large.
+    try page.print(session, atOnce: 50, nil) { row, view in
+      try view.detail(of: row.id)?.json.map { [$0.line] } ?? []
     }
   }
 }

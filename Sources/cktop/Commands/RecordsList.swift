@@ -4,24 +4,71 @@ import CloudSync
 import Dashboard
 import Facts
 
-/// `cktop records list`.
-struct RecordsList: Verb {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "List records by zone and name.")
-
+/// Which records to print, in which order: what the dashboard's records can show.
+struct RecordPage: ParsableArguments {
   @Option(help: "Show only records of this type.") var type: String?
   @Option(help: "Show only records of this zone.") var zone: String?
+  @Option(
+    name: .customLong("where"),
+    help: ArgumentHelp(
+      "Select records, for example \"title like 'Buy%' and count >= 5\".",
+      discussion: """
+        SQL-like over the fields and name, type, zone, with = != < <= > >= like in is null and or not ( ), as the \
+        dashboard's filter takes it. For NSPredicate formats see 'cktop records query'.
+        """,
+      valueName: "expr"
+    )
+  )
+  var expression: String?
+  @Option(
+    help: ArgumentHelp(
+      "The order: name (by zone and name), newest (unsent changes first), FIELD, or 'FIELD desc'.",
+      valueName: "order"
+    )
+  )
+  var sort: String?
   @Option(parsing: .unconditional, help: "Maximum number of records.") var limit: Int?
-  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var source: RecordSource
-  @OptionGroup var options: StoreOptions
 
   func validate() throws {
     if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
+    if expression != nil || sort != nil, source.mirror || source.remote {
+      throw ValidationError("--where and --sort cannot be combined with --mirror or --remote; use cktop records query")
+    }
   }
 
+  func selection() throws -> RecordSelection {
+    var selection = RecordSelection(type: type, zone: zone, limit: limit, source: source)
+    if let expression {
+      selection.listing.filter = .expression(try QueueFilter(parsing: expression, of: .records), text: expression)
+    }
+    if let sort { selection.listing.order = Self.order(sort) }
+    return selection
+  }
+
+  private static func order(_ text: String) -> RecordListing.Order {
+    let words = text.split(separator: " ")
+    switch (words.first, words.dropFirst().first?.lowercased()) {
+    case ("name", nil), (nil, _): return .name
+    case ("newest", nil): return .newest
+    case (let field?, let direction): return .field(String(field), isDescending: direction == "desc")
+    }
+  }
+}
+
+/// `cktop records list`.
+struct RecordsList: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List records by zone and name unless --sort says otherwise."
+  )
+
+  @OptionGroup var page: RecordPage
+  @Flag(help: "Print one JSON object per line.") var json = false
+  @OptionGroup var options: StoreOptions
+
   func run(_ session: Session) async throws {
-    let records = RecordListing(type: type, zone: zone, limit: limit, source: source)
-    try await records.print(session, json ? nil : RecordRow.table)
+    try await page.selection().print(session, json ? nil : RecordRow.table)
   }
 }
 
@@ -47,23 +94,26 @@ struct RecordsExport: Verb {
     abstract: "Export records as NDJSON, one JSON object per line."
   )
 
-  @Option(help: "Show only records of this type.") var type: String?
-  @Option(help: "Show only records of this zone.") var zone: String?
+  @OptionGroup var page: RecordPage
   @Flag(help: "No effect; the output is always JSON.") var json = false
-  @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws {
-    try await RecordListing(type: type, zone: zone, limit: nil, source: source).print(session, nil)
-  }
+  func run(_ session: Session) async throws { try await page.selection().print(session, nil) }
 }
 
 /// Reads records page by page, so that a large local copy is never in memory as a whole.
-struct RecordListing {
-  let type: String?
-  let zone: String?
-  let limit: Int?
-  let source: RecordSource
+struct RecordSelection {
+  var type: String?
+  var zone: String?
+  var limit: Int?
+  var source: RecordSource
+  var listing: RecordListing
+
+  init(type: String?, zone: String?, limit: Int?, source: RecordSource) {
+    (self.type, self.zone, self.limit, self.source) = (type, zone, limit, source)
+    listing = RecordListing()
+    listing.order = .name
+  }
 
   /// Prints the records, as JSON without a table.
   func print(_ session: Session, _ table: TextTable?) async throws {
@@ -81,6 +131,7 @@ struct RecordListing {
     let store = try source.store(session)
     let zone = try zone.map(store.zoneKey(named:))
     if source.remote { return try await eachRemote(session, store, zone, body) }
+    guard listing.filter == .none, listing.order == .name else { return try eachListed(session, zone, body) }
     var (last, left): (RecordKey?, Int) = (nil, limit ?? .max)
     while left > 0 {
       let count = min(Listing.pageSize, left)
@@ -88,6 +139,21 @@ struct RecordListing {
       for row in rows { try body(row) }
       guard rows.count == count else { return }
       (last, left) = (rows.last?.record.key, left - count)
+    }
+  }
+
+  /// In one transaction, so that records added or removed meanwhile do not shift the others.
+  private func eachListed(_ session: Session, _ zone: ZoneKey?, _ body: (RecordRow) throws -> Void) throws {
+    var left = limit ?? .max
+    try session.reader().view { view in
+      try view.eachRecords(of: listing) { rows, _ in
+        for row in rows
+        where left > 0 && (type == nil || row.record.type == type) && (zone == nil || row.record.key.zoneKey == zone) {
+          left -= 1
+          try body(row)
+        }
+        return left > 0
+      }
     }
   }
 

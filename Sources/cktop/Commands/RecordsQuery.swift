@@ -63,7 +63,7 @@ struct RecordsQuery: Verb {
 
   private func records(_ query: CKQuery, _ session: Session) async throws -> [RecordRow] {
     var found: [RecordRow] = []
-    let all = RecordListing(type: query.recordType, zone: zone, limit: nil, source: source)
+    let all = RecordSelection(type: query.recordType, zone: zone, limit: nil, source: source)
     try await all.each(session) { row in
       if query.predicate.evaluate(with: CKRecord(row.record)) { found.append(row) }
     }
