@@ -93,8 +93,8 @@ import Testing
       return try Session.appearance(option, starts: true, environment: environment).preferences.theme.name
     }
     #expect(try start(nil) == "midnight")
-    Appearance.remember("nord", environment: folder.environment)
-    #expect(try start(nil) == "nord")
+    Appearance.remember("gruvbox", environment: folder.environment)
+    #expect(try start(nil) == "gruvbox")
     #expect(try start(nil, configured: "paper") == "paper")
     #expect(try start("paper") == "paper")
     Appearance.remember("gone", environment: folder.environment)
