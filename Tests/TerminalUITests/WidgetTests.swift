@@ -124,14 +124,13 @@ import Testing
            record-6        3000
         aaaaaaaaaaaaaaaaaaaaaaaa
         ...................bbbb.
-        cddddddddddddddddddeeeef
+        cdddddddddddddddddddddde
         ...................bbbb.
         a = header
         b = dim
         c = borderFocused on selection
         d = selection
-        e = dim on selection
-        f = border
+        e = border
         """
     )
   }

@@ -25,7 +25,9 @@ enum QueueKind: ListKind {
   static var hasDetail: Bool { true }
   static func requestDetail(of row: QueueRow, in scope: inout ViewScope) { scope.operation = row.id }
   static func detail(of row: QueueRow, _ world: World) -> (title: String, inspector: any Inspector)? {
-    ("Operation \(row.id)", OperationInspector(row.id, world))
+    // Until the row's own detail is read, the last one stays, with its own title.
+    let id = world.data.operation?.id ?? row.id
+    return ("Operation \(id)", OperationInspector(id, world))
   }
 
   static func columns(_ list: QueueList, _ width: Int, _ world: World) -> [Table.Column] {

@@ -25,7 +25,9 @@ enum RecordKind: ListKind {
   static var hasDetail: Bool { true }
   static func requestDetail(of row: RecordRow, in scope: inout ViewScope) { scope.record = row.record.key }
   static func detail(of row: RecordRow, _ world: World) -> (title: String, inspector: any Inspector)? {
-    (row.record.key.name, RecordInspector(row.record.key, world))
+    // Until the row's own detail is read, the last one stays, with its own title.
+    let key = world.data.record?.id ?? row.record.key
+    return (key.name, RecordInspector(key, world))
   }
 
   static func columns(_ list: RecordList, _ width: Int, _ world: World) -> [Table.Column] {

@@ -64,11 +64,11 @@ public struct StyledText: Sendable, Hashable, ExpressibleByStringInterpolation, 
     )
   }
 
-  /// The same text with its ordinary parts in another role.
-  func castingText(to role: StyleRole) -> StyledText {
+  /// The same text with its parts of some roles, without more the ordinary ones, in another role.
+  func castingText(to role: StyleRole, from roles: Set<StyleRole> = [.text]) -> StyledText {
     StyledText(
       spans.map {
-        $0.style.role == .text ? Span($0.text, style: Style(role, $0.style.attributes, on: $0.style.ground)) : $0
+        roles.contains($0.style.role) ? Span($0.text, style: Style(role, $0.style.attributes, on: $0.style.ground)) : $0
       }
     )
   }

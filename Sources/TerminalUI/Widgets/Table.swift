@@ -128,7 +128,8 @@ public struct Table: Widget {
     let margin = Rect(x: line.x + 1, y: line.y, width: 1, height: line.height).intersection(line)
     grid.put(selection.styled(mark), in: margin)
     for (column, place) in places where column < row.cells.count {
-      grid.put(selection.styled(row.cells[column]), in: place, columns[column].alignment)
+      // Faint text would be hard to read on the ground of the selection.
+      grid.put(selection.styled(row.cells[column], from: [.text, .dim]), in: place, columns[column].alignment)
     }
   }
 
@@ -168,7 +169,7 @@ struct SelectedLine {
   }
 
   /// The text as it looks in the line. What has a meaning of its own keeps it.
-  func styled(_ text: StyledText) -> StyledText {
-    isSelected ? text.castingText(to: role).on(role) : text
+  func styled(_ text: StyledText, from roles: Set<StyleRole> = [.text]) -> StyledText {
+    isSelected ? text.castingText(to: role, from: roles).on(role) : text
   }
 }
