@@ -33,7 +33,7 @@ package final class DemoWorld {
     random = SplitMix64(state: seed)
     Self.removeAbandoned()
     folder = FileManager.default.temporaryDirectory.appending(
-      path: Self.folderName + String(ProcessInfo.processInfo.processIdentifier)
+      path: "\(Self.folderName)\(ProcessInfo.processInfo.processIdentifier)-\(UUID().uuidString)"
     )
     var configuration = EmulatorConfiguration()
     configuration.seed = seed
@@ -86,7 +86,8 @@ package final class DemoWorld {
   private static func removeAbandoned() {
     let temporary = FileManager.default.temporaryDirectory
     for name in (try? FileManager.default.contentsOfDirectory(atPath: temporary.path)) ?? [] {
-      guard name.hasPrefix(folderName), let process = pid_t(name.dropFirst(folderName.count)), process > 0,
+      guard name.hasPrefix(folderName), let process = pid_t(name.dropFirst(folderName.count).prefix { $0 != "-" }),
+        process > 0,
         kill(process, 0) != 0, errno == ESRCH
       else { continue }
       try? FileManager.default.removeItem(at: temporary.appending(path: name))

@@ -93,16 +93,22 @@ extension Receipt {
       + (left == 0 ? "" : "; \(Format.number(left)) \(left == 1 ? "was" : "were") \(already)")
   }
 
+  /// Whether the command is about conflicts, not about any operations.
+  package var isOfConflicts: Bool { if case .resolveAll = command { true } else { false } }
+
+  /// The word for what the command is about.
+  package var noun: String { isOfConflicts ? "conflict" : "operation" }
+
   private var rest: String { leftAlone.map { "; \($0)" } ?? "" }
 
   /// The first operation that was left unchanged, with the reason, and the number of others.
   private var leftAlone: String? {
     let reasons =
       result.skipped.sorted { $0.key < $1.key }.map { (id: $0.key, text: $0.value.text) }
-      + result.unknown.sorted().map { (id: $0, text: "it is no longer in the queue") }
+      + result.unknown.sorted().map { (id: $0, text: isOfConflicts ? "it is no conflict" : "it is not in the queue") }
     guard let first = reasons.first else { return nil }
     let rest = reasons.count - 1
-    return "left operation \(first.id) as it is: \(first.text)" + (rest == 0 ? "" : " (and \(rest) more)")
+    return "left \(noun) \(first.id) as it is: \(first.text)" + (rest == 0 ? "" : " (and \(rest) more)")
   }
 
   // MARK: - Syncs

@@ -40,7 +40,8 @@ extension Receipt {
 
   mutating func take(undone result: CommandResult) throws {
     take(result)
-    if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
+    // Of several, each is reported.
+    if result.changed.isEmpty, result.skipped.count == 1, case .inWords(let reason)? = result.skipped.values.first {
       throw CommandRefusal.doesNotApply(reason)
     }
   }
@@ -54,10 +55,15 @@ extension Receipt {
   mutating func take(_ outcome: ConflictOutcome, of id: Int64) throws {
     add(outcome)
     guard case .moved(let conflict) = outcome else { return (result.changed, changed) = ([id], 1) }
-    moved = conflict.map { [$0] } ?? []
+    guard let conflict else {
+      result.unknown = [id]
+      throw CommandRefusal.doesNotApply("\(id) is not a conflict, or no longer; `cktop conflicts list` shows them all")
+    }
+    moved = [conflict]
     result.skipped[id] = .changed(state: OperationState.conflict.rawValue)
-    let now = conflict == nil ? "it is resolved already" : "look at it again and decide"
-    throw CommandRefusal.doesNotApply("conflict \(id) changed meanwhile, nothing was done; \(now)")
+    throw CommandRefusal.doesNotApply(
+      "conflict \(id) changed meanwhile, nothing was done; look at it again and decide (version \(conflict.version))"
+    )
   }
 
   mutating func take(_ outcome: ConflictsOutcome) {
@@ -77,8 +83,8 @@ extension Receipt {
   mutating func take(_ outcome: DeletionOutcome, of zone: ZoneKey) throws {
     (changed, onHold) = (outcome.records, outcome.onHold)
     guard outcome.hasMoved else { return }
-    let done = changed == 0 ? "nothing was done" : "\(Words.count(changed, "record")) were done by then"
-    let now = onHold == nil ? "they are decided already" : "look at them again and decide"
+    let done = changed == 0 ? "nothing was done" : "\(Words.count(changed, "record")) had been decided by then"
+    let now = onHold.map { "look at them again and decide (version \($0.version))" } ?? "they are decided already"
     throw CommandRefusal.doesNotApply(
       "the deletions on hold in zone \(zone.zone) changed meanwhile, \(done); \(now)"
     )

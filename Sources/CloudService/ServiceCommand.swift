@@ -88,9 +88,13 @@ extension ServiceCommand {
       let known = try store.pauses().map(\.rule)
       receipt.take(try dryRun ? rules.filter { !known.contains($0) } : store.pause(rules, actor: actor))
     case .resume(let rules, let dryRun):
-      let known = try store.pauses().map(\.rule)
-      let lifted = rules ?? known
-      receipt.take(try dryRun ? lifted.filter(known.contains) : store.resume(lifted, actor: actor))
+      let known = try dryRun ? store.pauses().map(\.rule) : []
+      switch (rules, dryRun) {
+      case (let rules?, true): receipt.take(rules.filter(known.contains))
+      case (nil, true): receipt.take(known)
+      case (let rules?, false): receipt.take(try store.resume(rules, actor: actor))
+      case (nil, false): receipt.take(try store.resumeAll(actor: actor))
+      }
     case .flush(let throttles): receipt.changed = try store.flush(endsThrottles: throttles, actor: actor)
     case .resolve(let id, let side, let fields, let version, true):
       try receipt.take(store.preview(id, take: side, fields: fields, ifVersion: version), of: id)

@@ -119,7 +119,7 @@ import Testing
       receipt(.resolveAll([4: "v", 5: "v"], take: .server, fields: [:])) {
         ($0.changed, $0.result.skipped) = (1, [5: .changed(state: "conflict")])
       },
-      "Resolved 1 conflict; left operation 5 as it is: it has changed meanwhile and is now in conflict"
+      "Resolved 1 conflict; left conflict 5 as it is: it has changed meanwhile and is now in conflict"
     ),
     (
       receipt(.edit(4, [], version: nil)) { $0.isToBeSent = true }, "Edited operation 4; it will be sent again"

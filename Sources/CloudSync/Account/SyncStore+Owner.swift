@@ -81,8 +81,11 @@ extension SyncStore {
   /// - Parameter restores: whether a dropped change is restored, which only its owner may do.
   func claimQueue(_ ledger: Ledger, restores: Bool = false) throws {
     if let path = try ledger.value(.joinedTo) {
-      let message = "the changes of this store have just moved to \(path); try again"
-      throw StoreError(.cannotOpen, message, isTransient: true)
+      throw StoreError(
+        .cannotOpen,
+        "the changes of this store have just moved to \(path); try again",
+        isTransient: true
+      )
     }
     guard let sender = sender.withLock({ $0 }) else { return }
     try require(sender, toSend: false, restores: restores, ledger)

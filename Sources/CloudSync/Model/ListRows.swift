@@ -29,7 +29,7 @@ package struct QueueRow: Hashable, Sendable, Identifiable {
   package var errorMessage: String?
   package var bytes: Int
   package var enqueuedAt: Int64
-  /// When it got into its state, which is when it failed or the conflict was found; nil where that is not known.
+  /// The time of its last attempt, or when its conflict was found; nil where there is neither.
   package var since: Int64?
   /// The operation's atomic group.
   package var group: String?

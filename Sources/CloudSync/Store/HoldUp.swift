@@ -4,7 +4,7 @@ import Facts
 /// Explains why operations are not sent, by the rule that the planner follows. The rows are not rewritten for this; the
 /// reason is computed when they are read, in one transaction.
 struct HoldUp {
-  let scope: SendScope
+  private(set) var scope: SendScope
   private let ledger: Ledger
   private let hasEngine: Bool
   /// Whether conflicts that the app has not been asked about wait for it.
@@ -72,14 +72,15 @@ struct HoldUp {
   /// - Returns: nil if there is none among the next thousand, to bound the cost: any number may be paused or blocked.
   static func nextRetry(_ scope: SendScope, _ ledger: Ledger) throws -> Int64? {
     if scope.isPaused { return nil }
-    // As if every back-off were over.
-    var later = scope
-    later.now = .max
-    var holdUp = HoldUp(later, ledger)
+    var holdUp = HoldUp(scope, ledger)
     var end: Int64?
     try ledger.eachBackOff(after: scope.now) { change in
+      // At its end; another wait may last longer.
+      holdUp.scope.now = change.nextAttemptAt ?? scope.now
       // Most that are held are so by themselves.
-      if later.eligibility(of: change).isDue, try holdUp.eligibility(of: change).isDue { end = change.nextAttemptAt }
+      if holdUp.scope.eligibility(of: change).isDue, try holdUp.eligibility(of: change).isDue {
+        end = change.nextAttemptAt
+      }
       return end == nil
     }
     return end

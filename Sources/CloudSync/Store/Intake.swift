@@ -85,8 +85,9 @@ struct Intake {
     }
     let fields = completed(requested)
     var changes = fields.effective(on: current)
-    // A field missing in the mirror may exist on the server, so keep the clear.
-    if mirror == nil || known.hasZoneDelete, !isRecreation {
+    // A field missing in the mirror, or in its unreadable row, may exist on the server, so keep the clear.
+    let isUnread = mirror?.changeTag.hasPrefix(MirrorRecord.unreadable) ?? true
+    if isUnread || known.hasZoneDelete, !isRecreation {
       changes.apply(fields.only(fields.emptied.subtracting(queued?.changes.emptied ?? [])))
     }
     if changes.isEmpty, hasNothingToSend { return .unchanged }

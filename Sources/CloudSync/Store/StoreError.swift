@@ -65,8 +65,11 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
   /// The file system of the store was unmounted while it was open.
   static func volumeLost(_ path: String) -> StoreError {
     let remedy = "mount it again, syncing then goes on by itself"
-    let message = "the file system of the store \(path) is no longer mounted; \(remedy)"
-    return StoreError(.cannotOpen, message, isTransient: true)
+    return StoreError(
+      .cannotOpen,
+      "the file system of the store \(path) is no longer mounted; \(remedy)",
+      isTransient: true
+    )
   }
 
   /// The error of a file that is gone while its log is still there.

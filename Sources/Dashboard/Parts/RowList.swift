@@ -158,12 +158,14 @@ struct RowList<Kind: ListKind>: Sendable {
     let (rows, page) = (rows(world), page(world))
     var next = state.cursor + step
     while let row = page?[next], !isFiltered, !Kind.isProblem(row) { next += step }
-    guard (0..<rows.total).contains(next), isFiltered || page?[next] != nil else {
+    guard (0..<rows.total).contains(next) else {
       let what = isFiltered ? "match" : "row that needs you"
       return [.notice("No \(what) \(step > 0 ? "below" : "above"); \(world.keys.name(of: .filter)) filters")]
     }
+    let isRead = isFiltered || page?[next] != nil
     state.move(to: next, rows, visible: visible)
-    return []
+    // The rows further on have not been read yet.
+    return isRead ? [] : [.notice("Nothing so far that needs you; press the key again to go on from here")]
   }
 
   /// Clears the marks, else the filter. Returns whether there was anything to clear.

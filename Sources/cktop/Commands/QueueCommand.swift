@@ -67,7 +67,7 @@ struct QueuePage: ParsableArguments {
     if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
   }
 
-  /// Prints the operations, some at a time, so that other processes can write in between.
+  /// Prints the operations, some hundreds in each transaction.
   ///
   /// - Parameters:
   ///   - size: the number of operations that are read at once.
@@ -84,20 +84,20 @@ struct QueuePage: ParsableArguments {
     if let filter = try condition.filter() { listing.filter = .expression(filter, text: condition.expression ?? "") }
     let reader = try session.reader()
     var (search, output, read, hasTitles) = (QueueSearch(listing), Listing(table), 0, false)
-    while read < limit ?? .max, read < search.count || !search.isOver || !hasTitles {
-      let page = try reader.view { view in
-        if read == search.count, !search.isOver { try search.step(in: view) }
-        var page = ListPage<Int64>()
-        let rows = try search.rows(offset: read, limit: min(size, (limit ?? .max) - read), in: view)
-        for row in rows { page.add(try cells(row, view), at: row.id) }
-        return page
-      }
-      read = min(read + size, search.count)
-      if !page.rows.isEmpty || (!hasTitles && search.isOver) {
-        output.print(page)
-        hasTitles = true
+    while read < limit ?? .max, !search.isOver {
+      // What is found is printed as it is then: a moment later it may match no more.
+      try reader.view { view in
+        try search.step(in: view)
+        while read < min(search.count, limit ?? .max) {
+          var page = ListPage<Int64>()
+          let rows = try search.rows(offset: read, limit: min(size, (limit ?? .max) - read), in: view)
+          for row in rows { page.add(try cells(row, view), at: row.id) }
+          output.print(page)
+          (read, hasTitles) = (read + max(1, rows.count), true)
+        }
       }
     }
+    if !hasTitles { output.print(ListPage<Int64>()) }
   }
 }
 

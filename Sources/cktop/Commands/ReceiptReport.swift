@@ -36,7 +36,7 @@ extension Receipt {
     if json {
       OutputStream.standard.line(self.json.line)
     } else if !doesNotApply {
-      OutputStream.standard.lines(([text] + lines).map(\.visible))
+      OutputStream.standard.lines(([text] + lines + (isNamed ? [] : reasons)).map(\.visible))
     }
     if case CommandRefusal.doesNotApply(let reason)? = failure { throw CommandFailure(reason, .itemsFailed) }
     let failures = failures(isNamed: isNamed)
@@ -44,11 +44,20 @@ extension Receipt {
     if !failures.isEmpty { try CommandStatus.itemsFailed.end() }
   }
 
+  /// Why operations that were not named one by one were left alone, where several were.
+  private var reasons: [String] {
+    guard result.skipped.count > 1 else { return [] }
+    let counts = Dictionary(grouping: result.skipped.values.map(\.text)) { $0 }
+    return counts.sorted { $0.key < $1.key }.map { "  \($0.value.count) left alone: \($0.key)" }
+  }
+
   /// The failure for each operation that was left alone.
   private func failures(isNamed: Bool) -> [CommandFailure] {
-    let isOfConflicts = if case .resolveAll = command { true } else { false }
-    let (noun, list) = isOfConflicts ? ("conflict", "conflicts") : ("operation", "queue")
-    var failures = result.unknown.map { isOfConflicts ? CommandFailure.noConflict($0) : .noOperation($0) }
+    let list = isOfConflicts ? "conflicts" : "queue"
+    // One that was not named has been sent meanwhile.
+    var failures = (isNamed || isOfConflicts ? result.unknown : []).map {
+      isOfConflicts ? CommandFailure.noConflict($0) : .noOperation($0)
+    }
     for (id, obstacle) in result.skipped.sorted(by: { $0.key < $1.key })
     where (isNamed || isOfConflicts) && obstacle != .unchanged {
       let remedy = "cktop \(list) show \(id) shows it"

@@ -42,16 +42,18 @@ struct RecordPage: ParsableArguments {
     if let expression {
       selection.listing.filter = .expression(try QueueFilter(parsing: expression, of: .records), text: expression)
     }
-    if let sort { selection.listing.order = Self.order(sort) }
+    if let sort { selection.listing.order = try Self.order(sort) }
     return selection
   }
 
-  private static func order(_ text: String) -> RecordListing.Order {
-    let words = text.split(separator: " ")
-    switch (words.first, words.dropFirst().first?.lowercased()) {
-    case ("name", nil), (nil, _): return .name
-    case ("newest", nil): return .newest
-    case (let field?, let direction): return .field(String(field), isDescending: direction == "desc")
+  private static func order(_ text: String) throws(CommandFailure) -> RecordListing.Order {
+    let words = text.split(separator: " ").map(String.init)
+    switch (words.first, words.dropFirst().map { $0.lowercased() }) {
+    case ("name", []): return .name
+    case ("newest", []): return .newest
+    case (let field?, []): return .field(field, isDescending: false)
+    case (let field?, ["desc"]): return .field(field, isDescending: true)
+    default: throw .usage("'\(text)' is no order; give name, newest, FIELD or 'FIELD desc'")
     }
   }
 }
@@ -101,7 +103,7 @@ struct RecordsExport: Verb {
   func run(_ session: Session) async throws { try await page.selection().print(session, nil) }
 }
 
-/// Reads records page by page, so that a large local copy is never in memory as a whole.
+/// Reads records some at a time, so that a large local copy is never in memory as a whole.
 struct RecordSelection {
   var type: String?
   var zone: String?

@@ -28,9 +28,7 @@ struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
   init?(_ error: any Error) {
     switch error {
     case let failure as CommandFailure: self = failure
-    case let error as FilterError:
-      let remedy = error.message.contains("; ") ? "" : "; correct the expression there"
-      self = .usage(error.description + remedy)
+    case let error as FilterError: self = .usage(error.description)
     case let error as FieldError: self = .usage(error.message)
     case let error as RecordFileError: self = .usage(error.message)
     case let error as ScreenError: self = .usage(error.description)

@@ -22,9 +22,9 @@ import Testing
       for key in Self.keys(in: text) {
         runtime.send(.keys([key]))
         // Whoever reads the screen types only when it shows the rows.
-        while !runtime.app.held.isEmpty { await Task.yield() }
+        try await until { runtime.app.held.isEmpty }
       }
-      while runtime.app.tour.place == place { await Task.yield() }
+      try await until { runtime.app.tour.place > place }
     }
 
     #expect(runtime.app.tour.place == Tour.count)
@@ -45,6 +45,14 @@ import Testing
   func `the keys of a card are those that it names`(_ text: String, _ keys: String) {
     let expected = keys.map { $0 == "\n" ? Key.enter : $0 == "\u{15}" ? .ctrl("u") : .character($0) }
     #expect(Self.keys(in: text) == expected)
+  }
+
+  /// Waits for a state; the suite's time limit ends it.
+  private func until(_ holds: () -> Bool) async throws {
+    while !holds() {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
   }
 
   private static func runtime(_ world: DemoWorld, _ service: CloudKitService) throws -> Runtime {

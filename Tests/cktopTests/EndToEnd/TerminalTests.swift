@@ -15,7 +15,7 @@ import Testing
     try await terminal.type("D", "x")
     try await terminal.screen { $0.contains("1 failed") }
     try await terminal.type("!")
-    try await terminal.screen { $0.contains("! failed") && $0.contains("problems") }
+    try await terminal.screen { $0.contains(/! +\d+ +failed/) && $0.contains("problems") }
     try await terminal.type("Enter")
     try await terminal.screen { $0.contains("Operation ") && $0.contains("BAD_REQUEST") }
     try await terminal.type("q")

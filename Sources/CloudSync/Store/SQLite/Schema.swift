@@ -128,6 +128,9 @@ enum Schema {
     -- Fields that were merged as counters are merged as values.
     UPDATE operations SET reason = replace(reason, '{"counters":', '{"fields":');
     UPDATE dropped SET conflict = replace(conflict, '{"counters":', '{"fields":');
+    UPDATE events SET message = replace(message, '{"counters":', '{"fields":') WHERE kind = 'conflict';
+    UPDATE syncRequests SET isWithoutApp = 1
+      WHERE EXISTS (SELECT 1 FROM former_meta WHERE key = 'without app ' || syncRequests.id);
     -- A resolution that dropped nothing could be undone until it was sent.
     UPDATE dropped SET isOpen = 0 WHERE \(keepsNothing)
       AND NOT EXISTS (SELECT 1 FROM operations WHERE operations.id = dropped.operationId);
