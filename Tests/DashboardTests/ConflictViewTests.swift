@@ -61,4 +61,27 @@ struct ConflictViewTests {
     #expect(words.contains("w shows"))
     #expect(words.split(separator: " ").joined(separator: " ").contains("the whole values."), "\(words)")
   }
+
+  @Test func `an undo shows the conflict that it opened again, and no other`() {
+    func data(_ ids: [Int64]) -> ViewData {
+      var data = Sample.data()
+      data.conflicts = Window(total: ids.count, offset: 0, rows: ids.map { Sample.conflict($0) })
+      return data
+    }
+    func shown(_ session: Session) -> Int64? { (session.top as? ConflictsScreen)?.shown }
+    var session = Session(Sample.world { $0.data = data([2, 5, 9]) })
+    session.type("c")
+    var receipt = Receipt(.undo([3]))
+    receipt.result.restored = [3: CommandResult.Restored(7, .conflict)]
+
+    session.send(.receipt(receipt))
+    #expect(shown(session) == 2)
+    session.show(data([2, 5, 7, 9]))
+    #expect(shown(session) == 7)
+
+    receipt.result.restored = [4: CommandResult.Restored(4, .pending)]
+    session.send(.receipt(receipt))
+    session.show(data([2, 5, 7, 9, 11]))
+    #expect(shown(session) == 7)
+  }
 }

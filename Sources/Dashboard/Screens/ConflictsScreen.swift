@@ -16,8 +16,8 @@ struct ConflictsScreen: Screen {
   /// The conflict that is shown.
   private(set) var shown: Int64?
   private(set) var field = 0
-  /// Whether a conflict that was opened again is to be shown.
-  private var awaitsUndone = false
+  /// The conflict that an undo opened again, to be shown once it is read.
+  private var undone: Int64?
   private var choices: [Int64: [String: Choice]] = [:]
   /// Conflicts that were resolved here, each in the version that the store still shows.
   private(set) var resolved: [Int64: String] = [:]
@@ -49,10 +49,7 @@ struct ConflictsScreen: Screen {
   }
 
   mutating func follow(_ world: World) {
-    // A conflict that was opened again has the highest number.
-    if awaitsUndone, let newest = open(world).map(\.id).max(), newest > (shown ?? 0) || conflict(world) == nil {
-      (shown, field, awaitsUndone) = (newest, 0, false)
-    }
+    if let undone, open(world).contains(where: { $0.id == undone }) { (shown, field, self.undone) = (undone, 0, nil) }
     guard let conflicts = world.data.conflicts else { return }
     let shown = Dictionary(conflicts.rows.map { ($0.id, $0.version) }) { first, _ in first }
     resolved = resolved.filter { shown[$0.key] == $0.value }
@@ -63,7 +60,8 @@ struct ConflictsScreen: Screen {
   /// A conflict that could not be resolved is open again.
   mutating func take(_ receipt: Receipt) {
     switch receipt.command {
-    case .undo, .undoAll: awaitsUndone = receipt.failure == nil
+    case .undo, .undoAll:
+      undone = receipt.result.restored.values.filter { $0.state == .conflict }.map(\.operation).max()
     default: break
     }
     guard receipt.failure != nil, case .resolve(let id, _, _, _, _) = receipt.command else { return }
