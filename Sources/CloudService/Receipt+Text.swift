@@ -103,9 +103,10 @@ extension Receipt {
 
   /// The first operation that was left unchanged, with the reason, and the number of others.
   private var leftAlone: String? {
+    let unknown = isOfConflicts ? "it is not a conflict" : "it is not in the queue"
     let reasons =
       result.skipped.sorted { $0.key < $1.key }.map { (id: $0.key, text: $0.value.text) }
-      + result.unknown.sorted().map { (id: $0, text: isOfConflicts ? "it is no conflict" : "it is not in the queue") }
+      + result.unknown.sorted().map { (id: $0, text: unknown) }
     guard let first = reasons.first else { return nil }
     let rest = reasons.count - 1
     return "left \(noun) \(first.id) as it is: \(first.text)" + (rest == 0 ? "" : " (and \(rest) more)")

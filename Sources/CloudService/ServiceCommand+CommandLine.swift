@@ -15,7 +15,8 @@ extension ServiceCommand {
     case .perform(let verb, .ids(let ids), let versions, _):
       Self.named(["queue", verb.rawValue], ids, versions.mapValues(Optional.some))
     case .perform(let verb, .matching(_, let text), _, _): ["queue", verb.rawValue, "--where", text.asArgument]
-    case .perform(let verb, .all, _, _): ["queue", verb.rawValue, "--all"]
+    // A pause of all is a rule.
+    case .perform(let verb, .all, _, _) where verb == .retry || verb == .discard: ["queue", verb.rawValue, "--all"]
     case .pause(let rules, _): rules.count == 1 ? Self.words("pause", rules[0]) : nil
     case .resume([.everything], _): ["queue", "resume", "--everything"]
     case .resume(let rules?, _): rules.count == 1 ? Self.words("resume", rules[0]) : nil

@@ -54,7 +54,7 @@ package enum CommandRefusal: Error, Hashable, Sendable {
   case alreadySyncing
   /// This service has no engine.
   case cannotSync
-  /// What the command is about has changed since it was shown, or has nothing to undo, as the sentence says.
+  /// The operation, conflict or zone has changed since it was shown, or there is nothing to undo. With the message.
   case doesNotApply(String)
 }
 
@@ -84,17 +84,15 @@ extension ServiceCommand {
       receipt.take(
         try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: actor, continues: continues)
       )
-    case .pause(let rules, let dryRun):
+    case .pause(let rules, true):
       let known = try store.pauses().map(\.rule)
-      receipt.take(try dryRun ? rules.filter { !known.contains($0) } : store.pause(rules, actor: actor))
-    case .resume(let rules, let dryRun):
-      let known = try dryRun ? store.pauses().map(\.rule) : []
-      switch (rules, dryRun) {
-      case (let rules?, true): receipt.take(rules.filter(known.contains))
-      case (nil, true): receipt.take(known)
-      case (let rules?, false): receipt.take(try store.resume(rules, actor: actor))
-      case (nil, false): receipt.take(try store.resumeAll(actor: actor))
-      }
+      receipt.take(rules.filter { !known.contains($0) })
+    case .pause(let rules, false): receipt.take(try store.pause(rules, actor: actor))
+    case .resume(let rules, true):
+      let known = try store.pauses().map(\.rule)
+      receipt.take(rules?.filter(known.contains) ?? known)
+    case .resume(let rules?, false): receipt.take(try store.resume(rules, actor: actor))
+    case .resume(nil, false): receipt.take(try store.resumeAll(actor: actor))
     case .flush(let throttles): receipt.changed = try store.flush(endsThrottles: throttles, actor: actor)
     case .resolve(let id, let side, let fields, let version, true):
       try receipt.take(store.preview(id, take: side, fields: fields, ifVersion: version), of: id)

@@ -25,8 +25,7 @@ struct Appearance: Sendable {
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
     do {
-      let name = name ?? Self.remembered(environment) ?? Self.standardTheme
-      let theme = try Theme.load(named: name, directories: Self.directories(environment))
+      let theme = try Self.load(name, environment)
       try self.init(theme, file, environment)
     } catch let error as ThemeError {
       throw CommandFailure.usage("\(error)")
@@ -51,8 +50,7 @@ struct Appearance: Sendable {
       return
     }
     do {
-      let name = option ?? configured ?? Self.remembered(environment) ?? Self.standardTheme
-      let theme = try Theme.load(named: name, directories: directories)
+      let theme = try Self.load(option ?? configured, environment)
       try self.init(theme, file, environment)
     } catch let error as ThemeError {
       try self.init(Theme.load(named: Self.standardTheme, directories: []), file, environment)
@@ -82,6 +80,11 @@ struct Appearance: Sendable {
       unreadable.append(next)
     }
     return (nil, unreadable)
+  }
+
+  /// Loads a theme; without a name the one that was chosen last in the dashboard, else the default.
+  private static func load(_ name: String?, _ environment: [String: String]) throws -> Theme {
+    try Theme.load(named: name ?? remembered(environment) ?? standardTheme, directories: directories(environment))
   }
 
   /// The theme that was chosen last in the dashboard; nil if none was, or it is gone.

@@ -85,15 +85,17 @@ struct QueuePage: ParsableArguments {
     let reader = try session.reader()
     var (search, output, read, hasTitles) = (QueueSearch(listing), Listing(table), 0, false)
     while read < limit ?? .max, !search.isOver {
-      // What is found is printed as it is then: a moment later it may match no more.
+      // Printed in the same transaction: later, a row may no longer match.
       try reader.view { view in
         try search.step(in: view)
         while read < min(search.count, limit ?? .max) {
+          let count = min(size, min(search.count, limit ?? .max) - read)
           var page = ListPage<Int64>()
-          let rows = try search.rows(offset: read, limit: min(size, (limit ?? .max) - read), in: view)
-          for row in rows { page.add(try cells(row, view), at: row.id) }
+          for row in try search.rows(offset: read, limit: count, in: view) {
+            page.add(try cells(row, view), at: row.id)
+          }
           output.print(page)
-          (read, hasTitles) = (read + max(1, rows.count), true)
+          (read, hasTitles) = (read + count, true)
         }
       }
     }
