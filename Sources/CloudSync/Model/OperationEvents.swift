@@ -20,7 +20,7 @@ enum SendingEvent: Hashable, Sendable {
   case saved(tag: String, isCurrent: Bool)
 }
 
-/// What is found out about its requests.
+/// Events about the outcome of its requests.
 enum DoubtEvent: Hashable, Sendable {
   /// It must be compared with the server's record before it is sent.
   case stale

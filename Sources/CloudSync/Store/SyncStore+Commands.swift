@@ -14,7 +14,7 @@ package struct CommandResult: Hashable, Sendable {
   package var rules: [PauseRule] = []
   /// Skipped operations that changed since the version that was decided on, in their current version.
   package var moved: [QueueRow] = []
-  /// What an undo queued again, by the operation that was undone.
+  /// The operations that an undo queued, by the operation that was undone.
   package var restored: [Int64: Restored] = [:]
   /// The zones that a retry creates again, because the server has deleted them.
   package var recreated: Set<String> = []
@@ -35,7 +35,7 @@ package struct CommandResult: Hashable, Sendable {
 }
 
 extension CommandResult {
-  /// What an undo queued.
+  /// An operation that an undo queued.
   package struct Restored: Hashable, Sendable {
     package var operation: Int64
     /// Its state; nil if the undo took a change back before it was sent, which leaves nothing to send.

@@ -58,7 +58,7 @@ struct Command: Hashable, Sendable {
   var isChange = false
   var footer: Footer
 
-  /// Where the footer names the command.
+  /// The position of a command in the footer.
   enum Footer: Hashable, Sendable {
     /// Before all others.
     case first

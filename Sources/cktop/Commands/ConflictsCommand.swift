@@ -129,7 +129,7 @@ struct ConflictsResolve: CommandVerb {
       let version = try VersionedID.versions(named + [VersionedID(id: ids[0], version: version?.text)])[ids[0]]
       return .resolve(ids[0], take: take, fields: choices, version: version, dryRun: dryRun)
     case .ids(let ids): for id in ids where versions[id] == nil { versions.updateValue(nil, forKey: id) }
-    // What becomes a conflict later is not resolved with these.
+    // Conflicts that are found later are not included.
     case let chosen:
       let filter: QueueFilter? = if case .matching(let filter, _) = chosen { filter } else { nil }
       for (id, version) in try store().conflictVersions(matching: filter) { versions[id] = version }

@@ -96,8 +96,8 @@ struct ConflictsUndo: CommandVerb {
     try receipt.report(json: json, lines: restored.flatMap { try lines($0.key, $0.value, store) })
   }
 
-  /// What became of an operation, and the values to be sent, beside the server's current ones, which others may have
-  /// changed since.
+  /// The lines about an operation that an undo queued: its values, beside the server's current ones, which others may
+  /// have changed since.
   private func lines(_ id: Int64, _ restored: CommandResult.Restored, _ store: SyncStore) throws -> [String] {
     let number = ids.count > 1 || restored.operation != id ? ["change \(id) is operation \(restored.operation)"] : []
     guard let detail = try store.detail(of: restored.operation), let operation = detail.operation else { return number }

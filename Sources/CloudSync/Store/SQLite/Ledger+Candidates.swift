@@ -105,8 +105,8 @@ extension Ledger {
   /// The condition of the partial indexes, by which SQLite knows them again.
   static let isOpen = "state IN ('pending', 'waiting')"
 
-  /// The condition for operations of records of which `SendScope` may let one go. It narrows what is read, because held
-  /// operations would only fill the window. `:held` are the parts of the queue that are held.
+  /// The condition for operations of records that `SendScope` may allow to be sent. It limits what is read: operations
+  /// on hold would fill the window. `:held` are the parts of the queue on hold.
   static let sendable = """
     (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= :now)) AND name IS NOT NULL AND NOT \(isRecordGone)
       AND (zone, owner, operation, coalesce(type, '')) NOT IN

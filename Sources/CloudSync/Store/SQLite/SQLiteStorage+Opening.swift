@@ -228,6 +228,7 @@ extension SQLiteStorage {
     var configuration = Configuration()
     configuration.readonly = isReadOnly
     configuration.busyMode = .callback { tries in
+      // SQLite calls this on the connection's own thread and waits for it; nothing tells when the lock is free.
       usleep(triesEvery)
       return tries < 10_000_000 / Int(triesEvery)
     }

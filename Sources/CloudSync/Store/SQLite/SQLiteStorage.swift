@@ -108,6 +108,7 @@ package final class SQLiteStorage: QueueStorage {
     SQLiteLog.removeEmpty(name)
   }
 
+  /// Waits for two tries of another process, which otherwise would hardly ever find the lock free between two slices.
   package func letOthersWrite() { if seat == nil { usleep(2 * Self.triesEvery) } }
 
   package var isReadOnly: Bool { access == .reading }

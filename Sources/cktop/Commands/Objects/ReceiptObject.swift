@@ -25,7 +25,7 @@ extension Receipt {
     }
   }
 
-  /// What was done to each operation and each pause rule.
+  /// The result for each operation and each pause rule.
   private func operations(_ verb: String) -> JSONObject {
     let skipped = result.skipped.sorted { $0.key < $1.key }
     return [
