@@ -58,7 +58,7 @@ package final class DemoWorld {
     )
     engine = SyncEngine(
       store: store,
-      SyncEngine.Configuration(client: client, policy: .manual, pollInterval: 2, sweepInterval: 60)
+      SyncEngine.Configuration(client: client, policy: .manual, pollInterval: 2, fullScanInterval: 60)
     )
     try furnish()
   }

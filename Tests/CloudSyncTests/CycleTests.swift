@@ -76,8 +76,8 @@ import Testing
     #expect(plan(candidates) == .send(zone, [1, 2], atomic: true, deferring: [1: [3]]))
   }
 
-  @Test func `a suspect of a cycle goes alone`() {
-    let candidates = [save(1, after: [2]), save(2, after: [1], suspicion: 1)]
+  @Test func `a change of a cycle that is in bisection goes alone`() {
+    let candidates = [save(1, after: [2]), save(2, after: [1], bisection: 1)]
 
     #expect(plan(candidates) == .send(zone, [2], atomic: false, deferring: [2: [1]]))
   }

@@ -135,7 +135,8 @@ extension DeletionHoldTests {
     #expect(try mine.store.heldDeletions().map(\.records) == [10])
   }
 
-  @Test func `what a refused reference finds gone is decided about by the next sweep, with all the rest`() async throws
+  @Test func `what a refused reference finds gone is decided about by the next full scan, with all the rest`()
+    async throws
   {
     let world = try World(.public)
     let mine = try world.device("mine", deletionGuard: DeletionGuard(count: 6, share: 0.5))

@@ -297,7 +297,7 @@ import Testing
     #expect(try other.store.status().isInSync)
   }
 
-  @Test func `what a sweep of the public database does not find is held back`() async throws {
+  @Test func `what a full scan of the public database does not find is held back`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine", deletionGuard: DeletionGuard(count: 6, share: 0.5))
     _ = try mine.store.enqueue((0..<8).map { world.put("r\($0)", ["x": .int64(1)]) })

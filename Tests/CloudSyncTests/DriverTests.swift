@@ -97,7 +97,7 @@ import Testing
       guard isDue else { return }
       let hasCome = try? store.write { ledger in
         guard var holder = try ledger.lease() else { return false }
-        holder.fence += 1
+        holder.fencingToken += 1
         holder.expiresAt = nil
         try ledger.put(holder)
         return true
@@ -339,7 +339,7 @@ import Testing
 
     try await whileDriving(device) {
       try await eventually(other) {
-        try other.count("SELECT count(*) FROM lease WHERE expiresAt IS NULL AND fence > 1") == 1
+        try other.count("SELECT count(*) FROM lease WHERE expiresAt IS NULL AND fencingToken > 1") == 1
       }
       try other.accept(world.put("a", [:]))
       #expect(try other.queue() == ["save a pending"])

@@ -54,7 +54,7 @@ struct EngineSignsTests {
   func `an idle state is read as it was stored`(rest: EngineRest) throws {
     let storage = try SQLiteStorage(inMemory: "store")
     let read = try storage.write { ledger in
-      try ledger.put(LeaseHolder(fence: 1, pid: 1, host: "h", expiresAt: nil))
+      try ledger.put(LeaseHolder(fencingToken: 1, pid: 1, host: "h", expiresAt: nil))
       #expect(try ledger.rest() == nil)
       try ledger.put(rest)
       return try ledger.rest()

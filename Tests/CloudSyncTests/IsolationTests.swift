@@ -27,7 +27,7 @@ import Testing
 
   private func operations(_ body: String) -> Int { body.components(separatedBy: "operationType").count - 1 }
 
-  /// Requests that held the record, and those that held others of its suspicion, up to the last with it.
+  /// Requests that held the record, and those that held others of its bisection, up to the last with it.
   private func requests(until name: String, from first: Int) -> Int {
     let bodies = transport.bodies("records/modify").dropFirst(first)
     return (bodies.lastIndex { $0.contains("\"\(name)\"") } ?? first) + 1 - first

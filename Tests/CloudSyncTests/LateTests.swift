@@ -28,7 +28,7 @@ import Testing
     try store.execute("UPDATE zones SET state = 'ready'")
     let sent = try store.begin(ids, stopped)
     world.clock.advance(60)
-    try store.execute("UPDATE lease SET fence = fence + 1, expiresAt = NULL")
+    try store.execute("UPDATE lease SET fencingToken = fencingToken + 1, expiresAt = NULL")
     stopped.release(store)
     let (emulator, server, now) = (world.emulator, world.server, world.clock.date)
     return { @Sendable in

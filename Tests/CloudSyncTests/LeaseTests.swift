@@ -40,7 +40,7 @@ import Testing
 
     let lease = try #require(try Lease.acquire(second))
 
-    #expect(lease.fence == 2)
+    #expect(lease.fencingToken == 2)
   }
 
   @Test func `a driver that was stopped past its end is replaced and writes nothing more`() throws {

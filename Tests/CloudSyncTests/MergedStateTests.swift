@@ -266,8 +266,8 @@ import Testing
     let lease = try #require(try Lease.acquire(store))
     defer { lease.release(store) }
 
-    let pull = Pull(zone: .defaultZone, type: "Note")
-    _ = try store.applySweep([.record(wire)], of: pull, policy: MergePolicy(.server), lease)
+    let polled = PolledQuery(zone: .defaultZone, type: "Note")
+    _ = try store.applyFullScan([.record(wire)], of: polled, policy: MergePolicy(.server), lease)
 
     #expect(try store.mirror("a") == ["x": .int64(1)])
   }

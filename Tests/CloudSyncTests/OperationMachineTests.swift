@@ -35,13 +35,13 @@ import Testing
       "disputed": .disputed(code: "CONFLICT"), "may be carried out": .mayBeCarriedOut(FieldChanges(cleared: ["x"])),
       "confirmed": .confirmed(), "confirmed but for one": .confirmed(except: [FieldChanges(cleared: ["x"])]),
       "create not found": .createNotFound, "uploaded": .uploaded, "upload failed": .uploadFailed,
-      "suspected, sent": .suspected(.send(request: 4)), "suspected, checked": .suspected(.check(request: 4)),
-      "suspected no more": .suspected(nil), "cleared": .cleared,
+      "bisected, sent": .bisected(.send(request: 4)), "bisected, checked": .bisected(.check(request: 4)),
+      "bisected no more": .bisected(nil), "cleared": .cleared,
     ]
     let decisions: KeyValuePairs<String, DecisionEvent> = [
       "conflicted": .conflicted(.recreatedHere, now: 10), "resolved by a person": .resolved(by: .person, now: 10),
-      "resolved by the app": .resolved(by: .app, now: 10), "edited": .edited(settlesConflict: false, now: 10),
-      "edited, settles conflict": .edited(settlesConflict: true, now: 10), "repaired": .repaired(now: 10),
+      "resolved by the app": .resolved(by: .app, now: 10), "edited": .edited(resolvesConflict: false, now: 10),
+      "edited, settles conflict": .edited(resolvesConflict: true, now: 10), "repaired": .repaired(now: 10),
       "retried": .retried(by: "ana", now: 10), "paused": .paused(by: "ana"),
       "resumed": .resumed(by: "ana", waiting: nil), "resumed, server's wait": .resumed(by: "ana", waiting: 50),
       "taken over": .takenOver(from: fields, by: "user", now: 10), "ended": .ended(.merged, .serverKept()),
@@ -81,7 +81,7 @@ import Testing
       enqueuedAt: 1,
       editedAt: 2,
       bytes: 10,
-      suspicion: isNew ? nil : .send(request: 9)
+      bisection: isNew ? nil : .send(request: 9)
     )
   }
 
@@ -161,7 +161,7 @@ import Testing
       ("attempts", { "\($0.attempts)" }), ("conflict rounds", { "\($0.conflictRounds)" }),
       ("error", { $0.errorCode ?? "none" }), ("needs read-back", { "\($0.needsReadBack)" }),
       ("unanswered", { "\($0.isUnanswered)" }), ("sent changes", { names($0.sentChanges) }),
-      ("lost rounds", { "\($0.lostRounds)" }), ("suspicion", { $0.suspicion.map { "\($0)" } ?? "none" }),
+      ("lost rounds", { "\($0.lostRounds)" }), ("bisection", { $0.bisection.map { "\($0)" } ?? "none" }),
       ("recreation", { "\($0.isRecreation)" }), ("base tag", { $0.baseTag ?? "none" }),
       ("base", { $0.base.keys.sorted().joined(separator: ", ") }), ("changes", { names([$0.changes]) }),
       ("ends", { $0.end.map { "\($0.ending), \($0.cause.text)" } ?? "" }),

@@ -23,13 +23,13 @@ import Testing
     case deletedSince = "deleted since"
     case savedSince = "saved since"
     case lastAttempt = "last attempt"
-    case suspected
+    case bisected
 
     func applies(to kind: OperationKind) -> Bool {
       switch self {
       case .editedSince, .deletedSince: kind == .save
       case .savedSince: kind == .delete
-      case .alone, .withOthers, .lastAttempt, .suspected: true
+      case .alone, .withOthers, .lastAttempt, .bisected: true
       }
     }
   }
@@ -76,7 +76,7 @@ import Testing
       enqueuedAt: 1,
       editedAt: 2,
       bytes: 10,
-      suspicion: situation == .suspected ? .send(request: 9) : nil
+      bisection: situation == .bisected ? .send(request: 9) : nil
     )
     operation.apply(.sent(as: kind))
     return operation
@@ -87,16 +87,16 @@ import Testing
     var operation = sent
     switch situation {
     case .editedSince:
-      operation.apply(.edited(settlesConflict: false, now: 20))
+      operation.apply(.edited(resolvesConflict: false, now: 20))
       operation.changes["more"] = .int64(1)
     case .deletedSince:
-      operation.apply(.edited(settlesConflict: false, now: 20))
+      operation.apply(.edited(resolvesConflict: false, now: 20))
       (operation.kind, operation.changes) = (.delete, FieldChanges())
     case .savedSince:
-      operation.apply(.edited(settlesConflict: false, now: 20))
+      operation.apply(.edited(resolvesConflict: false, now: 20))
       operation.kind = .save
       operation.changes["title"] = .string("again")
-    case .alone, .withOthers, .lastAttempt, .suspected: break
+    case .alone, .withOthers, .lastAttempt, .bisected: break
     }
     return operation
   }
@@ -120,7 +120,7 @@ import Testing
     let policy = MergePolicy(.server, deletionGuard: guarded ? DeletionGuard() : nil)
     let all = situation == .withOthers ? [sent, other] : [sent]
     var request = SentRequest(all, seconds: 1, policy: policy, now: 100, random: 1)
-    if situation == .suspected { request.waits = [.database: 400, .network: 400] }
+    if situation == .bisected { request.waits = [.database: 400, .network: 400] }
     return OutcomeDecision(stored(sent, situation), sent: sent, outcome, of: request, facts)
   }
 
@@ -268,8 +268,8 @@ import Testing
     if operation.attempts > stored.attempts { parts.append("counts an attempt") }
     if operation.needsReadBack { parts.append("to be compared") }
     if operation.isUnanswered { parts.append("unanswered") }
-    if operation.suspicion != stored.suspicion {
-      parts.append(operation.suspicion.map { "suspected: \($0)" } ?? "not suspected")
+    if operation.bisection != stored.bisection {
+      parts.append(operation.bisection.map { "bisected: \($0)" } ?? "not bisected")
     }
     return parts.joined(separator: ", ")
   }

@@ -200,16 +200,16 @@ import Testing
   // MARK: - One that makes a request fail
 
   @Test func `what was refused whole goes by halves, and nothing else with it`() {
-    let range = (1...7).map { save($0, suspicion: 1) }
+    let range = (1...7).map { save($0, bisection: 1) }
 
     #expect(plan(range + [save(8)]) == .send(zone, [1, 2, 3, 4], atomic: false))
-    #expect(plan([save(1, after: [2], suspicion: 1), save(2, suspicion: 1)]) == .send(zone, [2], atomic: false))
-    #expect(plan([save(1, after: [9], suspicion: 1), save(8)]) == .send(zone, [8], atomic: false))
+    #expect(plan([save(1, after: [2], bisection: 1), save(2, bisection: 1)]) == .send(zone, [2], atomic: false))
+    #expect(plan([save(1, after: [9], bisection: 1), save(8)]) == .send(zone, [8], atomic: false))
   }
 
   @Test func `a refused look-up goes by halves, one before a refused request does not`() {
-    let readBacks = { (suspicion: Int64) in
-      self.plan([]) { $0.readBacks = (1...4).map { self.save($0, suspicion: suspicion) } }
+    let readBacks = { (bisection: Int64) in
+      self.plan([]) { $0.readBacks = (1...4).map { self.save($0, bisection: bisection) } }
     }
 
     #expect(readBacks(-1) == .readBack(zone, [1, 2]))
@@ -219,15 +219,15 @@ import Testing
   @Test(arguments: [2, 3, 50, 199, 200])
   func `whichever of the records it is, it is alone after eight halves at most`(_ count: Int64) {
     for culprit in 1...count {
-      var suspects = Set(1...count)
+      var candidates = Set(1...count)
       var requests = 1
-      while suspects.count > 1 {
-        guard case .send(_, let half, _, _) = plan(suspects.sorted().map({ save($0, suspicion: 1) })) else { break }
+      while candidates.count > 1 {
+        guard case .send(_, let half, _, _) = plan(candidates.sorted().map({ save($0, bisection: 1) })) else { break }
         requests += 1
-        suspects = half.contains(culprit) ? Set(half) : suspects.subtracting(half)
+        candidates = half.contains(culprit) ? Set(half) : candidates.subtracting(half)
       }
 
-      #expect(suspects == [culprit])
+      #expect(candidates == [culprit])
       #expect(requests <= 9)
     }
   }

@@ -13,9 +13,9 @@ import Testing
 
   private static let operations: [(name: String, operation: QueuedOperation, isAlone: Bool)] = [
     ("save", unconfirmed(.save), true), ("save, with others", unconfirmed(.save), false),
-    ("save, suspected", unconfirmed(.save, suspicion: .check(request: 9)), true),
-    ("save, suspected when sent", unconfirmed(.save, suspicion: .send(request: 9)), true),
-    ("save, last attempt", unconfirmed(.save, attempts: 7, suspicion: .check(request: 9)), true),
+    ("save, bisected", unconfirmed(.save, bisection: .check(request: 9)), true),
+    ("save, bisected when sent", unconfirmed(.save, bisection: .send(request: 9)), true),
+    ("save, last attempt", unconfirmed(.save, attempts: 7, bisection: .check(request: 9)), true),
     ("create", unconfirmed(.save, isNew: true), true), ("delete", unconfirmed(.delete), true),
   ]
 
@@ -42,7 +42,7 @@ import Testing
     _ kind: OperationKind,
     isNew: Bool = false,
     attempts: Int = 0,
-    suspicion: QueuedOperation.Suspicion? = nil
+    bisection: QueuedOperation.Bisection? = nil
   ) -> QueuedOperation {
     let changes = kind == .save ? FieldChanges(values: ["title": .string("ours")]) : FieldChanges()
     return QueuedOperation(
@@ -61,7 +61,7 @@ import Testing
       enqueuedAt: 1,
       editedAt: 2,
       bytes: 10,
-      suspicion: suspicion
+      bisection: bisection
     )
   }
 

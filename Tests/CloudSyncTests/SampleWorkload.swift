@@ -56,7 +56,7 @@ extension PlanningTests {
     assets: Int = 0,
     after blockers: Set<Int64> = [],
     group: String? = nil,
-    suspicion: Int64? = nil
+    bisection: Int64? = nil
   ) -> Candidate {
     Candidate(
       id: id,
@@ -67,7 +67,7 @@ extension PlanningTests {
       assets: assets,
       blockers: blockers,
       group: group,
-      suspicion: suspicion
+      bisection: bisection
     )
   }
 

@@ -10,7 +10,7 @@ import Testing
 @Suite(.serialized) struct TroubledReadingTests {
   private static let refused = #"{"recordName":"r","serverErrorCode":"ACCESS_DENIED","reason":"not yours"}"#
 
-  @Test func `a record that a sweep may not look up holds up nothing, and stays as it was known`() async throws {
+  @Test func `a record that a full scan may not look up holds up nothing, and stays as it was known`() async throws {
     let world = try World(.public)
     let (mine, theirs) = (try world.device("mine"), try world.device("theirs", user: "ben"))
     try theirs.store.accept(world.put("r", ["x": .int64(1)]))

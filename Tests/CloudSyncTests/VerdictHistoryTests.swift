@@ -8,10 +8,10 @@ import Testing
 
 /// The verdicts of the last days, as syncing processes noted them.
 struct VerdictHistoryTests {
-  private static func row(_ at: Int64, _ until: Int64, _ name: VerdictState = .inSync, fence: Int64 = 1)
+  private static func row(_ at: Int64, _ until: Int64, _ name: VerdictState = .inSync, fencingToken: Int64 = 1)
     -> StoredVerdict
   {
-    StoredVerdict(name: name.rawValue, urgency: .fine, at: at, until: until, fence: fence)
+    StoredVerdict(name: name.rawValue, urgency: .fine, at: at, until: until, fencingToken: fencingToken)
   }
 
   private static func span(_ state: VerdictState?, _ from: Int64, _ until: Int64) -> VerdictSpan {
@@ -30,11 +30,14 @@ struct VerdictHistoryTests {
       // A verdict of one process holds until its next one.
       ([row(10, 15), offline], 100, [span(.inSync, 10, 20), span(.offline, 20, 100)]),
       // Between two processes nothing was syncing.
-      ([row(10, 15), row(20, 25, fence: 2)], 100, [span(.inSync, 10, 15), span(nil, 15, 20), span(.inSync, 20, 100)]),
-      ([row(10, 20), row(20, 25, fence: 2)], 100, [span(.inSync, 10, 20), span(.inSync, 20, 100)]),
+      (
+        [row(10, 15), row(20, 25, fencingToken: 2)], 100,
+        [span(.inSync, 10, 15), span(nil, 15, 20), span(.inSync, 20, 100)]
+      ),
+      ([row(10, 20), row(20, 25, fencingToken: 2)], 100, [span(.inSync, 10, 20), span(.inSync, 20, 100)]),
       // The clock was moved back.
       (
-        [row(10, 50), row(20, 25, .offline, fence: 2)], 60,
+        [row(10, 50), row(20, 25, .offline, fencingToken: 2)], 60,
         [span(.inSync, 10, 50), span(.offline, 50, 60), span(nil, 60, 100)]
       ),
       // What began before is cut, and what ended before is left out.
@@ -52,7 +55,7 @@ struct VerdictHistoryTests {
   }
 
   @Test func `a row is added when the name or the urgency changes, or the process`() {
-    let holder = LeaseHolder(fence: 1, pid: 1, host: "h", expiresAt: nil, program: nil, since: 100_000)
+    let holder = LeaseHolder(fencingToken: 1, pid: 1, host: "h", expiresAt: nil, program: nil, since: 100_000)
     let inSync = Verdict.inSync(at: 1)
     func row(_ verdict: Verdict, _ last: StoredVerdict?) -> StoredVerdict? {
       VerdictHistory.row(verdict, after: last, of: holder, now: 100_040)
@@ -60,9 +63,9 @@ struct VerdictHistoryTests {
     #expect(row(inSync, nil) == Self.row(100_000, 100_040))
     #expect(row(inSync, Self.row(10, 15)) == nil)
     #expect(
-      row(inSync, Self.row(10, 15, fence: 2)) == Self.row(100_000, 100_040)
+      row(inSync, Self.row(10, 15, fencingToken: 2)) == Self.row(100_000, 100_040)
     )
-    #expect(row(inSync, Self.row(10, 99_000, fence: 2)) == nil)
+    #expect(row(inSync, Self.row(10, 99_000, fencingToken: 2)) == nil)
     #expect(row(.fetching, Self.row(10, 15)) == Self.row(100_040, 100_040, .fetching))
     #expect(row(.inSync(at: 1, dropped: 2), Self.row(10, 15))?.urgency == .look)
   }
@@ -121,7 +124,7 @@ struct VerdictHistoryTests {
     try store.write { ledger in
       for at in [now - VerdictHistory.age - 2, now - VerdictHistory.age - 1, now - VerdictHistory.age, now] {
         try ledger.run(
-          "INSERT INTO verdicts(at, until, name, urgency, fence) VALUES (?, ?, 'inSync', '●', 1)",
+          "INSERT INTO verdicts(at, until, name, urgency, fencingToken) VALUES (?, ?, 'inSync', '●', 1)",
           [at, at]
         )
       }

@@ -197,7 +197,7 @@ final class World: Sendable {
     random: @escaping @Sendable () -> Double = { 0 },
     pollInterval: Double = 30,
     watchdogInterval: Double = 300,
-    sweepInterval: Double = 300,
+    fullScanInterval: Double = 300,
     turn: (pages: Int, requests: Int) = (25, 100),
     assetTransport: (any CKAssetTransport)? = nil,
     isPushed: Bool = false,
@@ -234,7 +234,7 @@ final class World: Sendable {
       heartbeat: heartbeat,
       pollInterval: pollInterval,
       watchdogInterval: watchdogInterval,
-      sweepInterval: sweepInterval,
+      fullScanInterval: fullScanInterval,
       delegatePatience: delegatePatience,
       pushes: isPushed ? pushes(to: user ?? self.user) : nil
     )

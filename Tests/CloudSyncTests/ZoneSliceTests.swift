@@ -157,7 +157,7 @@ import Testing
     try mirror(1200, epoch: -1)
     let records = try Transactions.of(store, on: "records")
 
-    let deleted = try whileSyncing { try store.concludeSweeps(of: zone, policy: MergePolicy(.server), $0) }
+    let deleted = try whileSyncing { try store.concludeFullScans(of: zone, policy: MergePolicy(.server), $0) }
 
     #expect(deleted == 1200)
     #expect(records.rows == [500, 500, 200])

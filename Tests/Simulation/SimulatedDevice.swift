@@ -143,7 +143,7 @@ final class SimulatedDevice {
     guard let lease = try Lease.acquire(store) else { return try await engine.syncNow(recordTypes: types) }
     defer { lease.release(store) }
     _ = try store.recoverInFlight(lease)
-    let summary = try await engine.runSync(lease, serving: SyncRequests(types: types), sweeps: .whenDue)
+    let summary = try await engine.runSync(lease, serving: SyncRequests(types: types), fullScans: .whenDue)
     try await engine.deliver()
     return summary
   }

@@ -173,7 +173,7 @@ final class SimulatedWire: CKTransport {
   private static func takeOver(_ storage: any QueueStorage) {
     try? storage.write { ledger in
       guard var holder = try ledger.lease() else { return }
-      holder.fence += 1
+      holder.fencingToken += 1
       holder.expiresAt = nil
       try ledger.put(holder)
     }

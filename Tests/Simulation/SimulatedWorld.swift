@@ -236,7 +236,7 @@ final class SimulatedWorld {
       )
       if try summary.reachedEnd && device.store.status().isInSync {
         census.count("in sync")
-        // Between two sweeps it does not know of deletions.
+        // Between two full scans it does not know of deletions.
         if scope.database == .private || !drives { try compare(device) }
       }
       return summary.sent + summary.failed + summary.fetched + summary.deleted > 0

@@ -216,7 +216,7 @@ extension SyncStore {
         if try ledger.hasOperations(in: zone) { try ledger.insertZone(zone, state: .unconfirmed) }
       }
       // The other user fetched these record types; this user starts from the beginning.
-      try ledger.removePulls()
+      try ledger.removePolledQueries()
       try ledger.setValue(.databaseToken, nil)
       try ledger.setValue(.takenOverBy, nil)
       return false

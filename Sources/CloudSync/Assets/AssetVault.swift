@@ -56,7 +56,7 @@ struct AssetVault: Sendable {
   }
 
   /// Removes copies that are no longer needed, unless a copy is being made.
-  func sweep(keeping needed: () throws -> Set<String>) throws {
+  func removeUnneeded(keeping needed: () throws -> Set<String>) throws {
     try locked(LOCK_EX | LOCK_NB) {
       let needed = try needed()
       for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !needed.contains(name) {

@@ -27,10 +27,10 @@ package struct QueuedAsset: Hashable, Sendable, Codable {
   /// The server's checksum of the bytes; nil if not known yet.
   package var checksum: String?
   /// The upload receipt; nil before the upload and after it has expired.
-  package var granted: Grant?
+  package var receipt: UploadReceipt?
 
   /// A descriptor with its upload receipt.
-  package struct Grant: Hashable, Sendable, Codable {
+  package struct UploadReceipt: Hashable, Sendable, Codable {
     package var asset: WireAsset
     /// Milliseconds since 1970.
     package var at: Int64
@@ -57,12 +57,12 @@ extension [QueuedAsset] {
   }
 
   /// The value of a field with the server's descriptors and upload receipts.
-  func granting(_ field: String, _ value: FieldValue) -> FieldValue {
+  func addingReceipts(_ field: String, _ value: FieldValue) -> FieldValue {
     let own = filter { $0.field == field }
     guard !own.isEmpty else { return value }
     var descriptors = value.assets ?? []
     for asset in own {
-      if let granted = asset.granted, asset.position < descriptors.count { descriptors[asset.position] = granted.asset }
+      if let receipt = asset.receipt, asset.position < descriptors.count { descriptors[asset.position] = receipt.asset }
     }
     return value.replacingAssets(with: descriptors)
   }

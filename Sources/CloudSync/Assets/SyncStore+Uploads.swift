@@ -23,7 +23,7 @@ extension SyncStore {
       for id in ids {
         guard let operation = try ledger.operation(id), let type = operation.type else { continue }
         let assets = try Self.recognized(operation.assets, in: operation.key.zoneKey, ledger)
-        for asset in assets where !asset.isGranted(at: now) {
+        for asset in assets where !asset.hasReceipt(at: now) {
           if asset.place == nil, let digest = asset.digest, !uploading.insert(digest).inserted { continue }
           needs.append(AssetNeed(operation: id, type: type, key: operation.key, asset: asset, file: file(of: asset)))
         }
@@ -39,7 +39,7 @@ extension SyncStore {
 
   /// The result of getting a receipt.
   enum AssetOutcome: Sendable {
-    case granted(WireAsset, at: Int64)
+    case uploaded(WireAsset, at: Int64)
     /// No record of the zone has these bytes any more: they must be uploaded.
     case notThere
     /// Retrying does not help.
@@ -62,15 +62,15 @@ extension SyncStore {
       var failed = 0
       // Several failed files of a record count once, and a bad network is no record's fault.
       var putOff: Set<Int64> = []
-      let isLineGood = outcomes.contains { if case .granted = $0.outcome { true } else { false } }
+      let isLineGood = outcomes.contains { if case .uploaded = $0.outcome { true } else { false } }
       for (need, outcome) in outcomes {
         guard var operation = try ledger.operation(need.operation), operation.state != .failed,
           let index = operation.assets.firstIndex(where: { $0.isSame(as: need.asset) })
         else { continue }
         switch outcome {
-        case .granted(let descriptor, let time):
+        case .uploaded(let descriptor, let time):
           operation.apply(.uploaded)
-          operation.grant(index, descriptor, at: time)
+          operation.setReceipt(index, descriptor, at: time)
           try Self.countLateness(of: &operation, now: now, ledger)
         case .notThere where operation.assets[index].digest == nil:
           operation.apply(.failed(.fileNotOnServer(field: need.asset.field)))
@@ -102,7 +102,7 @@ extension SyncStore {
     let id = operation.id
     let members = try operation.group.map { try ledger.operations(inGroup: $0) } ?? []
     let all = members.filter { $0.id != id } + [operation]
-    guard !all.contains(where: \.needsUpload), all.contains(where: { $0.assets.contains { !$0.isGranted(at: now) } })
+    guard !all.contains(where: \.needsUpload), all.contains(where: { $0.assets.contains { !$0.hasReceipt(at: now) } })
     else { return }
     let reason = "its files take longer to upload than the server keeps them for a save"
     let error = WebServicesError(ServerErrorCode("ASSET_UPLOAD_EXPIRED"), reason)
@@ -126,9 +126,9 @@ extension SyncStore {
   }
 
   /// Removes copies that no operation needs.
-  func sweepAssets() throws(StoreError) {
+  func removeUnneededAssets() throws(StoreError) {
     do {
-      try vault?.sweep { try read { try $0.assetDigests() } }
+      try vault?.removeUnneeded { try read { try $0.assetDigests() } }
     } catch let error as StoreError {
       throw error
     } catch {
@@ -139,7 +139,9 @@ extension SyncStore {
 
 extension QueuedAsset {
   /// Whether it has a valid receipt.
-  func isGranted(at now: Int64) -> Bool { granted.map { now - $0.at < Grant.lifetime && now >= $0.at } ?? false }
+  func hasReceipt(at now: Int64) -> Bool {
+    receipt.map { now - $0.at < UploadReceipt.lifetime && now >= $0.at } ?? false
+  }
 
   /// Whether it is the same asset of the operation, apart from the server's data about it.
   fileprivate func isSame(as other: QueuedAsset) -> Bool {
@@ -150,19 +152,19 @@ extension QueuedAsset {
 
 extension QueuedOperation {
   /// Whether an asset must be uploaded first.
-  var needsUpload: Bool { assets.contains { $0.granted == nil } }
+  var needsUpload: Bool { assets.contains { $0.receipt == nil } }
 
   /// Drops receipts: all, or the expired ones.
-  mutating func forgetGrants(at now: Int64? = nil) {
-    for index in assets.indices where now.map({ !assets[index].isGranted(at: $0) }) ?? true {
-      assets[index].granted = nil
+  mutating func dropReceipts(at now: Int64? = nil) {
+    for index in assets.indices where now.map({ !assets[index].hasReceipt(at: $0) }) ?? true {
+      assets[index].receipt = nil
     }
   }
 
   /// Stores a descriptor with its receipt and updates the changes to the server's checksum.
-  fileprivate mutating func grant(_ index: Int, _ descriptor: WireAsset, at time: Int64) {
+  fileprivate mutating func setReceipt(_ index: Int, _ descriptor: WireAsset, at time: Int64) {
     let old = assets[index].value
-    assets[index].granted = QueuedAsset.Grant(asset: descriptor, at: time)
+    assets[index].receipt = QueuedAsset.UploadReceipt(asset: descriptor, at: time)
     assets[index].checksum = descriptor.fileChecksum
     assets[index].size = descriptor.size ?? assets[index].size
     let (field, position, new) = (assets[index].field, assets[index].position, assets[index].value)

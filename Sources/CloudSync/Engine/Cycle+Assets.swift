@@ -77,7 +77,7 @@ extension Cycle {
           need.asset.place.map(found.isFor) == true && found.asset.receipt != nil
             && found.asset.fileChecksum == need.asset.checksum
         }
-        return (need, found.map { .granted($0.asset, at: askedAt) } ?? .notThere)
+        return (need, found.map { .uploaded($0.asset, at: askedAt) } ?? .notThere)
       }
     } refused: { needs, _, _ in
       needs.map { ($0, .notThere) }
@@ -184,7 +184,7 @@ extension Cycle {
     }
     do {
       // The receipt's age counts from here, not from the end of the batch.
-      return .granted(try await client.uploadAsset(file, to: address, over: transport), at: store.now())
+      return .uploaded(try await client.uploadAsset(file, to: address, over: transport), at: store.now())
     } catch {
       return outcome(of: error, file, field)
     }

@@ -5,14 +5,14 @@ extension Cycle {
   /// Fetches all change feeds and polled queries.
   ///
   /// - Returns: whether each was fetched to its end; one that fails does not hold up others.
-  func fetch(types: [String], sweeps: Sweeps) async throws -> Bool {
+  func fetch(types: [String], fullScans: FullScans) async throws -> Bool {
     lease.shown.start(.fetching)
     lease.shown.setFetching(true)
     defer { lease.shown.setFetching(false) }
     hasMoreToFetch = false
     let hasFetchedFeeds = database == .public ? true : try await fetchChanges()
     guard !isInterrupted else { return false }
-    return try await fetchPolled(types: types, sweeps: sweeps) && hasFetchedFeeds
+    return try await fetchPolled(types: types, fullScans: fullScans) && hasFetchedFeeds
   }
 
   /// Fetches one change feed or polled query. If it fails, it backs off alone; others and the sending continue.

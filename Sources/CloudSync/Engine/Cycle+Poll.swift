@@ -3,16 +3,16 @@ import CloudKit
 /// Polling zones that have no change feed: queries by modification time, and full scans for deletions.
 extension Cycle {
   /// Fetches all polled queries, and scans for deletions. Returns whether each was fetched to its end.
-  func fetchPolled(types: [String], sweeps: Sweeps) async throws -> Bool {
+  func fetchPolled(types: [String], fullScans: FullScans) async throws -> Bool {
     var isComplete = true
-    let pulls = try store.pulls(types: types, lease)
-    let toSweep = try pullsToSweep(pulls, sweeps)
-    for pull in pulls {
-      let isRead = try await reading(.feed(of: pull.zone, type: pull.type), of: pull.zone) {
-        let end = try await read(pull, sweeps: toSweep.contains(pull))
+    let polledQueries = try store.polledQueries(types: types, lease)
+    let toScan = try queriesToScan(polledQueries, fullScans)
+    for polled in polledQueries {
+      let isRead = try await reading(.feed(of: polled.zone, type: polled.type), of: polled.zone) {
+        let end = try await read(polled, scans: toScan.contains(polled))
         switch end {
-        case .done: try store.noteReadable(pull.zone, type: pull.type, lease)
-        case .unreadable(let error): try noteUnreadable(pull, error)
+        case .done: try store.noteReadable(polled.zone, type: polled.type, lease)
+        case .unreadable(let error): try noteUnreadable(polled, error)
         case .waits, .failed: break
         }
         return end
@@ -20,64 +20,64 @@ extension Cycle {
       isComplete = isComplete && isRead
     }
     guard !isInterrupted else { return false }
-    for zone in Set(toSweep.map(\.zone)) {
-      summary.deleted += try store.concludeSweeps(of: zone, policy: merging, lease)
+    for zone in Set(toScan.map(\.zone)) {
+      summary.deleted += try store.concludeFullScans(of: zone, policy: merging, lease)
     }
     return isComplete
   }
 
-  private func noteUnreadable(_ pull: Pull, _ error: WebServicesError) throws {
-    try store.markSwept(pull, lease)
+  private func noteUnreadable(_ polled: PolledQuery, _ error: WebServicesError) throws {
+    try store.markScanned(polled, lease)
     // Only a type that was fetched before, or is requested, is missing. Others may be write-only.
-    if pull.lastFetchAt != nil || requests.types.contains(pull.type) {
-      try store.noteUnreadable(pull.zone, type: pull.type, error, lease)
+    if polled.lastFetchAt != nil || requests.types.contains(polled.type) {
+      try store.noteUnreadable(polled.zone, type: polled.type, error, lease)
     } else {
-      try store.noteReadable(pull.zone, type: pull.type, lease)
+      try store.noteReadable(polled.zone, type: polled.type, lease)
     }
   }
 
   /// The polled queries that need a full scan now: all types of a zone together, because the mass-deletion guard counts
   /// them together. A type that cannot be read does not hold up others.
-  private func pullsToSweep(_ pulls: [Pull], _ sweeps: Sweeps) throws -> [Pull] {
+  private func queriesToScan(_ polledQueries: [PolledQuery], _ fullScans: FullScans) throws -> [PolledQuery] {
     // A type without local records has nothing that could have been deleted.
     let known = try store.read { ledger in
-      try pulls.filter { try ledger.recordTypes(in: $0.zone).contains($0.type) }
+      try polledQueries.filter { try ledger.recordTypes(in: $0.zone).contains($0.type) }
     }
-    let due = try known.filter { pull in
-      try isDue(pull, sweeps) && !store.isHeld(.feed(of: pull.zone, type: pull.type), of: pull.zone)
+    let due = try known.filter { polled in
+      try isDue(polled, fullScans) && !store.isHeld(.feed(of: polled.zone, type: polled.type), of: polled.zone)
     }
     let zones = Set(due.map(\.zone))
     return known.filter { zones.contains($0.zone) }
   }
 
-  private func read(_ pull: Pull, sweeps: Bool) async throws -> FeedEnd {
-    let end = try await poll(pull)
-    if case .done = end, sweeps { return try await sweep(pull) }
+  private func read(_ polled: PolledQuery, scans: Bool) async throws -> FeedEnd {
+    let end = try await poll(polled)
+    if case .done = end, scans { return try await scan(polled) }
     return end
   }
 
   /// Fetches records modified since the watermark, oldest first, so that each page raises the watermark. After an
   /// interruption a new query continues from there: an old continuation marker would skip changes made meanwhile.
-  private func poll(_ pull: Pull) async throws -> FeedEnd {
+  private func poll(_ polled: PolledQuery) async throws -> FeedEnd {
     let modified = WireFieldName.system("modifiedTimestamp")
-    let filters = pull.watermark.map { watermark in
-      [WireFilter(modified, "GREATER_THAN_OR_EQUALS", .timestamp(max(0, watermark - Pull.overlap)))]
+    let filters = polled.watermark.map { watermark in
+      [WireFilter(modified, "GREATER_THAN_OR_EQUALS", .timestamp(max(0, watermark - PolledQuery.overlap)))]
     }
     let query = WireQuery(
-      recordType: pull.type,
+      recordType: polled.type,
       filterBy: filters ?? [],
       sortBy: [WireSort(modified, ascending: true)]
     )
     return try await read(
-      feed(query, of: pull) { [self] page in
+      feed(query, of: polled) { [self] page in
         // This cycle may have sent the first record of the type since it asked before.
-        summary.unknownTypes.removeAll { $0 == pull.type }
+        summary.unknownTypes.removeAll { $0 == polled.type }
         let records: [WireRecordResult]
-        switch try await withoutDeleted(page.records, pull.zone) {
+        switch try await withoutDeleted(page.records, polled.zone) {
         case .success(let current): records = current
         case .failure(let error): return .refused(error)
         }
-        let effect = try store.apply(records, of: pull, page: page.records, policy: merging, lease)
+        let effect = try store.apply(records, of: polled, page: page.records, policy: merging, lease)
         note(effect)
         return effect.failure.map(FeedStep.refused) ?? page.step
       }
@@ -87,19 +87,19 @@ extension Cycle {
   private func feed(
     _ query: WireQuery,
     desiredKeys: [String]? = nil,
-    of pull: Pull,
+    of polled: PolledQuery,
     _ apply: @escaping (WireRecords) async throws -> FeedStep
   ) -> Feed<WireRecords> {
     Feed(
-      scope: .feed(of: pull.zone, type: pull.type),
-      zone: pull.zone,
+      scope: .feed(of: polled.zone, type: polled.type),
+      zone: polled.zone,
       operation: "records/query",
       turn: configuration.pageLimit,
       request: { [self] marker throws(WebServicesError) in
         try await request { (client, database) async throws(WebServicesError) in
           try await client.query(
             query,
-            zone: pull.zone.wire,
+            zone: polled.zone.wire,
             desiredKeys: desiredKeys,
             continuing: marker,
             in: database
@@ -113,7 +113,7 @@ extension Cycle {
         guard disposition == .absent else { return nil }
         // The server does not have the type (yet), so there is nothing to fetch.
         summary.requests += 1
-        if !summary.unknownTypes.contains(pull.type) { summary.unknownTypes.append(pull.type) }
+        if !summary.unknownTypes.contains(polled.type) { summary.unknownTypes.append(polled.type) }
         return .done
       }
     )
@@ -121,23 +121,23 @@ extension Cycle {
 
   /// Finds deletions, and edits that the index showed too late. It lists names and tags of all records and re-fetches
   /// those that are missing or differ, because a query may lag behind.
-  private func sweep(_ pull: Pull) async throws -> FeedEnd {
+  private func scan(_ polled: PolledQuery) async throws -> FeedEnd {
     // Records left here at the end were not seen in their local version.
-    var suspects = try store.tagsInMirror(of: pull)
-    guard !suspects.isEmpty else {
-      try store.markSwept(pull, lease)
+    var unseen = try store.tagsInMirror(of: polled)
+    guard !unseen.isEmpty else {
+      try store.markScanned(polled, lease)
       return .done
     }
     var unknown: Set<RecordKey> = []
     let end = try await read(
-      feed(WireQuery(recordType: pull.type), desiredKeys: [], of: pull) { [self] page in
+      feed(WireQuery(recordType: polled.type), desiredKeys: [], of: polled) { [self] page in
         // The scan writes nothing else before its end, so renew the lease.
         try lease.renew(store)
         for case .record(let record) in page.records {
-          let key = RecordKey(pull.zone, record.recordName)
-          switch suspects[key] {
+          let key = RecordKey(polled.zone, record.recordName)
+          switch unseen[key] {
           case nil: unknown.insert(key)
-          case record.recordChangeTag: suspects[key] = nil
+          case record.recordChangeTag: unseen[key] = nil
           default: break
           }
         }
@@ -145,23 +145,23 @@ extension Cycle {
       }
     )
     guard case .done = end else { return end }
-    return try await compare(unknown.union(suspects.keys).sorted().map(\.name), of: pull)
+    return try await compare(unknown.union(unseen.keys).sorted().map(\.name), of: polled)
   }
 
   /// Re-fetches the records in which a full scan and the mirror differ.
-  private func compare(_ names: [String], of pull: Pull) async throws -> FeedEnd {
-    let feed = WaitScope.feed(of: pull.zone, type: pull.type)
+  private func compare(_ names: [String], of polled: PolledQuery) async throws -> FeedEnd {
+    let feed = WaitScope.feed(of: polled.zone, type: polled.type)
     for start in stride(from: 0, to: names.count, by: 200) {
       let results: [WireRecordResult]
-      switch try await lookUp(Array(names[start..<min(start + 200, names.count)]), in: pull.zone) {
+      switch try await lookUp(Array(names[start..<min(start + 200, names.count)]), in: polled.zone) {
       case .success(let found): results = found
-      case .failure(let error): return .failed(feed, of: pull.zone, error)
+      case .failure(let error): return .failed(feed, of: polled.zone, error)
       }
-      let effect = try store.applySweep(results, of: pull, policy: merging, lease)
+      let effect = try store.applyFullScan(results, of: polled, policy: merging, lease)
       note(effect)
-      if let failure = effect.failure { return .failed(feed, of: pull.zone, failure) }
+      if let failure = effect.failure { return .failed(feed, of: polled.zone, failure) }
     }
-    try store.markSwept(pull, lease)
+    try store.markScanned(polled, lease)
     return .done
   }
 
@@ -184,14 +184,14 @@ extension Cycle {
     }
   }
 
-  func isDue(_ pull: Pull, _ sweeps: Sweeps) -> Bool {
-    switch sweeps {
+  func isDue(_ polled: PolledQuery, _ fullScans: FullScans) -> Bool {
+    switch fullScans {
     case .never: return false
     case .always: return true
     case .whenDue: break
     }
-    guard let sweptAt = pull.sweptAt, configuration.sweepInterval > 0 else { return true }
+    guard let scannedAt = polled.scannedAt, configuration.fullScanInterval > 0 else { return true }
     // A difference in either direction, because the clock may have been moved back.
-    return abs(Double(store.now() - sweptAt)) >= configuration.sweepInterval * 1000
+    return abs(Double(store.now() - scannedAt)) >= configuration.fullScanInterval * 1000
   }
 }

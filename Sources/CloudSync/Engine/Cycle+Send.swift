@@ -163,7 +163,7 @@ extension Cycle {
     _ outcomes: [Int64: Outcome],
     _ seconds: Double
   ) throws {
-    let settled = try store.finish(
+    let counts = try store.finish(
       operations,
       outcomes,
       seconds: seconds,
@@ -172,8 +172,8 @@ extension Cycle {
       lease
     )
     summary.requests += 1
-    summary.add(settled)
-    rate.add(settled.acknowledged)
+    summary.add(counts)
+    rate.add(counts.acknowledged)
   }
 
   /// Re-fetches records whose server version is unknown: after a lost reply, and after a conflict, which comes without
@@ -194,17 +194,17 @@ extension Cycle {
     case .failure(let error): reply = .rejected(error)
     }
     let random = configuration.random()
-    let settled = try store.finishReadBack(ids, reply, policy: merging, seconds: seconds, random: random, lease)
-    summary.add(settled)
-    rate.add(settled.acknowledged)
+    let counts = try store.finishReadBack(ids, reply, policy: merging, seconds: seconds, random: random, lease)
+    summary.add(counts)
+    rate.add(counts.acknowledged)
   }
 }
 
 extension SyncSummary {
   /// Adds the effects of a reply on the queue.
-  mutating func add(_ settled: SyncStore.OutcomeCounts) {
-    sent += settled.acknowledged
-    failed += settled.failed
-    if let error = settled.error { lastItemError = error }
+  mutating func add(_ counts: SyncStore.OutcomeCounts) {
+    sent += counts.acknowledged
+    failed += counts.failed
+    if let error = counts.error { lastItemError = error }
   }
 }

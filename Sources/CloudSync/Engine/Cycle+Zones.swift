@@ -41,8 +41,8 @@ extension Cycle {
   func lookUpZone(_ id: Int64) async throws {
     guard let zone = try store.keys([id]).first?.zoneKey else { return }
     let result = try await lookUp(zone)
-    let settled = try store.finishZoneLookUp(id, result, policy: merging, random: configuration.random(), lease)
-    summary.add(settled)
+    let counts = try store.finishZoneLookUp(id, result, policy: merging, random: configuration.random(), lease)
+    summary.add(counts)
   }
 
   /// Returns whether a zone is missing, after a reply said so.

@@ -4,7 +4,7 @@ import Facts
 /// One sync cycle: its lease, its results so far, and the state of its loop. Confined to the engine's actor.
 final class Cycle {
   /// The condition for full scans without a change feed.
-  enum Sweeps {
+  enum FullScans {
     case never
     /// If the last one is older than the interval.
     case whenDue
@@ -60,11 +60,11 @@ final class Cycle {
   /// Sends everything that can be sent now, and fetches all changes to the end.
   ///
   /// - Parameters:
-  ///   - sweeps: whether to look for deletions by full scans without a change feed.
+  ///   - fullScans: whether to look for deletions by full scans without a change feed.
   ///   - endsBackOffs: whether to end our own back-offs first, because a person requested the sync.
   ///   - rest: called in the last transaction, to record that the engine is idle.
   func run(
-    sweeps: Sweeps,
+    fullScans: FullScans,
     endsBackOffs: Bool,
     rest: (SyncSummary, Ledger, _ now: Int64) throws -> Void = { _, _, _ in }
   ) async throws -> SyncSummary {
@@ -81,7 +81,7 @@ final class Cycle {
     }
     var completion: SyncStore.Completion?
     do {
-      completion = try await exchange(sweeps: sweeps, endsBackOffs: endsBackOffs)
+      completion = try await exchange(fullScans: fullScans, endsBackOffs: endsBackOffs)
     } catch let error as WebServicesError {
       try await stop(for: error)
     }
@@ -95,7 +95,7 @@ final class Cycle {
   private static let roundLimit = 30
 
   /// - Returns: nil if the cycle was interrupted.
-  private func exchange(sweeps: Sweeps, endsBackOffs: Bool) async throws -> SyncStore.Completion? {
+  private func exchange(fullScans: FullScans, endsBackOffs: Bool) async throws -> SyncStore.Completion? {
     try await engine.notingRefusal { try await authenticate(endsBackOffs: endsBackOffs) }
     if isInterrupted { return nil }
     // Only after the authentication are the changes known to be this user's.
@@ -103,7 +103,7 @@ final class Cycle {
     try engine.takeSettings(session)
     settings = try store.settings().completed
     var readAt = store.now()
-    var isComplete = try await fetch(types: requests.types, sweeps: sweeps)
+    var isComplete = try await fetch(types: requests.types, fullScans: fullScans)
     if isInterrupted { return nil }
     try await confirmUser()
     var hasSent = try await send()
@@ -118,14 +118,14 @@ final class Cycle {
       let mayHaveDeletedMore = hasSentDeletes && !hasMoreToSend
       if mayHaveDeletedMore { hasSentDeletes = false }
       hasSentMeanwhile = false
-      isComplete = try await fetch(types: [], sweeps: mayHaveDeletedMore ? sweeps : .never)
+      isComplete = try await fetch(types: [], fullScans: mayHaveDeletedMore ? fullScans : .never)
       hasSent = try await send()
     }
     if isInterrupted { return nil }
     // Without a known type nothing is known of the server's records.
     isComplete = isComplete && !store.knowsNoTypes && !hasMisfits
-    if summary.sent > 0 || !session.hasSweptAssets { try store.sweepAssets() }
-    session.hasSweptAssets = true
+    if summary.sent > 0 || !session.hasRemovedUnneededAssets { try store.removeUnneededAssets() }
+    session.hasRemovedUnneededAssets = true
     summary.reachedEnd = try isComplete && store.unreadable().isEmpty
     return .init(readAt: readAt, isComplete: isComplete)
   }

@@ -64,9 +64,9 @@ struct Cycles {
       let part = cycle.lazy.map { units[$0] }.filter { !$0.isGroup && $0.members[0].zone == single.zone }.map {
         $0.members[0]
       }
-      // A suspect may cause its request to be rejected, so it is sent alone.
-      if let suspect = part.first(where: \.isSuspect) {
-        if batch.isEmpty { return step([suspect.id], of: [suspect], atomic: false) }
+      // A change in bisection may cause its request to be rejected, so it is sent alone.
+      if let bisected = part.first(where: \.isBisected) {
+        if batch.isEmpty { return step([bisected.id], of: [bisected], atomic: false) }
         continue
       }
       let byID = Dictionary(part.map { ($0.id, $0) }) { first, _ in first }

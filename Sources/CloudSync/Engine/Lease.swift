@@ -10,7 +10,7 @@ package struct Lease: Sendable {
   /// Milliseconds for which a busy holder may be silent before another process may take over.
   package static let duration: Int64 = 5_000
 
-  let fence: Int64
+  let fencingToken: Int64
   private let lock: any EngineLock
   /// The holder's activity, for other processes.
   let shown = ShownActivity()
@@ -39,15 +39,15 @@ package struct Lease: Sendable {
       let holder = try store.read { try $0.lease() }
       guard isSilent(holder, now, holderIsSilent) else { return nil }
     }
-    let fence: Int64? = try store.write { ledger in
+    let fencingToken: Int64? = try store.write { ledger in
       let holder = try ledger.lease()
       guard isFree || isSilent(holder, now, holderIsSilent) else { return nil }
-      let fence = (holder?.fence ?? 0) + 1
+      let fencingToken = (holder?.fencingToken ?? 0) + 1
       let process = ProcessInfo.processInfo
       try ledger.endVerdict(now: now)
       try ledger.put(
         LeaseHolder(
-          fence: fence,
+          fencingToken: fencingToken,
           pid: Int64(process.processIdentifier),
           host: process.hostName,
           expiresAt: now + duration,
@@ -55,10 +55,10 @@ package struct Lease: Sendable {
           since: now
         )
       )
-      if asksApp { try ledger.setValue(.appFence, fence) }
-      return fence
+      if asksApp { try ledger.setValue(.appFencingToken, fencingToken) }
+      return fencingToken
     }
-    return fence.map { Lease(fence: $0, lock: lock) }
+    return fencingToken.map { Lease(fencingToken: $0, lock: lock) }
   }
 
   /// Whether the holder of the lock shows no sign of life. A busy holder renews its lease, however long its work takes.
@@ -72,7 +72,7 @@ package struct Lease: Sendable {
   /// Throws unless this process still holds the lease; extends it.
   func check(_ ledger: Ledger, now: Int64) throws {
     try lock.requireInPlace()
-    guard try ledger.extendLease(fence: fence, until: now + Self.duration) else {
+    guard try ledger.extendLease(fencingToken: fencingToken, until: now + Self.duration) else {
       throw StoreError(.fenced, "another process is syncing this store now; this one has stopped")
     }
     takeLock()
@@ -90,7 +90,9 @@ package struct Lease: Sendable {
   func renew(_ store: SyncStore) throws(StoreError) {
     let now = store.now()
     try write(store) { ledger, publish in
-      if !shown.isBusy, let holder = try ledger.lease(), holder.fence == fence, holder.expiresAt == nil { return }
+      if !shown.isBusy, let holder = try ledger.lease(), holder.fencingToken == fencingToken, holder.expiresAt == nil {
+        return
+      }
       try check(ledger, now: now)
       try publish()
     }
@@ -110,7 +112,7 @@ package struct Lease: Sendable {
   /// Records in a transaction that the engine is idle. Returns whether this process still holds the lease.
   @discardableResult
   func rest(_ ledger: Ledger, until end: Int64? = nil, pollInterval: Int64? = nil, now: Int64) throws -> Bool {
-    guard try ledger.extendLease(fence: fence, until: nil) else { return false }
+    guard try ledger.extendLease(fencingToken: fencingToken, until: nil) else { return false }
     let number = try ledger.rest()?.number ?? 0
     try ledger.put(EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval))
     try ledger.noteVerdict(now: now)

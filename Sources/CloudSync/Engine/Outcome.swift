@@ -202,7 +202,7 @@ package enum Interpreter {
         if case .list(let element, _)? = operation.base[field] { values[field] = .list(element, []) }
       }
       for field in Set(operation.assets.map(\.field)) {
-        values[field] = values[field].map { operation.assets.granting(field, $0) }
+        values[field] = values[field].map { operation.assets.addingReceipts(field, $0) }
       }
       // A record that does not exist yet has nothing to clear.
       record.take(values, clearing: operation.baseTag == nil ? [] : operation.changes.cleared)

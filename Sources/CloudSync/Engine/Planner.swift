@@ -68,7 +68,7 @@ package struct Planner: Hashable, Sendable {
   /// Records of one zone to re-fetch. If a request with them was rejected as a whole, half of them.
   private func readBack(_ readBacks: [Candidate]) -> Step? {
     guard let first = readBacks.first else { return nil }
-    let refused = { (candidate: Candidate) in candidate.suspicion.flatMap { $0 < 0 ? $0 : nil } }
+    let refused = { (candidate: Candidate) in candidate.bisection.flatMap { $0 < 0 ? $0 : nil } }
     let alike = readBacks.filter { $0.zone == first.zone && refused($0) == refused(first) }
     let limit = refused(first) == nil ? operationLimit : min(operationLimit, (alike.count + 1) / 2)
     return .readBack(first.zone, alike.prefix(limit).map(\.id))
@@ -76,13 +76,13 @@ package struct Planner: Hashable, Sendable {
 
   /// One request for a zone: single operations or one whole atomic group.
   private func batch(of zone: ZoneKey, _ candidates: [Candidate], _ groupSizes: [String: Int]) -> Step? {
-    if let half = halfOfSuspects(candidates) { return .send(zone, half, atomic: false) }
+    if let half = halfOfBisection(candidates) { return .send(zone, half, atomic: false) }
     var tried: Set<String> = []
     let groups = Dictionary(grouping: candidates.lazy.filter { $0.group != nil }) { $0.group }
-    for candidate in candidates where !candidate.isSuspect {
+    for candidate in candidates where !candidate.isBisected {
       guard let group = candidate.group else {
         guard candidate.blockers.isEmpty else { continue }
-        let single = candidates.filter { $0.group == nil && !$0.isSuspect }
+        let single = candidates.filter { $0.group == nil && !$0.isBisected }
         return .send(zone, pack(inGoodOrder(single), room), atomic: false)
       }
       guard tried.insert(group).inserted else { continue }
@@ -97,11 +97,11 @@ package struct Planner: Hashable, Sendable {
 
   /// Returns half of a request that was rejected as a whole, to isolate the bad record: eight steps find one among 200.
   /// Other operations are sent in full requests meanwhile.
-  private func halfOfSuspects(_ candidates: [Candidate]) -> [Int64]? {
+  private func halfOfBisection(_ candidates: [Candidate]) -> [Int64]? {
     var tried: Set<Int64> = []
     for candidate in candidates {
-      guard candidate.isSuspect, let number = candidate.suspicion, tried.insert(number).inserted else { continue }
-      let range = candidates.filter { $0.isSuspect && $0.suspicion == number }
+      guard candidate.isBisected, let number = candidate.bisection, tried.insert(number).inserted else { continue }
+      let range = candidates.filter { $0.isBisected && $0.bisection == number }
       let half = pack(range, Room(operations: min(operationLimit, (range.count + 1) / 2)))
       if !half.isEmpty { return half }
     }

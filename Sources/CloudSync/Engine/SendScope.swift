@@ -16,7 +16,7 @@ package struct Candidate: Hashable, Sendable {
   package var group: String?
   /// Identifies a request with this operation that was rejected as a whole, for one record that the server did not
   /// name. Negative for a re-fetch.
-  package var suspicion: Int64?
+  package var bisection: Int64?
   package var state = OperationState.pending
   package var nextAttemptAt: Int64?
   /// Whether the server's record or zone must be fetched before anything is sent.
@@ -33,15 +33,15 @@ package struct Candidate: Hashable, Sendable {
   package var precedents: Set<Int64> = []
 
   /// Whether bisection applies. The members of an atomic group cannot be separated.
-  var isSuspect: Bool { suspicion != nil && group == nil }
+  var isBisected: Bool { bisection != nil && group == nil }
 }
 
 /// Whether a change may go now, and if not, why.
 package enum Eligibility: Hashable, Sendable {
   case now
-  /// Nothing but time holds it. The cause is nil where the change's own cause tells it.
+  /// Nothing but time holds it. The cause is nil where the change's own cause says it.
   case at(Int64, Cause?)
-  /// It waits for something without a known end. The cause is nil where the change's own cause tells it.
+  /// It waits for something without a known end. The cause is nil where the change's own cause says it.
   case waits(Cause?)
 
   /// Whether nothing holds the change: the engine sends it now, or does first what it needs.

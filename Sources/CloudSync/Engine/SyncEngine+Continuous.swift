@@ -197,10 +197,10 @@ extension SyncEngine {
     var requests = try store.startSync(lease)
     requests.types = loop.types + requests.types
     // Full scans have an interval of their own, because syncs for pushes and queued changes postpone polls.
-    let sweeps: Cycle.Sweeps = requests.ids.isEmpty ? .whenDue : .always
+    let fullScans: Cycle.FullScans = requests.ids.isEmpty ? .whenDue : .always
     let cycle = Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
     do {
-      _ = try await cycle.run(sweeps: sweeps, endsBackOffs: false) { summary, ledger, now in
+      _ = try await cycle.run(fullScans: fullScans, endsBackOffs: false) { summary, ledger, now in
         loop.synced(summary, pollWasDue: pollIsDue, at: now)
         let next = try outlook(loop, now: now, ledger)
         if next != .work { try rest(next, lease, loop, now: now, ledger) }

@@ -47,10 +47,10 @@ extension SyncEngine {
     let mirror = try mirrorRecords(zone)
     var difference = ZoneDifference(zone: zone, recordCount: server.count)
     difference.isCompared = try hasFeed(zone) || !store.knownTypes(in: zone).isEmpty
-    var suspects = Set(mirror.keys).symmetricDifference(server.keys)
-    for (name, record) in mirror { if let other = server[name], !record.isSame(as: other) { suspects.insert(name) } }
+    var differing = Set(mirror.keys).symmetricDifference(server.keys)
+    for (name, record) in mirror { if let other = server[name], !record.isSame(as: other) { differing.insert(name) } }
     // Queries lag behind writes, and another process may have synced meanwhile, so differences are checked again.
-    try await compare(suspects.sorted(), &difference)
+    try await compare(differing.sorted(), &difference)
     return difference
   }
 
@@ -206,8 +206,8 @@ extension SyncStore {
   /// The record types of a zone in the mirror or in polled queries.
   func knownTypes(in zone: ZoneKey) throws(StoreError) -> [String] {
     try read { ledger in
-      let pulled = try ledger.pulls().filter { $0.zone == zone }.map(\.type)
-      return Set(try ledger.recordTypes(in: zone) + pulled).sorted()
+      let polled = try ledger.polledQueries().filter { $0.zone == zone }.map(\.type)
+      return Set(try ledger.recordTypes(in: zone) + polled).sorted()
     }
   }
 }

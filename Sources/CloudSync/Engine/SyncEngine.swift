@@ -51,7 +51,7 @@ public actor SyncEngine {
     /// Seconds between syncs while pushes arrive, for changes that no push announced.
     public var watchdogInterval: Double
     /// Seconds between full scans for deletions in zones without a change feed.
-    public var sweepInterval: Double
+    public var fullScanInterval: Double
     /// The number of pages fetched in a row while there is something to send, and of requests sent before the next
     /// fetch, so that neither direction holds up the other for long.
     package var turn = (pages: 25, requests: 100)
@@ -94,7 +94,7 @@ public actor SyncEngine {
       heartbeat: Duration? = .milliseconds(Lease.duration * 2 / 5),
       pollInterval: Double = 30,
       watchdogInterval: Double = 300,
-      sweepInterval: Double = 300,
+      fullScanInterval: Double = 300,
       delegatePatience: Double = 30,
       pushes: CKNotificationSequence? = nil
     ) {
@@ -111,7 +111,7 @@ public actor SyncEngine {
       self.heartbeat = heartbeat
       self.pollInterval = pollInterval
       self.watchdogInterval = watchdogInterval
-      self.sweepInterval = sweepInterval
+      self.fullScanInterval = fullScanInterval
       self.delegatePatience = delegatePatience
       self.pushes = pushes
     }
@@ -164,11 +164,11 @@ public actor SyncEngine {
   func runSync(
     _ lease: Lease,
     serving requests: SyncRequests = SyncRequests(),
-    sweeps: Cycle.Sweeps = .always,
+    fullScans: Cycle.FullScans = .always,
     endsBackOffs: Bool = false
   ) async throws -> SyncSummary {
     try await Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
-      .run(sweeps: sweeps, endsBackOffs: endsBackOffs) { _, ledger, now in try lease.rest(ledger, now: now) }
+      .run(fullScans: fullScans, endsBackOffs: endsBackOffs) { _, ledger, now in try lease.rest(ledger, now: now) }
   }
 }
 
@@ -183,7 +183,7 @@ final class Session {
   var isSignedOut = false
   /// Whether the app has been asked what to do with the queue.
   var hasAskedForPolicy = false
-  var hasSweptAssets = false
+  var hasRemovedUnneededAssets = false
   /// Assets in a row on which the server failed.
   var assetsGivenUp = 0
   /// The subscriptions that the server was seen to hold, and the time of that.

@@ -91,7 +91,7 @@ extension QueuedOperation {
   /// rest is sent later.
   ///
   /// - Parameter deleting: records whose delete waits until this one no longer refers to them.
-  func ahead(of blockers: [QueuedOperation], deleting: Set<RecordKey>) -> QueuedOperation {
+  func deferringReferences(to blockers: [QueuedOperation], deleting: Set<RecordKey>) -> QueuedOperation {
     guard !blockers.isEmpty else { return self }
     var part = self
     switch kind {

@@ -39,7 +39,7 @@ enum DoubtEvent: Hashable, Sendable {
   case uploaded
   case uploadFailed
   /// A request with it was rejected as a whole; nil: that request is forgotten.
-  case suspected(QueuedOperation.Suspicion?)
+  case bisected(QueuedOperation.Bisection?)
   /// It was not the cause of its request's failure.
   case cleared
 }
@@ -48,7 +48,7 @@ enum DoubtEvent: Hashable, Sendable {
 enum DecisionEvent: Hashable, Sendable {
   case conflicted(ConflictCause, now: Int64)
   case resolved(by: Cause.Decider, now: Int64)
-  case edited(settlesConflict: Bool, now: Int64)
+  case edited(resolvesConflict: Bool, now: Int64)
   case repaired(now: Int64)
   case retried(by: String, now: Int64)
   case paused(by: String)

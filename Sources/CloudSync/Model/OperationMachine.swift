@@ -2,7 +2,7 @@ package import CloudKit
 package import Facts
 
 /// An accepted change to be sent to the server. There is at most one for a record: later edits merge into it and
-/// increment its generation. Its phase, doubt, suspicion and counts change only by events, and so does what a
+/// increment its generation. Its phase, doubt, bisection and counts change only by events, and so does what a
 /// decision about the server's reply ends. Commands end rows of the queue directly.
 package struct QueuedOperation: Hashable, Sendable {
   package var id: Int64
@@ -41,7 +41,7 @@ package struct QueuedOperation: Hashable, Sendable {
   package var group: String?
   /// The assets of its changes that this operation uploads.
   package var assets: [QueuedAsset] = []
-  package fileprivate(set) var suspicion: Suspicion?
+  package fileprivate(set) var bisection: Bisection?
   /// How it ended; nil if it stays in the queue. `Ledger.update` removes one that ended. Not stored with it.
   package fileprivate(set) var end: End?
   /// The identifiers of the operations that block this one.
@@ -83,7 +83,7 @@ package struct QueuedOperation: Hashable, Sendable {
   }
 
   /// A request with this operation that was rejected as a whole. The number identifies the request.
-  package enum Suspicion: Hashable, Sendable {
+  package enum Bisection: Hashable, Sendable {
     case send(request: Int64)
     /// A re-fetch.
     case check(request: Int64)
@@ -140,8 +140,8 @@ extension QueuedOperation {
     case .createNotFound: doubt.isUnanswered = false
     case .uploaded: doubt.lostRounds = 0
     case .uploadFailed: doubt.lostRounds += 1
-    case .suspected(let suspicion): self.suspicion = suspicion
-    case .cleared: (suspicion, doubt.lostRounds) = (nil, 0)
+    case .bisected(let bisection): self.bisection = bisection
+    case .cleared: (bisection, doubt.lostRounds) = (nil, 0)
     }
   }
 
@@ -153,11 +153,11 @@ extension QueuedOperation {
       attempts = 0
       if decider == .person { conflictRounds = 0 }
       becomeReady(.readyAgain(.resolved(by: decider)), now)
-    case .edited(let settlesConflict, let now):
+    case .edited(let resolvesConflict, let now):
       generation += 1
       editedAt = now
       apply(.cleared)
-      guard settlesConflict || state == .failed || state == .waiting else { return }
+      guard resolvesConflict || state == .failed || state == .waiting else { return }
       becomeReady(.readyAgain(.edited), now)
       forgive()
     case .repaired(let now):
@@ -168,7 +168,7 @@ extension QueuedOperation {
       forgive()
       conflictRounds = 0
       apply(.cleared)
-      forgetGrants()
+      dropReceipts()
     case .paused(let actor): (phase, cause) = (.paused, .paused(by: actor))
     case .resumed(let actor, let end):
       phase = end.map { .waiting(until: $0, isServersWait: true) } ?? .pending
@@ -193,7 +193,7 @@ extension QueuedOperation {
     case .startedOver:
       changes = FieldChanges(values: changes.values, rules: changes.rules)
       (base, baseTag, isRecreation) = ([:], nil, false)
-      forgetGrants()
+      dropReceipts()
       apply(.confirmed())
     case .recreated(let fields): recreate(from: fields)
     case .outlived(let fields, let now):
@@ -235,7 +235,7 @@ extension QueuedOperation {
     changes = FieldChanges(values: changes.applied(to: fields), rules: changes.rules)
     base = fields.filter { changes.names.contains($0.key) }
     baseTag = nil
-    forgetGrants()
+    dropReceipts()
   }
 }
 

@@ -14,7 +14,7 @@ extension Cycle {
   ///
   /// - Returns: false if the server does not hold all of them, so that pushes are unreliable.
   func subscribe() async throws -> Bool {
-    let wanted = Self.subscriptions(database, types: try store.pulledTypes())
+    let wanted = Self.subscriptions(database, types: try store.polledTypes())
     let identifiers = Set(wanted.map(\.subscriptionID))
     if let subscribed = session.subscribed, identifiers.isSubset(of: subscribed.identifiers),
       abs(store.now() - subscribed.at) < Self.verificationInterval

@@ -40,7 +40,7 @@ struct HoldUp {
     }
     guard row.state == .pending || row.state == .waiting, let change = try ledger.candidate(row.id) else { return row }
     let eligibility = try eligibility(of: change, blockers: Set(row.blockedBy))
-    // A cause that tells who released the change says more than the engine's own next step.
+    // A cause that names who released the change says more than the engine's own next step.
     if eligibility.isDue, row.cause != .ready { return row }
     switch eligibility {
     case .now, .at(_, nil), .waits(nil): break

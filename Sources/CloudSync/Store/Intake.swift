@@ -218,9 +218,9 @@ struct Intake {
   private func edited(_ edited: QueuedOperation) -> Decision {
     var operation = edited
     // A delete resolves a conflict about fields, and so does an edit that matches the server's values.
-    let isSettled = operation.state == .conflict && operation.isSettled(on: mirror)
-    operation.apply(.edited(settlesConflict: isSettled, now: now))
-    if isSettled, operation.kind == .save, let mirror {
+    let isResolved = operation.state == .conflict && operation.isResolved(on: mirror)
+    operation.apply(.edited(resolvesConflict: isResolved, now: now))
+    if isResolved, operation.kind == .save, let mirror {
       operation.changes = operation.changes.effective(on: mirror.fields)
       operation.base = mirror.fields.filter { operation.changes.names.contains($0.key) }
       operation.baseTag = mirror.changeTag
@@ -279,7 +279,7 @@ extension QueuedOperation {
   }
 
   /// Whether the edit resolves the conflict. A conflict that recurs without end still needs a person.
-  fileprivate func isSettled(on server: MirrorRecord?) -> Bool {
+  fileprivate func isResolved(on server: MirrorRecord?) -> Bool {
     guard kind == .save else { return true }
     guard let server, !conflictsEndlessly else { return false }
     return !Conflict(self, server: server).isContested

@@ -4,7 +4,7 @@ import Facts
 /// The facts about a request that decide about the outcome of each of its operations.
 struct SentRequest: Hashable {
   var count: Int
-  /// Identifies the request in a suspicion.
+  /// Identifies the request in a bisection.
   var number: Int64
   /// Whether it cannot be split: it holds one operation or an atomic group.
   var isWhole: Bool
@@ -112,7 +112,7 @@ struct OutcomeDecision: Hashable {
   private mutating func fail(_ error: WebServicesError, _ disposition: Disposition) {
     operation.errorCode = error.code.name
     operation.errorMessage = error.reason
-    // A reply that names the operation clears it of suspicion; a wait does not.
+    // A reply that names the operation ends its bisection; a wait does not.
     switch disposition {
     case .wait, .isolate, .outage, .readBack: break
     default: operation.apply(.cleared)
@@ -152,7 +152,7 @@ struct OutcomeDecision: Hashable {
     case .readBack:
       operation.apply(.replyLost(code: code))
       // Verify the first lost reply at once. If replies keep getting lost, the network or the request is at fault.
-      if operation.lostRounds > 1 || error.httpStatus != nil { suspect(error, .network) }
+      if operation.lostRounds > 1 || error.httpStatus != nil { bisect(error, .network) }
     case .compare: operation.apply(.disputed(code: code))
     case .vanished: return vanish()
     case .zoneMissing:
@@ -167,11 +167,11 @@ struct OutcomeDecision: Hashable {
       operation.cause = .requestTooLarge(code: code)
     case .isolate where request.isWhole: failAttempt(rejection(error))
     case .isolate:
-      operation.apply(.suspected(.send(request: request.number)))
+      operation.apply(.bisected(.send(request: request.number)))
       operation.cause = .bisection(code: code, count: request.count)
     case .outage:
       operation.cause = .waits(.database, code: code)
-      suspect(error, .database)
+      bisect(error, .database)
     case .deadLetter:
       failAttempt(isReferredTo(error) ? .stillReferredTo(code: code) : .rejected(code: code, message: error.reason))
     }
@@ -236,12 +236,12 @@ struct OutcomeDecision: Hashable {
 
   /// Handles a failed request that may be the fault of one of its records or of none: the scope backs off and the next
   /// request is half as large. A single record's attempts count once other requests succeed, or when none has for long.
-  private mutating func suspect(_ error: WebServicesError, _ scope: WaitScope) {
-    let wasSuspect = operation.suspicion != nil
-    operation.apply(.suspected(.send(request: request.number)))
+  private mutating func bisect(_ error: WebServicesError, _ scope: WaitScope) {
+    let wasBisected = operation.bisection != nil
+    operation.apply(.bisected(.send(request: request.number)))
     guard request.isWhole else { return wait = scope }
     let known = request.waits[scope]
-    let isToBlame = wasSuspect && known.map { $0 >= Throttles.longWait } ?? true
+    let isToBlame = wasBisected && known.map { $0 >= Throttles.longWait } ?? true
     if isToBlame { operation.apply(.attempted) }
     if operation.attempts >= operation.maxAttempts { return operation.apply(.failed(rejection(error))) }
     operation.apply(.backedOff(error, now: request.now, random: request.random))

@@ -114,13 +114,13 @@ struct OutcomeWriter {
     return epoch
   }
 
-  /// When the whole request failed, clears the operations under the same suspicion that were not in it.
+  /// When the whole request failed, clears the operations in the same bisection that were not in it.
   private func clearOthers() throws {
     let isRefused = sent.allSatisfy { operation in
       guard case .failed(_, let disposition)? = outcomes[operation.id] else { return false }
       return [.isolate, .outage, .readBack].contains(disposition)
     }
-    if isRefused { try ledger.clear(sent.compactMap(\.suspicion), except: sent, by: .cleared) }
+    if isRefused { try ledger.clear(sent.compactMap(\.bisection), except: sent, by: .cleared) }
   }
 
   /// Applies the facts about the request as a whole: throttled scopes, cleared scopes, and the size limit.
@@ -143,17 +143,17 @@ struct OutcomeWriter {
 }
 
 extension Ledger {
-  /// Applies an event to the operations under these suspicions that were not in a request which failed as a whole: they
+  /// Applies an event to the operations in these bisections that were not in a request which failed as a whole: they
   /// are not its cause.
   func clear(
-    _ suspicions: [QueuedOperation.Suspicion],
+    _ bisections: [QueuedOperation.Bisection],
     except requested: [QueuedOperation],
     by event: DoubtEvent
   ) throws {
     guard let zone = requested.first?.key.zoneKey else { return }
     let ids = Set(requested.map(\.id))
-    for suspicion in Set(suspicions) {
-      for var operation in try operations(of: zone, under: suspicion) where !ids.contains(operation.id) {
+    for bisection in Set(bisections) {
+      for var operation in try operations(of: zone, in: bisection) where !ids.contains(operation.id) {
         operation.apply(event)
         try update(operation)
       }

@@ -57,12 +57,12 @@ struct ReadBackDecision: Hashable {
       case nil: break
       }
     case .zoneMissing(let error): meetMissingZone(error, facts)
-    case .rejected(let error): suspect(error)
+    case .rejected(let error): bisect(error)
     }
   }
 
   private mutating func rebase(onto record: MirrorRecord?, _ facts: RecordFacts) {
-    if operation.suspicion?.isCheck == true { operation.apply(.suspected(nil)) }
+    if operation.bisection?.isCheck == true { operation.apply(.bisected(nil)) }
     writes = Rebase(operation, onto: record, facts, policy: request.policy, now: request.now).writes
   }
 
@@ -75,10 +75,10 @@ struct ReadBackDecision: Hashable {
 
   /// Handles a rejected request. The server may be failing in general: no operation is at fault unless other requests
   /// succeed or this lasts.
-  private mutating func suspect(_ error: WebServicesError) {
+  private mutating func bisect(_ error: WebServicesError) {
     let isPassing = request.waits[.database].map { $0 < Throttles.longWait } ?? false
-    let isToBlame = operation.suspicion != nil && !isPassing
-    operation.apply(.suspected(.check(request: request.number)))
+    let isToBlame = operation.bisection != nil && !isPassing
+    operation.apply(.bisected(.check(request: request.number)))
     if request.count == 1, isToBlame || error.means(.isolate, during: .verifying(isWhole: true)) { return fail(error) }
     operation.cause = .checkRefused(code: error.code.name)
     writes = [.update(operation)]
@@ -103,6 +103,6 @@ struct ReadBackDecision: Hashable {
   }
 }
 
-extension QueuedOperation.Suspicion {
+extension QueuedOperation.Bisection {
   var isCheck: Bool { if case .check = self { true } else { false } }
 }

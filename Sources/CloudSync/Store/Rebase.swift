@@ -84,8 +84,8 @@ struct Rebase: Hashable {
     if operation.mayHoldSameFiles(as: server) { return operation.apply(.ready(.comparesFile, now: now)) }
     let rules = policy.rules[server.type]
     // The unconfirmed request may have used up the upload receipts.
-    if operation.isUnanswered { operation.forgetGrants() }
-    let base = operation.base(reckoningWithSentOn: server, rules)
+    if operation.isUnanswered { operation.dropReceipts() }
+    let base = operation.base(resolvingInDoubt: server, rules)
     let merge = Merge(
       operation.changes,
       base: base,
@@ -186,7 +186,7 @@ struct Rebase: Hashable {
     }
     // A record that the server does not hold was not created: send the create (again).
     guard operation.baseTag != nil else {
-      if operation.isUnanswered { operation.forgetGrants() }
+      if operation.isUnanswered { operation.dropReceipts() }
       if operation.conflictsEndlessly, !operation.isHeldByPerson {
         operation.apply(.conflicted(.existsUnseen, now: now))
       } else if operation.state != .conflict {

@@ -174,15 +174,15 @@ extension SyncStore {
   func record(_ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       let scope: WaitScope
-      let passes: Bool
+      let isTransient: Bool
       switch error.code.disposition {
-      case .wait(.network): (scope, passes) = (.network, true)
-      case .wait(.throttle): (scope, passes) = (.database, true)
-      case .wait(.account): (scope, passes) = (.account, true)
-      default: (scope, passes) = (.database, try Throttles.passes(error, in: .database, ledger))
+      case .wait(.network): (scope, isTransient) = (.network, true)
+      case .wait(.throttle): (scope, isTransient) = (.database, true)
+      case .wait(.account): (scope, isTransient) = (.account, true)
+      default: (scope, isTransient) = (.database, try Throttles.isTransient(error, in: .database, ledger))
       }
       try Throttles.set(scope, error, now: now, random: random, ledger)
-      try ledger.noteError(error, stands: !passes, now: now)
+      try ledger.noteError(error, stands: !isTransient, now: now)
     }
   }
 

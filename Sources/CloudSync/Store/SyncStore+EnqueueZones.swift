@@ -98,7 +98,7 @@ extension SyncStore {
     if var same {
       let isHeld = same.state == .failed || same.state == .waiting
       if isHeld {
-        same.apply(.edited(settlesConflict: false, now: now))
+        same.apply(.edited(resolvesConflict: false, now: now))
         try ledger.update(same)
       }
       accepted = isHeld || endsChanges || !others.isEmpty ? .enqueued(same.id) : .unchanged

@@ -19,8 +19,8 @@ extension SyncStore {
       restarted = try clear(operation.key.zoneKey, lease)
     }
     return try write(lease) { ledger, now in
-      var settled = OutcomeCounts()
-      guard var operation = try ledger.operation(id), operation.needsReadBack else { return settled }
+      var counts = OutcomeCounts()
+      guard var operation = try ledger.operation(id), operation.needsReadBack else { return counts }
       let name = operation.key.zone
       switch result {
       case .zone(let zone) where zone.deleted != true:
@@ -29,11 +29,11 @@ extension SyncStore {
           operation.apply(.ready(.readyAgain(.zoneStillThere), now: now))
         } else {
           operation.apply(.failed(.zoneChanged(zone: name)))
-          settled.failed += 1
+          counts.failed += 1
         }
         try ledger.update(operation)
       case .failure(_, let error) where result?.isMissing == false:
-        settled.error = error
+        counts.error = error
         let disposition = Disposition(of: error, during: .verifying(isWhole: false))
         if let scope = disposition.scope(in: operation.key.zoneKey) {
           try Throttles.set(scope, error, now: now, random: random, ledger)
@@ -43,19 +43,19 @@ extension SyncStore {
         operation.apply(.backedOff(error, now: now, random: random))
         if operation.attempts >= operation.maxAttempts {
           operation.apply(.failed(.cannotVerifyZone(zone: name, code: error.code.name, message: error.reason)))
-          settled.failed += 1
+          counts.failed += 1
         }
         try ledger.update(operation)
       case nil:
         let error = WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(name)")
         try Throttles.set(.zone(operation.key.zoneKey), error, now: now, random: random, ledger)
-        settled.error = error
+        counts.error = error
       case .zone, .failure:
         try Self.acknowledgeZone(operation, restarted, now: now, ledger)
-        settled.acknowledged += 1
+        counts.acknowledged += 1
       }
-      try ledger.count(sent: settled.acknowledged, failed: settled.failed, now: now)
-      return settled
+      try ledger.count(sent: counts.acknowledged, failed: counts.failed, now: now)
+      return counts
     }
   }
 

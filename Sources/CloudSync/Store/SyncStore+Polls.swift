@@ -10,35 +10,39 @@ extension SyncStore {
 
   /// Returns the polled queries of zones without a change feed, for the given types and those known from mirror and
   /// queue.
-  func pulls(types: [String], _ lease: Lease) throws(StoreError) -> [Pull] {
+  func polledQueries(types: [String], _ lease: Lease) throws(StoreError) -> [PolledQuery] {
     let (known, isWhole) = try read { ledger in
-      let known = try ledger.pulls()
+      let known = try ledger.polledQueries()
       return try (
-        known, Self.missingPulls(types, ledger).isEmpty && (known.isEmpty || ledger.zone(.defaultZone) != nil)
+        known, Self.missingPolledQueries(types, ledger).isEmpty && (known.isEmpty || ledger.zone(.defaultZone) != nil)
       )
     }
     if isWhole { return known }
     return try write(lease) { ledger, now in
       // The zone's row is needed to put deletions on hold.
       try ledger.insertZone(.defaultZone, state: .ready)
-      var known = try ledger.pulls()
-      for (zone, type) in try Self.missingPulls(types, ledger) { try ledger.insertPull(zone, type, among: &known) }
-      return try ledger.pulls()
+      var known = try ledger.polledQueries()
+      for (zone, type) in try Self.missingPolledQueries(types, ledger) {
+        try ledger.insertPolledQuery(zone, type, among: &known)
+      }
+      return try ledger.polledQueries()
     }
   }
 
-  private static func missingPulls(_ types: [String], _ ledger: Ledger) throws -> [(zone: ZoneKey, type: String)] {
+  private static func missingPolledQueries(_ types: [String], _ ledger: Ledger) throws -> [(
+    zone: ZoneKey, type: String
+  )] {
     var wanted = types.map { (zone: ZoneKey.defaultZone, type: $0) }
     for zone in try ledger.zones().map(\.key) where zone.isDefaultZone {
       for type in try ledger.recordTypes(in: zone) + ledger.queuedTypes(in: zone) { wanted.append((zone, type)) }
     }
-    let known = try ledger.pulls()
-    return wanted.filter { pull in !known.contains { $0.zone == pull.zone && $0.type == pull.type } }
+    let known = try ledger.polledQueries()
+    return wanted.filter { polled in !known.contains { $0.zone == polled.zone && $0.type == polled.type } }
   }
 
   /// The polled record types.
-  func pulledTypes() throws(StoreError) -> [String] {
-    try read { ledger in Array(Set(try ledger.pulls().map(\.type))).sorted() }
+  func polledTypes() throws(StoreError) -> [String] {
+    try read { ledger in Array(Set(try ledger.polledQueries().map(\.type))).sorted() }
   }
 
   /// Returns the records that are not in the mirror but were deleted here within the last hour, or have a queued
@@ -62,7 +66,7 @@ extension SyncStore {
   ///   too.
   func apply(
     _ records: [WireRecordResult],
-    of pull: Pull,
+    of polled: PolledQuery,
     page: [WireRecordResult],
     policy: MergePolicy,
     _ lease: Lease
@@ -71,25 +75,25 @@ extension SyncStore {
       try Throttles.endTrouble(ledger)
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       // The first poll, or one that repairs the local copy, fetches everything.
-      let effect = try take(&slice, pull.zone, epoch: 0, comparesContent: pull.watermark == nil, reconciliation)
+      let effect = try take(&slice, polled.zone, epoch: 0, comparesContent: polled.watermark == nil, reconciliation)
       guard slice.isLast, !hasFailed(records) else { return effect }
       let latest = page.compactMap { result -> Int64? in
         if case .record(let record) = result { record.modified?.timestamp } else { nil }
       }.max()
-      try ledger.advance(pull, seen: latest, now: now)
+      try ledger.advance(polled, seen: latest, now: now)
       return effect
     }.reduce(into: PageEffect()) { $0.add($1) }
   }
 
   /// The change tags of a polled query's records in the mirror.
-  func tagsInMirror(of pull: Pull) throws(StoreError) -> [RecordKey: String] {
-    try read { try $0.changeTags(pull.zone, type: pull.type) }
+  func tagsInMirror(of polled: PolledQuery) throws(StoreError) -> [RecordKey: String] {
+    try read { try $0.changeTags(polled.zone, type: polled.type) }
   }
 
   /// Applies the re-fetch of records that a full scan missed or found with another tag.
-  func applySweep(
+  func applyFullScan(
     _ results: [WireRecordResult],
-    of pull: Pull,
+    of polled: PolledQuery,
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
@@ -105,22 +109,22 @@ extension SyncStore {
     return try writeInSlices(known, lease) { slice, ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       // These were fetched by name, so they replace the mirror's version even if it is newer.
-      return try take(&slice, pull.zone, epoch: 0, isWhole: true, reconciliation)
+      return try take(&slice, polled.zone, epoch: 0, isWhole: true, reconciliation)
     }.reduce(into: PageEffect()) { $0.add($1) }
   }
 
   /// Marks the end of a full scan.
-  func markSwept(_ pull: Pull, _ lease: Lease) throws(StoreError) {
+  func markScanned(_ polled: PolledQuery, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
-      try ledger.markSwept(pull, now: now)
-      try DeletionHold.release(pull.zone, ledger)
+      try ledger.markScanned(polled, now: now)
+      try DeletionHold.release(polled.zone, ledger)
     }
   }
 
   /// Applies the deletions that full scans of a zone found, or puts them on hold.
   ///
   /// - Returns: the number of records deleted.
-  func concludeSweeps(of zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
+  func concludeFullScans(of zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     guard try read({ try $0.goneCount(zone) > 0 && $0.zone(zone)?.heldSince == nil }) else { return 0 }
     return try conclude(zone, policy: policy, lease) { _, _ in }
   }

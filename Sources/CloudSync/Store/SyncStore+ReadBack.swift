@@ -21,7 +21,7 @@ extension SyncStore {
         request.waits[.database] = try ledger.wait(.database)?.seconds
         // Unless one of the names is at fault, and not the server.
         if !error.means(.isolate, during: .verifying(isWhole: true)) { waits.note(.database, error) }
-        try ledger.clear(operations.compactMap(\.suspicion).filter(\.isCheck), except: operations, by: .suspected(nil))
+        try ledger.clear(operations.compactMap(\.bisection).filter(\.isCheck), except: operations, by: .bisected(nil))
         result.error = error
       }
       for id in operations.map(\.id) {

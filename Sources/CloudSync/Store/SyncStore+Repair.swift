@@ -18,7 +18,7 @@ extension SyncStore {
       for zone in zones {
         try ledger.insertZone(zone, state: .ready)
         guard !zone.isDefaultZone else {
-          try ledger.restartPulls(of: zone)
+          try ledger.restartPolling(of: zone)
           continue
         }
         // A full fetch that has just begun compares everything already.

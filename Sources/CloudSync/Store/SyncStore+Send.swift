@@ -72,9 +72,9 @@ extension SyncStore {
         return false
       }
       // Expired upload receipts must be requested again.
-      guard operation.assets.contains(where: { !$0.isGranted(at: scope.now) }) else { return true }
+      guard operation.assets.contains(where: { !$0.hasReceipt(at: scope.now) }) else { return true }
       var operation = operation
-      operation.forgetGrants(at: scope.now)
+      operation.dropReceipts(at: scope.now)
       try ledger.update(operation)
       return false
     }
@@ -91,7 +91,7 @@ extension SyncStore {
       let blockers = try ledger.operations(Array(deferring[operation.id, default: []]))
       let released = blockers.isEmpty ? [] : operation.links.released
       let deleting = try released.filter { try ledger.operation(for: $0)?.kind == .delete }
-      var sent = operation.ahead(of: blockers, deleting: deleting)
+      var sent = operation.deferringReferences(to: blockers, deleting: deleting)
       sent.apply(.sent(as: sent.kind))
       return sent
     }

@@ -134,7 +134,7 @@ extension Ledger {
   /// Whether the syncing process asks the app.
   func isAppSyncing(hasEngine: Bool, _ lease: LeaseHolder? = nil) throws -> Bool {
     guard hasEngine, let holder = try lease ?? self.lease() else { return false }
-    return try value(.appFence) == holder.fence
+    return try value(.appFencingToken) == holder.fencingToken
   }
 
   /// The number of saves that wait only for the app's approval.

@@ -129,7 +129,7 @@ extension SyncStore {
   {
     var assets = restoration.assets
     // Upload receipts expire.
-    for index in assets.indices { assets[index].granted = nil }
+    for index in assets.indices { assets[index].receipt = nil }
     let isNew = try ledger.operation(for: last.key) == nil
     let kind = restoration.changes.map { Change.Kind.save(type: last.type ?? "", $0) } ?? .delete
     var change = Change(last.key, kind)
@@ -223,7 +223,7 @@ extension SyncStore {
     } else if dropped.overwritten != nil {
       return false
     }
-    operation.forgetGrants()
+    operation.dropReceipts()
     if operation.state == .inFlight {
       // It was sent, and the deletion came before the reply.
       operation.apply(.recovered)

@@ -46,7 +46,7 @@ extension SyncStore {
   }
 
   static func renewNotes(_ ledger: Ledger) throws {
-    try ledger.noteFormerBlockers(limit: Planner.notesAtOnce)
+    try ledger.noteEndedBlockers(limit: Planner.notesAtOnce)
     try ledger.checkCycles(limit: stepsAtOnce)
   }
 }

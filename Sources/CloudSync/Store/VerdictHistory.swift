@@ -24,7 +24,7 @@ struct StoredVerdict: Hashable, Sendable {
   /// The last time at which the process is known to have been alive with this verdict.
   var until: Int64
   /// The fencing token of the process.
-  var fence: Int64
+  var fencingToken: Int64
 }
 
 /// Decides what the history of verdicts has.
@@ -39,12 +39,18 @@ enum VerdictHistory {
   /// Returns the row to add for a verdict; nil if the last row has it already.
   static func row(_ verdict: Verdict, after last: StoredVerdict?, of holder: LeaseHolder, now: Int64) -> StoredVerdict?
   {
-    let goesOn = last?.fence == holder.fence
+    let goesOn = last?.fencingToken == holder.fencingToken
     let isShort = last.map { (holder.since ?? now) - $0.until <= shortGap } ?? false
     if goesOn || isShort, last?.name == verdict.name, last?.urgency == verdict.urgency { return nil }
     // The first verdict of a process holds since the process took the lease.
     let at = goesOn ? now : min(now, holder.since ?? now)
-    return StoredVerdict(name: verdict.name, urgency: verdict.urgency, at: at, until: now, fence: holder.fence)
+    return StoredVerdict(
+      name: verdict.name,
+      urgency: verdict.urgency,
+      at: at,
+      until: now,
+      fencingToken: holder.fencingToken
+    )
   }
 
   /// The last time at which the holder of the lease is known to have been alive.
@@ -71,7 +77,7 @@ enum VerdictHistory {
       // A gap since the row before.
       if let end, end < row.at { add(nil, until: row.at) }
       let next = index + 1 < rows.count ? rows[index + 1] : nil
-      let isSameProcess = next?.fence == row.fence
+      let isSameProcess = next?.fencingToken == row.fencingToken
       add(row, until: max(row.until, (next == nil ? lastSign : isSameProcess ? next?.at : nil) ?? row.until))
     }
     if let end, end < to { add(nil, until: to) }
@@ -86,31 +92,36 @@ extension Ledger {
     let view = StoreView(ledger: self, now: now, hasEngine: true, storageTrouble: { nil }, redaction: Redaction())
     let last = try lastVerdict()
     guard let new = VerdictHistory.row(try view.verdict(holder), after: last, of: holder, now: now) else {
-      if let last, last.fence != holder.fence { try passVerdict(from: last.fence, to: holder.fence) }
+      if let last, last.fencingToken != holder.fencingToken {
+        try passVerdict(from: last.fencingToken, to: holder.fencingToken)
+      }
       return
     }
-    if last?.fence == new.fence { try extendVerdict(of: new.fence, until: now) }
+    if last?.fencingToken == new.fencingToken { try extendVerdict(of: new.fencingToken, until: now) }
     try run(
-      "INSERT INTO verdicts(at, until, name, urgency, fence) VALUES (?, ?, ?, ?, ?)",
-      [new.at, new.until, new.name, new.urgency.rawValue, new.fence]
+      "INSERT INTO verdicts(at, until, name, urgency, fencingToken) VALUES (?, ?, ?, ?, ?)",
+      [new.at, new.until, new.name, new.urgency.rawValue, new.fencingToken]
     )
   }
 
   /// Notes the last sign of life of the process that held the lease, before another one takes it.
   func endVerdict(now: Int64) throws {
     guard let holder = try lease(), let sign = try lastSign(of: holder, now: now) else { return }
-    try extendVerdict(of: holder.fence, until: sign)
+    try extendVerdict(of: holder.fencingToken, until: sign)
   }
 
-  private func extendVerdict(of fence: Int64, until time: Int64) throws {
+  private func extendVerdict(of fencingToken: Int64, until time: Int64) throws {
     try run(
-      "UPDATE verdicts SET until = max(until, ?) WHERE id = (SELECT max(id) FROM verdicts) AND fence = ?",
-      [time, fence]
+      "UPDATE verdicts SET until = max(until, ?) WHERE id = (SELECT max(id) FROM verdicts) AND fencingToken = ?",
+      [time, fencingToken]
     )
   }
 
-  private func passVerdict(from former: Int64, to fence: Int64) throws {
-    try run("UPDATE verdicts SET fence = ? WHERE id = (SELECT max(id) FROM verdicts) AND fence = ?", [fence, former])
+  private func passVerdict(from former: Int64, to fencingToken: Int64) throws {
+    try run(
+      "UPDATE verdicts SET fencingToken = ? WHERE id = (SELECT max(id) FROM verdicts) AND fencingToken = ?",
+      [fencingToken, former]
+    )
   }
 
   func lastSign(of holder: LeaseHolder, now: Int64) throws -> Int64? {
@@ -138,7 +149,13 @@ extension Ledger {
 extension StoredVerdict {
   fileprivate init?(_ row: Row) {
     guard let urgency = Verdict.Urgency(rawValue: row["urgency"]) else { return nil }
-    self.init(name: row["name"], urgency: urgency, at: row["at"], until: row["until"], fence: row["fence"])
+    self.init(
+      name: row["name"],
+      urgency: urgency,
+      at: row["at"],
+      until: row["until"],
+      fencingToken: row["fencingToken"]
+    )
   }
 }
 
@@ -150,7 +167,7 @@ extension StoreView {
     let (rows, end) = (try ledger.verdicts(after: from), min(to, now))
     guard let holder = try ledger.lease() else { return [] }
     // A row of an earlier process has its end. What the syncing process has not noted yet is not known.
-    guard rows.last?.fence == holder.fence else {
+    guard rows.last?.fencingToken == holder.fencingToken else {
       let known = hasEngine ? min(end, holder.since ?? end) : end
       return VerdictHistory.spans(rows, from: from, to: known, lastSign: nil)
     }

@@ -131,7 +131,7 @@ extension QueuedOperation {
     }
     var isOnHold = known?.heldSince != nil
     // The upload receipts belong to the old zone.
-    forgetGrants()
+    dropReceipts()
     if known?.state == .ready {
       let loss = ZoneLoss(
         of: known,

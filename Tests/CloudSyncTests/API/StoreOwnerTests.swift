@@ -231,11 +231,11 @@ struct StoreOwnerTests {
   @Test func `what another user's polls have read is forgotten with the takeover`() throws {
     let store = try world.open("store")
     try store.adopt(identity: "ana", signIn: nil, nil)
-    try store.write { try $0.put(Pull(zone: ZoneKey(zone: "Notes"), type: "Note")) }
+    try store.write { try $0.put(PolledQuery(zone: ZoneKey(zone: "Notes"), type: "Note")) }
 
     try store.adopt(identity: "ben", signIn: nil, takesOver: true, nil)
 
-    #expect(try store.read { try $0.pulls() } == [])
+    #expect(try store.read { try $0.polledQueries() } == [])
   }
 
   @Test func `joined changes are what they would be had they been enqueued here`() throws {

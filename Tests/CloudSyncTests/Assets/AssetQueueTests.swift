@@ -68,7 +68,7 @@ import Testing
     try await device.sync()
 
     #expect(sizes("r") == [5])
-    try device.store.sweepAssets()
+    try device.store.removeUnneededAssets()
     #expect(kept == [])
   }
 
@@ -264,7 +264,7 @@ import Testing
     record["second"] = record["photo"] as? CKAsset
     record["photo"] = record["photo"] as? CKAsset
     try device.engine.save([record, copy])
-    try device.store.sweepAssets()
+    try device.store.removeUnneededAssets()
     device.transport.interfere(nil)
     world.clock.advance(600)
     try await device.sync()

@@ -43,12 +43,12 @@ import Testing
     #expect(try vault.keep(url).size == (2 << 20) + 5)
   }
 
-  @Test func `a sweep removes what nobody needs, and nothing while a copy is made`() throws {
+  @Test func `cleaning removes what nothing needs, and nothing while a copy is made`() throws {
     let needed = try vault.keep(try file("a", "needed"))
     let unneeded = try vault.keep(try file("b", "unneeded"))
-    try vault.whileKeeping { try vault.sweep { [] } }
+    try vault.whileKeeping { try vault.removeUnneeded { [] } }
     let kept = FileManager.default.fileExists(atPath: vault.file(unneeded.digest).path)
-    try vault.sweep { [needed.digest] }
+    try vault.removeUnneeded { [needed.digest] }
 
     #expect(kept)
     #expect(FileManager.default.fileExists(atPath: vault.file(needed.digest).path))

@@ -18,7 +18,7 @@ import Testing
   }
 
   private func renewNotes(_ ledger: Ledger) throws {
-    while try ledger.planFacts().hasFormerBlockers { try ledger.noteFormerBlockers(limit: 3) }
+    while try ledger.planFacts().hasEndedBlockers { try ledger.noteEndedBlockers(limit: 3) }
   }
 
   @Test func `a child is noted to wait for its parent, until the parent is on the server`() throws {
@@ -28,7 +28,7 @@ import Testing
       #expect(try waitsFor(child, ledger) == parent)
 
       try ledger.removeOperations([parent])
-      #expect(try ledger.planFacts().hasFormerBlockers)
+      #expect(try ledger.planFacts().hasEndedBlockers)
       try renewNotes(ledger)
       #expect(try waitsFor(child, ledger) == nil)
     }
@@ -41,8 +41,8 @@ import Testing
       try ledger.removeOperations([parent])
 
       var looks = 0
-      while try ledger.planFacts().hasFormerBlockers {
-        try ledger.noteFormerBlockers(limit: 4)
+      while try ledger.planFacts().hasEndedBlockers {
+        try ledger.noteEndedBlockers(limit: 4)
         looks += 1
       }
       #expect(looks == 3)

@@ -200,7 +200,7 @@ import Testing
   @Test func `zones have their turn by the last request that went to them`() throws {
     try write { ledger in
       for (name, zone) in [("a", ZoneKey.one), ("b", .two)] {
-        _ = try ledger.insert(.save(name, in: zone, suspicion: zone == .two ? .send(request: 7) : nil))
+        _ = try ledger.insert(.save(name, in: zone, bisection: zone == .two ? .send(request: 7) : nil))
       }
       let turns = { try workload(ledger, now: 0).zones }
 
@@ -211,9 +211,9 @@ import Testing
       #expect(try turns() == [.one, .two])
       #expect(try ledger.turn() == 2)
       #expect(try workload(ledger, now: 0, savesWait: true).zones == [])
-      #expect(try names(ledger, workload(ledger).suspects(of: .one)) == [])
-      #expect(try names(ledger, workload(ledger).suspects(of: .two)) == ["b"])
-      #expect(try ledger.operations(of: .two, under: .send(request: 7)).map(\.key.name) == ["b"])
+      #expect(try names(ledger, workload(ledger).bisected(of: .one)) == [])
+      #expect(try names(ledger, workload(ledger).bisected(of: .two)) == ["b"])
+      #expect(try ledger.operations(of: .two, in: .send(request: 7)).map(\.key.name) == ["b"])
     }
   }
 }

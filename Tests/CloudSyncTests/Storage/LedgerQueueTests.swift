@@ -45,7 +45,7 @@ import Testing
         asked: .conflict(version: "3 tag"),
         bytes: 77,
         group: "g",
-        suspicion: .check(request: 4)
+        bisection: .check(request: 4)
       )
       var moved = operation
       moved.key = RecordKey(.one, "elsewhere")

@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `zones, pulls and waits come back as they were put, in order`() throws {
+  @Test func `zones, polledQueries and waits come back as they were put, in order`() throws {
     try write { ledger in
       var zone = KnownZone(ZoneKey(zone: "z", owner: "ben"), state: .ready)
       zone.createdHere = true
@@ -60,14 +60,14 @@ import Testing
       try ledger.removeZone(.two)
       #expect(try ledger.zone(.two) == nil)
 
-      var pull = Pull(zone: .defaultZone, type: "Note")
-      pull.watermark = 5
-      pull.lastFetchAt = 6
-      pull.sweptAt = 7
-      try ledger.put(Pull(zone: .defaultZone, type: "Task"))
-      try ledger.put(Pull(zone: .defaultZone, type: "Note"))
-      try ledger.put(pull)
-      #expect(try ledger.pulls() == [pull, Pull(zone: .defaultZone, type: "Task")])
+      var polled = PolledQuery(zone: .defaultZone, type: "Note")
+      polled.watermark = 5
+      polled.lastFetchAt = 6
+      polled.scannedAt = 7
+      try ledger.put(PolledQuery(zone: .defaultZone, type: "Task"))
+      try ledger.put(PolledQuery(zone: .defaultZone, type: "Note"))
+      try ledger.put(polled)
+      #expect(try ledger.polledQueries() == [polled, PolledQuery(zone: .defaultZone, type: "Task")])
 
       let wait = ScopeWait(scope: .zone(zone.key), until: 9, seconds: 1.5, code: "C", message: "m", isOwn: true)
       try ledger.put(ScopeWait(scope: wait.scope, until: 1, seconds: 1, code: "B", message: "", isOwn: false))
@@ -100,11 +100,11 @@ import Testing
   @Test func `a lease is extended by its own number alone`() throws {
     try write { ledger in
       #expect(try ledger.lease() == nil)
-      #expect(try !ledger.extendLease(fence: 1, until: 5))
-      try ledger.put(LeaseHolder(fence: 1, pid: 2, host: "here", expiresAt: 3))
-      #expect(try !ledger.extendLease(fence: 2, until: 5))
-      #expect(try ledger.extendLease(fence: 1, until: nil))
-      #expect(try ledger.lease() == LeaseHolder(fence: 1, pid: 2, host: "here", expiresAt: nil))
+      #expect(try !ledger.extendLease(fencingToken: 1, until: 5))
+      try ledger.put(LeaseHolder(fencingToken: 1, pid: 2, host: "here", expiresAt: 3))
+      #expect(try !ledger.extendLease(fencingToken: 2, until: 5))
+      #expect(try ledger.extendLease(fencingToken: 1, until: nil))
+      #expect(try ledger.lease() == LeaseHolder(fencingToken: 1, pid: 2, host: "here", expiresAt: nil))
     }
   }
 

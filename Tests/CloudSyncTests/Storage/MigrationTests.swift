@@ -126,7 +126,7 @@ extension TestFolder {
       #expect(try ledger.value(.identity) == "_f684b3e89a634573e4989c85a4b643aa")
       #expect(try ledger.value(.databaseToken) == "Akp5RgUTnYjkAAAAAAAAAAY=")
       #expect(try ledger.value(.clock) == 1_700_000_020_000)
-      #expect(try [ledger.value(.turn), ledger.value(.operationLimit), ledger.value(.appFence)] == [3, 50, 7])
+      #expect(try [ledger.value(.turn), ledger.value(.operationLimit), ledger.value(.appFencingToken)] == [3, 50, 7])
       #expect(try ledger.isTrue(.isRefused))
       #expect(try (ledger.value(.pausedAt), ledger.value(.pausedBy)) == (1000, "ana"))
       #expect(try ledger.value(.deliveriesAskedAt) != nil)

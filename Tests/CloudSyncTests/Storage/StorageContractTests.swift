@@ -39,10 +39,10 @@ import Testing
         try ledger.put(.note("c", type: "Task"), epoch: 2)
         try ledger.removeRecord(RecordKey(.one, "a"))
         try ledger.setState(.one, .ready)
-        try ledger.put(Pull(zone: .one, type: "Note"))
+        try ledger.put(PolledQuery(zone: .one, type: "Note"))
         try ledger.put(ScopeWait(scope: .quota, until: 500, seconds: 1, code: "C", message: "m", isOwn: true))
         try ledger.setValue(.identity, "v")
-        try ledger.put(LeaseHolder(fence: 1, pid: 2, host: "h", expiresAt: 3))
+        try ledger.put(LeaseHolder(fencingToken: 1, pid: 2, host: "h", expiresAt: 3))
         try ledger.changeActivity { $0.lastEnqueueAt = 7 }
         #expect(try ledger.insertRequest(requestedAt: 1, types: []) == 1)
         try ledger.add(Attempt(number: 1, at: 1, seconds: 1, code: nil, message: nil, response: nil), of: 1)

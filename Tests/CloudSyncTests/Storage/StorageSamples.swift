@@ -18,7 +18,7 @@ extension QueuedOperation {
     id: Int64 = 0,
     phase: QueuedOperation.Phase = .pending,
     doubt: QueuedOperation.Doubt = .init(),
-    suspicion: QueuedOperation.Suspicion? = nil
+    bisection: QueuedOperation.Bisection? = nil
   ) -> QueuedOperation {
     var values: [String: FieldValue] = ["title": .string("save \(name)")]
     if let target { values["link"] = .reference(WireReference(recordName: target, action: "VALIDATE")) }
@@ -37,7 +37,7 @@ extension QueuedOperation {
       enqueuedAt: 100,
       editedAt: 100,
       bytes: 10,
-      suspicion: suspicion
+      bisection: bisection
     )
   }
 }

@@ -58,7 +58,7 @@ extension Ledger {
       operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
       sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
       errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload,
-      isUnanswered, lostRounds, askedAbout, suspicion, zone, owner, name, maxAttempts, enqueuedAt, program, pid, id
+      isUnanswered, lostRounds, askedAbout, bisection, zone, owner, name, maxAttempts, enqueuedAt, program, pid, id
       """
     let row = "(" + Array(repeating: "?", count: columns.split(separator: ",").count).joined(separator: ", ") + ")"
     let rows = Array(repeating: row, count: count).joined(separator: ", ")

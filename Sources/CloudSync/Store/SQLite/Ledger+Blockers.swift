@@ -97,9 +97,9 @@ extension Ledger {
   /// Renews notes that name an operation that may no longer block.
   ///
   /// - Parameter limit: the number of notes to renew.
-  func noteFormerBlockers(limit: Int) throws {
+  func noteEndedBlockers(limit: Int) throws {
     var left = limit
-    while left > 0, let former = try row("SELECT blocker, done FROM formerBlockers LIMIT 1", []) {
+    while left > 0, let former = try row("SELECT blocker, done FROM endedBlockers LIMIT 1", []) {
       let blocker: Int64 = former["blocker"]
       let ids: [Int64] = try all(
         "SELECT id FROM operations WHERE waitsFor = ? AND id > ? ORDER BY id LIMIT ?",
@@ -107,9 +107,9 @@ extension Ledger {
       )
       for id in ids { try noteBlocker(of: id) }
       if ids.count == left, let last = ids.last {
-        try run("UPDATE formerBlockers SET done = ? WHERE blocker = ?", [last, blocker])
+        try run("UPDATE endedBlockers SET done = ? WHERE blocker = ?", [last, blocker])
       } else {
-        try run("DELETE FROM formerBlockers WHERE blocker = ?", [blocker])
+        try run("DELETE FROM endedBlockers WHERE blocker = ?", [blocker])
       }
       left -= max(1, ids.count)
     }

@@ -36,7 +36,7 @@ extension Ledger {
 
   /// The columns of a candidate, which is read by position. The payload is not read.
   static let selection = """
-    SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
+    SELECT id, operation, zone, owner, bytes, atomicGroup, bisection,
       CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id AND isReleased = 0) ELSE 0 END AS links,
       CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets,
       type, state, nextAttemptAt, needsReadBack, needsUpload, \(isRecordGone) AS isGone
@@ -55,7 +55,7 @@ extension Ledger {
       references: row[7],
       assets: row[8],
       group: row[5],
-      suspicion: row[6],
+      bisection: row[6],
       state: state,
       nextAttemptAt: row[11],
       needsCheck: row[12],
@@ -68,9 +68,9 @@ extension Ledger {
   func planFacts() throws -> PlanFacts {
     let sql = """
       SELECT operationLimit, turn, settings,
-          EXISTS (SELECT 1 FROM operations INDEXED BY operationsUnderSuspicion WHERE suspicion IS NOT NULL) AS hasSuspects,
-          EXISTS (SELECT 1 FROM formerBlockers f CROSS JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)
-            AS hasFormerBlockers,
+          EXISTS (SELECT 1 FROM operations INDEXED BY operationsInBisection WHERE bisection IS NOT NULL) AS hasBisections,
+          EXISTS (SELECT 1 FROM endedBlockers f CROSS JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)
+            AS hasEndedBlockers,
           EXISTS (SELECT 1 FROM cycleChecks WHERE isCycle = 0) AS hasCycleChecks
         FROM state
       """
@@ -208,9 +208,9 @@ struct PlanFacts: Decodable, FetchableRecord {
   var turn: Int64?
   var settings: String?
   /// Whether an operation was in a request that was rejected as a whole.
-  var hasSuspects = false
+  var hasBisections = false
   /// Whether a note names an operation that may no longer block.
-  var hasFormerBlockers = false
+  var hasEndedBlockers = false
   /// Whether notes that may have closed a cycle are still to be followed.
   var hasCycleChecks = false
 }

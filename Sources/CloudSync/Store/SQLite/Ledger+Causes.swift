@@ -156,7 +156,7 @@ extension QueueCause {
     guard state == .failed, other.state == state, other.code == code, other.id != id, let message,
       let theirs = other.message, message.contains("…")
     else { return false }
-    // The text before the first name tells most others apart.
+    // The text before the first name distinguishes most others.
     return theirs.hasPrefix(message.prefix { $0 != "…" }) && theirs.isLike(message.replacing("…", with: "%"))
   }
 }

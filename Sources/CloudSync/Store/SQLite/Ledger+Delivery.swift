@@ -34,7 +34,7 @@ extension Ledger {
     return try remove(all("SELECT number FROM deliveries LIMIT ?", [limit]), from: "deliveries", "number")
   }
 
-  /// Whether deliveries were dropped that the app has not been told about.
+  /// Whether deliveries were dropped that were not reported to the app.
   func hasLapsedDeliveries() throws -> Bool { try isTrue(.deliveriesLapsed) }
 
   func endLapse() throws { try setValue(.deliveriesLapsed, false) }

@@ -235,7 +235,7 @@ extension Ledger {
   func isBlank() throws -> Bool {
     try one(
       """
-      SELECT NOT EXISTS (SELECT 1 FROM pulls) AND NOT EXISTS (SELECT 1 FROM records)
+      SELECT NOT EXISTS (SELECT 1 FROM polledQueries) AND NOT EXISTS (SELECT 1 FROM records)
         AND NOT EXISTS (SELECT 1 FROM operations)
       """
     ) ?? true

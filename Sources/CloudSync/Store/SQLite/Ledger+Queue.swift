@@ -145,11 +145,11 @@ extension Ledger {
     ).map(QueuedOperation.init(row:))
   }
 
-  /// Operations of a zone under the same suspicion, oldest first.
-  func operations(of zone: ZoneKey, under suspicion: QueuedOperation.Suspicion) throws -> [QueuedOperation] {
+  /// Operations of a zone in the same bisection, oldest first.
+  func operations(of zone: ZoneKey, in bisection: QueuedOperation.Bisection) throws -> [QueuedOperation] {
     try rows(
-      "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND suspicion = ? ORDER BY id",
-      [zone.zone, zone.owner, suspicion.stored]
+      "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND bisection = ? ORDER BY id",
+      [zone.zone, zone.owner, bisection.stored]
     ).map(QueuedOperation.init(row:))
   }
 

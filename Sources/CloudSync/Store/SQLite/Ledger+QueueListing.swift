@@ -134,7 +134,7 @@ extension ListQuery {
 }
 
 extension QueueFilter {
-  /// Whether the counts that triggers keep tell how many operations match.
+  /// Whether the counts that triggers keep say how many operations match.
   var isCounted: Bool { columns.isSubset(of: [.state, .zone, .type, .operation]) }
 }
 

@@ -20,7 +20,7 @@ extension Ledger {
         generation = ?, sentGeneration = ?, sentOperation = ?, sentChanges = ?, isRecreation = ?, needsReadBack = ?,
         conflictRounds = ?, attempts = ?, nextAttemptAt = ?, isServersWait = ?, errorCode = ?, errorMessage = ?,
         editedAt = ?, conflictAt = ?, bytes = ?, atomicGroup = ?, assets = ?, needsUpload = ?,
-        isUnanswered = ?, lostRounds = ?, askedAbout = ?, suspicion = ?
+        isUnanswered = ?, lostRounds = ?, askedAbout = ?, bisection = ?
       WHERE id = ?
       """,
       try values(operation) + [operation.id]
@@ -47,7 +47,7 @@ extension Ledger {
       operation.group,
       try JSONColumn.text(of: operation.assets),
       operation.needsUpload,
-      operation.isUnanswered, operation.lostRounds, operation.asked?.stored, operation.suspicion?.stored,
+      operation.isUnanswered, operation.lostRounds, operation.asked?.stored, operation.bisection?.stored,
     ]
   }
 

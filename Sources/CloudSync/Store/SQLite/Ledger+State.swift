@@ -38,7 +38,7 @@ extension StateColumn<Int64> {
   /// The operations that a request may have, if the server takes fewer than usual.
   static let operationLimit = Self(name: "operationLimit")
   /// The fencing token of the latest lease with the app.
-  static let appFence = Self(name: "appFence")
+  static let appFencingToken = Self(name: "appFencingToken")
   /// Since when the server owes a reply, if that is longer than usual.
   static let silentSince = Self(name: "silentSince")
   /// Since when everything is paused.

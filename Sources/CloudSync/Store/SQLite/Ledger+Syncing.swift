@@ -9,17 +9,17 @@ extension Ledger {
   func put(_ lease: LeaseHolder) throws {
     try run(
       """
-      INSERT INTO lease(one, fence, pid, host, expiresAt, program, since) VALUES (1, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT(one) DO UPDATE SET fence = excluded.fence, pid = excluded.pid, host = excluded.host,
+      INSERT INTO lease(one, fencingToken, pid, host, expiresAt, program, since) VALUES (1, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT(one) DO UPDATE SET fencingToken = excluded.fencingToken, pid = excluded.pid, host = excluded.host,
         expiresAt = excluded.expiresAt, program = excluded.program, since = excluded.since
       """,
-      [lease.fence, lease.pid, lease.host, lease.expiresAt, lease.program, lease.since]
+      [lease.fencingToken, lease.pid, lease.host, lease.expiresAt, lease.program, lease.since]
     )
   }
 
   /// Sets the end of the lease if it still has this fencing token. Returns whether it does.
-  func extendLease(fence: Int64, until end: Int64?) throws -> Bool {
-    try run("UPDATE lease SET expiresAt = ? WHERE fence = ?", [end, fence])
+  func extendLease(fencingToken: Int64, until end: Int64?) throws -> Bool {
+    try run("UPDATE lease SET expiresAt = ? WHERE fencingToken = ?", [end, fencingToken])
     return database.changesCount == 1
   }
 

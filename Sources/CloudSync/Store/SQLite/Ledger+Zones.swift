@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables `zones`, `pulls` and `throttles`.
+/// The tables `zones`, `polledQueries` and `throttles`.
 extension Ledger {
   func zone(_ key: ZoneKey) throws -> KnownZone? {
     try row("SELECT * FROM zones WHERE zone = ? AND owner = ?", [key.zone, key.owner]).map(KnownZone.init(row:))
@@ -47,32 +47,32 @@ extension Ledger {
 
   // MARK: - Polled queries
 
-  func removePulls() throws { try run("DELETE FROM pulls") }
+  func removePolledQueries() throws { try run("DELETE FROM polledQueries") }
 
   /// Makes the polled queries of a zone fetch every record again and look for deletions.
-  func restartPulls(of zone: ZoneKey) throws {
-    let sql = "UPDATE pulls SET watermark = NULL, sweptAt = NULL WHERE zone = ? AND owner = ?"
+  func restartPolling(of zone: ZoneKey) throws {
+    let sql = "UPDATE polledQueries SET watermark = NULL, scannedAt = NULL WHERE zone = ? AND owner = ?"
     try run(sql, [zone.zone, zone.owner])
   }
 
-  func pulls() throws -> [Pull] {
-    try rows("SELECT * FROM pulls ORDER BY owner, zone, type").map { row in
-      var pull = Pull(zone: ZoneKey(zone: row["zone"], owner: row["owner"]), type: row["type"])
-      pull.watermark = row["watermark"]
-      pull.lastFetchAt = row["lastFetchAt"]
-      pull.sweptAt = row["sweptAt"]
-      return pull
+  func polledQueries() throws -> [PolledQuery] {
+    try rows("SELECT * FROM polledQueries ORDER BY owner, zone, type").map { row in
+      var polled = PolledQuery(zone: ZoneKey(zone: row["zone"], owner: row["owner"]), type: row["type"])
+      polled.watermark = row["watermark"]
+      polled.lastFetchAt = row["lastFetchAt"]
+      polled.scannedAt = row["scannedAt"]
+      return polled
     }
   }
 
-  func put(_ pull: Pull) throws {
+  func put(_ polled: PolledQuery) throws {
     try run(
       """
-      INSERT INTO pulls(zone, owner, type, watermark, lastFetchAt, sweptAt) VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO polledQueries(zone, owner, type, watermark, lastFetchAt, scannedAt) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT(zone, owner, type) DO UPDATE SET
-        watermark = excluded.watermark, lastFetchAt = excluded.lastFetchAt, sweptAt = excluded.sweptAt
+        watermark = excluded.watermark, lastFetchAt = excluded.lastFetchAt, scannedAt = excluded.scannedAt
       """,
-      [pull.zone.zone, pull.zone.owner, pull.type, pull.watermark, pull.lastFetchAt, pull.sweptAt]
+      [polled.zone.zone, polled.zone.owner, polled.type, polled.watermark, polled.lastFetchAt, polled.scannedAt]
     )
   }
 
@@ -211,28 +211,32 @@ extension Ledger {
 /// The progress of polled queries.
 extension Ledger {
   /// Adds a polled query, if it is new.
-  func insertPull(_ zone: ZoneKey, _ type: String, among known: inout [Pull]) throws {
+  func insertPolledQuery(_ zone: ZoneKey, _ type: String, among known: inout [PolledQuery]) throws {
     guard !known.contains(where: { $0.zone == zone && $0.type == type }) else { return }
-    let pull = Pull(zone: zone, type: type)
-    known.append(pull)
-    try put(pull)
+    let polled = PolledQuery(zone: zone, type: type)
+    known.append(polled)
+    try put(polled)
   }
 
   /// Stores the latest modification time seen; pages arrive in this order.
-  func advance(_ pull: Pull, seen: Int64?, now: Int64) throws {
-    guard var known = try pulls().first(where: { $0.zone == pull.zone && $0.type == pull.type }) else { return }
+  func advance(_ polled: PolledQuery, seen: Int64?, now: Int64) throws {
+    guard var known = try polledQueries().first(where: { $0.zone == polled.zone && $0.type == polled.type }) else {
+      return
+    }
     // Restarted meanwhile: the next poll fetches everything.
-    if known.watermark == nil, pull.watermark != nil { return }
+    if known.watermark == nil, polled.watermark != nil { return }
     let watermark = max(known.watermark ?? 0, seen ?? 0)
     known.watermark = watermark == 0 ? nil : watermark
     known.lastFetchAt = now
     try put(known)
-    try change(pull.zone) { $0.lastFetchAt = now }
+    try change(polled.zone) { $0.lastFetchAt = now }
   }
 
-  func markSwept(_ pull: Pull, now: Int64) throws {
-    guard var known = try pulls().first(where: { $0.zone == pull.zone && $0.type == pull.type }) else { return }
-    known.sweptAt = now
+  func markScanned(_ polled: PolledQuery, now: Int64) throws {
+    guard var known = try polledQueries().first(where: { $0.zone == polled.zone && $0.type == polled.type }) else {
+      return
+    }
+    known.scannedAt = now
     try put(known)
   }
 }

@@ -67,13 +67,13 @@ package struct RecentLosses: Hashable, Sendable {
 }
 
 /// A polled query for a zone and record type without a change feed.
-package struct Pull: Hashable, Sendable {
+package struct PolledQuery: Hashable, Sendable {
   package var zone: ZoneKey
   package var type: String
   /// The latest modification time seen; nil before the first.
   package var watermark: Int64?
   package var lastFetchAt: Int64?
-  package var sweptAt: Int64?
+  package var scannedAt: Int64?
 
   /// Milliseconds fetched again before the watermark, because queries lag behind writes (reference 7.1).
   package static let overlap: Int64 = 60_000
@@ -98,7 +98,7 @@ package struct ScopeWait: Hashable, Sendable {
 /// The process that holds, or last held, the lease.
 package struct LeaseHolder: Hashable, Sendable {
   /// The fencing token, incremented with each change of the holder.
-  package var fence: Int64
+  package var fencingToken: Int64
   package var pid: Int64
   package var host: String
   /// Nil while the engine sleeps: then the lock alone shows that it is alive.

@@ -82,9 +82,9 @@ enum Quarantine {
     // Do not deliver the empty record. The record is delivered when it is fetched again or found deleted.
     try database.execute(sql: "DELETE FROM deliveries WHERE \(condition)", arguments: arguments)
     if key.zoneKey.isDefaultZone {
-      for var pull in try ledger.pulls() where pull.zone == key.zoneKey {
-        pull.watermark = nil
-        try ledger.put(pull)
+      for var polled in try ledger.polledQueries() where polled.zone == key.zoneKey {
+        polled.watermark = nil
+        try ledger.put(polled)
       }
     } else {
       try ledger.restart(key.zoneKey)

@@ -32,7 +32,7 @@ extension QueuedOperation {
     case id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation,
       sentGeneration, sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts,
       maxAttempts, nextAttemptAt, isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt,
-      bytes, atomicGroup, assets, isUnanswered, lostRounds, askedAbout, suspicion, program, pid
+      bytes, atomicGroup, assets, isUnanswered, lostRounds, askedAbout, bisection, program, pid
   }
 
   static let columns = Column.allCases.map { "\($0)" }.joined(separator: ", ")
@@ -91,7 +91,7 @@ extension QueuedOperation {
       bytes: row[.bytes],
       group: row[.atomicGroup],
       assets: try JSONColumn.assets(row[.assets]),
-      suspicion: (row[.suspicion] as Int64?).map(Suspicion.init(stored:)),
+      bisection: (row[.bisection] as Int64?).map(Bisection.init(stored:)),
       enqueuedBy: (row[.program] as String?).map { ProgramID(name: $0, pid: row[.pid] ?? 0) }
     )
   }
@@ -114,7 +114,7 @@ extension QueuedOperation.Phase {
   }
 }
 
-extension QueuedOperation.Suspicion {
+extension QueuedOperation.Bisection {
   /// A re-fetch has the negative number.
   init(stored: Int64) { self = stored < 0 ? .check(request: -stored) : .send(request: stored) }
 

@@ -41,7 +41,7 @@ extension Schema {
     CREATE INDEX operationsOfZones ON operations(zone, owner, operation) WHERE name IS NULL;
     CREATE INDEX operationsWithAssets ON operations(needsUpload, id) WHERE assets IS NOT NULL;
     CREATE INDEX operationsThrottled ON operations(nextAttemptAt) WHERE state = 'waiting' AND isServersWait = 1;
-    CREATE INDEX operationsUnderSuspicion ON operations(zone, owner) WHERE suspicion IS NOT NULL;
+    CREATE INDEX operationsInBisection ON operations(zone, owner) WHERE bisection IS NOT NULL;
     -- Records that exist in the queue alone.
     CREATE INDEX operationsThatCreate ON operations(zone, owner, name)
       WHERE isMirrored = 0 AND operation = 'save' AND name IS NOT NULL;

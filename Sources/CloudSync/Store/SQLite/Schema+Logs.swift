@@ -91,7 +91,7 @@ extension Schema {
   static let engine = """
     CREATE TABLE lease(
       one INTEGER PRIMARY KEY CHECK (one = 1),
-      fence INTEGER NOT NULL,
+      fencingToken INTEGER NOT NULL,
       pid INTEGER NOT NULL,
       host TEXT NOT NULL,
       -- Null while the engine sleeps: the kernel's lock alone shows that it is alive.
@@ -117,7 +117,7 @@ extension Schema {
       clock INTEGER,
       retainedAt INTEGER,
       operationLimit INTEGER,
-      appFence INTEGER,
+      appFencingToken INTEGER,
       isFetching INTEGER NOT NULL DEFAULT 0,
       silentSince INTEGER,
       isRefused INTEGER NOT NULL DEFAULT 0,

@@ -34,13 +34,13 @@ extension Schema {
     ) STRICT, WITHOUT ROWID;
 
     -- Polled queries by modification time, one for a zone and record type, where there is no change feed.
-    CREATE TABLE pulls(
+    CREATE TABLE polledQueries(
       zone TEXT NOT NULL,
       owner TEXT NOT NULL DEFAULT '',
       type TEXT NOT NULL,
       watermark INTEGER,
       lastFetchAt INTEGER,
-      sweptAt INTEGER,
+      scannedAt INTEGER,
       PRIMARY KEY (zone, owner, type)
     ) STRICT, WITHOUT ROWID;
 
@@ -137,7 +137,7 @@ extension Schema {
       -- The generation and the server's tag that the app was asked about without resolving the conflict.
       askedAbout TEXT,
       -- Operations of one number were in a request that was rejected whole for one of them; below zero it was a look-up.
-      suspicion INTEGER,
+      bisection INTEGER,
       -- The program that enqueued it, and its process.
       program TEXT,
       pid INTEGER,
@@ -166,7 +166,7 @@ extension Schema {
     ) STRICT, WITHOUT ROWID;
 
     -- Operations that may no longer block: the notes that name them must be renewed, in order.
-    CREATE TABLE formerBlockers(
+    CREATE TABLE endedBlockers(
       blocker INTEGER PRIMARY KEY,
       -- Notes of operations up to this one have been renewed.
       done INTEGER NOT NULL DEFAULT 0

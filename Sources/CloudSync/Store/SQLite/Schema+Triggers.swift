@@ -109,18 +109,18 @@ extension Schema {
     CREATE TRIGGER blockerEnded AFTER DELETE ON operations
       WHEN EXISTS (SELECT 1 FROM operations WHERE waitsFor = old.id)
     BEGIN
-      INSERT OR REPLACE INTO formerBlockers(blocker) VALUES (old.id);
+      INSERT OR REPLACE INTO endedBlockers(blocker) VALUES (old.id);
     END;
     CREATE TRIGGER blockerTurned AFTER UPDATE OF operation, baseTag ON operations
       WHEN (old.operation <> new.operation OR old.baseTag IS NOT new.baseTag)
         AND EXISTS (SELECT 1 FROM operations WHERE waitsFor = old.id)
     BEGIN
-      INSERT OR REPLACE INTO formerBlockers(blocker) VALUES (old.id);
+      INSERT OR REPLACE INTO endedBlockers(blocker) VALUES (old.id);
     END;
     CREATE TRIGGER blockerUnlinked AFTER DELETE ON refs
       WHEN EXISTS (SELECT 1 FROM operations WHERE waitsFor = old.operation)
     BEGIN
-      INSERT OR REPLACE INTO formerBlockers(blocker) VALUES (old.operation);
+      INSERT OR REPLACE INTO endedBlockers(blocker) VALUES (old.operation);
     END;
     -- The group may now be part of a cycle.
     CREATE TRIGGER groupJoined AFTER UPDATE OF atomicGroup ON operations

@@ -8,7 +8,7 @@ extension Schema {
       until INTEGER NOT NULL,
       name TEXT NOT NULL,
       urgency TEXT NOT NULL,
-      fence INTEGER NOT NULL
+      fencingToken INTEGER NOT NULL
     ) STRICT;
     """
 }

@@ -24,12 +24,12 @@ enum Schema {
     "18 unreadable types", "19 deciding", "20 reporting", "21 bounds", "22 clearing", "23 places", "24 lists",
     "25 conflicts", "26 progress", "27 system values", "28 offering deletions",
   ]
-  /// The migrations that only stores between schema 28 and 33 have, which no release wrote.
-  private static let unreleased: Set = ["29 dropped sides", "30 records by name", "31 tombstones", "32"]
+  /// The migrations that only stores between schema 28 and 34 have, which no release wrote.
+  private static let unreleased: Set = ["29 dropped sides", "30 records by name", "31 tombstones", "32", "33"]
 
   static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
-    migrator.registerMigration("33", merging: former) { database, applied in
+    migrator.registerMigration("34", merging: former) { database, applied in
       if applied.isEmpty { try create(database) } else { try migrateFormer(database) }
     }
     return migrator
@@ -60,10 +60,13 @@ enum Schema {
   /// The tables of schema 28 that are copied, under their new names where these differ.
   private static let formerTables: [(name: String, new: String)] =
     [
-      "zones", "pulls", "records", "operations", "refs", "attempts", "history", "lease", "activity", "throttles",
-      "commands", "events", "assetPlaces", "dropped", "deliveries", "quarantine", "recordCounts", "pauses",
-      "unreadable", "throughput", "formerBlockers", "cycleChecks", "queueCounts",
-    ].map { ($0, $0) } + [("passes", "syncRequests")]
+      "zones", "records", "operations", "refs", "attempts", "history", "lease", "activity", "throttles", "commands",
+      "events", "assetPlaces", "dropped", "deliveries", "quarantine", "recordCounts", "pauses", "unreadable",
+      "throughput", "cycleChecks", "queueCounts",
+    ].map { ($0, $0) } + [("passes", "syncRequests"), ("pulls", "polledQueries"), ("formerBlockers", "endedBlockers")]
+
+  /// Columns with the names that they had in schema 28.
+  private static let formerColumns = ["bisection": "suspicion", "fencingToken": "fence", "scannedAt": "sweptAt"]
 
   /// Columns of `state` with the keys under which schema 28 stored the same values as texts.
   private static let formerKeys =
@@ -71,7 +74,7 @@ enum Schema {
       "container", "environment", "database", "identity", "queuedBy", "signIn", "takenOverBy", "joinedTo", "settings",
       "databaseToken", "signInURL", "turn", "retainedAt", "operationLimit",
     ].map { ($0, $0) } + [
-      ("clock", "time"), ("appFence", "app"), ("deliveryTrouble", "delivery"), ("isRefused", "refused"),
+      ("clock", "time"), ("appFencingToken", "app"), ("deliveryTrouble", "delivery"), ("isRefused", "refused"),
     ]
 
   /// Creates the tables again and copies the rows, so that a migrated store has the same schema as a new one. Tables
@@ -92,10 +95,12 @@ enum Schema {
     try database.execute(sql: tables + views)
     for (name, table) in formerTables {
       let columns = Set(try database.columns(in: "former_\(name)").map(\.name))
-      let kept = try database.columns(in: table).map(\.name).filter(columns.contains).joined(separator: ", ")
+      let kept = try database.columns(in: table).map(\.name).map { (new: $0, old: formerColumns[$0] ?? $0) }
+        .filter { columns.contains($0.old) }
+      let (new, old) = (kept.map(\.new).joined(separator: ", "), kept.map(\.old).joined(separator: ", "))
       try database.execute(
         sql: """
-          INSERT INTO \(table)(\(kept)) SELECT \(kept) FROM former_\(name);
+          INSERT INTO \(table)(\(new)) SELECT \(old) FROM former_\(name);
           INSERT INTO sqlite_sequence SELECT '\(table)', seq FROM sqlite_sequence WHERE name = 'former_\(name)'
             AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '\(table)');
           UPDATE sqlite_sequence SET seq = (SELECT seq FROM sqlite_sequence WHERE name = 'former_\(name)')

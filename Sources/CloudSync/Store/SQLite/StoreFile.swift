@@ -13,7 +13,7 @@ enum StoreFile: Hashable, Sendable {
   case present, missing
   /// The user may not read it. `place`: the file, or the folder that hides it; `owner`: the name of its owner, if known.
   case denied(place: String, owner: String?)
-  /// The system can tell neither, and reports this error.
+  /// The system knows neither case, and reports this error.
   case unknown(errno: Int32)
 
   /// The system's answer about a path.

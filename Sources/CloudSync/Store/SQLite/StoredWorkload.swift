@@ -78,7 +78,7 @@ struct StoredWorkload: Workload {
     }
   }
 
-  var hasOldNotes: Bool { facts.hasFormerBlockers || facts.hasCycleChecks }
+  var hasOldNotes: Bool { facts.hasEndedBlockers || facts.hasCycleChecks }
 
   var nextBackOffEnd: Int64? { get throws { try ledger.nextBackOffEnd(after: scope.now) } }
 
@@ -86,17 +86,17 @@ struct StoredWorkload: Workload {
     try Set(candidates.compactMap(\.group)).reduce(into: [:]) { $0[$1] = try ledger.groupSize($1) }
   }
 
-  /// Returns operations under suspicion, the oldest unblocked operations, their groups, then the operations that they
+  /// Returns operations in bisection, the oldest unblocked operations, their groups, then the operations that they
   /// block, level by level.
   func candidates(of zone: ZoneKey, toNote: inout [Int64]) throws -> [Candidate]? {
     let (free, unnoted, ids) = try oldest(of: zone)
     toNote += ids
     // Update the notes first rather than send a request that is not full.
-    if free.count < min(window, Planner.requestLimit), !ids.isEmpty || facts.hasFormerBlockers {
+    if free.count < min(window, Planner.requestLimit), !ids.isEmpty || facts.hasEndedBlockers {
       toNote = ids
       return nil
     }
-    var found = facts.hasSuspects ? try suspects(of: zone) : []
+    var found = facts.hasBisections ? try bisected(of: zone) : []
     found += free + unnoted
     // A request takes at most one group, the oldest, so only its blocked members are read.
     if let group = free.lazy.compactMap(\.group).first { found += try readyMembers(of: group) }
@@ -142,9 +142,9 @@ struct StoredWorkload: Workload {
   }
 
   /// Operations of a zone that were in a request that was rejected as a whole.
-  func suspects(of zone: ZoneKey) throws -> [Candidate] {
-    let condition = "zone = :zone AND owner = :owner AND suspicion IS NOT NULL AND \(Ledger.ready)"
-    return try found("operationsUnderSuspicion", condition, ["zone": zone.zone, "owner": zone.owner, "held": held])
+  func bisected(of zone: ZoneKey) throws -> [Candidate] {
+    let condition = "zone = :zone AND owner = :owner AND bisection IS NOT NULL AND \(Ledger.ready)"
+    return try found("operationsInBisection", condition, ["zone": zone.zone, "owner": zone.owner, "held": held])
   }
 
   func readyMembers(of group: String) throws -> [Candidate] {

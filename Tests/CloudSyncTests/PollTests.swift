@@ -6,8 +6,8 @@ import Testing
 
 @testable import CloudSync
 
-/// Reading what others did where there is no change feed: by modification time, and by sweeps.
-@Suite(.serialized) struct PullTests {
+/// Reading what others did where there is no change feed: by modification time, and by full scans.
+@Suite(.serialized) struct PollTests {
   @Test func `the public database is read by modification time`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine")
@@ -54,10 +54,10 @@ import Testing
 
     #expect(summary.lastItemError?.code == .unexpectedServerResponse && !summary.reachedEnd)
     #expect(try mine.store.mirror("b") == [:] && mine.store.status().throttles.isEmpty)
-    #expect(try mine.store.read { try $0.pulls().map(\.watermark) } == [1_700_000_000_000])
+    #expect(try mine.store.read { try $0.polledQueries().map(\.watermark) } == [1_700_000_000_000])
   }
 
-  @Test func `deletions in the public database are found by a sweep`() async throws {
+  @Test func `deletions in the public database are found by a full scan`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine")
     let theirs = try world.device("theirs", user: "ben")
@@ -73,7 +73,7 @@ import Testing
     #expect(try mine.store.records().rows.map(\.record.key.name) == ["r0", "r2", "r4"])
   }
 
-  @Test func `a driver is at work as long as a sweep takes`() async throws {
+  @Test func `a syncing process is at work as long as a full scan takes`() async throws {
     let world = try World(.public) { $0.pageLimit = 4 }
     let mine = try world.device("mine")
     _ = try mine.store.enqueue((0..<40).map { world.put("r\($0)", [:]) })
@@ -118,7 +118,7 @@ import Testing
     mine.transport.interfere(nil)
     world.clock.advance(600)
     let lease = try #require(try Lease.acquire(mine.store))
-    _ = try await mine.engine.runSync(lease, serving: SyncRequests(types: ["Note"]), sweeps: .never)
+    _ = try await mine.engine.runSync(lease, serving: SyncRequests(types: ["Note"]), fullScans: .never)
     lease.release(mine.store)
 
     #expect(try mine.store.records(mirrorOnly: true).total == 450)
@@ -128,7 +128,7 @@ import Testing
   private func drive(_ device: TestDevice, _ types: [String] = []) async throws {
     let lease = try #require(try Lease.acquire(device.store))
     defer { lease.release(device.store) }
-    _ = try await device.engine.runSync(lease, serving: SyncRequests(types: types), sweeps: .whenDue)
+    _ = try await device.engine.runSync(lease, serving: SyncRequests(types: types), fullScans: .whenDue)
   }
 
   @Test func `a driver that is always at work finds what others delete`() async throws {
@@ -207,7 +207,7 @@ import Testing
     #expect(try mine.store.records().total == 9)
   }
 
-  @Test func `an edit that the index showed too late, and a record, are found by a sweep`() async throws {
+  @Test func `an edit that the index showed too late, and a record, are found by a full scan`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine")
     let early = world.clock.date

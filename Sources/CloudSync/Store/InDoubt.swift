@@ -4,7 +4,7 @@ import CloudKit
 extension QueuedOperation {
   /// Returns the base, with the values our own unconfirmed request wrote in place of the original ones where no other
   /// client has written.
-  mutating func base(reckoningWithSentOn server: MirrorRecord, _ rules: [String: MergeRule]) -> [String: FieldValue] {
+  mutating func base(resolvingInDoubt server: MirrorRecord, _ rules: [String: MergeRule]) -> [String: FieldValue] {
     let isNews = !isUnanswered || server.changeTag != baseTag || state == .conflict
     guard !sentChanges.isEmpty, isNews else { return base }
     var result = base
