@@ -1,8 +1,8 @@
 import Foundation
 import JSONText
 
-/// Encodes results as HTTP responses with the headers of section 1.2 [L3], and counts them. The UUID in an error is
-/// that of the header. [E]
+/// Encodes results as HTTP responses with the service's headers (reference 1.2) [L3], and counts them. The UUID in an
+/// error is that of the header. [E]
 extension EmulatorCore {
   func respond(_ exchange: Exchange, status: Int, json: JSONObject, error: ServerError? = nil) -> EmulatorReply {
     let uuid = nextRequestUUID()

@@ -25,12 +25,9 @@ struct Call {
 
 /// The whole state of an emulator and the operations on it. Protected by the lock of `Emulator`.
 ///
-/// Comments on rules have a tag for the source of the rule. [D] is Apple's archived reference of CloudKit Web Services,
-/// [JS] that of CloudKit JS, [FW] that of the framework and the schema language. [L3] was observed live at containers
-/// of third parties, [L1] at Apple's own. [C] is what working clients send and what exports show, [2nd] what others
-/// have written. [E] is a decision of this project where no source exists; (Question n) has a switch in
-/// `EmulatorAssumptions`. Numbers such as (5.3) are sections of the project's protocol reference; the documentation
-/// article Sources lists them.
+/// Comments on rules cite the protocol reference by number, such as (reference 5.3), and have a mark for the source of
+/// the rule, such as [D]. (Question 13) has a switch in `EmulatorAssumptions`. The documentation's article "Protocol 0:
+/// Evidence" explains the numbers and marks.
 final class EmulatorCore {
   let configuration: EmulatorConfiguration
   let store: any EmulatorStore
@@ -149,7 +146,7 @@ final class EmulatorCore {
     return database(DatabaseKey(container: call.route.container, environment: call.route.environment, owner: owner))
   }
 
-  /// Returns the zone of a database that a zone ID names, or the default zone without one. (2.1) [D]
+  /// Returns the zone of a database that a zone ID names, or the default zone without one. (reference 2.1) [D]
   func zone(_ zoneID: JSON?, in database: DatabaseState) throws(ServerError) -> ZoneState {
     let (name, owner) = try Self.zoneName(zoneID)
     guard owner == nil || owner == database.owner, let zone = database.zones[name] else {

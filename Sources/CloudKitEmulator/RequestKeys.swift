@@ -3,7 +3,7 @@ import JSONText
 /// The documented keys of request bodies, and those that clients of the framework need and no source documents. [C]
 ///
 /// The service ignores all other keys, so a misspelled key has no effect [L3]. `rejectsUnknownKeys` finds such keys.
-/// (7.7)
+/// (reference 7.7)
 enum RequestKeys {
   private indirect enum Shape: Sendable {
     case any

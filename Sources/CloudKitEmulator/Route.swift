@@ -35,8 +35,8 @@ struct Route: Sendable {
     case usersLookupID = "users/lookup/id"
     case usersLookupContacts = "users/lookup/contacts"
 
-    /// Returns the HTTP methods of the operation. Operations documented for GET also accept `POST {}`. [L1] (Question
-    /// 3) For discovery, POST has its own meaning. [D]
+    /// Returns the HTTP methods of the operation. Operations documented for GET also accept `POST {}`. [L1]
+    /// (Question 3) For discovery, POST has its own meaning. [D]
     func methods(_ assumptions: EmulatorAssumptions) -> [String] {
       switch self {
       case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent:
@@ -46,7 +46,7 @@ struct Route: Sendable {
       }
     }
 
-    /// The databases that have the operation, from the table in section 5. [D]
+    /// The databases that have the operation, from the table of endpoints (reference 5). [D]
     var scopes: [Scope] {
       switch self {
       case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup, .assetsUpload, .assetsRereference,
@@ -67,7 +67,7 @@ struct Route: Sendable {
 
     var isAboutUsers: Bool { rawValue.hasPrefix("users/") }
 
-    /// Whether an API token alone is not enough, from the matrix in section 1.3. [D][E]
+    /// Whether an API token alone is not enough, from the table of credentials (reference 1.3). [D][E]
     var needsUser: Bool {
       isAboutUsers || self == .recordsAccept || rawValue.hasPrefix("subscriptions/") || rawValue.hasPrefix("tokens/")
     }

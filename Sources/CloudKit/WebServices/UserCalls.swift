@@ -8,8 +8,8 @@ extension WebServicesClient {
     }.elements
   }
 
-  /// Fetches the caller's contacts who use the app. It is documented, but Apple's servers reply with 500 (reference
-  /// 0.2).
+  /// Fetches the caller's contacts who use the app. It is documented, but Apple's servers reply with 500
+  /// (reference 0.2).
   package func discoverAllUsers() async throws(WebServicesError) -> [WireUserIdentity] {
     try await get("users/discover", in: .public, as: WireList.self).elements
   }

@@ -1,6 +1,6 @@
 package import JSONText
 
-/// The typed calls of Web Services. Bodies and paths follow section 5 of the protocol reference.
+/// The typed calls of Web Services. Bodies and paths follow the protocol (reference 5).
 extension WebServicesClient {
   /// Applies up to 200 operations to one zone. The reply has one element for each operation.
   ///

@@ -2,7 +2,7 @@ import Foundation
 import JSONText
 
 /// The upload or download of one file over plain HTTP, without credentials and without the service's error format.
-/// (5.9) [L3]
+/// (reference 5.9) [L3]
 enum AssetTransfer {
   /// The maximum number of bytes that `multipart/form-data` may add to a file.
   static let wrapping = 64 * 1024

@@ -48,7 +48,7 @@ public struct EmulatorUser: Sendable, Hashable {
     return !text.filter(\.isNumber).isEmpty && text.filter(\.isNumber) == phoneNumber.filter(\.isNumber)
   }
 
-  /// Returns the identity dictionary of section 2.6. It contains the name only if the user is discoverable. [D]
+  /// Returns the identity dictionary (reference 2.6). It contains the name only if the user is discoverable. [D]
   ///
   /// - Parameter lookupInfo: The lookup info that found the user. By default, the email address, the phone number or
   ///   the record name.
@@ -70,7 +70,7 @@ public struct EmulatorUser: Sendable, Hashable {
     return object
   }
 
-  /// The older dictionary, which has only a first and a last name. (2.6) [D]
+  /// The older dictionary, which has only a first and a last name. (reference 2.6) [D]
   var legacy: JSONObject {
     var object: JSONObject = [
       "userRecordName": .string(recordName), "firstName": .string(nameComponents["givenName"] ?? ""),

@@ -33,7 +33,7 @@ public struct ServerKey: Sendable {
   }
 }
 
-/// Verifies server-to-server signatures in the order of section 1.5. All failures have the same error. [L3]
+/// Verifies server-to-server signatures in a fixed order (reference 1.5). All failures have the same error. [L3]
 enum ServerSignature {
   private static let names = (
     key: "x-apple-cloudkit-request-keyid", date: "x-apple-cloudkit-request-iso8601date",

@@ -1,8 +1,7 @@
 /// The emulator's behaviour where the real service's behaviour is unknown.
 ///
-/// The question numbers refer to the project's register of open questions. Each default is the register's assumption,
-/// unless the comment says otherwise. The other values are behaviours that the real service may have, so that a client
-/// can be tested against all of them.
+/// The question numbers are those of <doc:Protocol-8-OpenQuestions>, which has what is known. The values other than the
+/// default are behaviours that the real service may have, so that a client can be tested against all of them.
 public struct EmulatorAssumptions: Sendable, Hashable {
   // MARK: Requests and credentials
 
@@ -103,8 +102,7 @@ public struct EmulatorAssumptions: Sendable, Hashable {
   // MARK: Subscriptions and shares
 
   /// Question 18: whether database subscriptions are accepted. The framework has them; Web Services do not document
-  /// them. The register assumes that they are rejected. The default is `true`, because clients of the framework have no
-  /// other kind for a database with many zones.
+  /// them. The default is `true`, because clients of the framework have no other kind for a database with many zones.
   public var acceptsDatabaseSubscriptions = true
   /// Question 18: whether the shared database accepts subscriptions. The default is `true` for the same reason.
   public var acceptsSharedSubscriptions = true

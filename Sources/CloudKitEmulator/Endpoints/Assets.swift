@@ -1,6 +1,6 @@
 import JSONText
 
-/// `assets/upload` and `assets/rereference` (5.9). [D]
+/// `assets/upload` and `assets/rereference` (reference 5.9). [D]
 extension EmulatorCore {
   /// Returns one upload URL per token, in the order of the tokens. [C]
   func uploadAssets(_ call: Call) throws(ServerError) -> JSONObject {

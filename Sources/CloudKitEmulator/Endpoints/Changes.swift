@@ -1,6 +1,7 @@
 import JSONText
 
-/// `changes/zone` and `changes/database` (5.6, 5.7), and the two deprecated calls they replace (5.12). [D]
+/// `changes/zone` and `changes/database` (reference 5.6, 5.7), and the two deprecated calls they replace
+/// (reference 5.12). [D]
 extension EmulatorCore {
   func zoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
     var results: [JSON] = []

@@ -1,8 +1,8 @@
 import Foundation
 import JSONText
 
-/// The operations of one `records/modify`. Each is decided against the zone as it was before the request. The table in
-/// section 5.3 gives the effect of each operation on a record that exists, has changed, or does not exist. [D]
+/// The operations of one `records/modify`. Each is decided against the zone as it was before the request. The table of
+/// operations (reference 5.3) gives the effect of each on a record that exists, has changed, or does not exist. [D]
 struct ModifyBatch {
   /// The effect of an operation if the batch succeeds.
   enum Effect {

@@ -1,6 +1,6 @@
 import JSONText
 
-/// Shares in `records/modify` (5.3), and the write access of their participants. [D]
+/// Shares in `records/modify` (reference 5.3), and the write access of their participants. [D]
 extension ModifyBatch {
   /// Applies the sharing keys of an operation to a share record.
   func applyShare(

@@ -1,6 +1,6 @@
 import JSONText
 
-/// `tokens/create` and `tokens/register` (5.10). [D]
+/// `tokens/create` and `tokens/register` (reference 5.10). [D]
 extension EmulatorCore {
   /// Creates a token for a client without APNs, and returns the URL of its long poll. [D][L3]
   func createToken(_ call: Call) throws(ServerError) -> JSONObject {

@@ -191,8 +191,8 @@ extension QueryFilter.Comparator {
   /// Whether the comparator is the negation of another.
   var isNegation: Bool { rawValue.hasPrefix("NOT_") }
 
-  /// The index that the comparator needs; any one of them if there are several. (5.1) [D] Which one BEGINS_WITH needs
-  /// is unknown. [E]
+  /// The index that the comparator needs; any one of them if there are several. (reference 5.1) [D] Which one
+  /// BEGINS_WITH needs is unknown. [E]
   var index: SchemaIndexes {
     switch self {
     case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: .sortable
@@ -202,7 +202,7 @@ extension QueryFilter.Comparator {
     }
   }
 
-  /// Whether the comparator may be used for the field's element type, by the table in section 5.1. [D]
+  /// Whether the comparator may be used for the field's element type, by the table of comparators (reference 5.1). [D]
   func accepts(_ type: EmulatorValueType) -> Bool {
     switch self {
     case .near: type == .location

@@ -1,6 +1,6 @@
 import JSONText
 
-/// `records/lookup` (5.2). It returns every committed write at once. [L3]
+/// `records/lookup` (reference 5.2). It returns every committed write at once. [L3]
 extension EmulatorCore {
   func lookup(_ call: Call) throws(ServerError) -> JSONObject {
     let items = try items("records", of: call.body)

@@ -1,7 +1,8 @@
 import Foundation
 import JSONText
 
-/// `records/modify` (5.3). All operations are decided first; the successful ones are then committed together. [D]
+/// `records/modify` (reference 5.3). All operations are decided first; the successful ones are then committed together.
+/// [D]
 extension EmulatorCore {
   func modify(_ call: Call) throws(ServerError) -> JSONObject {
     let operations = try items("operations", of: call.body)

@@ -1,7 +1,7 @@
 import Foundation
 import JSONText
 
-/// `records/query` (5.1). [D]
+/// `records/query` (reference 5.1). [D]
 extension EmulatorCore {
   func query(_ call: Call) throws(ServerError) -> JSONObject {
     guard let query = call.body["query"]?.object, let type = query["recordType"]?.string else {

@@ -1,6 +1,6 @@
 import JSONText
 
-/// `records/resolve` and `records/accept` (5.4). [D]
+/// `records/resolve` and `records/accept` (reference 5.4). [D]
 extension EmulatorCore {
   func resolveShares(_ call: Call) throws(ServerError) -> JSONObject {
     try shares(call) { (invitation) throws(ServerError) in invitation }

@@ -1,6 +1,6 @@
 import JSONText
 
-/// `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify` (5.8). [D]
+/// `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify` (reference 5.8). [D]
 extension EmulatorCore {
   func listSubscriptions(_ call: Call) -> JSONObject {
     ["subscriptions": .array(own(call).sorted { $0.key < $1.key }.map { .object($0.json) })]
@@ -71,8 +71,8 @@ extension EmulatorCore {
     let owner = key.scope == .public ? database(for: call).owner : key.owner
     let isZoneWide = assumptions.subscriptionsAreZoneWide
     let new = try Subscription(object, key: key, zonesOf: owner, isZoneWideByDefault: isZoneWide)
-    // The framework has the other two kinds for the shared database; whether Web Services do is unknown. [FW] (Question
-    // 18)
+    // The framework has the other two kinds for the shared database; whether Web Services do is unknown. [FW]
+    // (Question 18)
     guard key.scope != .shared || assumptions.acceptsSharedSubscriptions else {
       throw .badRequest("subscriptions are not applicable in the shared database")
     }

@@ -1,6 +1,6 @@
 import JSONText
 
-/// `users/caller` and `users/discover` (5.11), and their deprecated predecessors (5.12). [D]
+/// `users/caller` and `users/discover` (reference 5.11), and their deprecated predecessors (reference 5.12). [D]
 extension EmulatorCore {
   /// Returns the caller's identity. The documentation wraps it in `users` [D], and clients read it directly [C]; by
   /// default the response has both. [E] (Question 9)

@@ -1,6 +1,6 @@
 import JSONText
 
-/// `zones/list`, `zones/lookup` and `zones/modify` (5.5). [D]
+/// `zones/list`, `zones/lookup` and `zones/modify` (reference 5.5). [D]
 extension EmulatorCore {
   /// Lists zones. Which zones the public and the shared database list is not documented [E]; the other keys of the
   /// response were observed. [L1]

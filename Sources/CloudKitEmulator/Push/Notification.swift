@@ -1,7 +1,7 @@
 import Foundation
 import JSONText
 
-/// The content of a push notification, in the format of the web courier. (5.10) [C]
+/// The content of a push notification, in the format of the web courier. (reference 5.10) [C]
 struct Notification {
   var subscription: Subscription
   var container: String

@@ -1,6 +1,6 @@
 import JSONText
 
-/// A subscription to changes in one database of a user. (5.8) [D]
+/// A subscription to changes in one database of a user. (reference 5.8) [D]
 struct Subscription {
   /// The change of a record that fires a subscription. The number is the notification's `fo`. [C]
   enum Firing: String, CaseIterable {

@@ -32,7 +32,8 @@ public struct EmulatorAsset: Sendable, Hashable {
     (Data([1]) + digest).base64EncodedString()
   }
 
-  /// The asset dictionary of section 5.9, without the keys that depend on the request: `receipt` and `downloadURL`. [D]
+  /// The asset dictionary (reference 5.9), without the keys that depend on the request: `receipt` and `downloadURL`.
+  /// [D]
   var json: JSONObject {
     let wrappingKey = Data(Insecure.SHA1.hash(data: Data("wrappingKey/\(id)".utf8)).prefix(16))
     return [

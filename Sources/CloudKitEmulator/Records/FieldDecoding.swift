@@ -8,7 +8,7 @@ enum IncomingField {
 }
 
 /// Decodes the field values of requests. The type comes from the type tag, or from the JSON if there is no tag, and
-/// must agree with the schema. (3.1) [D]
+/// must agree with the schema. (reference 3.1) [D]
 enum FieldDecoding {
   /// Turns an asset dictionary into the file that it refers to.
   typealias AssetReader = (JSONObject) throws(ServerError) -> EmulatorAsset
@@ -48,7 +48,7 @@ enum FieldDecoding {
     }
   }
 
-  /// Returns the type of a value after checking it against the schema. (3.1, 3.5)
+  /// Returns the type of a value after checking it against the schema. (reference 3.1, 3.5)
   ///
   /// - Parameter given: The value's own type; `nil` for an empty list without a type.
   private static func check(
@@ -80,7 +80,8 @@ enum FieldDecoding {
     return try inferred(json, field: field)
   }
 
-  /// Returns the type of an untagged value (3.1). An integral number is INT64 even if the field is a DOUBLE. [D][C]
+  /// Returns the type of an untagged value (reference 3.1). An integral number is INT64 even if the field is a DOUBLE.
+  /// [D][C]
   private static func inferred(_ json: JSON, field name: String) throws(ServerError) -> Schema.FieldType {
     switch json {
     case .string: return Schema.FieldType(.string)

@@ -61,8 +61,8 @@ final class StoredRecord: Sendable {
     self.left = left
   }
 
-  /// Returns the record dictionary of a response (section 2.4) [D], with the keys observed in addition [L3]. Fields are
-  /// sorted by name, so that equal states give equal bytes.
+  /// Returns the record dictionary of a response (reference 2.4) [D], with the keys observed in addition [L3]. Fields
+  /// are sorted by name, so that equal states give equal bytes.
   func json(keys: Set<String>?, zoneID: JSON, schema: Schema.RecordType?, encoding: FieldEncoding) -> JSONObject {
     var fields = JSONObject()
     for field in content.fields where keys?.contains(field.name) ?? true {

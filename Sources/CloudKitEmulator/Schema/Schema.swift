@@ -6,7 +6,7 @@ struct Schema: Sendable, Hashable {
     var isList: Bool
     var isEncrypted: Bool
 
-    /// The name in sections 3.1 and 3.5, e.g. `INT64_LIST` or `ENCRYPTED_STRING`. [D][L3]
+    /// The name (reference 3.1, 3.5), e.g. `INT64_LIST` or `ENCRYPTED_STRING`. [D][L3]
     var name: String {
       (isEncrypted ? "ENCRYPTED_" : "") + scalar.rawValue + (isList ? "_LIST" : "")
     }

@@ -1,4 +1,4 @@
-/// The permissions by role for records of one type in the public database. (1.7) [FW]
+/// The permissions by role for records of one type in the public database. (reference 1.7) [FW]
 typealias SchemaGrants = [String: Set<SchemaPermission>]
 
 /// A permission that a role can have. Deleting a record requires WRITE.

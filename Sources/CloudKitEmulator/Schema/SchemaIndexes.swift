@@ -1,4 +1,5 @@
-/// The indexes of one field. Without the right index, the service rejects queries on the field. (5.1, 7.2) [L3]
+/// The indexes of one field. Without the right index, the service rejects queries on the field. (reference 5.1, 7.2)
+/// [L3]
 struct SchemaIndexes: OptionSet, Sendable, Hashable {
   let rawValue: UInt8
 

@@ -22,8 +22,8 @@ struct Place {
 }
 
 extension EmulatorCore {
-  /// Returns the zone that a call names, or the default zone without a zone ID. (2.1) The shared database has the zones
-  /// that others share with the caller, each under its owner's name. [D]
+  /// Returns the zone that a call names, or the default zone without a zone ID. (reference 2.1) The shared database has
+  /// the zones that others share with the caller, each under its owner's name. [D]
   func place(_ zoneID: JSON?, for call: Call) throws(ServerError) -> Place {
     guard call.route.scope == .shared else {
       let database = database(for: call)

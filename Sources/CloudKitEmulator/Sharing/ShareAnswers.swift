@@ -1,6 +1,6 @@
 import JSONText
 
-/// The sharing keys of responses (2.4, 2.6). [D]
+/// The sharing keys of responses (reference 2.4, 2.6). [D]
 extension EmulatorCore {
   /// Returns the keys that sharing adds to a record's dictionary.
   func sharingMembers(of record: StoredRecord, in zone: ZoneState, for caller: Caller) -> JSONObject {

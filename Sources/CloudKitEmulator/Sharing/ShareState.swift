@@ -17,7 +17,7 @@ enum SharePermission: String, Sendable, Comparable {
   static func < (left: SharePermission, right: SharePermission) -> Bool { left.rank < right.rank }
 }
 
-/// A participant of a share, or a user invited to one. (2.6) [D]
+/// A participant of a share, or a user invited to one. (reference 2.6) [D]
 struct ShareParticipant: Sendable, Hashable {
   enum Role: String, Sendable {
     case owner = "OWNER"

@@ -1,7 +1,8 @@
 import Foundation
 import JSONText
 
-/// The field that a filter or sort descriptor names: a field of the schema or one of the system fields. (3.4) [D]
+/// The field that a filter or sort descriptor names: a field of the schema or one of the system fields. (reference 3.4)
+/// [D]
 enum FieldKey: Sendable, Hashable {
   case field(String)
   case system(System)

@@ -51,7 +51,7 @@ final class ZoneState {
 
   var token: SyncToken { SyncToken(kind: .zone, identity: identity, sequence: sequence) }
 
-  /// The zone dictionary of section 2.2. [D][L3]
+  /// The zone dictionary (reference 2.2). [D][L3]
   var json: JSON {
     var object: JSONObject = ["zoneID": zoneID]
     object.append("syncToken", isCustom ? .string(token.text) : nil)

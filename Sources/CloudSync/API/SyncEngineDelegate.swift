@@ -110,7 +110,7 @@ public struct ReceivedChanges: Sendable {
   public var modifications: [CKRecord] = []
   /// Deleted records; those that referred to others first.
   public var deletions: [Deletion] = []
-  /// Deleted zones, after all their records; the server gives no reason (reference 5.7). The deletion of a zone with
+  /// Deleted zones, after all their records; the server gives no reason (reference 5.6). The deletion of a zone with
   /// records is delivered only after ``SyncEngine/acceptDeletions(in:ifVersion:)``.
   public var deletedZones: [CKRecordZone.ID] = []
   /// Whether no app took changes for 90 days, so that they were dropped. From here on every record is delivered again,
