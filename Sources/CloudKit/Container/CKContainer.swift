@@ -102,9 +102,12 @@ public final class CKContainer: NSObject, Sendable {
     self.assets = assets
     self.settings = settings
     containerIdentifier = identifier
-    publicCloudDatabase = CKDatabase(scope: .public, client: client, assets: assets, settings: settings)
-    privateCloudDatabase = CKDatabase(scope: .private, client: client, assets: assets, settings: settings)
-    sharedCloudDatabase = CKDatabase(scope: .shared, client: client, assets: assets, settings: settings)
+    func database(_ scope: CKDatabase.Scope) -> CKDatabase {
+      CKDatabase(scope: scope, client: client, assets: assets, account: account, settings: settings)
+    }
+    publicCloudDatabase = database(.public)
+    privateCloudDatabase = database(.private)
+    sharedCloudDatabase = database(.shared)
   }
 
   /// Returns the same container with other settings. Settings that are not set there keep this instance's values.

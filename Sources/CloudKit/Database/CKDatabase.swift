@@ -21,6 +21,8 @@ public final class CKDatabase: NSObject, Sendable {
   let client: Result<WebServicesClient, CKError>
   /// The service that uploads and downloads asset files.
   let assets: AssetService
+  /// The account of the container.
+  let account: AccountWatch
   /// The settings from `configuredWith(configuration:group:body:)` for calls through this instance.
   let settings: OperationSettings
 
@@ -28,26 +30,31 @@ public final class CKDatabase: NSObject, Sendable {
     scope: Scope,
     client: Result<WebServicesClient, CKError>,
     assets: AssetService,
+    account: AccountWatch,
     settings: OperationSettings = OperationSettings()
   ) {
     databaseScope = scope
     self.client = client
     self.assets = assets
+    self.account = account
     self.settings = settings
+  }
+
+  /// Returns this database with other assets and settings.
+  private func with(_ assets: AssetService, _ settings: OperationSettings) -> CKDatabase {
+    CKDatabase(scope: databaseScope, client: client, assets: assets, account: account, settings: settings)
   }
 
   /// Returns the same database with other settings. Settings that are not set there keep this instance's values.
   func configured(by settings: OperationSettings) -> CKDatabase {
-    CKDatabase(scope: databaseScope, client: client, assets: assets, settings: settings.completed(by: self.settings))
+    with(assets, settings.completed(by: self.settings))
   }
 
   /// The same database without the settings of the current operation, for later calls.
-  var unconfigured: CKDatabase { CKDatabase(scope: databaseScope, client: client, assets: assets) }
+  var unconfigured: CKDatabase { with(assets, OperationSettings()) }
 
   /// The same database for reads that do not need the files of assets.
-  package var withoutDownloads: CKDatabase {
-    CKDatabase(scope: databaseScope, client: client, assets: assets.onDemand, settings: settings)
-  }
+  package var withoutDownloads: CKDatabase { with(assets.onDemand, settings) }
 
   /// Writes a line to the container's log, for a caller that asked for it.
   package func report(_ text: String) {

@@ -193,7 +193,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
 extension CKError {
   /// Whether the error concerns only its zone, not the next zones.
-  fileprivate var concernsZoneOnly: Bool {
+  var concernsZoneOnly: Bool {
     switch code {
     case .zoneNotFound, .userDeletedZone, .changeTokenExpired, .zoneBusy, .permissionFailure, .invalidArguments,
       .unknownItem:

@@ -22,6 +22,9 @@ final class AccountWatch: Sendable {
 
   func belongs(to container: CKContainer) { state.withLock { $0.container = container } }
 
+  /// The container; nil if it was released.
+  var container: CKContainer? { state.withLock { $0.container } }
+
   /// Records the status that the server returned, and posts a notification if it changed. The first status is not a
   /// change.
   func note(_ status: CKAccountStatus, user: String? = nil) {

@@ -101,6 +101,13 @@ package final class WebServicesClient: Sendable {
   /// Whether the user signed out. An expired or refused token does not count.
   package var hasSignedOut: Bool { webAuth.hasSignedOut }
 
+  /// Whether no user signed in since the client was made, or the user signed out. An expired or refused token does not
+  /// count.
+  var isSignedOut: Bool {
+    if case .webAuth = configuration.credential { return hasSignedOut }
+    return !isSignedIn && (hasSignedOut || signIn == 0)
+  }
+
   /// Returns the newest web auth token if it belongs to an API token.
   func webAuthToken(for apiToken: String?) throws(WebServicesError) -> String {
     switch configuration.credential {

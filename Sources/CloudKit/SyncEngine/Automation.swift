@@ -1,0 +1,157 @@
+internal import Foundation
+internal import Synchronization
+
+/// The schedule of an engine that syncs by itself: what it has to do, and the wait before a retry.
+final class Automation: Sendable {
+  /// The work of one cycle.
+  struct Work: Sendable {
+    var fetches = false
+    var sends = false
+
+    var isEmpty: Bool { !fetches && !sends }
+  }
+
+  private struct Schedule: Sendable {
+    var wanted = Work()
+    /// Runs the cycles, one after the other, and waits between them.
+    var driver: Task<Void, Never>?
+    var wait: Task<Void, any Error>?
+    var pace = CKNotificationSequence.Pace()
+    var hasFailed = false
+    var isStopped = false
+    var listener: PushBroadcast.Listener?
+  }
+
+  let subscriptionID: CKSubscription.ID
+  let pause: @Sendable (Duration) async throws -> Void
+  private let schedule = Mutex(Schedule())
+  private let observer = AccountObserver()
+
+  init(subscriptionID: CKSubscription.ID, pause: @escaping @Sendable (Duration) async throws -> Void) {
+    self.subscriptionID = subscriptionID
+    self.pause = pause
+  }
+
+  /// Wants work done. If no cycle runs or waits, `drive` starts one.
+  ///
+  /// Work that is wanted during a wait is done after it, unless `now` ends the wait: the server may have asked for it.
+  func want(_ work: Work, now: Bool, drive: @escaping @Sendable () async -> Void) {
+    schedule.withLock { schedule in
+      guard !schedule.isStopped, !work.isEmpty else { return }
+      schedule.wanted.fetches = schedule.wanted.fetches || work.fetches
+      schedule.wanted.sends = schedule.wanted.sends || work.sends
+      if now { schedule.wait?.cancel() }
+      if schedule.driver == nil { schedule.driver = Task { await drive() } }
+    }
+  }
+
+  /// Returns the work of the next cycle; nil if there is none, which ends the driver.
+  func next() -> Work? {
+    schedule.withLock { schedule in
+      guard !schedule.wanted.isEmpty, !schedule.isStopped else {
+        schedule.driver = nil
+        return nil
+      }
+      defer { schedule.wanted = Work() }
+      return schedule.wanted
+    }
+  }
+
+  /// Notes that a cycle succeeded.
+  func succeeded() {
+    schedule.withLock { schedule in
+      schedule.pace = CKNotificationSequence.Pace()
+      schedule.hasFailed = false
+    }
+  }
+
+  /// Notes that a cycle failed and waits before the next.
+  ///
+  /// The wait is that of the server, or one second, doubled each time, at most a minute. The first failure that only the
+  /// app can solve needs no wait: the app has just solved it, or the rest has to be sent.
+  func failed(_ error: CKError) async {
+    let wait: Task<Void, any Error>? = schedule.withLock { schedule in
+      defer { schedule.hasFailed = true }
+      guard error.passes || schedule.hasFailed, !schedule.isStopped, !schedule.wanted.isEmpty else { return nil }
+      let length = schedule.pace.afterFailure(retryAfter: error.longestRetryAfter)
+      let wait = Task { [pause] in try await pause(length) }
+      schedule.wait = wait
+      return wait
+    }
+    _ = await wait?.result
+  }
+
+  /// Forgets all work that is wanted and ends a wait.
+  func cancel() {
+    schedule.withLock { schedule in
+      schedule.wanted = Work()
+      schedule.wait?.cancel()
+    }
+  }
+
+  func stop() {
+    let listener = schedule.withLock { schedule in
+      schedule.isStopped = true
+      schedule.wait?.cancel()
+      defer { schedule.listener = nil }
+      return schedule.listener
+    }
+    // It is released outside the lock, because its end takes other locks.
+    _ = listener
+    observer.stop()
+  }
+
+  // MARK: - Signals
+
+  /// Starts to listen for pushes, unless it does.
+  func listen(to container: CKContainer, _ receive: @escaping @Sendable (PushBroadcast.Event) -> Void) {
+    guard schedule.withLock({ $0.listener == nil && !$0.isStopped }) else { return }
+    let listener = container.listen(pause: pause, receive)
+    schedule.withLock { if !$0.isStopped { $0.listener = listener } }
+  }
+
+  /// Notes that the pushes ended with an error. The next cycle listens again.
+  func endListening() { _ = schedule.withLock { $0.listener.take() } }
+
+  func observeAccount(of client: WebServicesClient, _ changed: @escaping @Sendable () -> Void) {
+    observer.start(client, changed)
+  }
+}
+
+/// Observes the account changes of the containers that share a client.
+private final class AccountObserver: Sendable {
+  private struct Token: @unchecked Sendable {
+    var observer: (any NSObjectProtocol)?
+  }
+
+  private let token = Mutex(Token())
+
+  func start(_ client: WebServicesClient, _ changed: @escaping @Sendable () -> Void) {
+    let center = NotificationCenter.default
+    let observer = center.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) { notification in
+      let container = notification.object as? CKContainer
+      if (try? container?.client.get()) === client { changed() }
+    }
+    let new = Token(observer: observer)
+    token.withLock { $0 = new }
+  }
+
+  func stop() {
+    let old = token.withLock { token in
+      defer { token = Token() }
+      return token
+    }
+    if let observer = old.observer { NotificationCenter.default.removeObserver(observer) }
+  }
+}
+
+extension CKError {
+  /// The errors of the failed items, or this error.
+  private var parts: [CKError] { partialErrorsByItemID?.values.map { CKError(any: $0) } ?? [self] }
+
+  /// Whether the error, or one of a failed item, passes without the app.
+  fileprivate var passes: Bool { parts.contains(where: \.keepsChangePending) }
+
+  /// The longest wait that the server asked for.
+  fileprivate var longestRetryAfter: Double? { parts.compactMap(\.retryAfterSeconds).max() }
+}

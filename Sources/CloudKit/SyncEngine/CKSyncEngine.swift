@@ -1,0 +1,171 @@
+internal import Foundation
+internal import Synchronization
+
+/// Syncs an app's records with a private or shared database. Your app keeps the records and the engine's state; the
+/// engine schedules, fetches, sends and reports.
+///
+/// ```swift
+/// let configuration = CKSyncEngine.Configuration(
+///   database: container.privateCloudDatabase, stateSerialization: saved, delegate: self)
+/// let engine = CKSyncEngine(configuration)
+/// engine.state.add(pendingRecordZoneChanges: [.saveRecord(note.recordID)])
+/// ```
+///
+/// Keep the engine as long as it shall sync. <doc:SyncEngine> shows the order of the events, and when `CloudSync` is the
+/// better choice.
+public final class CKSyncEngine: Sendable {
+  /// The settings of an engine.
+  public struct Configuration: Sendable {
+    /// The database to sync: the private or the shared one, because the public database has no change feed.
+    public var database: CKDatabase
+    /// The state of the last `stateUpdate`; nil for the first engine.
+    public var stateSerialization: State.Serialization?
+    /// The delegate. An engine does not keep it alive.
+    public var delegate: any CKSyncEngineDelegate
+    /// Whether the engine syncs by itself; true by default.
+    ///
+    /// If true, it fetches at its start and after pushes, sends when changes are added, and retries after errors that
+    /// pass. If false, it only syncs when you call `fetchChanges(_:)` or `sendChanges(_:)`.
+    public var automaticallySync: Bool
+    /// The ID of the subscription for pushes; nil for the engine's own.
+    public var subscriptionID: CKSubscription.ID?
+
+    /// Makes a configuration.
+    public init(
+      database: CKDatabase,
+      stateSerialization: State.Serialization?,
+      delegate: any CKSyncEngineDelegate
+    ) {
+      self.database = database
+      self.stateSerialization = stateSerialization
+      self.delegate = delegate
+      automaticallySync = true
+    }
+  }
+
+  private struct Weak: Sendable {
+    weak var delegate: (any CKSyncEngineDelegate)?
+  }
+
+  /// The database that the engine syncs.
+  public let database: CKDatabase
+  /// The pending changes, and the state to save.
+  public let state: State
+
+  /// The settings for automatic syncs; nil without them.
+  let automation: Automation?
+  private let delegate: Mutex<Weak>
+  /// The calls of the delegate, one at a time.
+  private let calls = AsyncLock()
+  /// The fetches and sends, one at a time.
+  private let operations = AsyncLock()
+  /// The fetches and sends that are under way or wait for their turn.
+  private let tasks = Mutex<[UUID: Task<Void, any Error>]>([:])
+
+  /// Makes an engine and, unless the configuration says otherwise, starts to sync.
+  public convenience init(_ configuration: Configuration) {
+    self.init(configuration, pause: { try await Task.sleep(for: $0) })
+  }
+
+  /// Makes an engine whose waits between retries are those of `pause`.
+  package init(_ configuration: Configuration, pause: @escaping @Sendable (Duration) async throws -> Void) {
+    database = configuration.database
+    state = State(configuration.stateSerialization)
+    delegate = Mutex(Weak(delegate: configuration.delegate))
+    automation =
+      configuration.automaticallySync
+      ? Automation(subscriptionID: configuration.subscriptionID ?? CKDatabaseSubscription.allChangesID, pause: pause)
+      : nil
+    state.belongs(to: self)
+    startAutomation()
+  }
+
+  deinit {
+    automation?.stop()
+    for task in tasks.withLock({ $0.values }) { task.cancel() }
+  }
+
+  // MARK: - Operations
+
+  /// Fetches changes now, without waiting for the schedule. Returns after the delegate has handled all events.
+  ///
+  /// Fetches and sends run one after the other.
+  ///
+  /// - Throws: `CKError`. What was fetched before is handled and is not fetched again.
+  public func fetchChanges(_ options: FetchChangesOptions = .init()) async throws {
+    try await run(FetchChangesContext(reason: .manual, options: options))
+  }
+
+  /// Sends pending changes now, without waiting for the schedule. Returns after the delegate has handled all events.
+  ///
+  /// It stops after a batch in which a change failed. What remains pending is sent by the next call, or by the schedule.
+  ///
+  /// - Throws: `CKError`: `partialFailure` with the errors of the changes that failed, or the error of a whole request.
+  public func sendChanges(_ options: SendChangesOptions = .init()) async throws {
+    try await run(SendChangesContext(reason: .manual, options: options))
+  }
+
+  /// Cancels the fetches and sends that are under way or scheduled. It does not wait for their end; requests that were
+  /// sent may still take effect.
+  public func cancelOperations() async {
+    automation?.cancel()
+    for task in tasks.withLock({ $0.values }) { task.cancel() }
+  }
+
+  func run(_ context: FetchChangesContext) async throws {
+    try await operate(context.options.operationGroup) { await FetchRun(session: $0, context: context).failure() }
+  }
+
+  func run(_ context: SendChangesContext) async throws {
+    try await operate(context.options.operationGroup) { await SendRun(session: $0, context: context).failure() }
+  }
+
+  /// Runs a fetch or a send when it is its turn, in a task of its own, so that it can be cancelled.
+  private func operate(
+    _ group: CKOperationGroup,
+    _ body: @escaping @Sendable (EngineSession) async -> CKError?
+  ) async throws {
+    let id = UUID()
+    let task = Task {
+      try await operations.withLock {
+        guard let delegate = delegate.withLock({ $0.delegate }) else {
+          throw CKError(.operationCancelled, "The sync engine's delegate was released. Keep it as long as the engine.")
+        }
+        let database = database.configured(by: OperationSettings(nil, group))
+        try await EngineSession(engine: self, delegate: delegate, database: database).run(body)
+      }
+    }
+    tasks.withLock { $0[id] = task }
+    defer { tasks.withLock { $0[id] = nil } }
+    try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  // MARK: - Calls of the delegate
+
+  /// Calls the delegate when it is its turn, in a task that is not cancelled with the operation: what was fetched must
+  /// be handled to its end.
+  func call<Answer: Sendable>(_ body: @escaping @Sendable () async -> Answer) async -> Answer {
+    // What the delegate does may be for another user than the operation.
+    await WebServicesClient.$requiredSignIn.withValue(nil) {
+      await Task { await calls.withLock(body) }.value
+    }
+  }
+
+  /// Calls the delegate with the state, if it changed since the last call.
+  func reportState(to delegate: any CKSyncEngineDelegate) async {
+    guard let serialization = state.takeUpdate() else { return }
+    await delegate.handleEvent(.stateUpdate(.init(stateSerialization: serialization)), syncEngine: self)
+  }
+
+  /// Reports and schedules a change that the app made to the state.
+  func stateChanged() {
+    if let delegate = delegate.withLock({ $0.delegate }) {
+      Task { await self.call { await self.reportState(to: delegate) } }
+    }
+    if state.value.hasChangesToSend { schedule(sends: true) }
+  }
+}
