@@ -17,7 +17,7 @@ struct PreferencesTests {
 
   @Test func `a command with another key has it on the screen, in the footer and in the help`() throws {
     let keys = try KeyMap(own: ["retry": ["F5"], "flush": ["Z"]])
-    var session = Session(Sample.world(Size(width: 160, height: 40)) { $0.keys = keys })
+    var session = Session(Sample.world(Size(width: 160, height: 40)) { $0.preferences.keys = keys })
     #expect(session.text.contains("Z retry now"))
     session.type("rZ")
     session.type(.function(5))
@@ -29,7 +29,7 @@ struct PreferencesTests {
 
   @Test func `the key of the verdict's line is the user's own`() throws {
     let keys = try KeyMap(own: ["problems": ["P"], "pauseThese": ["F9"]])
-    let session = Session(Sample.world { $0.keys = keys })
+    let session = Session(Sample.world { $0.preferences.keys = keys })
     #expect(session.text.contains("P show them"))
   }
 

@@ -60,12 +60,17 @@ import Testing
       credential: "webAuth",
       url: "http://127.0.0.1",
       storePath: store.path,
-      preferences: Preferences(theme: theme),
+      theme: theme,
+      preferences: Preferences(),
       notice: notice,
       isMonochrome: false,
       message: { "\($0)" },
       report: { _ in },
-      reload: { Preferences(theme: theme, keys: try KeyMap(own: ["theme": ["T"]])) },
+      reload: {
+        var preferences = Preferences()
+        preferences.keys = try KeyMap(own: ["theme": ["T"]])
+        return (theme, preferences)
+      },
       nextTheme: { _ in (try? Theme.load(named: "paper", directories: []), []) },
       remember: { name in chosen.names.withLock { $0.append(name) } },
       export: export

@@ -17,9 +17,8 @@ extension FileManager {
     guard !groupIdentifier.isEmpty, groupIdentifier != ".", groupIdentifier != "..",
       !groupIdentifier.contains("/"), !groupIdentifier.contains("\0")
     else { return nil }
-    let home = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-    let data = home.map { URL(fileURLWithPath: $0) } ?? homeDirectoryForCurrentUser.appending(path: ".local/share")
-    let folder = data.appending(path: "Group Containers").appending(path: groupIdentifier)
+    let data = BaseDirectory.data.path(ProcessInfo.processInfo.environment)
+    let folder = URL(fileURLWithPath: data).appending(path: "Group Containers").appending(path: groupIdentifier)
     guard (try? createDirectory(at: folder, withIntermediateDirectories: true)) != nil else { return nil }
     return folder
   }

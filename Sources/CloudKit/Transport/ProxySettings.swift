@@ -61,6 +61,8 @@ package struct ProxySettings: Sendable {
 
   /// The way to everything that is no exception.
   let proxy: Route
+  /// The variable that names the proxy; nil if none does.
+  package let variable: String?
   private let exceptions: [Exception]
 
   /// Reads the settings.
@@ -68,7 +70,9 @@ package struct ProxySettings: Sendable {
     func value(_ name: String) -> (name: String, text: String)? {
       [name.lowercased(), name].lazy.compactMap { key in environment[key].map { (key, $0) } }.first { !$0.1.isEmpty }
     }
-    proxy = value("HTTPS_PROXY").map { Self.proxy($0.text, named: $0.name) } ?? .direct
+    let named = value("HTTPS_PROXY")
+    proxy = named.map { Self.proxy($0.text, named: $0.name) } ?? .direct
+    variable = named?.name
     exceptions = (value("NO_PROXY")?.text ?? "").lowercased().split { $0 == "," || $0.isWhitespace }.map(Exception.init)
   }
 

@@ -7,10 +7,8 @@ import Foundation
 /// no queue is sent as another user.
 package enum StorePath {
   /// The default file for a database, in a folder of `$XDG_STATE_HOME`.
-  static func standard(_ scope: SyncStore.Scope, _ environment: [String: String]) -> String {
-    let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
-    return "\(state ?? "\(home)/.local/state")/cktop/\(name(scope))"
+  package static func standard(_ scope: SyncStore.Scope, _ environment: [String: String]) -> String {
+    "\(BaseDirectory.state.path(environment))/cktop/\(name(scope))"
   }
 
   /// `CONTAINER.ENVIRONMENT.DATABASE.sqlite`, with special characters percent-encoded, so that two containers never

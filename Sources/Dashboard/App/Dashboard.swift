@@ -24,6 +24,8 @@ package final class Dashboard {
     var credential: String
     var url: String
     var storePath: String
+    /// The theme to begin with.
+    var theme: Theme
     package var preferences: Preferences
     /// What to say at the start; nil for nothing.
     var notice: String?
@@ -36,8 +38,8 @@ package final class Dashboard {
     var message: @Sendable (any Error) -> String
     /// Prints a line after the terminal is restored.
     var report: @Sendable (String) -> Void
-    /// Reads the preferences again.
-    var reload: @Sendable () throws -> Preferences
+    /// Reads the theme and the preferences again.
+    var reload: @Sendable () throws -> (Theme, Preferences)
     /// Returns the theme after the one of a name, read again, and the names of those that cannot be read.
     var nextTheme: @Sendable (_ name: String) -> (theme: Theme?, unreadable: [String])
     /// Stores the name of the chosen theme for the next start.
@@ -53,6 +55,7 @@ package final class Dashboard {
       credential: String,
       url: String,
       storePath: String,
+      theme: Theme,
       preferences: Preferences,
       notice: String? = nil,
       isMonochrome: Bool,
@@ -60,7 +63,7 @@ package final class Dashboard {
       syncs: Bool = false,
       message: @escaping @Sendable (any Error) -> String,
       report: @escaping @Sendable (String) -> Void,
-      reload: @escaping @Sendable () throws -> Preferences,
+      reload: @escaping @Sendable () throws -> (Theme, Preferences),
       nextTheme: @escaping @Sendable (_ name: String) -> (theme: Theme?, unreadable: [String]),
       remember: @escaping @Sendable (_ theme: String) -> Void,
       export: @escaping @Sendable (Export, @escaping ExportProgress) throws -> String
@@ -69,6 +72,7 @@ package final class Dashboard {
       self.credential = credential
       self.url = url
       self.storePath = storePath
+      self.theme = theme
       self.preferences = preferences
       self.notice = notice
       self.reload = reload

@@ -45,7 +45,7 @@ final class Runtime {
     self.demo = demo
     self.display = display
     self.now = now
-    theme = setting.preferences.theme
+    theme = setting.theme
     world = World(
       now: now(),
       scope: setting.scope,
@@ -55,8 +55,7 @@ final class Runtime {
       hasCredential: setting.hasCredential,
       isReadOnly: service.isReadOnly,
       format: setting.format,
-      keys: setting.preferences.keys,
-      hasMouse: setting.preferences.hasMouse,
+      preferences: setting.preferences,
       faults: demo?.hints ?? []
     )
   }
@@ -67,8 +66,8 @@ final class Runtime {
     service.received = { [weak self] in self?.take($0) }
     service.replaced = { [weak self] in self?.send(.replaced) }
     updateWorld()
-    app.open(setting.preferences.startView, world)
-    if world.hasMouse { display.reportMouse(true) }
+    app.open(world.preferences.startView, world)
+    if world.preferences.hasMouse { display.reportMouse(true) }
     send(.changed)
     if let notice = setting.notice { say(notice, isError: true) }
     if setting.syncs { service.give(.keepSyncing) }
@@ -124,7 +123,8 @@ final class Runtime {
   private func updateWorld() {
     world.now = now()
     world.data = service.data
-    world.data.status?.freshFor = setting.preferences.freshFor
+    let freshFor = world.preferences.freshFor
+    world.data.status?.freshFor = freshFor
     (world.size, world.glyphs) = (display.size, display.glyphs)
     world.syncing = service.syncing
     world.progress = service.progress
@@ -278,9 +278,8 @@ final class Runtime {
 
   private func reload() {
     do {
-      let preferences = try setting.reload()
-      (theme, world.keys, world.hasMouse) = (preferences.theme, preferences.keys, preferences.hasMouse)
-      display.reportMouse(world.hasMouse)
+      (theme, world.preferences) = try setting.reload()
+      display.reportMouse(world.preferences.hasMouse)
       later { $0.say("Reloaded the configuration file", isError: false) }
     } catch {
       let message = setting.message(error).sentence

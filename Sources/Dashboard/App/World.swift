@@ -21,9 +21,8 @@ struct World: Sendable {
   var hasCredential = true
   var isReadOnly = false
   var format = Format()
-  var keys = KeyMap.standard
-  /// Whether the mouse is reported.
-  var hasMouse = true
+  var preferences = Preferences()
+  var keys: KeyMap { preferences.keys }
   /// Whether this dashboard syncs the store.
   var syncing = CloudKitService.Syncing.off
   /// The reason why the store cannot be read; nil while it can.

@@ -39,7 +39,7 @@ struct HelpScreen: Screen {
       lines.append(.heading(title))
       lines += part.map(Line.command)
     }
-    if world.hasMouse {
+    if world.preferences.hasMouse {
       lines.append(.heading("Mouse"))
       lines += [
         .mark("click", "select; a second click opens"), .mark("wheel", "move"),

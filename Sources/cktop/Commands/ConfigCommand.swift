@@ -25,29 +25,30 @@ struct ConfigCheck: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let route = ProxySettings(environment: ProcessInfo.processInfo.environment).route(to: session.settings.url.value)
+    let proxies = ProxySettings(environment: ProcessInfo.processInfo.environment)
+    let route = proxies.route(to: session.settings.url.value)
+    let source = route == .direct ? nil : proxies.variable
+    var lines = session.settings.report
+    // Its mistakes are reported below.
+    if let table = try? session.configurationFile?.dashboard() ?? DashboardTable() {
+      lines += table.report(session.configurationFile?.path ?? "")
+    }
+    lines.append(SettingLine(setting: "proxy", value: Self.text(route), source: source ?? "default"))
     if json {
-      OutputStream.standard.lines(
-        session.settings.report.map { line in
-          let object: JSONObject = [
-            "setting": .text(line.key.rawValue), "value": .optional(line.value), "source": .text(line.source),
-          ]
-          return object.line
-        }
-      )
-      let proxy: JSONObject = [
-        "setting": .text("proxy"), "value": .text(Self.text(route)), "source": .text("environment"),
-      ]
-      OutputStream.standard.line(proxy.line)
+      for line in lines {
+        let object: JSONObject = [
+          "setting": .text(line.setting), "value": .optional(line.value), "source": .text(line.source),
+        ]
+        OutputStream.standard.line(object.line)
+      }
     } else {
       var table = TextTable(["SETTING", "VALUE", "FROM"])
-      for line in session.settings.report { table.append([line.key.rawValue, line.value ?? "", line.source]) }
-      table.append(["proxy", Self.text(route), route == .direct ? "default" : "HTTPS_PROXY"])
+      for line in lines { table.append([line.setting, line.value ?? "", line.source]) }
       OutputStream.standard.lines(table.lines())
     }
     if case .unusable(let reason) = route { throw CommandFailure.usage("\(reason); correct the variable or unset it") }
     _ = try session.settings.policy()
-    _ = try Appearance(theme: session.settings.theme?.value, session.configurationFile)
+    _ = try Appearance(session.settings.theme, session.configurationFile)
     // A key file is checked only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
   }

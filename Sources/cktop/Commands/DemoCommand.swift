@@ -32,8 +32,7 @@ struct DemoCommand: AsyncParsableCommand {
   )
   var headless: Double?
 
-  @Option(help: "The theme; overrides CKTOP_THEME and the configuration file. See cktop themes.")
-  var theme: String?
+  @Option(help: SettingKey.theme.help) var theme: String?
 
   func validate() throws {
     if let headless, !(0...86_400).contains(headless) {
@@ -45,7 +44,7 @@ struct DemoCommand: AsyncParsableCommand {
   func run() async throws {
     try DescriptorLimit.require()
     if let headless { return try await runHeadless(headless) }
-    let appearance = try Session.appearance(theme, starts: true)
+    let appearance = try Appearance(theme: theme, starts: true)
     try Appearance.requireTerminal()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     TerminalScreen.startGuard()
@@ -61,7 +60,7 @@ struct DemoCommand: AsyncParsableCommand {
         storePath: world.store.path,
         appearance: appearance,
         syncs: true,
-        reload: { [theme] in try Session.appearance(theme) },
+        reload: { [theme] in try Appearance(theme: theme) },
         reader: { StoreReader(store, Redaction()) }
       )
       world.start()

@@ -12,8 +12,7 @@ struct KeysHelp: AsyncParsableCommand {
       Ctrl-C, Ctrl-L and Ctrl-Z keep theirs. Ctrl-R in the dashboard reads the file again.
 
         [dashboard]
-        mouse = false            # no clicks and no wheel; text is selected without Shift (default: true)
-        view = "queue"           # what is shown first (default: "overview")
+      \(settings)
 
         [dashboard.keys]
         retry = ["r", "F5"]
@@ -23,6 +22,18 @@ struct KeysHelp: AsyncParsableCommand {
       """,
     shouldDisplay: false
   )
+
+  /// The settings of the `[dashboard]` table, each with its default.
+  private static var settings: String {
+    Preferences.settings.flatMap { setting in
+      let value = setting.value(Preferences())
+      return [
+        "  # \(setting.help): \(setting.choices.joined(separator: ", "))",
+        "  \(setting.name) = \(setting.isFlag ? value : "\"\(value)\"")",
+      ]
+    }
+    .joined(separator: "\n")
+  }
 
   private static var table: String {
     KeyMap.standard.lines.map { line in

@@ -20,14 +20,13 @@ struct OpenDashboard: AsyncParsableCommand {
   @Flag(help: "Keep syncing from the start, as S does; creates the store if there is none.")
   var sync = false
 
-  @Option(help: "The theme; overrides CKTOP_THEME and the configuration file. See cktop themes.")
-  var theme: String?
+  @Option(help: SettingKey.theme.help) var theme: String?
 
   @OptionGroup var options: StoreOptions
 
   @MainActor
   func run() async throws {
-    let session = try Session(options)
+    let session = try Session(options, theme: theme)
     session.masksErrors()
     guard session.settings.isConfigured else {
       throw CommandFailure.usage("no container is configured; give --container, or try cktop demo")
@@ -37,11 +36,7 @@ struct OpenDashboard: AsyncParsableCommand {
     let credential = try session.credentialName()
     // Throws a failure that says what to configure.
     if sync, credential == nil { _ = try session.client(scope) }
-    let appearance = try Appearance(
-      startingWith: theme,
-      or: session.settings.theme?.value,
-      session.configurationFile
-    )
+    let appearance = try Appearance(session.settings.theme, session.configurationFile, starts: true)
     try Appearance.requireTerminal()
     try DescriptorLimit.require()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
@@ -62,8 +57,8 @@ struct OpenDashboard: AsyncParsableCommand {
       hasCredential: credential != nil,
       syncs: sync,
       reload: { [theme, options] in
-        let session = try Session(options)
-        return try Appearance(theme: theme ?? session.settings.theme?.value, session.configurationFile)
+        let session = try Session(options, theme: theme)
+        return try Appearance(session.settings.theme, session.configurationFile)
       },
       reader: { try session.reader() }
     )

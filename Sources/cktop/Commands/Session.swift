@@ -14,25 +14,12 @@ struct Session: Sendable {
   private let found = FoundStore()
 
   /// Reads the settings of this process: its options, its environment, its configuration file.
-  init(_ options: StoreOptions) throws(CommandFailure) {
+  init(_ options: StoreOptions, theme: String? = nil) throws(CommandFailure) {
     let environment = ProcessInfo.processInfo.environment
-    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
-    let path = ConfigurationFile.path(environment: environment, home: home)
-    configurationFile = try Self.configuration(path, home: home)
-    settings = try Settings(
-      options: options.settings,
-      environment: environment,
-      file: configurationFile,
-      home: home
-    )
-  }
-
-  static func configuration(_ path: String, home: String) throws(CommandFailure) -> ConfigurationFile? {
-    guard FileManager.default.fileExists(atPath: path) else { return nil }
-    guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
-      throw .usage("\(path) cannot be read as text; correct the file or its permissions")
-    }
-    return try ConfigurationFile(text, path: path, home: home)
+    configurationFile = try ConfigurationFile.read(environment)
+    var given = options.settings
+    given[.theme] = theme
+    settings = try Settings(options: given, environment: environment, file: configurationFile)
   }
 
   // MARK: - Store

@@ -1,8 +1,6 @@
 extension StoreOptions {
-  private static let flags: Set<String> = ["--read-only", "--allow-http", "--unicode-names"]
-  private static let named: Set<String> = [
-    "--store", "--profile", "--container", "--environment", "--database", "--url", "--policy",
-  ]
+  private static let flags = Set(SettingKey.allCases.filter { $0.row.kind == .flag }.compactMap(\.option))
+  private static let named = Set(SettingKey.allCases.filter { $0 != .theme }.compactMap(\.option)).subtracting(flags)
 
   /// Moves the store's options after the verb, where the parser expects them, as in `cktop --store FILE status`.
   ///

@@ -24,7 +24,7 @@ struct ThemesList: AsyncParsableCommand {
   @Flag(help: "Print one JSON object per line.") var json = false
 
   func run() async throws {
-    for name in Theme.names(directories: Appearance.directories(ProcessInfo.processInfo.environment)) {
+    for name in OwnThemes().names {
       let object: JSONObject = ["name": .text(name), "builtIn": .bool(Theme.builtInNames.contains(name))]
       OutputStream.standard.line(json ? object.line : name.visible)
     }
@@ -44,7 +44,7 @@ struct ThemesShow: AsyncParsableCommand {
   func run() async throws {
     let theme: Theme
     do {
-      theme = try Theme.load(named: name, directories: Appearance.directories(ProcessInfo.processInfo.environment))
+      theme = try OwnThemes().load(name)
     } catch {
       throw CommandFailure.usage("\(error)")
     }

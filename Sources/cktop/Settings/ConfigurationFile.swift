@@ -1,3 +1,4 @@
+import CloudKit
 import Foundation
 import TOMLKit
 
@@ -17,19 +18,18 @@ struct ConfigurationFile: Hashable, Sendable {
   private let text: String
 
   /// `$XDG_CONFIG_HOME/cktop/config.toml`, or `~/.config/cktop/config.toml`.
-  static func path(environment: [String: String], home: String) -> String {
-    baseDirectory("XDG_CONFIG_HOME", ".config", environment, home) + "/cktop/config.toml"
+  static func path(_ environment: [String: String]) -> String {
+    BaseDirectory.config.path(environment) + "/cktop/config.toml"
   }
 
-  /// One of the XDG base directories. The standard requires that relative ones are ignored.
-  static func baseDirectory(
-    _ variable: String,
-    _ standard: String,
-    _ environment: [String: String],
-    _ home: String
-  ) -> String {
-    if let directory = environment[variable], directory.hasPrefix("/") { return directory }
-    return "\(home)/\(standard)"
+  /// Reads the file of an environment; nil if there is none.
+  static func read(_ environment: [String: String]) throws(CommandFailure) -> ConfigurationFile? {
+    let path = path(environment)
+    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
+      throw .usage("\(path) cannot be read as text; correct the file or its permissions")
+    }
+    return try ConfigurationFile(text, path: path, home: BaseDirectory.home(environment))
   }
 
   /// Parses the file's text. Paths in it are relative to its directory, and `~/` is `home`.
@@ -78,26 +78,26 @@ struct ConfigurationFile: Hashable, Sendable {
     _ prefix: String,
     _ home: String
   ) throws(CommandFailure) -> (SettingKey, String) {
-    let known = SettingKey.allCases.filter { !$0.isSecret }
     guard let setting = SettingKey(rawValue: key) else {
+      let known = SettingKey.allCases.filter { $0.row.kind != .secret }
       let list = known.map(\.rawValue).joined(separator: ", ")
       throw .usage(
         "\(path): there is no setting '\(prefix)\(key)'; the settings are \(list), [profiles.NAME] and [dashboard]"
       )
     }
-    if setting.isSecret {
+    if setting.row.kind == .secret {
       throw .usage(
-        "\(path): \(prefix)\(key) does not belong in a file; set \(setting.variable ?? "") in the environment"
+        "\(path): \(prefix)\(key) does not belong in a file; set \(setting.row.variable) in the environment"
       )
     }
-    if setting.isFlag {
+    if setting.row.kind == .flag {
       guard let flag = value.bool else {
         throw .usage("\(path): \(prefix)\(key) must be true or false, without quotes")
       }
       return (setting, flag ? "true" : "false")
     }
     guard let text = value.string else { throw .usage("\(path): \(prefix)\(key) must be a string in quotes") }
-    return (setting, setting.isPath ? absolute(text, home) : text)
+    return (setting, setting.row.kind == .path ? absolute(text, home) : text)
   }
 
   private func absolute(_ text: String, _ home: String) -> String {

@@ -12,9 +12,12 @@ import TerminalUI
 /// retry = ["r", "F5"]
 /// ```
 struct DashboardTable: Hashable, Sendable {
-  var hasMouse = true
-  var view = Preferences.StartView.overview
-  var keys = KeyMap.standard
+  private(set) var preferences = Preferences()
+  /// The names of the settings that the table has.
+  private var names: Set<String> = []
+
+  /// The table of a file that has none.
+  init() {}
 
   /// Reads the table; nil: the file has none.
   ///
@@ -29,35 +32,46 @@ struct DashboardTable: Hashable, Sendable {
     }
     guard let value else { return }
     guard let table = value.table else { throw failure("must be a table; write [dashboard]") }
-    for key in table.keys.sorted() {
-      switch key {
-      case "mouse":
-        guard let flag = table[key]?.bool else { throw failure("must be true or false, without quotes", key) }
-        hasMouse = flag
-      case "view":
-        guard let view = Preferences.StartView(rawValue: table[key]?.string ?? "") else {
-          let known = Preferences.StartView.allCases.map(\.rawValue).joined(separator: ", ")
-          throw failure("must be one of \(known)", key)
-        }
-        self.view = view
-      case "keys":
-        guard let keys = table[key]?.table else { throw failure("must be a table; write [dashboard.keys]", key) }
-        var own: [String: [String]] = [:]
-        for command in keys.keys {
-          let one = keys[command]?.string.map { [$0] }
-          let several = keys[command]?.array.map { $0.map(\.string) }
-          guard let names = one ?? several.flatMap({ $0.contains(nil) ? nil : $0.compactMap(\.self) }) else {
-            throw failure("must be a key such as \"r\", or a list of keys", key, command)
-          }
-          own[command] = names
-        }
-        do {
-          self.keys = try KeyMap(own: own)
-        } catch {
-          throw failure(error.message, key, error.command)
-        }
-      default: throw failure("is not a setting; the settings are mouse, view and keys", key)
+    names = Set(table.keys)
+    for key in table.keys.sorted() where key != "keys" {
+      let settings = Preferences.settings
+      guard let setting = settings.first(where: { $0.name == key }) else {
+        let known = settings.map(\.name).joined(separator: ", ")
+        throw failure("is not a setting; the settings are \(known) and keys", key)
       }
+      let text = setting.isFlag ? table[key]?.bool.map { String($0) } : table[key]?.string
+      guard let text, setting.choices.contains(text) else {
+        let choices = setting.choices.joined(separator: ", ")
+        throw failure(setting.isFlag ? "must be true or false, without quotes" : "must be one of \(choices)", key)
+      }
+      setting.set(&preferences, text)
+    }
+    guard names.contains("keys") else { return }
+    guard let keys = table["keys"]?.table else { throw failure("must be a table; write [dashboard.keys]", "keys") }
+    var own: [String: [String]] = [:]
+    for command in keys.keys {
+      let one = keys[command]?.string.map { [$0] }
+      let several = keys[command]?.array.map { $0.map(\.string) }
+      guard let names = one ?? several.flatMap({ $0.contains(nil) ? nil : $0.compactMap(\.self) }) else {
+        throw failure("must be a key such as \"r\", or a list of keys", "keys", command)
+      }
+      own[command] = names
+    }
+    do {
+      preferences.keys = try KeyMap(own: own)
+    } catch {
+      throw failure(error.message, "keys", error.command)
+    }
+  }
+
+  /// The settings in effect and their sources.
+  ///
+  /// - Parameter path: the file's path.
+  func report(_ path: String) -> [SettingLine] {
+    Preferences.settings.map { setting in
+      let name = "dashboard.\(setting.name)"
+      let source = names.contains(setting.name) ? "\(name) in \(path)" : "default"
+      return SettingLine(setting: name, value: setting.value(preferences), source: source)
     }
   }
 }

@@ -1,4 +1,9 @@
-/// The settings, by their names in the configuration file.
+import ArgumentParser
+import CloudKit
+import CloudSync
+
+/// The settings, by their names in the configuration file. `row` is their only list: the options, the environment, the
+/// configuration file and `config check` read it.
 enum SettingKey: String, CaseIterable, Hashable, Sendable {
   case profile, container, environment, database, url, store, policy
   case readOnly = "read-only"
@@ -11,44 +16,124 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   case apiToken = "api-token"
   case webAuthToken = "web-auth-token"
 
-  /// The option for the setting, if it has one. Credentials have none, because other users can read a command line.
-  var option: String? {
-    switch self {
-    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .allowHTTP, .unicodeNames,
-      .theme:
-      "--" + rawValue
-    case .staleAfter, .keyID, .keyFile, .apiToken, .webAuthToken: nil
+  /// The values that a setting accepts.
+  enum Kind: Hashable, Sendable {
+    case text, path, flag, containerID, url
+    /// A length of time such as `90s`, `15m`, `24h` or `7d`.
+    case age
+    case choice([String])
+    /// Must not be in a file, because people copy, share and commit files. A key file is only named.
+    case secret
+
+    static func choice<Name: CaseIterable & RawRepresentable<String>>(of _: Name.Type) -> Kind {
+      .choice(Name.allCases.map(\.rawValue))
     }
   }
 
-  var variable: String? {
+  /// One row of the table.
+  struct Row: Hashable, Sendable {
+    var variable: String
+    var kind = Kind.text
+    /// The value if no source has one; nil if there is none, or it depends on other settings.
+    var standard: String?
+    /// The name of the option's value in the help; nil if there is no option, or it is a flag. Credentials have no
+    /// option, because other users can read a command line.
+    var valueName: String?
+    var help = ""
+  }
+
+  var row: Row {
     switch self {
-    case .profile: "CKTOP_PROFILE"
-    case .container: "CLOUDKIT_CONTAINER"
-    case .environment: "CLOUDKIT_ENVIRONMENT"
-    case .database: "CLOUDKIT_DATABASE"
-    case .url: "CLOUDKIT_URL"
-    case .store: "CKTOP_STORE"
-    case .policy: "CKTOP_POLICY"
-    case .readOnly: "CKTOP_READ_ONLY"
-    case .allowHTTP: "CKTOP_ALLOW_HTTP"
-    case .unicodeNames: "CKTOP_UNICODE_NAMES"
-    case .theme: "CKTOP_THEME"
-    case .staleAfter: "CKTOP_STALE_AFTER"
-    case .keyID: "CLOUDKIT_KEY_ID"
-    case .keyFile: "CLOUDKIT_KEY_FILE"
-    case .apiToken: "CLOUDKIT_API_TOKEN"
-    case .webAuthToken: "CLOUDKIT_WEB_AUTH_TOKEN"
+    case .profile:
+      Row(
+        variable: "CKTOP_PROFILE",
+        valueName: "name",
+        help: "The [profiles.NAME] table of the configuration file to use."
+      )
+    case .container:
+      Row(
+        variable: "CLOUDKIT_CONTAINER",
+        kind: .containerID,
+        valueName: "id",
+        help: "The container ID, such as iCloud.org.example.App."
+      )
+    case .environment:
+      Row(
+        variable: "CLOUDKIT_ENVIRONMENT",
+        kind: .choice(of: EnvironmentName.self),
+        standard: "development",
+        valueName: "environment",
+        help: "The environment: development or production (default: development)."
+      )
+    case .database:
+      Row(
+        variable: "CLOUDKIT_DATABASE",
+        kind: .choice(of: DatabaseName.self),
+        valueName: "database",
+        help: """
+          The database: public, private or shared (default: public with a server-to-server key, private with a web \
+          auth token).
+          """
+      )
+    case .url:
+      Row(
+        variable: "CLOUDKIT_URL",
+        kind: .url,
+        standard: "https://api.apple-cloudkit.com",
+        valueName: "url",
+        help: "The server (default: Apple's); use the URL of cktop serve for the emulator."
+      )
+    case .store: Row(variable: "CKTOP_STORE", kind: .path, valueName: "file", help: "The file of the sync store.")
+    case .policy:
+      Row(
+        variable: "CKTOP_POLICY",
+        kind: .choice(of: ConflictPolicy.self),
+        valueName: "policy",
+        help: """
+          The side that wins if both changed a field: server, client, newest or manual. The first sync saves it in the \
+          store (default: server).
+          """
+      )
+    case .readOnly:
+      Row(variable: "CKTOP_READ_ONLY", kind: .flag, standard: "false", help: "Refuse every verb that changes anything.")
+    case .allowHTTP:
+      Row(
+        variable: "CKTOP_ALLOW_HTTP",
+        kind: .flag,
+        standard: "false",
+        help: "Send credentials to another machine over http, where they can be read on the way."
+      )
+    case .unicodeNames:
+      Row(
+        variable: "CKTOP_UNICODE_NAMES",
+        kind: .flag,
+        standard: "false",
+        help: "Accept record and zone names beyond ASCII, for a server that takes them."
+      )
+    case .theme:
+      Row(
+        variable: "CKTOP_THEME",
+        standard: "midnight",
+        valueName: "theme",
+        help: "The theme; overrides CKTOP_THEME and the configuration file. See cktop themes."
+      )
+    case .staleAfter:
+      Row(variable: "CKTOP_STALE_AFTER", kind: .age, standard: "\(StoreStatus.standardFreshness / 1000)s")
+    case .keyID: Row(variable: "CLOUDKIT_KEY_ID")
+    case .keyFile: Row(variable: "CLOUDKIT_KEY_FILE", kind: .path)
+    case .apiToken: Row(variable: "CLOUDKIT_API_TOKEN", kind: .secret)
+    case .webAuthToken: Row(variable: "CLOUDKIT_WEB_AUTH_TOKEN", kind: .secret)
     }
   }
 
-  /// Whether the setting must not be in a file, because people copy, share and commit files. A key file is only named.
-  var isSecret: Bool { self == .apiToken || self == .webAuthToken }
+  /// The option for the setting, if it has one.
+  var option: String? { row.valueName != nil || row.kind == .flag ? "--" + rawValue : nil }
 
-  /// Whether it is on or off.
-  var isFlag: Bool { self == .readOnly || self == .allowHTTP || self == .unicodeNames }
-
-  var isPath: Bool { self == .store || self == .keyFile }
+  /// The help of the option.
+  var help: ArgumentHelp {
+    let row = row
+    return row.valueName.map { ArgumentHelp(row.help, valueName: $0) } ?? ArgumentHelp(row.help)
+  }
 }
 
 /// The source of a setting's value.
@@ -57,15 +142,18 @@ enum SettingSource: Hashable, Sendable {
   case environment
   case profile(String, file: String)
   case file(String)
+  /// A choice in the dashboard, which a file keeps.
+  case remembered(String)
   case standard
 
   /// The place to change the setting, as in `CLOUDKIT_URL` or `url in /etc/config.toml`.
   func place(of key: SettingKey) -> String {
     switch self {
     case .option: key.option ?? key.rawValue
-    case .environment: key.variable ?? key.rawValue
+    case .environment: key.row.variable
     case .profile(let name, let file): "profiles.\(name).\(key.rawValue) in \(file)"
     case .file(let file): "\(key.rawValue) in \(file)"
+    case .remembered(let file): "chosen in the dashboard, \(file)"
     case .standard: "default"
     }
   }

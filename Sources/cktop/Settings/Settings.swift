@@ -7,82 +7,71 @@ enum EnvironmentName: String, CaseIterable, Hashable, Sendable {
   case development, production
 }
 
-/// The values of the options; no value for one that is not given.
-struct SettingOptions: Hashable, Sendable {
-  var values: [SettingKey: String] = [:]
-}
-
 /// The settings for the store and the server, from option, environment, configuration file or default, in that order.
 struct Settings: Equatable, Sendable {
-  let profile: Sourced<String>?
-  /// Nil if none is named.
-  let container: Sourced<String>?
-  let environment: Sourced<EnvironmentName>
-  let database: Sourced<DatabaseName>
-  let url: Sourced<URL>
-  /// Nil if neither a store nor a container is named.
-  let store: Sourced<String>?
-  /// The conflict policy as given, not validated: most verbs ignore it.
-  let policyName: Sourced<String>?
-  let isReadOnly: Sourced<Bool>
-  /// Whether credentials may go to another machine over `http`.
-  let allowsHTTP: Sourced<Bool>
-  /// Whether new records and zones may have names beyond ASCII.
-  let acceptsUnicodeNames: Sourced<Bool>
-  /// Nil: the default theme.
-  let theme: Sourced<String>?
-  /// Milliseconds after which a full sync no longer counts while no process syncs.
-  let staleAfter: Sourced<Int64>
-  var freshFor: Int64 { staleAfter.value }
-  let keyID: Sourced<String>?
-  let keyFile: Sourced<String>?
-  let apiToken: Sourced<String>?
-  let webAuthToken: Sourced<String>?
-
-  static let appleURL: URL = {
-    guard let url = URL(string: "https://api.apple-cloudkit.com") else { preconditionFailure("Apple's URL is valid.") }
-    return url
-  }()
+  /// The settings in effect. All are checked except the policy, which most verbs ignore, and the theme.
+  private var values: [SettingKey: Sourced<String>] = [:]
 
   /// Resolves every setting. `file` is nil if there is no configuration file.
   init(
-    options: SettingOptions,
+    options: [SettingKey: String],
     environment variables: [String: String],
-    file: ConfigurationFile?,
-    home: String
+    file: ConfigurationFile?
   ) throws(CommandFailure) {
-    let resolver = try SettingResolver(options: options, environment: variables, file: file, home: home)
-    profile = resolver.profile
-    container = try resolver.container()
-    environment = try resolver.oneOf(.environment) ?? Sourced(.development, .standard)
-    url = try resolver.url() ?? Sourced(Self.appleURL, .standard)
-    policyName = try resolver.text(.policy)
-    isReadOnly = try resolver.flag(.readOnly) ?? Sourced(false, .standard)
-    allowsHTTP = try resolver.flag(.allowHTTP) ?? Sourced(false, .standard)
-    acceptsUnicodeNames = try resolver.flag(.unicodeNames) ?? Sourced(false, .standard)
-    theme = try resolver.text(.theme)
-    staleAfter = try resolver.age(.staleAfter) ?? Sourced(StoreStatus.standardFreshness, .standard)
-    keyID = try resolver.text(.keyID)
-    keyFile = try resolver.text(.keyFile)
-    apiToken = try resolver.text(.apiToken)
-    webAuthToken = try resolver.text(.webAuthToken)
+    let resolver = try SettingResolver(options: options, environment: variables, file: file)
+    for key in SettingKey.allCases {
+      values[key] = key.row.standard.map { Sourced($0, .standard) }
+      guard let found = try resolver.text(key) else { continue }
+      values[key] = key == .policy ? found : try SettingResolver.checked(key, found)
+    }
+    values[.theme] = try resolver.theme()
     // A server-to-server key can access only the public database; a user's token is for the private one.
     let hasKey = keyID != nil || keyFile != nil
-    let standard: DatabaseName = !hasKey && webAuthToken != nil ? .private : .public
-    database = try resolver.oneOf(.database) ?? Sourced(standard, .standard)
-    if let named = try resolver.text(.store) {
-      store = named
-    } else if let container {
-      let name = Self.fileName(container.value, environment.value, database.value)
-      store = Sourced("\(resolver.stateDirectory)/cktop/\(name)", .standard)
-    } else {
-      store = nil
+    let database: DatabaseName = !hasKey && webAuthToken != nil ? .private : .public
+    values[.database] = values[.database] ?? Sourced(database.rawValue, .standard)
+    if values[.store] == nil, let container {
+      let scope = SyncStore.Scope(
+        container: container.value,
+        environment: environment.value.rawValue,
+        database: self.database.value
+      )
+      values[.store] = Sourced(StorePath.standard(scope, variables), .standard)
     }
   }
 
+  private func value<Value>(_ key: SettingKey, _ parse: (String) -> Value?) -> Sourced<Value> {
+    guard let found = values[key], let value = parse(found.value) else {
+      preconditionFailure("\(key.rawValue) is checked when it is resolved.")
+    }
+    return Sourced(value, found.source)
+  }
+
+  var profile: Sourced<String>? { values[.profile] }
+  /// Nil if none is named.
+  var container: Sourced<String>? { values[.container] }
+  var environment: Sourced<EnvironmentName> { value(.environment, EnvironmentName.init) }
+  var database: Sourced<DatabaseName> { value(.database, DatabaseName.init) }
+  var url: Sourced<URL> { value(.url) { URL(string: $0) } }
+  /// Nil if neither a store nor a container is named.
+  var store: Sourced<String>? { values[.store] }
+  var isReadOnly: Sourced<Bool> { value(.readOnly, Bool.init) }
+  /// Whether credentials may go to another machine over `http`.
+  var allowsHTTP: Sourced<Bool> { value(.allowHTTP, Bool.init) }
+  /// Whether new records and zones may have names beyond ASCII.
+  var acceptsUnicodeNames: Sourced<Bool> { value(.unicodeNames, Bool.init) }
+  var theme: Sourced<String> { value(.theme) { $0 } }
+  /// Milliseconds after which a full sync no longer counts while no process syncs.
+  var freshFor: Int64 { value(.staleAfter, FilterLexer.age).value }
+  var keyID: Sourced<String>? { values[.keyID] }
+  var keyFile: Sourced<String>? { values[.keyFile] }
+  var apiToken: Sourced<String>? { values[.apiToken] }
+  var webAuthToken: Sourced<String>? { values[.webAuthToken] }
+
   /// The given conflict policy; nil: the stored one applies.
   func policy() throws(CommandFailure) -> Sourced<ConflictPolicy>? {
-    try policyName.map { name throws(CommandFailure) in try SettingResolver.oneOf(.policy, name) }
+    guard let found = values[.policy] else { return nil }
+    let policy = try SettingResolver.checked(.policy, found)
+    return ConflictPolicy(rawValue: policy.value).map { Sourced($0, policy.source) }
   }
 
   /// Whether a store is configured.
@@ -98,10 +87,21 @@ struct Settings: Equatable, Sendable {
     return container.value
   }
 
-  /// The default name of the store's file.
-  static func fileName(_ container: String, _ environment: EnvironmentName, _ database: DatabaseName) -> String {
-    StorePath.name(
-      SyncStore.Scope(container: container, environment: environment.rawValue, database: database)
-    )
+  /// The settings in effect and their sources, with secrets masked.
+  var report: [SettingLine] {
+    SettingKey.allCases.map { key in
+      guard let found = values[key] else { return SettingLine(setting: key.rawValue, value: nil, source: "not set") }
+      // The same length for all, because a length reveals something about a secret.
+      let value = key.row.kind == .secret ? "********" : found.value
+      return SettingLine(setting: key.rawValue, value: value, source: found.source.place(of: key))
+    }
   }
+}
+
+/// One line of `config check`.
+struct SettingLine: Hashable, Sendable {
+  var setting: String
+  /// Nil if not set; masked if it is a secret.
+  var value: String?
+  var source: String
 }

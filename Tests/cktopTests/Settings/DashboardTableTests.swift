@@ -5,8 +5,8 @@ import Testing
 
 /// The `[dashboard]` table of the configuration file.
 struct DashboardTableTests {
-  private func table(_ text: String) throws -> DashboardTable {
-    try ConfigurationFile(text, path: "/c/config.toml", home: "/home/ada").dashboard()
+  private func table(_ text: String) throws -> Preferences {
+    try ConfigurationFile(text, path: "/c/config.toml", home: "/home/ada").dashboard().preferences
   }
 
   @Test func `mouse, view and keys are read`() throws {
@@ -21,7 +21,7 @@ struct DashboardTableTests {
       theme = ["t", "T"]
       """
     )
-    #expect(table.hasMouse && table.view == .queue)
+    #expect(table.hasMouse && table.startView == .queue)
     #expect(try table.keys == KeyMap(own: ["retry": ["F5"], "theme": ["t", "T"]]))
   }
 

@@ -16,7 +16,8 @@ import Testing
   ) throws -> Settings {
     let configuration = try file.map { try ConfigurationFile($0, path: Self.path, home: "/home/ada") }
     let options = try StoreOptions.parse(options).settings
-    return try Settings(options: options, environment: environment, file: configuration, home: "/home/ada")
+    let environment = environment.merging(["HOME": "/home/ada"]) { $1 }
+    return try Settings(options: options, environment: environment, file: configuration)
   }
 
   private func failure(_ body: () throws -> Settings) -> CommandFailure? {
@@ -36,7 +37,7 @@ import Testing
     #expect(settings.url.value.absoluteString == "https://api.apple-cloudkit.com")
     #expect(try settings.policy() == nil)
     #expect(settings.isReadOnly == Sourced(false, .standard))
-    #expect(settings.theme == nil)
+    #expect(settings.theme == Sourced("midnight", .standard))
     #expect(try settings.credential() == .none)
     let failure = #expect(throws: CommandFailure.self) { try settings.requiredContainer() }
     #expect(failure?.message.contains("cktop demo") == true)
@@ -112,7 +113,7 @@ import Testing
     #expect(environment.store?.value == "s")
     #expect(file.store?.value == "/home/ada/.config/cktop/s")
     #expect(file.keyFile?.value == "/home/ada/key.pem")
-    #expect(file.theme?.value == "dusk")
+    #expect(file.theme.value == "dusk")
     #expect(environment.apiToken?.value == "a")
   }
 
@@ -138,13 +139,17 @@ import Testing
     #expect(try settings(["--container", "iCloud.a"], environment).store == Sourced(store, .standard))
   }
 
+  private static func fileName(_ container: String) -> String {
+    StorePath.name(SyncStore.Scope(container: container, environment: "development", database: .public))
+  }
+
   private static let names: [(String, String)] = [
     ("iCloud.org.example.App", "iCloud.org.example.App"), ("../../etc/passwd", "%2E./..%2Fetc"), ("..", "%2E."),
     ("a%2Fb", "a%252Fb"), ("a\n", "a%0A"), ("é", "%C3%A9"),
   ]
 
   @Test(arguments: names) func `no container leaves the directory or shares a file`(_ container: String, _: String) {
-    let name = Settings.fileName(container, .development, .public)
+    let name = Self.fileName(container)
 
     #expect(!name.contains("/") && !name.hasPrefix(".") && name.hasSuffix(".development.public.sqlite"))
     #expect(name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
@@ -153,7 +158,7 @@ import Testing
   @Test func `different containers have different files`() {
     let containers = ["a/b", "a%2Fb", "a_b", "a.b", ".a", "%2Ea", "é", "e\u{301}"]
 
-    #expect(Set(containers.map { Settings.fileName($0, .development, .public) }).count == containers.count)
+    #expect(Set(containers.map(Self.fileName)).count == containers.count)
   }
 
   private static let mistakes: [([String], [String: String], String?, String)] = [
@@ -284,21 +289,23 @@ import Testing
       file: "theme = \"dusk\""
     ).report
 
-    #expect(report.map(\.key) == SettingKey.allCases)
+    #expect(report.map(\.setting) == SettingKey.allCases.map(\.rawValue))
     #expect(report.map { $0.value ?? "-" }.joined(separator: " ").contains("geheim") == false)
-    #expect(report.contains(SettingLine(key: .container, value: "c", source: "--container")))
-    #expect(report.contains(SettingLine(key: .policy, value: nil, source: "not set")))
-    #expect(report.contains(SettingLine(key: .theme, value: "dusk", source: "theme in \(Self.path)")))
-    #expect(report.contains(SettingLine(key: .apiToken, value: "********", source: "CLOUDKIT_API_TOKEN")))
-    #expect(report.contains(SettingLine(key: .webAuthToken, value: "********", source: "CLOUDKIT_WEB_AUTH_TOKEN")))
-    #expect(report.contains(SettingLine(key: .keyID, value: nil, source: "not set")))
+    #expect(report.contains(SettingLine(setting: "container", value: "c", source: "--container")))
+    #expect(report.contains(SettingLine(setting: "policy", value: nil, source: "not set")))
+    #expect(report.contains(SettingLine(setting: "theme", value: "dusk", source: "theme in \(Self.path)")))
+    #expect(report.contains(SettingLine(setting: "api-token", value: "********", source: "CLOUDKIT_API_TOKEN")))
+    #expect(
+      report.contains(SettingLine(setting: "web-auth-token", value: "********", source: "CLOUDKIT_WEB_AUTH_TOKEN"))
+    )
+    #expect(report.contains(SettingLine(setting: "key-id", value: nil, source: "not set")))
   }
 
   @Test func `the configuration file lies where XDG says`() {
     let path = ConfigurationFile.path
 
-    #expect(path(["XDG_CONFIG_HOME": "/c"], "/h") == "/c/cktop/config.toml")
-    #expect(path(["XDG_CONFIG_HOME": "c"], "/h") == "/h/.config/cktop/config.toml")
-    #expect(path([:], "/h") == "/h/.config/cktop/config.toml")
+    #expect(path(["XDG_CONFIG_HOME": "/c", "HOME": "/h"]) == "/c/cktop/config.toml")
+    #expect(path(["XDG_CONFIG_HOME": "c", "HOME": "/h"]) == "/h/.config/cktop/config.toml")
+    #expect(path(["HOME": "/h"]) == "/h/.config/cktop/config.toml")
   }
 }

@@ -9,26 +9,24 @@ import Testing
   private static let file = "theme = \"nord\""
 
   @Test(arguments: [
-    ([:], nil, nil, SettingSource.standard), ([:], file, "nord", .file("/c/config.toml")),
+    ([:], nil, "midnight", SettingSource.standard), ([:], file, "nord", .file("/c/config.toml")),
     (["CKTOP_THEME": "paper"], nil, "paper", .environment), (["CKTOP_THEME": "paper"], file, "paper", .environment),
     (["CKTOP_THEME": ""], file, "nord", .file("/c/config.toml")),
   ])
   func `the environment's theme wins over the configuration file's`(
     _ environment: [String: String],
     _ file: String?,
-    _ theme: String?,
+    _ theme: String,
     _ source: SettingSource
   ) throws {
     let configuration = try file.map { try ConfigurationFile($0, path: "/c/config.toml", home: "/home/ada") }
     let settings = try Settings(
-      options: SettingOptions(),
-      environment: environment,
-      file: configuration,
-      home: "/home/ada"
+      options: [:],
+      environment: environment.merging(["HOME": "/home/ada"]) { $1 },
+      file: configuration
     )
 
-    #expect(settings.theme?.value == theme)
-    #expect(settings.theme?.source ?? .standard == source)
+    #expect(settings.theme == Sourced(theme, source))
   }
 
   @Test func `a command without settings of its own takes the theme from environment and file`() throws {
@@ -40,7 +38,7 @@ import Testing
     _ = try folder.write("theme = \"gruvbox\"", to: "config/cktop/config.toml")
     let environment = folder.environment
     func theme(_ environment: [String: String], option: String? = nil) throws -> String {
-      try Session.appearance(option, environment: environment).preferences.theme.name
+      try Appearance(theme: option, environment: environment).theme.name
     }
 
     #expect(try theme(environment) == "gruvbox")
@@ -60,11 +58,11 @@ import Testing
     _ = try folder.write(typo, to: "config/cktop/themes/midnight.toml")
     func start(_ option: String?, configured: String? = nil) throws -> Appearance {
       let own = configured.map { ["CKTOP_THEME": $0] } ?? [:]
-      return try Session.appearance(option, starts: true, environment: folder.environment.merging(own) { $1 })
+      return try Appearance(theme: option, starts: true, environment: folder.environment.merging(own) { $1 })
     }
 
     for appearance in [try start("mine"), try start(nil, configured: "mine"), try start("mine", configured: "paper")] {
-      #expect(appearance.preferences.theme.name == "midnight")
+      #expect(appearance.theme.name == "midnight")
       #expect(appearance.notice?.contains("/themes/mine.toml:3") == true)
     }
     // The default theme's own file can be the one with the mistake.
@@ -74,14 +72,14 @@ import Testing
     let failure = #expect(throws: CommandFailure.self) { try start("none") }
     #expect(failure?.status == .usage)
     for name in ["mine", "none"] {
-      #expect(throws: CommandFailure.self) { try Session.appearance(name, environment: folder.environment) }
+      #expect(throws: CommandFailure.self) { try Appearance(theme: name, environment: folder.environment) }
     }
   }
 
   @Test func `the theme after the last one is the first`() throws {
     let names = Theme.builtInNames
     for (name, next) in zip(names, names.dropFirst() + names.prefix(1)) {
-      #expect(Appearance.nextTheme(after: name).theme?.name == next)
+      #expect(OwnThemes().next(after: name).theme?.name == next)
     }
   }
 
@@ -90,14 +88,14 @@ import Testing
     func start(_ option: String?, configured: String? = nil) throws -> String {
       let own = configured.map { ["CKTOP_THEME": $0] } ?? [:]
       let environment = folder.environment.merging(own) { $1 }
-      return try Session.appearance(option, starts: true, environment: environment).preferences.theme.name
+      return try Appearance(theme: option, starts: true, environment: environment).theme.name
     }
     #expect(try start(nil) == "midnight")
-    Appearance.remember("gruvbox", environment: folder.environment)
+    OwnThemes(folder.environment).remember("gruvbox")
     #expect(try start(nil) == "gruvbox")
     #expect(try start(nil, configured: "paper") == "paper")
     #expect(try start("paper") == "paper")
-    Appearance.remember("gone", environment: folder.environment)
+    OwnThemes(folder.environment).remember("gone")
     #expect(try start(nil) == "midnight")
   }
 
@@ -108,5 +106,34 @@ import Testing
 
     let theme = try #require(lines.first { $0["setting"] as? String == "theme" })
     #expect(theme["value"] as? String == "paper" && theme["source"] as? String == "CKTOP_THEME")
+  }
+
+  @Test func `config check shows the remembered theme, the dashboard's settings and the proxy`() async throws {
+    let machine = try Machine([
+      "CLOUDKIT_CONTAINER": Machine.container, "https_proxy": "proxy.example.org:3128",
+    ])
+    try FileManager.default.createDirectory(
+      atPath: machine.folder.path("config/cktop"),
+      withIntermediateDirectories: true
+    )
+    _ = try machine.folder.write("[dashboard]\nmouse = false", to: "config/cktop/config.toml")
+    OwnThemes(machine.environment).remember("paper")
+
+    let lines = try await machine.succeed("config", "check", "--json").objects()
+    let text = try await machine.succeed("config", "check").lines.map { $0.split(separator: " ").map(String.init) }
+
+    func line(_ setting: String) throws -> (value: String?, source: String?) {
+      let line = try #require(lines.first { $0["setting"] as? String == setting })
+      let source = try #require(line["source"] as? String)
+      let words = try #require(text.first { $0.first == setting })
+      #expect(Array(words.dropFirst(2)) == source.split(separator: " ").map(String.init))
+      return (line["value"] as? String, source)
+    }
+    #expect(try line("theme") == ("paper", "chosen in the dashboard, \(machine.folder.path("state/cktop/theme"))"))
+    #expect(
+      try line("dashboard.mouse") == ("false", "dashboard.mouse in \(machine.folder.path("config/cktop/config.toml"))")
+    )
+    #expect(try line("dashboard.view") == ("overview", "default"))
+    #expect(try line("proxy") == ("proxy.example.org:3128", "https_proxy"))
   }
 }
