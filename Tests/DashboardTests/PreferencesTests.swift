@@ -27,6 +27,13 @@ struct PreferencesTests {
     #expect(session.text.contains("F5"))
   }
 
+  @Test(arguments: [true, false])
+  func `the queue has a column of operation numbers unless a setting hides it`(_ isShown: Bool) {
+    let session = Session(Sample.world(Size(width: 120, height: 36)) { $0.preferences.showsIDs = isShown })
+    let titles = session.text.split(separator: "\n").first { $0.contains("STATE") && $0.contains("RECORD") }
+    #expect(titles?.contains("ID ") == isShown)
+  }
+
   @Test func `the key of the verdict's line is the user's own`() throws {
     let keys = try KeyMap(own: ["problems": ["P"], "pauseThese": ["F9"]])
     let session = Session(Sample.world { $0.preferences.keys = keys })

@@ -4,6 +4,8 @@ import CloudSync
 package struct Preferences: Hashable, Sendable {
   /// Whether the mouse is reported; it then selects text with Shift.
   package var hasMouse = true
+  /// Whether the queue has a column of the operations' numbers.
+  package var showsIDs = true
   /// The view to begin with.
   package var startView = StartView.overview
   /// The keys of the commands.
@@ -17,6 +19,7 @@ package struct Preferences: Hashable, Sendable {
   /// and `config check` read it.
   package static let settings = [
     Setting("mouse", "clicks and the wheel; false: text is selected without Shift", \.hasMouse),
+    Setting("ids", "the queue's column of operation numbers", \.showsIDs),
     Setting("view", "what is shown first", \.startView),
   ]
 

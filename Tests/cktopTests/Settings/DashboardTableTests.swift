@@ -16,12 +16,13 @@ struct DashboardTableTests {
       [dashboard]
       mouse = true
       view = "queue"
+      ids = false
       [dashboard.keys]
       retry = "F5"
       theme = ["t", "T"]
       """
     )
-    #expect(table.hasMouse && table.startView == .queue)
+    #expect(table.hasMouse && table.startView == .queue && !table.showsIDs)
     #expect(try table.keys == KeyMap(own: ["retry": ["F5"], "theme": ["t", "T"]]))
   }
 
