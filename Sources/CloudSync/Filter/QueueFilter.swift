@@ -15,6 +15,11 @@ package struct QueueFilter: Sendable, Hashable {
   /// The columns that the filter uses.
   var columns: Set<FilterColumn> { expression.columns }
 
+  /// The fields of records that the filter names, in lower case.
+  var fields: Set<String> {
+    Set(columns.filter { $0.kind == .field && !FilterColumn.records.contains($0) }.map(\.name))
+  }
+
   /// The condition on the table `operations`, in parentheses, with every value bound.
   ///
   /// `now` is in milliseconds since 1970: ages become points in time, so that the index on `enqueuedAt` can be used.

@@ -122,6 +122,12 @@ package struct RecordListing: Hashable, Sendable {
   /// Whether the records have to be looked at one by one.
   package var isSearch: Bool { filter != .none || field != nil }
 
+  /// The fields by which they are selected and ordered, in lower case.
+  package var fields: Set<String> {
+    let selecting: Set<String> = if case .expression(let filter, _) = filter { filter.fields } else { [] }
+    return selecting.union(field.map { [$0.name.lowercased()] } ?? [])
+  }
+
   /// The field by whose value they are ordered.
   var field: (name: String, isDescending: Bool)? {
     if case .field(let name, let isDescending) = order { (name, isDescending) } else { nil }

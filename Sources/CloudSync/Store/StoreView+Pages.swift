@@ -10,17 +10,12 @@ extension StoreView {
     return try ledger.operations(matching: filter, after: id, limit: limit, now: now) { try listed($0, &holdUp) }
   }
 
-  /// Visits the next operations that match with everything about them, oldest first, until `visit` returns false.
-  package func details(
-    matching filter: QueueFilter? = nil,
-    after id: Int64,
-    limit: Int,
-    _ visit: (_ id: Int64, OperationDetail) throws -> Bool
-  ) throws {
+  /// Visits queued operations with everything about them; one that is no longer queued is left out.
+  package func details(of ids: [Int64], _ visit: (_ id: Int64, OperationDetail) throws -> Void) throws {
     var holdUp = try holdUp()
-    for id in try ledger.operationIDs(matching: filter, after: id, limit: limit, now: now) {
+    for id in ids {
       guard let operation = try ledger.operation(id) else { continue }
-      guard try visit(id, detail(of: operation, &holdUp)) else { return }
+      try visit(id, detail(of: operation, &holdUp))
     }
   }
 

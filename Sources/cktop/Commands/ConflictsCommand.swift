@@ -28,7 +28,7 @@ struct ConflictsList: Verb {
   func run(_ session: Session) async throws {
     let reader = try session.reader()
     var listing = Listing(json ? nil : Self.table)
-    try listing.print { (page: inout ListPage<Int64>) in
+    try listing.print { (page: inout PrintedPage<Int64>) in
       try reader.view { view in
         try view.conflicts(after: page.last ?? 0, limit: page.limit) {
           page.add(json ? [$0.json.line] : $0.cells, at: $0.id)

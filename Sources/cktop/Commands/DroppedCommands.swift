@@ -26,7 +26,7 @@ struct ConflictsDropped: ChangingVerb {
     let reader = try store.map { StoreReader($0, session.redaction) } ?? session.reader()
     var listing = Listing(json ? nil : Self.table)
     var last: Int64?
-    try listing.print { (page: inout ListPage<Int64>) in
+    try listing.print { (page: inout PrintedPage<Int64>) in
       try reader.view { view in
         try view.dropped(before: page.last ?? .max, limit: page.limit, unseenToo: true) { id, change in
           last = max(last ?? id, id)

@@ -27,13 +27,9 @@ struct EventsCommand: Verb {
   )
   var expression: String?
   @Flag(help: "Keep printing events as they happen, until stopped.") var follow = false
-  @Option(parsing: .unconditional, help: "Maximum number of past events, the newest.") var limit: Int?
+  @OptionGroup var limit: LimitOption
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
-
-  func validate() throws {
-    if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
-  }
 
   func run(_ session: Session) async throws {
     let filter = try expression.map { text throws(FilterError) in try QueueFilter(parsing: text, of: .events) }
@@ -47,7 +43,7 @@ struct EventsCommand: Verb {
       last = newest
       print(events)
     }
-    try printNew(limit)
+    try printNew(limit.rows)
     guard follow else { return }
     let store = reader.store
     let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -38,6 +38,10 @@ struct ExportFile {
       // The log has a bound for each kind.
       try file.add(reader.view { try $0.events(listing, limit: nil) }.filter { !except.contains($0.id) }.map(\.json))
     }
+    guard file.lines > 0 else {
+      unlink(file.path)
+      return "Nothing was exported: the list is empty"
+    }
     return "Wrote \(Words.count(file.lines, "line")) to \(file.path)"
   }
 
@@ -66,7 +70,9 @@ struct ExportFile {
   private mutating func write(_ ids: [Int64]) throws {
     for start in stride(from: 0, to: ids.count, by: Self.slice) {
       let slice = ids[start..<min(start + Self.slice, ids.count)]
-      try add(reader.view { view in try slice.compactMap { try view.detail(of: $0)?.json } })
+      var objects: [JSONObject] = []
+      try reader.view { view in try view.details(of: Array(slice)) { if let json = $1.json { objects.append(json) } } }
+      try add(objects)
       progress(slice.endIndex, ids.count)
     }
   }

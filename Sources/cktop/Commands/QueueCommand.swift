@@ -11,12 +11,12 @@ struct QueueCommand: AsyncParsableCommand {
     commandName: "queue",
     abstract: "List changes that are not on the server yet, and act on them.",
     subcommands: [
-      QueueList.self, QueueCauses.self, QueueShow.self, QueueRetry.self, QueueEdit.self, QueueDiscard.self,
+      QueueListVerb.self, QueueCauses.self, QueueShow.self, QueueRetry.self, QueueEdit.self, QueueDiscard.self,
       QueuePause.self,
       QueueResume.self, QueuePauses.self,
       QueueFlush.self, QueueExport.self,
     ],
-    defaultSubcommand: QueueList.self
+    defaultSubcommand: QueueListVerb.self
   )
 }
 
@@ -61,50 +61,44 @@ struct QueuePage: ParsableArguments {
   @OptionGroup var condition: WhereOption
   @Option(help: "The order: age (oldest first), newest, or state (worst first, as in the dashboard).")
   var sort = QueueOrder.age
-  @Option(parsing: .unconditional, help: "Maximum number of operations.") var limit: Int?
-
-  func validate() throws {
-    if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
-  }
+  @OptionGroup var limit: LimitOption
 
   /// Prints the operations, some hundreds in each transaction.
   ///
   /// - Parameters:
   ///   - size: the number of operations that are read at once.
   ///   - table: a table without rows; nil for JSON.
-  ///   - cells: the cells of a row, or its line of JSON.
+  ///   - cells: adds the cells of rows, or their lines of JSON.
   func print(
     _ session: Session,
     atOnce size: Int,
     _ table: TextTable?,
-    _ cells: (QueueRow, StoreView) throws -> [String]
+    _ cells: ([QueueRow], StoreView, inout PrintedPage<Int64>) throws -> Void
   ) throws {
     var listing = QueueListing()
     listing.order = sort.order
     if let filter = try condition.filter() { listing.filter = .expression(filter, text: condition.expression ?? "") }
     let reader = try session.reader()
     var (search, output, read, hasTitles) = (QueueSearch(listing), Listing(table), 0, false)
-    while read < limit ?? .max, !search.isOver {
+    while read < limit.count, !search.isOver {
       // Printed in the same transaction: later, a row may no longer match.
       try reader.view { view in
         try search.step(in: view)
-        while read < min(search.count, limit ?? .max) {
-          let count = min(size, min(search.count, limit ?? .max) - read)
-          var page = ListPage<Int64>()
-          for row in try search.rows(offset: read, limit: count, in: view) {
-            page.add(try cells(row, view), at: row.id)
-          }
+        while read < min(search.count, limit.count) {
+          let count = min(size, min(search.count, limit.count) - read)
+          var page = PrintedPage<Int64>()
+          try cells(search.rows(offset: read, limit: count, in: view), view, &page)
           output.print(page)
           (read, hasTitles) = (read + count, true)
         }
       }
     }
-    if !hasTitles { output.print(ListPage<Int64>()) }
+    if !hasTitles { output.print(PrintedPage<Int64>()) }
   }
 }
 
 /// `cktop queue list`.
-struct QueueList: Verb {
+struct QueueListVerb: Verb {
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "List operations, oldest first unless --sort says otherwise."
@@ -116,8 +110,8 @@ struct QueueList: Verb {
 
   func run(_ session: Session) async throws {
     let (format, now) = (Format(), SyncStore.currentTime)
-    try page.print(session, atOnce: Listing.pageSize, json ? nil : Self.table) { row, _ in
-      json ? [row.json.line] : row.cells(format, now: now)
+    try page.print(session, atOnce: Listing.pageSize, json ? nil : Self.table) { rows, _, page in
+      for row in rows { page.add(json ? [row.json.line] : row.cells(format, now: now), at: row.id) }
     }
   }
 
@@ -224,8 +218,8 @@ struct QueueExport: Verb {
 
   func run(_ session: Session) async throws {
     // Payloads can be large.
-    try page.print(session, atOnce: 50, nil) { row, view in
-      try view.detail(of: row.id)?.json.map { [$0.line] } ?? []
+    try page.print(session, atOnce: 50, nil) { rows, view, page in
+      try view.details(of: rows.map(\.id)) { if let json = $1.json { page.add([json.line], at: $0) } }
     }
   }
 }

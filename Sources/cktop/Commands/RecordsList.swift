@@ -27,18 +27,17 @@ struct RecordPage: ParsableArguments {
     )
   )
   var sort: String?
-  @Option(parsing: .unconditional, help: "Maximum number of records.") var limit: Int?
+  @OptionGroup var limit: LimitOption
   @OptionGroup var source: RecordSource
 
   func validate() throws {
-    if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
     if expression != nil || sort != nil, source.mirror || source.remote {
       throw ValidationError("--where and --sort cannot be combined with --mirror or --remote; use cktop records query")
     }
   }
 
   func selection() throws -> RecordSelection {
-    var selection = RecordSelection(type: type, zone: zone, limit: limit, source: source)
+    var selection = RecordSelection(type: type, zone: zone, limit: limit.count, source: source)
     if let expression {
       selection.listing.filter = .expression(try QueueFilter(parsing: expression, of: .records), text: expression)
     }
@@ -107,11 +106,11 @@ struct RecordsExport: Verb {
 struct RecordSelection {
   var type: String?
   var zone: String?
-  var limit: Int?
+  var limit: Int
   var source: RecordSource
   var listing: RecordListing
 
-  init(type: String?, zone: String?, limit: Int?, source: RecordSource) {
+  init(type: String?, zone: String?, limit: Int, source: RecordSource) {
     (self.type, self.zone, self.limit, self.source) = (type, zone, limit, source)
     listing = RecordListing()
     listing.order = .name
@@ -119,11 +118,11 @@ struct RecordSelection {
 
   /// Prints the records, as JSON without a table.
   func print(_ session: Session, _ table: TextTable?) async throws {
-    var (listing, page) = (Listing(table), ListPage<RecordKey>())
+    var (listing, page) = (Listing(table), PrintedPage<RecordKey>())
     try await each(session) { row in
       guard !page.add(table == nil ? [row.json.line] : row.cells, at: row.record.key) else { return }
       listing.print(page)
-      page = ListPage()
+      page = PrintedPage()
     }
     listing.print(page)
   }
@@ -134,7 +133,7 @@ struct RecordSelection {
     let zone = try zone.map(store.zoneKey(named:))
     if source.remote { return try await eachRemote(session, store, zone, body) }
     guard listing.filter == .none, listing.order == .name else { return try eachListed(session, zone, body) }
-    var (last, left): (RecordKey?, Int) = (nil, limit ?? .max)
+    var (last, left): (RecordKey?, Int) = (nil, limit)
     while left > 0 {
       let count = min(Listing.pageSize, left)
       let rows = try store.records(after: last, zone: zone, type: type, mirrorOnly: source.mirror, limit: count)
@@ -146,16 +145,29 @@ struct RecordSelection {
 
   /// In one transaction, so that records added or removed meanwhile do not shift the others.
   private func eachListed(_ session: Session, _ zone: ZoneKey?, _ body: (RecordRow) throws -> Void) throws {
-    var left = limit ?? .max
-    try session.reader().view { view in
+    var (left, unseen) = (limit, listing.fields)
+    let reader = try session.reader()
+    try reader.view { view in
       try view.eachRecords(of: listing) { rows, _ in
         for row in rows
         where left > 0 && (type == nil || row.record.type == type) && (zone == nil || row.record.key.zoneKey == zone) {
           left -= 1
+          if !unseen.isEmpty { unseen.subtract(row.record.fields.keys.map { $0.lowercased() }) }
           try body(row)
         }
         return left > 0
       }
+    }
+    if !unseen.isEmpty { try reportUnknown(unseen, reader) }
+  }
+
+  /// Notes fields that no record has: their names may be misspelled.
+  private func reportUnknown(_ fields: Set<String>, _ reader: StoreReader) throws {
+    let types = try reader.view { try $0.status().recordsByType.keys.sorted() }
+    let known = Set(try types.flatMap { try reader.store.knownFieldTypes(of: $0).keys })
+    for name in fields.subtracting(known.map { $0.lowercased() }).sorted() {
+      let names = known.isEmpty ? "" : "; the fields are \(known.sorted().joined(separator: ", "))"
+      OutputStream.error.line("cktop: no record has a field '\(name)'\(names)".visible)
     }
   }
 
@@ -170,7 +182,7 @@ struct RecordSelection {
       OutputStream.error.line("cktop: no record types are known, so nothing can be read; name one with --type")
     }
     let zones = if let zone { [zone] } else { try await engine.zonesOfServer() }
-    var left = limit ?? .max
+    var left = limit
     for zone in zones {
       let records = try await engine.recordsOfServer(in: zone, types: type.map { [$0] } ?? [])
       for record in records.values.sorted(by: { $0.key < $1.key }) where type == nil || record.type == type {

@@ -27,14 +27,10 @@ struct RecordsQuery: Verb {
   @Argument(help: ArgumentHelp("The query: 'TYPE where CONDITIONS sort by FIELD'.", valueName: "query"))
   var query: String
   @Option(help: "Show only records of this zone.") var zone: String?
-  @Option(parsing: .unconditional, help: "Maximum number of records.") var limit: Int?
+  @OptionGroup var limit: LimitOption
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions
-
-  func validate() throws {
-    if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
-  }
 
   func run(_ session: Session) async throws {
     let parsed = try CKQuery(parsing: query)
@@ -42,7 +38,7 @@ struct RecordsQuery: Verb {
     let query = try typed(parsed, store)
     let found =
       source.remote ? try await remoteRecords(query, session, store) : try await records(query, session)
-    let rows = query.sorted(found).prefix(limit ?? .max)
+    let rows = query.sorted(found).prefix(limit.count)
     if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
     var table = RecordRow.table
     for row in rows { table.append(row.cells) }
@@ -63,7 +59,7 @@ struct RecordsQuery: Verb {
 
   private func records(_ query: CKQuery, _ session: Session) async throws -> [RecordRow] {
     var found: [RecordRow] = []
-    let all = RecordSelection(type: query.recordType, zone: zone, limit: nil, source: source)
+    let all = RecordSelection(type: query.recordType, zone: zone, limit: .max, source: source)
     try await all.each(session) { row in
       if query.predicate.evaluate(with: CKRecord(row.record)) { found.append(row) }
     }

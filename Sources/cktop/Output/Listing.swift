@@ -19,10 +19,10 @@ struct Listing {
   /// - Parameters:
   ///   - limit: the maximum number of rows.
   ///   - read: adds the rows after the page's last place, in one transaction, until the page is full.
-  mutating func print<Place>(limit: Int? = nil, _ read: (inout ListPage<Place>) throws -> Void) rethrows {
+  mutating func print<Place>(limit: Int? = nil, _ read: (inout PrintedPage<Place>) throws -> Void) rethrows {
     var (last, left): (Place?, Int) = (nil, limit ?? .max)
     while true {
-      var page = ListPage(after: last, limit: min(Self.pageSize, left))
+      var page = PrintedPage(after: last, limit: min(Self.pageSize, left))
       try read(&page)
       print(page)
       (last, left) = (page.last, left - page.rows.count)
@@ -31,14 +31,14 @@ struct Listing {
   }
 
   /// Prints a page. A table begins with its titles.
-  mutating func print(_ page: ListPage<some Any>) {
+  mutating func print(_ page: PrintedPage<some Any>) {
     for row in page.rows { table?.append(row) }
     write(table?.lines(width: OutputStream.standard.width) ?? page.rows.map { $0.joined() })
   }
 }
 
 /// The rows of one page of a list.
-struct ListPage<Place> {
+struct PrintedPage<Place> {
   /// The place of the last row, after which the next page begins; until a row is added, that of the page before.
   private(set) var last: Place?
   let limit: Int

@@ -1,3 +1,6 @@
+import CloudSync
+import Dashboard
+import Foundation
 import Testing
 
 @testable import cktop
@@ -34,6 +37,38 @@ import Testing
     try await machine.fail(2, "records", "list", "--sort", "count dsc")
     try await machine.fail(2, "records", "list", "--sort", "count", "--mirror")
     withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a field that no record has is noted, one that has other values is not`() async throws {
+    let cloud = try await Cloud()
+    let machine = try await machine(cloud)
+    for (options, field) in [
+      (["--where", "nofield = 3"], "nofield"), (["--sort", "nofield"], "nofield"), (["--where", "count > 99"], nil),
+      (["--where", "count > 3", "--sort", "count"], nil), (["--where", "name = 'nobody'"], nil),
+    ] {
+      let end = try await machine.running(["records", "list"] + options)
+      #expect(end.status == 0 && end.error.contains("'\(field ?? "")'") == (field != nil), "\(options): \(end.error)")
+      #expect(end.error.contains("count") == (field != nil))
+    }
+    #expect(try await machine.fail(2, "queue", "list", "--where", "state = 'foo'").contains("'foo'"))
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `an export of nothing leaves no file`() throws {
+    let folder = try TemporaryFolder()
+    let scope = SyncStore.Scope(container: Machine.container, environment: "development", database: .public)
+    let reader = StoreReader(try SyncStore(path: folder.path("store"), scope: scope), Redaction())
+    func files() throws -> Set<String> {
+      Set(try FileManager.default.contentsOfDirectory(atPath: ".").filter { $0.hasSuffix(".ndjson") })
+    }
+    let before = try files()
+
+    let exports: [Export] = [.allOperations(QueueListing(), except: []), .operations([]), .records([]), .events([])]
+    for export in exports {
+      #expect(try ExportFile.write(export, reader) { _, _ in }.hasPrefix("Nothing was exported"))
+    }
+
+    #expect(try files() == before)
   }
 
   @Test func `operations are ordered by age or state, and limited`() async throws {

@@ -13,7 +13,7 @@ struct ListingTests {
   private func steps(_ count: Int, limit: Int? = nil, row: (Int) -> String = String.init) -> [Step] {
     var steps: [Step] = []
     var listing = Listing(nil) { steps.append(.write($0)) }
-    listing.print(limit: limit) { (page: inout ListPage<Int>) in
+    listing.print(limit: limit) { (page: inout PrintedPage<Int>) in
       steps.append(.read(after: page.last, limit: page.limit))
       for number in (1...count).dropFirst(page.last ?? 0).prefix(page.limit) {
         guard page.add([row(number)], at: number) else { return }
@@ -55,11 +55,11 @@ struct ListingTests {
   @Test func `a table has its titles once, also without rows`() {
     var written: [[String]] = []
     var listing = Listing(TextTable(["A", "B"])) { written.append($0) }
-    var page = ListPage<Int>()
+    var page = PrintedPage<Int>()
     listing.print(page)
     page.add(["1", "2"], at: 1)
     listing.print(page)
-    listing.print(ListPage<Int>())
+    listing.print(PrintedPage<Int>())
     #expect(written == [["A  B"], ["1  2"], []])
   }
 }
