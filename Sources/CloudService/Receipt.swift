@@ -77,6 +77,9 @@ extension Receipt {
     if outcome == .moved {
       throw CommandRefusal.doesNotApply("operation \(id) or its record changed meanwhile; look at it again")
     }
+    if outcome == .notFailed {
+      throw CommandRefusal.doesNotApply("\(id) is not a failed save; `cktop queue list` shows what can be edited")
+    }
     (result.changed, changed, isToBeSent) = ([id], 1, outcome == .queued)
   }
 

@@ -101,6 +101,8 @@ extension SyncStore {
     case discarded
     /// The change, or the server's record, is no longer what was edited; nothing was done.
     case moved
+    /// The change is not a failed save; nothing was done.
+    case notFailed
   }
 
   /// A state that a person has seen and edits.
@@ -121,8 +123,7 @@ extension SyncStore {
   /// of its type, else that of the failed change if its text does not show it.
   ///
   /// - Parameter version: the state that was edited; nil: the current one.
-  /// - Throws: `StoreError`, with nothing changed, if a value does not fit its field, or the change is not a failed
-  ///   save.
+  /// - Throws: `StoreError`, with nothing changed, if a value does not fit its field.
   package func edit(
     _ id: Int64,
     _ assignments: [FieldAssignment],
@@ -132,7 +133,7 @@ extension SyncStore {
     let now = now()
     return try write { ledger in
       guard var operation = try ledger.operation(id), operation.state == .failed, operation.kind == .save else {
-        throw StoreError(.invalid, "\(id) is not a failed save; `cktop queue list` shows what can be edited")
+        return .notFailed
       }
       guard operation.errorCode != StoreError.unreadable else {
         throw StoreError(.invalid, "operation \(id) is damaged in the store; discard it, or edit the record again")

@@ -140,6 +140,7 @@ struct QueueEdit: CommandVerb {
   )
   var id: VersionedID
   @Argument(help: ArgumentHelp("The fields to set.", valueName: "field=value")) var assignments: [String]
+  @Flag(help: "Print what was done as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
@@ -154,7 +155,7 @@ struct QueueEdit: CommandVerb {
     let command = try command(session.storeToCommand())
     let store = try await session.storeToAddTo()
     guard try !store.versions(of: [id.id]).isEmpty else { throw CommandFailure.noOperation(id.id) }
-    try command.carriedOut(on: store).report(json: false)
+    try command.carriedOut(on: store).report(json: json)
   }
 }
 

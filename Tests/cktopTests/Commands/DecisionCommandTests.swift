@@ -113,6 +113,8 @@ import Testing
     let undone = try await machine.succeed("conflicts", "undo", "1", "2", "--json").object()
 
     #expect(undone["verb"] as? String == "undo" && undone["changed"] as? [Int] == [1, 2])
+    let restored = try #require(undone["restored"] as? [[String: Any]])
+    #expect(restored.map { $0["id"] as? Int } == [1, 2] && restored.allSatisfy { $0["operation"] is Int })
     #expect(try await machine.succeed("queue", "list", "--json").lines.count == 2)
     let late = try await machine.run("conflicts", "undo", "1", "9", "--json")
     #expect(late.status == 1)

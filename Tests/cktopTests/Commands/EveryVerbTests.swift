@@ -172,7 +172,8 @@ import Testing
 
     try await machine.fail(2, "queue", "edit", "\(id)", "done=maybe")
     try await machine.fail(1, "queue", "edit", "\(id)@000000000000", "done=1")
-    try await machine.succeed("queue", "edit", "\(id)@\(version)", "done=1")
+    let edited = try await machine.succeed("queue", "edit", "\(id)@\(version)", "done=1", "--json").object()
+    #expect(edited["changed"] as? [Int] == [id] && edited["toBeSent"] as? Bool == true)
     try await machine.succeed("sync")
 
     #expect(try await machine.succeed("queue", "list", "--json").output == "")

@@ -19,8 +19,11 @@ extension Receipt {
         + ["settled": .bool(!resolutions.isEmpty && !command.isDryRun)] + operations("resolve")
     case .resolveAll:
       operations("resolve") + ["resolutions": command.isDryRun ? .array(resolutions.map(preview)) : .null]
-    case .undo(let ids): operations("undo") + (ids.count == 1 ? undone(ids[0]) : [:])
-    case .undoAll, .markDroppedSeen, .edit, .fetchAgain, .askForSync, .sync, .keepSyncing:
+    case .undo(let ids):
+      operations("undo") + (ids.count == 1 ? undone(ids[0]) : [:])
+        + ["restored": .array(ids.filter { result.restored[$0] != nil }.map { .object(undone($0)) })]
+    case .edit: operations("edit") + ["toBeSent": .bool(isToBeSent)]
+    case .undoAll, .markDroppedSeen, .fetchAgain, .askForSync, .sync, .keepSyncing:
       ["changed": .integer(Int64(changed))]
     }
   }
