@@ -12,10 +12,12 @@ struct TicketTests {
     return Ticket(detail: detail, scope: scope, host: "mail", now: Sample.now, format: Sample.format).text ?? ""
   }
 
-  @Test func `a ticket says what failed, where, why and when, with every attempt and the server's request`() {
+  @Test func `a ticket says what failed, where, why and when, with every attempt and the server's request`() throws {
     var detail = Sample.detail
     detail.operation?.enqueuedBy = ProgramID(name: "importer", pid: 3321)
     detail.attempts[0].response = #"{"serverErrorCode":"BAD_REQUEST","uuid" : "aa-11","reason":"cut off he"#
+    let operation = try #require(detail.operation)
+    let row = QueueRow(operation, serverTag: detail.server?.changeTag)
 
     #expect(
       Self.ticket(detail) == """
@@ -24,8 +26,9 @@ struct TicketTests {
         Host           mail
         Container      iCloud.org.example.shop, development, private database
         Operation      11
+        Version        \(row.version)
         State          failed: the server rejected it: invalid attempt to set value type STRING for field 'total' (BAD_REQUEST)
-        Enqueued       2026-01-02 03:02:35Z by importer, PID 3321
+        Enqueued       2026-01-02 03:02:35Z by importer, PID 3321, \(Format.bytes(row.bytes))
         Attempts       1 of 8 used
           1  2026-01-02 03:02:45Z  0.2 s  invalid attempt to set value type STRING for field 'total' (BAD_REQUEST), request aa-11
         """
@@ -52,7 +55,7 @@ struct TicketTests {
     detail.operation?.key = RecordKey(Sample.zone, "a\u{1B}[31m\nb")
     let text = Self.ticket(detail)
 
-    #expect(text.split(separator: "\n").count == 9)
+    #expect(text.split(separator: "\n").count == 10)
     #expect(!text.contains("\u{1B}"))
   }
 

@@ -131,6 +131,18 @@ package struct OperationDetail: Hashable, Sendable {
   package var dropped: [DroppedChange] = []
   /// Whether a retry creates its zone again, which the server has deleted.
   package var recreatesZone = false
+
+  /// Every field of the queued change with its three values.
+  package var sides: [Conflict.Field] { operation?.sides(server: server) ?? [] }
+}
+
+extension QueuedOperation {
+  /// Every field that the change sets or clears, by name: its value before the change, with it, and on the server.
+  package func sides(server: MirrorRecord?) -> [Conflict.Field] {
+    changes.names.sorted().map { name in
+      Conflict.Field(name: name, base: base[name], local: changes[name], server: server?.fields[name])
+    }
+  }
 }
 
 /// A record of the mirror with pending edits applied.

@@ -22,6 +22,24 @@ package struct StoreStatus: Hashable, Sendable {
     /// By state, zone and type.
     package var parts: [QueuePart] = []
 
+    /// The number of operations in a state.
+    package func count(of state: OperationState) -> Int {
+      switch state {
+      case .pending: pending
+      case .inFlight: inFlight
+      case .waiting: waiting
+      case .failed: failed
+      case .paused: paused
+      case .conflict: conflicts
+      }
+    }
+
+    /// How many operations there are in each state, in words; empty without any.
+    package var words: String {
+      let counts = OperationState.allCases.filter { count(of: $0) > 0 }
+      return counts.map { "\(count(of: $0)) \(Words.state($0.rawValue))" }.joined(separator: ", ")
+    }
+
     /// The number of operations that wait for no person.
     package var going: Int { pending + inFlight + waiting }
     /// The number of operations that `retry` would change.

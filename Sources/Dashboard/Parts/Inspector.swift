@@ -128,7 +128,7 @@ struct OperationInspector: Inspector {
       items.append(
         .text([
           .init("\(attempt.number)  \(world.time(attempt.at))  \(took)  ", .dim),
-          .init(attempt.code.map { Words.joined(attempt.message ?? "", $0) } ?? "ok"),
+          .init(attempt.result),
         ])
       )
       if let response = attempt.response { items.append(.text(StyledText("   \(response)", .dim))) }
@@ -151,10 +151,8 @@ struct OperationInspector: Inspector {
     }
     let advice = parts.filter { !$0.isEmpty }.joined(separator: " ")
     if !advice.isEmpty { items.append(.text(StyledText(advice, .info))) }
-    let names = operation.changes.names.sorted()
-    if !names.isEmpty { items += [.text(""), .sidesHeader] }
-    let server = detail.server
-    items += names.map { .sides(FieldTable.Row(operation, $0, server, world.format)) }
+    if !detail.sides.isEmpty { items += [.text(""), .sidesHeader] }
+    items += detail.sides.map { .sides(FieldTable.Row($0, world.format)) }
     let by = operation.enqueuedBy.map { " by \($0.name), PID \($0.pid)" } ?? ""
     items += [
       .text(""),
@@ -199,17 +197,13 @@ struct OperationInspector: Inspector {
 }
 
 extension FieldTable.Row {
-  /// A field of a queued change: its value before the change, with it, and on the server.
-  init(_ operation: QueuedOperation, _ name: String, _ server: MirrorRecord?, _ format: Format) {
+  /// A field with its three values.
+  init(_ field: Conflict.Field, _ format: Format) {
     self.init(
-      FieldChanges.shown(name),
-      base: FieldTable.Value(operation.base[name], format, isChanged: false),
-      local: FieldTable.Value(
-        operation.changes[name],
-        format,
-        isChanged: operation.changes[name] != operation.base[name]
-      ),
-      server: FieldTable.Value(server?.fields[name], format, isChanged: server?.fields[name] != operation.base[name])
+      FieldChanges.shown(field.name),
+      base: FieldTable.Value(field.base, format, isChanged: false),
+      local: FieldTable.Value(field.local, format, isChanged: field.local != field.base),
+      server: FieldTable.Value(field.server, format, isChanged: field.server != field.base)
     )
   }
 }
@@ -271,7 +265,7 @@ struct RecordInspector: Inspector {
     let unsent = detail.operation?.changes.names ?? []
     if let operation = detail.operation, !unsent.isEmpty {
       items += [.heading("UNSENT CHANGES"), .sidesHeader]
-      items += unsent.sorted().map { .sides(FieldTable.Row(operation, $0, detail.server, world.format)) }
+      items += operation.sides(server: detail.server).map { .sides(FieldTable.Row($0, world.format)) }
       items += [.text(""), .heading("FIELDS")]
     }
     let fields = record?.fields ?? [:]

@@ -17,10 +17,7 @@ struct QueueTabs {
       parts = []
       return
     }
-    let counts: [(OperationState, Int)] = [
-      (.failed, queue.failed), (.conflict, queue.conflicts), (.waiting, queue.waiting), (.paused, queue.paused),
-      (.inFlight, queue.inFlight), (.pending, queue.pending),
-    ]
+    let states: [OperationState] = [.failed, .conflict, .waiting, .paused, .inFlight, .pending]
     var parts: [(states: Set<OperationState>?, item: Tabs.Item)] = []
     if hasCauses, list == nil || queue.retryable > 0 {
       parts.append((nil, Tabs.Item("causes", count: nil, isSelected: list == nil)))
@@ -30,7 +27,8 @@ struct QueueTabs {
       parts.append((selected, Tabs.Item("problems", count: count, role: .error, isSelected: true)))
     }
     parts.append(([], Tabs.Item("all", count: queue.total, isSelected: selected == [])))
-    parts += counts.filter { $0.1 > 0 || selected == [$0.0] }.map { state, count in
+    parts += states.filter { queue.count(of: $0) > 0 || selected == [$0] }.map { state in
+      let count = queue.count(of: state)
       let (name, mark) = (Words.state(state.rawValue), state.mark.first)
       return ([state], Tabs.Item(name, short: mark, count: count, role: state.role, isSelected: selected == [state]))
     }

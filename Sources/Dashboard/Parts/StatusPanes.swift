@@ -153,13 +153,6 @@ struct AccountPane: Sendable {
   }
 }
 
-extension Throughput {
-  /// The sums in words.
-  var words: String {
-    "\(Format.number(sent)) sent  \(Format.number(fetched)) fetched  \(Format.number(failed)) failed"
-  }
-}
-
 extension String {
   /// The text filled with blanks, for a column of names.
   func padding(to width: Int) -> String { self + String(repeating: " ", count: max(1, width - cells(self))) }

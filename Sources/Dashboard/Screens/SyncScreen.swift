@@ -76,7 +76,8 @@ struct SyncScreen: Screen {
       line("State", world.sentence, world.verdict?.urgency.role ?? .text),
       line("Last full sync", status.lastSuccessAt.map { "\(world.time($0)) (\(world.ago($0)))" } ?? "never"),
       line("Last local change", status.lastEnqueueAt.map { world.time($0) } ?? "none yet"),
-      line("Syncing process", process(status, world)), line("Last 24 hours", status.lastDay.words),
+      line("Syncing process", status.driver?.text { world.time($0) } ?? "none yet"),
+      line("Last 24 hours", status.lastDay.words),
       line("Conflict policy", status.settings.policy?.rawValue ?? "not set yet"),
     ]
     if let next = status.nextActionAt { lines.append(line("Next", "try again at \(world.time(next))")) }
@@ -128,14 +129,6 @@ struct SyncScreen: Screen {
     }
     lines += (syncs ?? []).map { line(world.time($0.at), $0.message) }
     return lines
-  }
-
-  private func process(_ status: StoreStatus, _ world: World) -> String {
-    guard let driver = status.driver else { return "none yet" }
-    let program = driver.program.map { " (\($0))" } ?? ""
-    let since = driver.since.map { " since \(world.time($0))" } ?? ""
-    let end = driver.stalledSince.map { ", has not moved since \(world.time($0))" } ?? ", ended"
-    return "PID \(driver.pid)\(program) on \(driver.host)\(driver.isLive ? since : end)"
   }
 }
 

@@ -1,4 +1,5 @@
 package import CloudSync
+import Facts
 
 /// Plain words for what the code and the JSON call by internal names, on screens and in the output of commands.
 extension OperationKind {
@@ -36,5 +37,21 @@ extension Ending {
     case .merged: "merged"
     case .discarded: "discarded"
     }
+  }
+}
+
+extension Throughput {
+  /// The sums in words.
+  package var words: String {
+    "\(Format.number(sent)) sent  \(Format.number(fetched)) fetched  \(Format.number(failed)) failed"
+  }
+}
+
+extension StoreStatus.Driver {
+  /// The syncing process in words, and since when it syncs, stands still, or that it has ended.
+  package func text(_ time: (Int64) -> String) -> String {
+    let name = "PID \(pid)\(program.map { " (\($0))" } ?? "") on \(host)"
+    if isLive { return name + (since.map { " since \(time($0))" } ?? "") }
+    return name + (stalledSince.map { ", has not moved since \(time($0))" } ?? ", ended")
   }
 }

@@ -80,11 +80,7 @@ extension Conflict {
       if kind == .delete { lines.append("  deleted here, changed on the server") }
       if isDeletedOnServer { lines.append("  changed here, deleted on the server") }
     }
-    for field in fields {
-      let values = [field.base, field.local, field.server].map { $0?.text(Format()) ?? "(none)" }
-      lines.append("  \(field.name): base \(values[0]) | local \(values[1]) | server \(values[2])")
-    }
-    return lines
+    return lines + fields.map { $0.line(Format()) }
   }
 }
 

@@ -51,14 +51,6 @@ extension DroppedChange {
     let reason = isOpen ? cause.text : "\(cause.text); the record was edited since"
     return [String(operation), isSeen ? "yes" : "no", type ?? "", key.name, key.zone, parts, reason]
   }
-
-  /// The dropped fields, and those of the server that were overwritten.
-  var parts: String {
-    let dropped = kind == .delete ? "(deletion)" : changes.names.sorted().joined(separator: ", ")
-    guard let overwritten else { return dropsChange ? dropped : Words.resolvedForThisSide }
-    let names = overwritten.values?.names.sorted().joined(separator: ", ") ?? "(deletion)"
-    return [dropped, "server's \(names)"].filter { !$0.isEmpty }.joined(separator: "; ")
-  }
 }
 
 /// `cktop conflicts undo`.

@@ -42,13 +42,7 @@ struct StatusText {
     if status.driver?.isLive == true, let next = status.nextActionAt {
       lines.append(fact("Next", "try again at \(time(next))"))
     }
-    if let driver = status.driver {
-      let program = driver.program.map { " (\($0))" } ?? ""
-      let process = "PID \(driver.pid)\(program) on \(driver.host)"
-      let since = driver.since.map { " since \(time($0))" } ?? ""
-      let stalled = driver.stalledSince.map { "\(process) has not moved since \(time($0))" }
-      lines.append(fact("Syncing", stalled ?? (driver.isLive ? process + since : "no process; last was \(process)")))
-    }
+    if let driver = status.driver { lines.append(fact("Syncing", driver.text { time($0) })) }
     if let progress = status.progress {
       let eta = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
       lines.append(fact("Progress", "\(progress.phase.rawValue) \(progress.amount) of \(progress.whole)\(eta)"))
@@ -61,11 +55,7 @@ struct StatusText {
     }
     lines.append(fact("Records", records))
     let day = status.lastDay
-    if day.sent + day.fetched + day.failed > 0 {
-      let counts = [(day.sent, "sent"), (day.fetched, "fetched"), (day.failed, "failed")]
-      let text = counts.map { "\(Format.number($0.0)) \($0.1)" }.joined(separator: ", ")
-      lines.append(fact("Last 24 hours", text))
-    }
+    if day.sent + day.fetched + day.failed > 0 { lines.append(fact("Last 24 hours", day.words)) }
     for held in status.heldDeletions {
       let zone = held.zoneID.zoneName
       let what = held.isWholeZone ? "the server deleted zone \(zone)," : "the server deleted much of zone \(zone),"
@@ -116,14 +106,8 @@ struct StatusText {
 
   private var queue: String {
     let queue = status.queue
-    let counts = [
-      (queue.pending, "pending"), (queue.inFlight, "sending"), (queue.waiting, "retrying"), (queue.failed, "failed"),
-      (queue.paused, "paused"), (queue.conflicts, "conflict"),
-    ]
-    let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-    return parts.isEmpty
-      ? "empty"
-      : "\(Words.count(queue.total, "change")) (\(parts.joined(separator: ", "))), \(Format.bytes(queue.bytes))"
+    guard !queue.words.isEmpty else { return "empty" }
+    return "\(Words.count(queue.total, "change")) (\(queue.words)), \(Format.bytes(queue.bytes))"
   }
 
   /// How much of the queue there is of each, by its name.
@@ -154,10 +138,6 @@ struct StatusMetrics {
   /// All metrics with their descriptions.
   var text: String {
     let queue = status.queue
-    let states = [
-      ("pending", queue.pending), ("inFlight", queue.inFlight), ("waiting", queue.waiting), ("failed", queue.failed),
-      ("paused", queue.paused), ("conflict", queue.conflicts),
-    ]
     var text = ""
     text += gauge("cktop_in_sync", "Whether everything is sent and fetched.", [([], status.isInSync ? "1" : "0")])
     text += gauge(
@@ -174,7 +154,7 @@ struct StatusMetrics {
     text += gauge(
       "cktop_queue_operations",
       "Operations in the queue by state.",
-      states.map { ([("state", $0.0)], String($0.1)) }
+      OperationState.allCases.map { ([("state", $0.rawValue)], String(queue.count(of: $0))) }
     )
     text += gauge("cktop_queue_bytes", "Bytes of the operations in the queue.", [([], String(queue.bytes))])
     text += gauge(

@@ -71,12 +71,7 @@ struct SyncReport {
   /// The summary for people.
   var line: String {
     var line = "sent \(summary.sent), fetched \(summary.fetched), deleted \(summary.deleted)"
-    let queue = state.queue
-    let left = [
-      (queue.pending + queue.inFlight, "pending"), (queue.waiting, "retrying"), (queue.failed, "failed"),
-      (queue.paused, "paused"), (queue.conflicts, "conflict"),
-    ]
-    for (count, word) in left where count > 0 { line += ", \(count) \(word)" }
+    if !state.queue.words.isEmpty { line += ", \(state.queue.words)" }
     if let count = summary.waitForApp { line += ", \(count) waiting for the app" }
     if state.isInSync { return line + "; in sync" }
     guard !state.pauses.isEmpty else { return line + "; not in sync" }

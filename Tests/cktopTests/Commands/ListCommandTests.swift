@@ -1,3 +1,4 @@
+import CloudKit
 import CloudSync
 import Dashboard
 import Foundation

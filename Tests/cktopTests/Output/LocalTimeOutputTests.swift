@@ -1,4 +1,5 @@
 import CloudKit
+import Dashboard
 import Facts
 import Foundation
 import Testing
@@ -26,10 +27,10 @@ struct LocalTimeOutputTests {
     let attempt = Attempt(number: 1, at: Self.now - 60_000, seconds: 0.1, code: nil, message: nil, response: nil)
     let detail = OperationDetail(operation: nil, server: nil, attempts: [attempt], history: entry)
 
-    let lines = OperationText(detail, format: Self.format, now: Self.now).lines
+    let lines = OperationFacts(detail, Self.format, now: Self.now).lines
 
-    #expect(lines.contains("  ended      discarded at 08:34:05: discarded by ana"))
-    #expect(lines.contains("  attempt 1 at 08:33:05: ok"))
+    #expect(lines.contains("State          discarded 08:34:05: discarded by ana"))
+    #expect(lines.contains("  1  08:33:05  0.1 s  ok"))
     #expect(detail.json?.line.contains("2026-01-02T03:04:05.250Z") == true)
   }
 

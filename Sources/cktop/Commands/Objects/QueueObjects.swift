@@ -40,7 +40,7 @@ extension OperationDetail {
       "fields": .fields(operation.changes.values),
       "cleared": .array(operation.changes.cleared.sorted().map(OutputJSON.text)),
     ]
-    object["difference"] = .array(difference(operation).map(OutputJSON.object))
+    object["difference"] = .array(sides.map { .object($0.json) })
     object["baseTag"] = .optional(operation.baseTag)
     object["serverTag"] = .optional(server?.changeTag)
     object["attemptLog"] = attemptLog
@@ -48,16 +48,6 @@ extension OperationDetail {
     object["dropped"] = .array(dropped.map { .object($0.json) })
     object["enqueuedBy"] = .program(operation.enqueuedBy)
     return object
-  }
-
-  /// Every changed field with its base, local and server values.
-  private func difference(_ operation: QueuedOperation) -> [JSONObject] {
-    operation.changes.names.sorted().map { name in
-      [
-        "name": .text(name), "base": .optionalField(operation.base[name]),
-        "local": .optionalField(operation.changes[name]), "server": .optionalField(server?.fields[name]),
-      ]
-    }
   }
 
   /// The same keys as for a queued operation; null if an ended operation has no value.
@@ -116,20 +106,23 @@ extension Overwritten {
   }
 }
 
+extension Conflict.Field {
+  /// The field with its three values as JSON.
+  fileprivate var json: JSONObject {
+    [
+      "name": .text(name), "base": .optionalField(base), "local": .optionalField(local),
+      "server": .optionalField(server),
+    ]
+  }
+}
+
 extension Conflict {
   /// The conflict as JSON.
   var json: JSONObject {
     [
       "id": .integer(id), "version": .text(version), "recordName": .text(key.name), "recordType": .text(type),
       "zone": .text(key.zone), "operation": .text(kind.rawValue),
-      "fields": .array(
-        fields.map {
-          [
-            "name": .text($0.name), "base": .optionalField($0.base), "local": .optionalField($0.local),
-            "server": .optionalField($0.server),
-          ]
-        }
-      ),
+      "fields": .array(fields.map { .object($0.json) }),
       "detectedAt": .time(detectedAt), "serverModifiedAt": .time(serverModifiedAt),
       "serverModifiedBy": .optional(serverModifiedBy), "reason": .text(cause.text),
       "deletedOnServer": .bool(isDeletedOnServer),
