@@ -14,15 +14,6 @@ extension RecordRow {
 }
 
 extension MirrorRecord {
-  /// The server's record as JSON: nothing is pending.
-  var serverJSON: JSONObject {
-    var object = json(changeTag: changeTag)
-    object["pending"] = false
-    object["operation"] = .null
-    object["state"] = .null
-    return object
-  }
-
   fileprivate func json(changeTag: String?) -> JSONObject {
     [
       "recordName": .text(key.name), "recordType": .text(type), "zone": .text(key.zone),

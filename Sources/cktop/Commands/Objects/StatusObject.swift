@@ -144,15 +144,6 @@ struct StatusObject {
   }
 }
 
-/// The `status` output that other commands print.
-enum StatusOutput {
-  /// The line of `status --json` for an open store.
-  static func json(_ status: StoreStatus, scope: SyncStore.Scope, path: String, credential: String) -> String {
-    let account = AccountState(status, credential: credential)
-    return StatusObject(status: status, storePath: path, scope: scope, account: account).json.line
-  }
-}
-
 extension Pause {
   /// The rule as JSON: a zone, a type, or neither for everything.
   var json: JSONObject {
