@@ -11,7 +11,7 @@ struct Session: Sendable {
   let settings: Settings
   let configurationFile: ConfigurationFile?
   /// The store's path, known once the server has named the user, and its scope, known once the file was read.
-  private let found = FoundStore()
+  let found = FoundStore()
 
   /// Reads the settings of this process: its options, its environment, its configuration file.
   init(_ options: StoreOptions, theme: String? = nil) throws(CommandFailure) {
@@ -33,7 +33,7 @@ struct Session: Sendable {
   }
 
   /// The identifier of the sign-in; nil without a user.
-  private var signIn: String? {
+  var signIn: String? {
     guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
     return KeptToken.origin(of: token)
   }
@@ -239,132 +239,10 @@ struct Session: Sendable {
     let place = settings.isReadOnly.source.place(of: .readOnly)
     throw .usage("read-only mode (\(place)) allows no changes; turn it off to continue")
   }
-
-  // MARK: - Cloud
-
-  /// The kind of the configured credential, by its name in the JSON; nil: none.
-  func credentialName() throws(CommandFailure) -> String? {
-    switch try settings.credential() {
-    case .serverToServer: "serverToServer"
-    case .webAuth: "webAuth"
-    case .apiToken: "apiToken"
-    case .none: nil
-    }
-  }
-
-  /// The identity given by the credential; nil if only the server knows it.
-  func identity() throws(CommandFailure) -> String? {
-    switch try settings.credential() {
-    case .serverToServer(let keyID, _): "key:\(keyID)"
-    case .apiToken: SyncStore.anonymous
-    case .webAuth, .none: nil
-    }
-  }
-
-  /// The user who enqueues, as given by the credential; nil without a user.
-  private func sender() throws(CommandFailure) -> Sender? {
-    switch try settings.credential() {
-    case .serverToServer: Sender(user: try identity())
-    case .webAuth: Sender(user: nil, credential: signIn)
-    case .apiToken, .none: nil
-    }
-  }
-
-  /// The saved web auth token; nil without a user.
-  private var kept: KeptToken? {
-    guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
-    let path =
-      storePath ?? settings.store.map { StorePath.path(ofUnknown: KeptToken.origin(of: token), base: $0.value) }
-    return path.map { KeptToken(storePath: $0, configured: token) }
-  }
-
-  /// The failure for a store of another user: a person must sign in as the store's user. If the saved token turned out
-  /// to be another user's, it is removed.
-  func failure(ofStrangers error: StoreError) -> CommandFailure {
-    if case .apiToken? = try? settings.credential() {
-      let place = storePath ?? "this store"
-      return CommandFailure(
-        "no user is signed in, and \(place) belongs to a user; set CLOUDKIT_WEB_AUTH_TOKEN to the user's token, "
-          + "cktop account shows where to get one",
-        .personNeeded
-      )
-    }
-    guard found.usesKeptToken, kept?.forget() == true else { return CommandFailure(error.message, .personNeeded) }
-    let next = "the token saved beside the store was theirs and was removed, try again with your own"
-    return CommandFailure("\(error.message); \(next)", .personNeeded)
-  }
-
-  /// A client of the configured server, with the credential and its saved token.
-  func client(_ scope: SyncStore.Scope) throws -> WebServicesClient {
-    let kept = kept
-    let url = settings.url.value
-    guard settings.allowsHTTP.value || !CKHTTPTransport.isOpen(url) else {
-      throw CommandFailure.usage(
-        "\(url.absoluteString) (\(settings.url.source.place(of: .url))) is not encrypted, so credentials could be read on "
-          + "the way; use https, or --allow-http"
-      )
-    }
-    let credential: CKCredential
-    switch try settings.credential() {
-    case .serverToServer(let keyID, let file):
-      guard scope.database == .public else {
-        throw CommandFailure.usage(
-          "a server-to-server key can access only the public database; omit --database, or configure "
-            + "CLOUDKIT_API_TOKEN and CLOUDKIT_WEB_AUTH_TOKEN"
-        )
-      }
-      credential = .serverToServerKey(try .load(keyID: keyID, file: file))
-    case .apiToken(let token):
-      credential = .apiToken(token)
-    case .webAuth(let apiToken, let webAuthToken):
-      let known = kept?.read()
-      if known != nil { found.usesKeptToken = true }
-      credential = .webAuth(apiToken: apiToken, webAuthToken: known ?? KeptToken.repaired(webAuthToken))
-    case .none:
-      throw CommandFailure(
-        "no credential is configured; set CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, or CLOUDKIT_API_TOKEN",
-        .personNeeded
-      )
-    }
-    return WebServicesClient(
-      WebServicesClient.Configuration(
-        container: scope.container,
-        environment: scope.environment,
-        credential: credential,
-        tokenRotated: { [kept] token in kept?.keep(token) }
-      ),
-      transport: CKHTTPTransport(baseURL: url, allowsHTTP: settings.allowsHTTP.value)
-    )
-  }
-
-  /// An engine for an open store.
-  ///
-  /// - Parameters:
-  ///   - takesOver: whether this user takes over another user's store with its queued changes.
-  ///   - replacesPolicy: whether the given policy replaces the stored one.
-  func engine(_ store: SyncStore, takesOver: Bool = false, replacesPolicy: Bool = false) throws -> SyncEngine {
-    let client = try client(store.scope)
-    let isFirst = try store.settings().policy == nil
-    let named = isFirst || replacesPolicy ? try settings.policy()?.value : nil
-    var configuration = SyncEngine.Configuration(
-      client: client,
-      // The first sync stores it; after that, the stored one applies.
-      policy: isFirst ? named : nil,
-      identity: try identity()
-    )
-    configuration.signIn = signIn
-    configuration.takesOver = takesOver
-    configuration.replacingPolicy = replacesPolicy ? named : nil
-    // Without a user there are no subscriptions.
-    if configuration.identity != SyncStore.anonymous {
-      configuration.pushes = CKContainer(sharing: client).notifications
-    }
-    return SyncEngine(store: store, configuration)
-  }
 }
 
 /// Facts that a session finds out once.
-private final class FoundStore: Sendable {
+final class FoundStore: Sendable {
   private let value = Mutex<(path: String?, scope: SyncStore.Scope?, usesKeptToken: Bool)>((nil, nil, false))
 
   var path: String? {
