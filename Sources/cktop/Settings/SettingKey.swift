@@ -33,96 +33,92 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   /// One row of the table.
   struct Row: Hashable, Sendable {
     var variable: String
-    var kind = Kind.text
+    var kind: Kind
     /// The value if no source has one; nil if there is none, or it depends on other settings.
     var standard: String?
     /// The name of the option's value in the help; nil if there is no option, or it is a flag. Credentials have no
     /// option, because other users can read a command line.
     var valueName: String?
-    var help = ""
+    var help: String
+
+    init(_ variable: String, _ kind: Kind = .text, standard: String? = nil, option: String? = nil, _ help: String = "")
+    {
+      (self.variable, self.kind, self.standard, valueName, self.help) = (variable, kind, standard, option, help)
+    }
   }
 
   var row: Row {
     switch self {
     case .profile:
-      Row(
-        variable: "CKTOP_PROFILE",
-        valueName: "name",
-        help: "The [profiles.NAME] table of the configuration file to use."
-      )
+      Row("CKTOP_PROFILE", option: "name", "The [profiles.NAME] table of the configuration file to use.")
     case .container:
-      Row(
-        variable: "CLOUDKIT_CONTAINER",
-        kind: .containerID,
-        valueName: "id",
-        help: "The container ID, such as iCloud.org.example.App."
-      )
+      Row("CLOUDKIT_CONTAINER", .containerID, option: "id", "The container ID, such as iCloud.org.example.App.")
     case .environment:
       Row(
-        variable: "CLOUDKIT_ENVIRONMENT",
-        kind: .choice(of: EnvironmentName.self),
+        "CLOUDKIT_ENVIRONMENT",
+        .choice(of: EnvironmentName.self),
         standard: "development",
-        valueName: "environment",
-        help: "The environment: development or production (default: development)."
+        option: "environment",
+        "The environment: development or production (default: development)."
       )
     case .database:
       Row(
-        variable: "CLOUDKIT_DATABASE",
-        kind: .choice(of: DatabaseName.self),
-        valueName: "database",
-        help: """
-          The database: public, private or shared (default: public with a server-to-server key, private with a web \
-          auth token).
-          """
+        "CLOUDKIT_DATABASE",
+        .choice(of: DatabaseName.self),
+        option: "database",
+        """
+        The database: public, private or shared (default: public with a server-to-server key, private with a web \
+        auth token).
+        """
       )
     case .url:
       Row(
-        variable: "CLOUDKIT_URL",
-        kind: .url,
+        "CLOUDKIT_URL",
+        .url,
         standard: "https://api.apple-cloudkit.com",
-        valueName: "url",
-        help: "The server (default: Apple's); use the URL of cktop serve for the emulator."
+        option: "url",
+        "The server (default: Apple's); use the URL of cktop serve for the emulator."
       )
-    case .store: Row(variable: "CKTOP_STORE", kind: .path, valueName: "file", help: "The file of the sync store.")
+    case .store: Row("CKTOP_STORE", .path, option: "file", "The file of the sync store.")
     case .policy:
       Row(
-        variable: "CKTOP_POLICY",
-        kind: .choice(of: ConflictPolicy.self),
-        valueName: "policy",
-        help: """
-          The side that wins if both changed a field: server, client, newest or manual. The first sync saves it in the \
-          store (default: server).
-          """
+        "CKTOP_POLICY",
+        .choice(of: ConflictPolicy.self),
+        option: "policy",
+        """
+        The side that wins if both changed a field: server, client, newest or manual. The first sync saves it in the \
+        store (default: server).
+        """
       )
     case .readOnly:
-      Row(variable: "CKTOP_READ_ONLY", kind: .flag, standard: "false", help: "Refuse every verb that changes anything.")
+      Row("CKTOP_READ_ONLY", .flag, standard: "false", "Refuse every verb that changes anything.")
     case .allowHTTP:
       Row(
-        variable: "CKTOP_ALLOW_HTTP",
-        kind: .flag,
+        "CKTOP_ALLOW_HTTP",
+        .flag,
         standard: "false",
-        help: "Send credentials to another machine over http, where they can be read on the way."
+        "Send credentials to another machine over http, where they can be read on the way."
       )
     case .unicodeNames:
       Row(
-        variable: "CKTOP_UNICODE_NAMES",
-        kind: .flag,
+        "CKTOP_UNICODE_NAMES",
+        .flag,
         standard: "false",
-        help: "Accept record and zone names beyond ASCII, for a server that takes them."
+        "Accept record and zone names beyond ASCII, for a server that takes them."
       )
     case .theme:
       Row(
-        variable: "CKTOP_THEME",
+        "CKTOP_THEME",
         standard: "midnight",
-        valueName: "theme",
-        help: "The theme; overrides CKTOP_THEME and the configuration file. See cktop themes."
+        option: "theme",
+        "The theme; overrides CKTOP_THEME and the configuration file. See cktop themes."
       )
     case .staleAfter:
-      Row(variable: "CKTOP_STALE_AFTER", kind: .age, standard: "\(StoreStatus.standardFreshness / 1000)s")
-    case .keyID: Row(variable: "CLOUDKIT_KEY_ID")
-    case .keyFile: Row(variable: "CLOUDKIT_KEY_FILE", kind: .path)
-    case .apiToken: Row(variable: "CLOUDKIT_API_TOKEN", kind: .secret)
-    case .webAuthToken: Row(variable: "CLOUDKIT_WEB_AUTH_TOKEN", kind: .secret)
+      Row("CKTOP_STALE_AFTER", .age, standard: "\(StoreStatus.standardFreshness / 1000)s")
+    case .keyID: Row("CLOUDKIT_KEY_ID")
+    case .keyFile: Row("CLOUDKIT_KEY_FILE", .path)
+    case .apiToken: Row("CLOUDKIT_API_TOKEN", .secret)
+    case .webAuthToken: Row("CLOUDKIT_WEB_AUTH_TOKEN", .secret)
     }
   }
 
