@@ -10,6 +10,8 @@ struct App: Sendable {
   /// The screens, each over the one before; the first is the overview.
   private(set) var stack: [any Screen] = [Overview()]
   private(set) var notice: Notice?
+  /// The messages of this run, the newest first.
+  private(set) var notices: [Notice] = []
   /// Keys that wait until the rows that they act on are read.
   private(set) var held: [Key] = []
   /// The operations of each discard and resolution made here, the latest last.
@@ -57,6 +59,7 @@ struct App: Sendable {
   /// the present one.
   func shown(_ world: World) -> World {
     var world = world
+    world.notices = notices
     if !world.faults.isEmpty {
       world.card = tour.text(world.keys).map {
         [.init("Try \(tour.place + 1)/\(Tour.count)  ", .marked), .init($0)]
@@ -76,7 +79,7 @@ struct App: Sendable {
 
   mutating func update(_ message: Message, _ world: World) -> [Effect] {
     guard !hasEnded else { return [] }
-    let world = shown(world)
+    var world = shown(world)
     if frozen != nil { frozen = world.data }
     // A card that is done stays while a line is typed: the keys of the next one would go into the line.
     defer { if !world.faults.isEmpty, top.prompt(world) == nil { tour.follow(world.status) } }
@@ -88,10 +91,12 @@ struct App: Sendable {
     case .receipt(let receipt): take(receipt, world)
     case .replaced: startAgain(world)
     case .stopAsked: effects.append(.suspend(wholeGroup: false))
-    case .said(let text, let isError): say(text, isError: isError, world)
+    case .said(let text, let isError, let commandLine): say(text, isError: isError, world, commandLine)
+    case .progressed(let text): notice = Notice(id: 0, at: world.now, text: text, isError: false)
     case .ended(let end): effects += quit(end)
     }
     if let notice, notice.until <= world.now { self.notice = nil }
+    world.notices = notices
     for index in stack.indices { stack[index].follow(world) }
     if !held.isEmpty, !top.isWaiting(world) {
       let keys = held
@@ -106,15 +111,21 @@ struct App: Sendable {
     return effects
   }
 
-  private mutating func say(_ text: String, isError: Bool, _ world: World) {
-    notice = Notice(text: text, isError: isError, until: world.now + (isError ? 20_000 : 6_000))
+  private mutating func say(_ text: String, isError: Bool, _ world: World, _ commandLine: String? = nil) {
+    let id = (notices.first?.id ?? 0) + 1
+    let said = Notice(id: id, at: world.now, text: text, isError: isError, commandLine: commandLine)
+    notice = said
+    notices = [said] + notices.prefix(Self.keptNotices - 1)
   }
+
+  /// The maximum number of messages kept.
+  static let keptNotices = 500
 
   /// Closes all views and forgets what was marked, asked or done: it was about another file.
   private mutating func startAgain(_ world: World) {
-    let tour = tour
+    let (tour, notices) = (tour, notices)
     self = App()
-    self.tour = tour
+    (self.tour, self.notices) = (tour, notices)
     let wasSyncing = world.syncing != .off || world.syncFailure != nil
     let rest = wasSyncing ? ", and syncing has stopped; \(world.keys.name(of: .keepSyncing)) starts it" : ""
     say("The store file was replaced; the new one is shown\(rest)", isError: true, world)
@@ -309,10 +320,6 @@ struct App: Sendable {
     case .view3: return view(.queue, world)
     case .view4: return view(.records, world)
     case .view5, .conflicts: return carryOut([.show(conflictsScreen.showing(top.conflict(world)))], world)
-    case .view6: return open(EventsScreen(), world)
-    case .view7: return open(ZonesScreen(), world)
-    case .view8: return open(UndoScreen(), world)
-    case .view9: return open(PausesScreen(), world)
     case .syncOnce: return [.give(.sync)]
     case .keepSyncing:
       guard world.syncing == .always else {
@@ -335,7 +342,9 @@ struct App: Sendable {
       awaitsFault = true
       say(faultHelp(world), isError: false, world)
       return []
-    default: return carryOut(stack[stack.count - 1].perform(id, world), world)
+    default:
+      if let view = id.view { return open(view, world) }
+      return carryOut(stack[stack.count - 1].perform(id, world), world)
     }
   }
 

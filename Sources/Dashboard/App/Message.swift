@@ -18,7 +18,10 @@ enum Message: Sendable {
   case tick
   /// A signal asks the program to stop, as Ctrl-Z does in other programs.
   case stopAsked
-  case said(String, isError: Bool)
+  /// `commandLine`: the command line that does the same as what the text is about; nil if there is none.
+  case said(String, isError: Bool, commandLine: String? = nil)
+  /// How far something is, in place of the last such text.
+  case progressed(String)
   case ended(Dashboard.End)
 }
 
@@ -84,10 +87,17 @@ package enum Export: Hashable, Sendable {
   case allEvents(EventListing, except: Set<Int64>)
 }
 
-/// A line about what happened.
-struct Notice: Hashable, Sendable {
+/// A message about what happened.
+struct Notice: Hashable, Identifiable, Sendable {
+  /// Counts the messages of this run.
+  var id: Int
+  /// Milliseconds since 1970.
+  var at: Int64
   var text: String
   var isError: Bool
-  /// When it is removed, in milliseconds since 1970.
-  var until: Int64
+  /// The command line that does the same as what it is about; nil if there is none.
+  var commandLine: String?
+
+  /// When the footer shows it no longer, in milliseconds since 1970.
+  var until: Int64 { at + (isError ? 20_000 : 6_000) }
 }

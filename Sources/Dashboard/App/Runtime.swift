@@ -136,13 +136,13 @@ final class Runtime {
     send(.receipt(receipt))
     // The person did not give this one.
     if case .markDroppedSeen = receipt.command, receipt.failure == nil { return }
-    say(receipt.text(setting.message), isError: receipt.isError)
+    say(receipt.text(setting.message), isError: receipt.isError, receipt.command.commandLine)
   }
 
-  private func say(_ text: String, isError: Bool) {
+  private func say(_ text: String, isError: Bool, _ commandLine: String? = nil) {
     // After the end the terminal is that of the shell again.
     guard !app.hasEnded else { return setting.report(service.redact(text)) }
-    send(.said(service.redact(text), isError: isError))
+    send(.said(service.redact(text), isError: isError, commandLine: commandLine.map(service.redact)))
   }
 
   // MARK: - The clock
@@ -245,7 +245,7 @@ final class Runtime {
         MainActor.assumeIsolated {
           // Neither an error nor the shell's terminal is written over.
           guard let self, !self.app.hasEnded, self.app.notice?.isError != true else { return }
-          self.say(text, isError: false)
+          self.send(.progressed(text))
         }
       }
     }

@@ -37,6 +37,8 @@ struct World: Sendable {
   var progress: CommandProgress?
   /// The faults of the demo, each with its key.
   var faults: [DemoHint] = []
+  /// The messages of this run, the newest first.
+  var notices: [Notice] = []
   /// The card of the demo's tour.
   var card: StyledText?
   /// This process's ID.

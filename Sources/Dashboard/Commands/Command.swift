@@ -39,9 +39,20 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
 }
 
 extension CommandID {
+  /// The view that the command opens, if that is always the same one.
+  var view: (any Screen)? {
+    switch self {
+    case .view6: EventsScreen()
+    case .view7: ZonesScreen()
+    case .view8: UndoScreen()
+    case .view9: PausesScreen()
+    default: nil
+    }
+  }
+
   /// Whether the command opens another view in place of the present one.
   var opensView: Bool {
-    [.view1, .view2, .view3, .view4, .view5, .view6, .view7, .view8, .view9, .conflicts].contains(self)
+    view != nil || [.view1, .view2, .view3, .view4, .view5, .conflicts].contains(self)
   }
 }
 

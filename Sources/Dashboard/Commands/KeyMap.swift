@@ -92,12 +92,12 @@ extension KeyScope {
       return overview.scopes
     }
     let key = RecordKey(ZoneKey(zone: ""), "")
-    let screens: [any Screen] = [
-      QueueScreen(), RecordsScreen(), OperationScreen(0), RecordScreen(key), ConflictsScreen(), ZonesScreen(),
-      PausesScreen(), CausesScreen(), SyncScreen(), AccountScreen(), EventsScreen(), UndoScreen(), EditScreen(0),
-      HelpScreen(for: App()),
-      ValueScreen("", []), ColumnsScreen(chosen: [], names: []),
+    let others: [any Screen] = [
+      QueueScreen(), RecordsScreen(), OperationScreen(0), RecordScreen(key), ConflictsScreen(), CausesScreen(),
+      SyncScreen(), AccountScreen(), EditScreen(0), HelpScreen(for: App()), ValueScreen("", []),
+      ColumnsScreen(chosen: [], names: []),
     ]
+    let screens = others + CommandID.allCases.compactMap(\.view)
     let all = overviews + screens.map(\.scopes)
     return all + zip(all, overviews.map { _ in false } + screens.map(\.isOverlay)).map { $1 ? $0 : $0.union(.demo) }
       + [Question(.retryAll(QueueListing(), filter: "")).scopes]
