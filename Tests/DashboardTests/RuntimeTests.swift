@@ -168,6 +168,16 @@ import Testing
     }
   }
 
+  @Test func `the message about a command has the command line that does the same`() async throws {
+    let runtime = try runtime(CloudKitService(opening: opening(), readsAtOnce: false))
+    runtime.start()
+    await until { text.contains("Row/three") }
+    runtime.send(.keys([.character("p"), .character("y")]))
+    await until { !runtime.app.notices.isEmpty }
+    #expect(runtime.app.notices.map(\.commandLine) == ["cktop queue pause --all"])
+    runtime.stop()
+  }
+
   @Test(arguments: ["deploy", "dyyyyy"])
   func `text that is pasted without a mark confirms no question`(text pasted: String) async throws {
     let service = try CloudKitService(opening: opening(), readsAtOnce: false)

@@ -172,6 +172,7 @@ extension Command {
     Command(.view7, typed("7"), "Zones", "Open the zones", .everywhere),
     Command(.view8, typed("8"), "Undo view", "Open the list of what can be undone", .everywhere),
     Command(.view9, typed("9"), "Pauses", "Open the list of what is paused, by whom and since when", .everywhere),
+    Command(.view0, typed("0"), "Messages", "Open what this run has said, with command lines", .everywhere),
     Command(.palette, typed(":"), "commands", "Find a command by name and run it", .everywhere, footer: .first),
     Command(.back, [.escape], "back", "Go back; on the overview clear filter and marks", .closing, footer: .never),
     Command(.theme, typed("t"), "next theme", "Switch to the next theme", .everywhere),

@@ -4,7 +4,7 @@ import TerminalUI
 enum CommandID: String, Hashable, Sendable, CaseIterable {
   // Everywhere
   case reload, freeze
-  case view1, view2, view3, view4, view5, view6, view7, view8, view9
+  case view1, view2, view3, view4, view5, view6, view7, view8, view9, view0
   case nextPane, previousPane, back, quit, quitAtOnce
   case palette, help, theme, redraw, suspend
   // Syncing
@@ -46,6 +46,7 @@ extension CommandID {
     case .view7: ZonesScreen()
     case .view8: UndoScreen()
     case .view9: PausesScreen()
+    case .view0: MessagesScreen()
     default: nil
     }
   }
