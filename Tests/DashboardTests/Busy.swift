@@ -207,15 +207,20 @@ enum Busy {
   }
 
   static let causes: [QueueCause] = [
-    cause(.failed, "BAD_REQUEST", rejection, 31, 6 * day),
+    cause(.failed, "BAD_REQUEST", rejection, 31, 6 * day, releases: 1_204),
     cause(.failed, "VALIDATING_REFERENCE_ERROR", "the record … is missing", 16, 2 * day),
     cause(.waiting, "INTERNAL_ERROR", nil, 312, 3 * hour),
   ]
 
-  private static func cause(_ state: OperationState, _ code: String, _ message: String?, _ count: Int, _ age: Int64)
-    -> QueueCause
-  {
-    QueueCause(
+  private static func cause(
+    _ state: OperationState,
+    _ code: String,
+    _ message: String?,
+    _ count: Int,
+    _ age: Int64,
+    releases: Int = 0
+  ) -> QueueCause {
+    var cause = QueueCause(
       state: state,
       code: code,
       message: message,
@@ -225,6 +230,8 @@ enum Busy {
       oldestAt: Sample.now - age,
       nextAttemptAt: nil
     )
+    cause.releases = releases
+    return cause
   }
 
   // MARK: - Details

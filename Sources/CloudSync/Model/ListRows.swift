@@ -57,6 +57,12 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
   package var filter: String
   /// The zones that a retry of them creates again, because the server has deleted them.
   package var recreated: [String] = []
+  /// Those that other changes wait for.
+  var blocking: Set<Int64> = []
+  /// The number of changes that can be sent once these are: nothing else that is held holds them.
+  package var releases = 0
+  /// Whether more changes wait for others than were looked at, so that it may release more.
+  package var mayReleaseMore = false
 
   init(
     state: OperationState,

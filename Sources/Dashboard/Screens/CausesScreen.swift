@@ -18,8 +18,9 @@ enum CauseKind: ListKind {
 
   static func columns(_ list: RowList<CauseKind>, _ width: Int, _ world: World) -> [Table.Column] {
     [
-      Table.Column("CHANGES", .fixed(7), .trailing), Table.Column("STATE", .fixed(8)),
-      Table.Column("CAUSE", .flexible), Table.Column("SINCE", .fixed(12)),
+      Table.Column("CHANGES", .fixed(7), .trailing, priority: 9), Table.Column("STATE", .fixed(8), priority: 8),
+      Table.Column("CAUSE", .flexible, minimum: 12, priority: 9),
+      Table.Column("RELEASES", .fixed(8), .trailing, priority: 7), Table.Column("SINCE", .fixed(12), priority: 6),
     ]
   }
 
@@ -27,7 +28,8 @@ enum CauseKind: ListKind {
     Table.Row(
       [
         StyledText(Format.number(cause.count)), StyledText(Words.state(cause.state.rawValue), cause.state.role),
-        StyledText(cause.text(world)), StyledText(world.clock(cause.oldestAt), .dim),
+        StyledText(cause.text(world)), StyledText(cause.released, cause.released == "0" ? .dim : .pending),
+        StyledText(world.clock(cause.oldestAt), .dim),
       ],
       mark: StyledText(cause.state.mark, cause.state.role)
     )
@@ -39,6 +41,9 @@ enum CauseKind: ListKind {
 }
 
 extension QueueCause {
+  /// The number of changes that can be sent once these are.
+  fileprivate var released: String { Format.number(releases) + (mayReleaseMore ? "+" : "") }
+
   fileprivate func text(_ world: World) -> String {
     code.map { Words.joined(message ?? "", $0) } ?? cause.brief(world.format, now: world.now)
   }
@@ -119,6 +124,12 @@ struct CauseInspector: Inspector {
   var items: [InspectorItem]? {
     let (keys, count) = (world.keys, Words.count(cause.count, "change"))
     let zones = cause.recreated.isEmpty ? "" : ", and recreates \(Words.list(cause.recreated))"
+    let released =
+      switch cause.releases {
+      case 0 where !cause.mayReleaseMore: ""
+      case 1 where !cause.mayReleaseMore: " Once they are sent, 1 change that waits for them is free to go."
+      default: " Once they are sent, \(cause.released) changes that wait for them are free to go."
+      }
     let next = cause.nextAttemptAt.map { " The next attempt is at \(world.time($0))." } ?? ""
     return [
       .text([
@@ -127,7 +138,9 @@ struct CauseInspector: Inspector {
       ]),
       .text(""),
       .text(
-        StyledText("\(keys.name(of: .retry)) retries \(count)\(zones); \(keys.name(of: .open)) shows them.\(next)")
+        StyledText(
+          "\(keys.name(of: .retry)) retries \(count)\(zones); \(keys.name(of: .open)) shows them.\(released)\(next)"
+        )
       ),
       .text(StyledText("The oldest was queued \(world.time(cause.oldestAt)) (\(world.ago(cause.oldestAt))).", .dim)),
     ]

@@ -138,7 +138,10 @@ struct QueueCauses: Verb {
   static let configuration = CommandConfiguration(
     commandName: "causes",
     abstract: "Count failed and retrying operations by cause.",
-    discussion: "With --json each cause has an expression for --where that selects its operations."
+    discussion: """
+      RELEASES counts the operations that wait for those of a cause, and for nothing else that failed, retries, is paused \
+      or is a conflict. With --json each cause has an expression for --where that selects its operations.
+      """
   )
 
   @OptionGroup var condition: WhereOption
@@ -155,14 +158,15 @@ struct QueueCauses: Verb {
       return OutputStream.standard.line("No operation failed or is retrying. \(sentence)".visible)
     }
     var table = TextTable([
-      .numbers("COUNT"), "STATE", "ERROR", .shrinking("CAUSE"), "OLDEST", "NEXT", .numbers("FIRST"),
+      .numbers("COUNT"), "STATE", "ERROR", .shrinking("CAUSE"), .numbers("RELEASES"), "OLDEST", "NEXT",
+      .numbers("FIRST"),
     ])
     let (format, now) = (Format(), SyncStore.currentTime)
     for cause in causes {
       table.append([
         Format.number(cause.count), Words.state(cause.state.rawValue), cause.code ?? "", cause.text,
-        format.time(cause.oldestAt, now: now), cause.nextAttemptAt.map { format.time($0, now: now) } ?? "",
-        String(cause.first),
+        Format.number(cause.releases) + (cause.mayReleaseMore ? "+" : ""), format.time(cause.oldestAt, now: now),
+        cause.nextAttemptAt.map { format.time($0, now: now) } ?? "", String(cause.first),
       ])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
@@ -176,7 +180,8 @@ extension QueueCause {
   fileprivate var json: JSONObject {
     [
       "state": .text(state.rawValue), "error": .error(code, message), "cause": .text(text),
-      "count": .integer(Int64(count)), "first": .integer(first), "oldestAt": .time(oldestAt),
+      "count": .integer(Int64(count)), "releases": .integer(Int64(releases)), "first": .integer(first),
+      "oldestAt": .time(oldestAt),
       "nextAttemptAt": .time(nextAttemptAt), "where": .text(filter),
     ]
   }

@@ -52,7 +52,7 @@ import Testing
       inner: ["attemptLog": "number at seconds error response", "enqueuedBy": "program pid"]
     ),
     Promise(line: "queue show ENDED", keys: shown, inner: ["enqueuedBy": "program pid"]),
-    Promise(line: "queue causes", keys: "state error cause count first oldestAt nextAttemptAt where"),
+    Promise(line: "queue causes", keys: "state error cause count releases first oldestAt nextAttemptAt where"),
     Promise(line: "queue pauses", keys: "zone owner type at by"),
     Promise(line: "queue retry FAILED CONFLICT --dry-run", keys: receipt, inner: reason),
     Promise(line: "queue pause --type Other", keys: receipt),

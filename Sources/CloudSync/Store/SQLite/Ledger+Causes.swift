@@ -17,7 +17,14 @@ extension Ledger {
     let shown = [OperationState.failed, .waiting].filter { states.isEmpty || states.contains($0) }
     let isShown = "\(selection.column("state")) IN (\(shown.map { "'\($0.rawValue)'" }.joined(separator: ", ")))"
     let condition = "\(isShown) AND \(sql ?? "1")"
-    return try causes(of: condition, arguments, now: query.now, isUsual: sql == nil).joined(upTo: 100)
+    let waiting = try waitingChanges()
+    let causes = try causes(of: condition, arguments, waiting.blockers, now: query.now, isUsual: sql == nil)
+    return causes.joined(upTo: 100).map { cause in
+      var cause = cause
+      cause.releases = waiting.released(by: cause.blocking)
+      cause.mayReleaseMore = !waiting.isWhole && !cause.blocking.isEmpty
+      return cause
+    }
   }
 
   /// The most frequent cause of failed operations; nil if none failed.
@@ -53,13 +60,20 @@ extension Ledger {
     }
   }
 
-  /// - Parameter condition: the rest of the statement that reads the operations.
-  private func causes(of condition: String, _ arguments: StatementArguments, now: Int64, isUsual: Bool) throws
-    -> [QueueCause]
-  {
+  /// - Parameters:
+  ///   - condition: the rest of the statement that reads the operations.
+  ///   - blockers: the operations that others wait for.
+  private func causes(
+    of condition: String,
+    _ arguments: StatementArguments,
+    _ blockers: Set<Int64> = [],
+    now: Int64,
+    isUsual: Bool
+  ) throws -> [QueueCause] {
     let sql = """
       SELECT state, errorCode, reason, kind, isWorded, count(*) AS number, min(enqueuedAt) AS oldest, min(id) AS first,
-          min(iif(nextAttemptAt > ?, nextAttemptAt, NULL)) AS next, json_group_array(DISTINCT goneZone) AS gone
+          min(iif(nextAttemptAt > ?, nextAttemptAt, NULL)) AS next, json_group_array(DISTINCT goneZone) AS gone,
+          json_group_array(id) FILTER (WHERE id IN (SELECT value FROM json_each(?))) AS blocking
         FROM (SELECT *, iif(isWorded, \(Self.withoutName), \(Self.messageWithoutNames)) AS kind
           FROM (SELECT *, \(Self.isWorded) AS isWorded
             FROM (SELECT id, state, errorCode, errorMessage, reason, name, zone, enqueuedAt, nextAttemptAt,
@@ -69,7 +83,8 @@ extension Ledger {
         GROUP BY state, errorCode, iif(state = 'failed', kind, NULL)
         ORDER BY state, number DESC, first LIMIT 1000
       """
-    return try Row.fetchAll(list(sql, isUsual: isUsual), arguments: [now] + arguments).map { row in
+    let values = [now, Self.json(Array(blockers))] + arguments
+    return try Row.fetchAll(list(sql, isUsual: isUsual), arguments: values).map { row in
       var message: String? = row["kind"]
       if row["isWorded"], let stored = message, case .failed(let failure) = Cause(stored: stored) {
         message = failure.message
@@ -84,7 +99,8 @@ extension Ledger {
         oldestAt: row["oldest"],
         nextAttemptAt: row["next"]
       )
-      let gone: String = row["gone"]
+      let (gone, blocking): (String, String) = (row["gone"], row["blocking"])
+      if blocking != "[]" { cause.blocking = Set(try JSONDecoder().decode([Int64].self, from: Data(blocking.utf8))) }
       // Nearly always there is none.
       if gone != "[null]" {
         cause.recreated = try JSONDecoder().decode([String?].self, from: Data(gone.utf8)).compactMap(\.self)
@@ -138,6 +154,7 @@ extension [QueueCause] {
       let alike = causes.filter(cause.selects)
       for other in alike {
         causes[place].count += other.count
+        causes[place].blocking.formUnion(other.blocking)
         causes[place].first = Swift.min(causes[place].first, other.first)
         causes[place].oldestAt = Swift.min(causes[place].oldestAt, other.oldestAt)
         causes[place].recreated += other.recreated.filter { !causes[place].recreated.contains($0) }
