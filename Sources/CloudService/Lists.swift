@@ -56,6 +56,8 @@ package struct ViewScope: Hashable, Sendable {
   /// The changes that can be undone.
   package var dropped: ListPart<DroppedListing>?
   package var throughput = false
+  /// The verdicts of the last 24 hours.
+  package var verdicts = false
   /// Everything about this operation.
   package var operation: Int64?
   /// Everything about this record.
@@ -81,6 +83,8 @@ package struct ViewData: Hashable, Sendable {
   package var dropped: ListPage<DroppedListing, DroppedRow>?
   /// The minutes of the last 24 hours in which something happened, oldest first.
   package var throughput: [Throughput]?
+  /// The verdicts of the last 24 hours and the times in which no process was syncing, oldest first.
+  package var verdicts: [VerdictSpan]?
   /// Everything about one operation, with its number; the detail is nil if nothing knows it.
   package var operation: Read<Int64, OperationDetail>?
   package var record: Read<RecordKey, RecordDetail>?

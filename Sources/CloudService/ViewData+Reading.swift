@@ -38,6 +38,7 @@ extension ViewData {
       ListPage(part.listing, try view.dropped(part.listing, offset: part.offset, limit: part.limit))
     }
     throughput = try scope.throughput ? view.throughput() : nil
+    verdicts = try scope.verdicts ? view.verdicts() : nil
     operation = try scope.operation.map { Read($0, try view.detail(of: $0)) }
     record = try scope.record.map { Read($0, try view.detail(of: $0)) }
     fieldTypes = try scope.fieldTypes.map { Read($0, try view.fieldTypes(of: $0)) }
@@ -58,6 +59,7 @@ extension ViewData {
     events = scope.events.map { ListPage($0.listing, .empty) }
     dropped = scope.dropped.map { ListPage($0.listing, .empty) }
     throughput = scope.throughput ? [] : nil
+    verdicts = scope.verdicts ? [] : nil
     operation = scope.operation.map { Read($0, nil) }
     record = scope.record.map { Read($0, nil) }
     fieldTypes = scope.fieldTypes.map { Read($0, nil) }

@@ -41,3 +41,10 @@ public enum VerdictState: String, Hashable, Sendable, CaseIterable {
   /// Changes may have been missed since the last sync.
   case outOfDate
 }
+
+extension VerdictState {
+  /// The state in plain words: `notSyncing` is "not syncing".
+  package var words: String {
+    rawValue.reduce(into: "") { $0 += $1.isUppercase ? " \($1.lowercased())" : String($1) }
+  }
+}

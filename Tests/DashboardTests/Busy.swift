@@ -37,12 +37,46 @@ enum Busy {
     data.events = ListPage(EventListing(), Window(total: 500, offset: 0, rows: events))
     data.dropped = Sample.droppedPage(dropped)
     data.causes = causes
-    data.throughput = (0..<1440).filter { $0 % 97 < 40 }.map { place in
-      Throughput(at: Sample.now - Int64(1440 - place) * minute, sent: place * 37 % 211, fetched: place * 11 % 41)
-    }
+    data.throughput = throughput
+    data.verdicts = verdicts
     data.operation = ViewData.Read(queue[0].id, detail)
     data.record = ViewData.Read(records[0].record.key, recordDetail)
     return data
+  }()
+
+  /// A day's minutes: nothing while no process synced, or while it met no network.
+  private static let throughput: [Throughput] = (0..<1440).filter { $0 % 97 < 40 }.compactMap { place in
+    let age = Int64(1440 - place)
+    let isStill = verdicts.contains { span in
+      [nil, .offline, .signedOut].contains(span.state)
+        && (span.from..<span.until).contains(Sample.now - age * minute)
+    }
+    return isStill
+      ? nil
+      : Throughput(
+        at: (Sample.now / minute - age + 1) * minute,
+        sent: place * 37 % 211,
+        fetched: place * 11 % 41,
+        failed: place % 97 == 7 ? 3 : 0
+      )
+  }
+
+  /// A day with an outage, a night in which no process was syncing, and a sign-in that ended.
+  private static let verdicts: [VerdictSpan] = {
+    let held: [(age: Int64, state: VerdictState?, urgency: Verdict.Urgency?)] = [
+      (1440, .inSync, .fine), (1180, .offline, .waits), (1165, .inSync, .fine), (760, nil, nil),
+      (640, .sending, .fine), (600, .inSync, .fine), (420, .failed, .look), (390, .inSync, .fine),
+      (120, .signedOut, .act), (45, .sending, .fine), (33, .offline, .waits), (12, .failed, .look),
+    ]
+    return held.enumerated().map { place, span in
+      let end = place + 1 < held.count ? held[place + 1].age : 0
+      return VerdictSpan(
+        span.state,
+        span.urgency,
+        from: Sample.now - span.age * minute,
+        until: Sample.now - end * minute
+      )
+    }
   }()
 
   private static let status: StoreStatus = {

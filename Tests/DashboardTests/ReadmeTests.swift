@@ -96,13 +96,14 @@ struct ReadmeTests {
   // MARK: - The key table
 
   private enum Group: String, CaseIterable {
-    case syncing, lists, queue, editing, records, columns, conflicts, zones, pauses, undo, questions, moving, overview,
-      everywhere
+    case syncing, day, lists, queue, editing, records, columns, conflicts, zones, pauses, undo, questions, moving,
+      overview, everywhere
 
     init(_ scopes: KeyScope) {
       self =
         switch scopes {
         case .syncing: .syncing
+        case .day: .day
         case .conflicts: .conflicts
         case .zones: .zones
         case .pauses: .pauses

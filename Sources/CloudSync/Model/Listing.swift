@@ -156,6 +156,8 @@ package struct ZoneListing: Hashable, Sendable {
 /// The events that a list shows, newest first.
 package struct EventListing: Hashable, Sendable {
   package var filter = ListFilter.none
+  /// Only the events of a time, in milliseconds since 1970; nil: of all times.
+  package var time: Range<Int64>?
 
   package init() {}
 }

@@ -94,4 +94,9 @@ extension StoreView {
 
   /// The minutes of the last 24 hours in which something was sent, fetched or failed, oldest first.
   package func throughput() throws -> [Throughput] { try ledger.throughput(now: now) }
+
+  /// The verdicts of the last 24 hours and the times in which no process was syncing, oldest first.
+  package func verdicts() throws -> [VerdictSpan] {
+    try verdictHistory(from: now - Throughput.minutes * 60_000, to: now)
+  }
 }

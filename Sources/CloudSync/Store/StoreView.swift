@@ -165,7 +165,8 @@ package struct StoreView {
 
   /// The latest events of a list.
   package func events(_ listing: EventListing, limit: Int?) throws -> [EventRow] {
-    try ledger.events(matching: ListQuery(listing.filter, now: now), after: 0, limit: limit).map(redaction.redact)
+    let query = ListQuery(listing.filter, now: now)
+    return try ledger.events(matching: query, after: 0, in: listing.time, limit: limit).map(redaction.redact)
   }
 }
 

@@ -221,7 +221,7 @@ struct App: Sendable {
     }
     switch (action, target) {
     case (.wheelUp, _), (.wheelDown, _):
-      guard !scopes(world).isDisjoint(with: [.moving, .conflicts]) else { return [] }
+      guard !scopes(world).isDisjoint(with: [.moving, .conflicts, .day]) else { return [] }
       return (0..<Self.wheelRows).flatMap { _ in run(action == .wheelUp ? .up : .down, world) }
     case (.press, .row(let row, let pane)):
       // A second click opens what the first one has selected.

@@ -14,6 +14,7 @@ extension ViewData {
     shown.causes = now.causes == nil ? nil : causes ?? now.causes
     shown.conflicts = now.conflicts == nil ? nil : conflicts ?? now.conflicts
     shown.throughput = now.throughput == nil ? nil : throughput ?? now.throughput
+    shown.verdicts = now.verdicts == nil ? nil : verdicts ?? now.verdicts
     if let operation, operation.id == now.operation?.id { shown.operation = operation }
     if let record, record.id == now.record?.id { shown.record = record }
     return shown

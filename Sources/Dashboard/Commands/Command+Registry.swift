@@ -92,6 +92,11 @@ extension Command {
     Command(.columns, typed("C"), "columns", "Choose the fields that are shown in columns", .records),
     Command(.toggleColumn, typed(" ") + [.enter], "choose", "Show the field in a column, or not", .choosing),
     Command(.clearColumns, typed("u"), "reset columns", "Show all fields in one column again", .choosing),
+    // A day
+    Command(.earlierMinute, [.left], "earlier", "Show how it was a minute earlier", .day),
+    Command(.laterMinute, [.right], "later", "Show how it was a minute later", .day),
+    Command(.earlierHour, [.pageUp], "hour earlier", "Show how it was an hour earlier", .day),
+    Command(.laterHour, [.pageDown], "hour later", "Show how it was an hour later", .day),
     // Lists
     Command(.mark, typed(" "), "mark", "Mark the row, and go to the next", .list, footer: .inFull),
     Command(.markRange, typed("v"), "range", "Mark a range: v here, move, v there", .list, footer: .inFull),
@@ -152,14 +157,14 @@ extension Command {
     .change(.pauseAll, typed("p"), "pause", "Pause everything (asks), or resume it", .syncing),
     Command(.conflicts, typed("c"), "conflicts", "Show the conflicts", .syncing),
     // Moving
-    Command(.down, [.down] + typed("j"), "", "Move down", [.moving, .conflicts]),
-    Command(.up, [.up] + typed("k"), "", "Move up", [.moving, .conflicts]),
+    Command(.down, [.down] + typed("j"), "", "Move down", [.moving, .conflicts, .day]),
+    Command(.up, [.up] + typed("k"), "", "Move up", [.moving, .conflicts, .day]),
     Command(.pageDown, [.pageDown], "", "Move a page down", .moving),
     Command(.pageUp, [.pageUp], "", "Move a page up", .moving),
-    Command(.halfDown, [.ctrl("d")], "", "Move half a page down", .moving),
-    Command(.halfUp, [.ctrl("u")], "", "Move half a page up", .moving),
-    Command(.top, [.home] + typed("g"), "", "Move to the top", .moving),
-    Command(.bottom, [.end] + typed("G"), "", "Move to the bottom", .moving),
+    Command(.halfDown, [.ctrl("d")], "", "Move half a page down", [.moving, .day]),
+    Command(.halfUp, [.ctrl("u")], "", "Move half a page up", [.moving, .day]),
+    Command(.top, [.home] + typed("g"), "", "Move to the top", [.moving, .day]),
+    Command(.bottom, [.end] + typed("G"), "", "Move to the bottom", [.moving, .day]),
     // Everywhere
     Command(.nextPane, [.tab], "next pane", "Go to the next pane", .panes),
     Command(.previousPane, [.backTab], "previous pane", "Go to the previous pane", .panes, footer: .never),

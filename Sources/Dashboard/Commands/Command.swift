@@ -9,6 +9,8 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   case palette, help, theme, redraw, suspend
   // Syncing
   case syncOnce, keepSyncing, flush, pauseAll, conflicts
+  // A day
+  case earlierMinute, laterMinute, earlierHour, laterHour
   // Questions
   case yes, no
   // Moving

@@ -37,6 +37,8 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let choosing = KeyScope(rawValue: 1 << 20)
   /// The list of pause rules.
   static let pauses = KeyScope(rawValue: 1 << 21)
+  /// The strip of a day, whose cursor pages move by hours.
+  static let day = KeyScope(rawValue: 1 << 22)
   /// The demo.
   static let demo = KeyScope(rawValue: 1 << 14)
 }

@@ -33,16 +33,6 @@ struct ThroughputChart {
 
   /// The sums of equal parts of the time, oldest first.
   func numbers(upTo count: Int) -> [Int] {
-    guard count > 0 else { return [] }
-    // A number stands for whole minutes; an hour in a wide row has fewer numbers than there is room for.
-    let each = Int64(minutes.map { max(1, ($0 + count - 1) / count) } ?? 1)
-    let shown = minutes.map { min(count, ($0 + Int(each) - 1) / Int(each)) } ?? count
-    var numbers = Array(repeating: 0, count: shown)
-    for minute in world.data.throughput ?? [] {
-      let age = (end - minute.at / 60_000) / each
-      guard age >= 0, age < Int64(shown) else { continue }
-      numbers[shown - 1 - Int(age)] += minute[keyPath: value]
-    }
-    return numbers
+    TimeScale(end: end, minutes: minutes, room: count).sums(of: world.data.throughput ?? [], value)
   }
 }

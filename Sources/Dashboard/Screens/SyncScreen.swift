@@ -3,26 +3,45 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// Sync in full: what moves, the graphs of an hour and of a day, what waits until when, who syncs, the zones, and the
-/// last syncs.
+/// Sync in full: the last 24 hours as a strip, and below it how it is: what moves, what waits until when, who syncs, the
+/// zones, and the last syncs. With the cursor on an earlier minute: how it was then.
 struct SyncScreen: Screen {
   private var offset = 0
+  /// The minute that the cursor is on, in minutes since 1970; nil: it follows the clock.
+  private var cursor: Int64?
 
   var title: String? { Pane.sync.title }
-  var scopes: KeyScope { [.everywhere, .moving, .syncing, .copying, .closing] }
+  var scopes: KeyScope { [.everywhere, .day, .syncing, .copying, .closing] }
 
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()
-    scope.events = ListPart(Self.syncs, limit: 50)
-    scope.throughput = true
+    scope.events = cursor.map { ListPart(world.moment(ofMinute: $0).events) } ?? ListPart(Self.syncs, limit: 50)
+    (scope.throughput, scope.verdicts) = (true, true)
     scope.zones = ListPart(ZoneListing(), limit: 100)
     return scope
   }
 
-  /// The next minute, while a chart has something to move.
+  /// The next minute, while the strip has something to move.
   func wake(_ world: World) -> Int64? {
-    guard let last = world.data.throughput?.last, world.now - last.at < 86_400_000 else { return nil }
+    let isMoving = world.data.throughput?.last.map { world.now - $0.at < 86_400_000 } ?? false
+    guard isMoving || world.data.verdicts?.isEmpty == false else { return nil }
     return (world.now / 60_000 + 1) * 60_000
+  }
+
+  mutating func follow(_ world: World) {
+    cursor = cursor.map { max($0, Self.minutes(world).lowerBound) }
+  }
+
+  /// The minutes that the cursor can be on.
+  private static func minutes(_ world: World) -> ClosedRange<Int64> {
+    let now = world.now / 60_000
+    return now - Int64(DayStrip.minutes(world)) + 1...now
+  }
+
+  private mutating func move(by minutes: Int64, _ world: World) {
+    let shown = Self.minutes(world)
+    let minute = max(shown.lowerBound, (cursor ?? shown.upperBound) + minutes)
+    (cursor, offset) = (minute >= shown.upperBound ? nil : minute, 0)
   }
 
   /// The events of the last syncs.
@@ -32,46 +51,78 @@ struct SyncScreen: Screen {
     return listing
   }()
 
-  /// The graphs with their headings, and the text below them.
-  private static func parts(_ area: Rect) -> (graphs: Rect, text: Rect) {
-    let parts = area.rows([.fixed(area.height >= 24 ? 7 : area.height >= 12 ? 4 : 0), .flexible])
-    return (parts[0], parts[1])
+  /// The graphs of an hour where there is room for them and the strip is not of an hour, the strip, and the text below.
+  private static func parts(_ area: Rect, _ world: World) -> (hour: Rect, strip: Rect, text: Rect) {
+    let hour = area.height >= 28 && DayStrip.minutes(world) > 60 ? 4 : 0
+    let strip = area.height >= 16 ? 6 : area.height >= 7 ? 3 : 0
+    let parts = area.rows([.fixed(hour), .fixed(strip), .fixed(strip == 6 ? 1 : 0), .flexible])
+    return (parts[0], parts[1], parts[3])
   }
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     switch id {
+    case .back where cursor != nil: (cursor, offset) = (nil, 0)
     case .back: return [.pop]
+    case .earlierMinute: move(by: -1, world)
+    case .laterMinute: move(by: 1, world)
+    case .earlierHour: move(by: -60, world)
+    case .laterHour: move(by: 60, world)
     case .copy: return [.effect(.copy(lines(world).map(\.plain).joined(separator: "\n")))]
     default:
-      let area = Self.parts(Box.text(world.body)).text
+      let area = Self.parts(Box.text(world.body), world).text
       offset = TextView(lines(world)).scrolled(id, from: offset, in: area, world.glyphs)
-      return []
+    }
+    return []
+  }
+
+  func availability(of id: CommandID, _ world: World) -> Availability {
+    switch id {
+    case .laterMinute, .laterHour: cursor == nil ? .no("This is the present minute") : .now
+    case .earlierMinute, .earlierHour: world.status == nil ? .no("The store has not been read yet") : .now
+    default: .now
     }
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     Box(title: StyledText(Pane.sync.title), isFocused: true).draw(on: &frame.grid, in: area)
-    let parts = Self.parts(Box.text(area))
-    drawGraphs(on: &frame.grid, in: parts.graphs, world)
+    let parts = Self.parts(Box.text(area), world)
+    if world.status != nil {
+      drawHour(on: &frame.grid, in: parts.hour, world)
+      DayStrip(world: world, cursor: cursor).draw(on: &frame.grid, in: parts.strip)
+    }
     TextView(lines(world), offset: offset).draw(on: &frame.grid, in: parts.text)
   }
 
-  private func drawGraphs(on grid: inout Grid, in area: Rect, _ world: World) {
-    guard world.status != nil, area.height >= 3 else { return }
-    var row = 0
-    for (title, minutes) in [("LAST HOUR", 60), ("LAST 24 HOURS", 1440)] where row + 3 <= area.height {
-      grid.put(StyledText(title, .header), in: area.row(row))
-      ThroughputChart(world, "sent", \.sent, minutes: minutes).draw(on: &grid, in: area.row(row + 1))
-      ThroughputChart(world, "fetched", \.fetched, minutes: minutes).draw(on: &grid, in: area.row(row + 2))
-      row += 3
-    }
+  private func drawHour(on grid: inout Grid, in area: Rect, _ world: World) {
+    guard area.height >= 3 else { return }
+    grid.put(StyledText("LAST HOUR", .header), in: area.row(0))
+    ThroughputChart(world, "sent", \.sent, minutes: 60).draw(on: &grid, in: area.row(1))
+    ThroughputChart(world, "fetched", \.fetched, minutes: 60).draw(on: &grid, in: area.row(2))
+  }
+
+  private func line(_ name: String, _ text: String, _ role: StyleRole = .text) -> StyledText {
+    [.init(name.padding(to: 18), .dim), .init(text, role)]
   }
 
   private func lines(_ world: World) -> [StyledText] {
     guard let status = world.status else { return [StyledText("loading…", .dim)] }
-    func line(_ name: String, _ text: String, _ role: StyleRole = .text) -> StyledText {
-      [.init(name.padding(to: 18), .dim), .init(text, role)]
+    return cursor.map { lines(of: world.moment(ofMinute: $0), world) } ?? lines(status, world)
+  }
+
+  /// How it was in a minute, and its events.
+  private func lines(of moment: Moment, _ world: World) -> [StyledText] {
+    var lines = [StyledText("AT \(world.clock(moment.at)) (\(world.ago(moment.at)))", .header)]
+    if moment.spans.isEmpty { lines.append(line("Verdict", "not known: no syncing process had noted one")) }
+    lines += moment.spans.map { span in
+      line("Verdict", span.text(world.format, now: world.now), span.urgency?.role ?? .dim)
     }
+    lines += [line("In this minute", moment.counts.words), "", StyledText("EVENTS", .header)]
+    let events = world.data.events.flatMap { $0.listing == moment.events ? $0.rows : nil }
+    if events?.isEmpty != false { lines.append(StyledText(events == nil ? "loading…" : "No event", .dim)) }
+    return lines + (events ?? []).reversed().map { EventLine.text($0, world) }
+  }
+
+  private func lines(_ status: StoreStatus, _ world: World) -> [StyledText] {
     var lines = [
       line("State", world.sentence, world.verdict?.urgency.role ?? .text),
       line("Last full sync", status.lastSuccessAt.map { "\(world.time($0)) (\(world.ago($0)))" } ?? "never"),

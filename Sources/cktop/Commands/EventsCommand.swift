@@ -71,18 +71,17 @@ struct EventsCommand: Verb {
     let events = events.reversed()
     if json { return OutputStream.standard.lines(events.map(\.json.line)) }
     let (format, now) = (Format(), SyncStore.currentTime)
-    OutputStream.standard.lines(
-      events.map { event in
-        let by = event.actor.map { " (by \($0))" } ?? ""
-        return
-          "\(format.time(event.at, now: now))  \(event.kind.padding(toLength: 9, withPad: " ", startingAt: 0))  \(event.message)\(by)"
-          .visible
-      }
-    )
+    OutputStream.standard.lines(events.map { $0.line(format, now: now) })
   }
 }
 
 extension EventRow {
+  /// The event as a line of text.
+  func line(_ format: Format, now: Int64) -> String {
+    let kind = kind.padding(toLength: 9, withPad: " ", startingAt: 0)
+    return "\(format.time(at, now: now))  \(kind)  \(message)\(actor.map { " (by \($0))" } ?? "")".visible
+  }
+
   var json: JSONObject {
     [
       "id": .integer(id), "at": .time(at), "kind": .text(kind), "text": .text(message),

@@ -12,6 +12,9 @@ struct StatusCommand: Verb {
       Exit codes: 0 in sync or on the way, 1 something failed, 3 a person is needed or no process is syncing although \
       changes wait. On a machine that syncs by a timer, --max-age says how old the oldest of these changes may be. A \
       store that does not exist yet is reported as empty and is not created.
+
+      With --at: what the syncing processes stored about that minute, and its events; as text, or as JSON with --json. The \
+      exit code is then 0.
       """
   )
 
@@ -37,7 +40,19 @@ struct StatusCommand: Verb {
     transform: Self.milliseconds
   )
   var maxAge: Int64?
+  @Option(
+    help: ArgumentHelp("Show how it was at this minute of the last 24 hours, in local time.", valueName: "02:47"),
+    transform: MinuteOfDay.init
+  )
+  var at: MinuteOfDay?
   @OptionGroup var options: StoreOptions
+
+  func validate() throws {
+    guard at != nil else { return }
+    if maxAge != nil || ![nil, .json].contains(form) {
+      throw ValidationError("--at goes with --json, not with --oneline, --prometheus or --max-age")
+    }
+  }
 
   /// The milliseconds of an age such as `15m`.
   private static func milliseconds(_ text: String) throws -> Int64 {
@@ -48,6 +63,7 @@ struct StatusCommand: Verb {
   }
 
   func run(_ session: Session) async throws {
+    if let at { return try printMoment(at, session.reader()) }
     let scope = try session.scope()
     let reader = try session.storeIfMade().map { StoreReader($0, session.redaction) }
     var (status, failures) =
@@ -65,6 +81,21 @@ struct StatusCommand: Verb {
     }
     let code = status.code(hasCredential: account.credential != nil, failedForPerson: failures, maxAge: maxAge)
     try code.end()
+  }
+
+  private func printMoment(_ minute: MinuteOfDay, _ reader: StoreReader) throws {
+    let (format, now) = (Format(), SyncStore.currentTime)
+    let (moment, events) = try reader.view { view in
+      let moment = Moment(minute.latest(before: now), try view.verdicts(), try view.throughput())
+      return (moment, Array(try view.events(moment.events, limit: nil).reversed()))
+    }
+    if form == .json { return OutputStream.standard.line(moment.json(events).line) }
+    let verdicts = moment.spans.map { $0.text(format, now: now) }
+    OutputStream.standard.lines(
+      ["\(format.clock(moment.at, now: now))  \(moment.counts.words)"]
+        + (verdicts.isEmpty ? ["Not known: no syncing process had noted a verdict"] : verdicts)
+        + events.map { $0.line(format, now: now) }
+    )
   }
 }
 

@@ -9,7 +9,8 @@ import Testing
   static let reading = [
     ["queue", "list"], ["queue", "show", "1"], ["queue", "export"], ["conflicts", "list"], ["conflicts", "show", "1"],
     ["conflicts", "dropped"], ["records", "list"], ["records", "get", "t1"], ["records", "query", "Task"],
-    ["records", "export"], ["zones", "list"], ["verify"], ["queue", "discard", "--all", "--dry-run"],
+    ["records", "export"], ["zones", "list"], ["status", "--at", "02:47"], ["verify"],
+    ["queue", "discard", "--all", "--dry-run"],
     ["conflicts", "resolve", "1", "--take", "local", "--dry-run"], ["zones", "accept", "cktop", "--dry-run"],
   ]
   /// Verbs that change what is queued, and neither make nor migrate a store.

@@ -143,15 +143,21 @@ extension Ledger {
 
   /// The newest events that match, newest first.
   ///
-  /// - Parameter id: only events after this one.
-  func events(matching query: ListQuery, after id: Int64, limit: Int?) throws -> [EventRow] {
+  /// - Parameters:
+  ///   - id: only events after this one.
+  ///   - time: only events of this time; nil: of all times.
+  func events(matching query: ListQuery, after id: Int64, in time: Range<Int64>? = nil, limit: Int?) throws
+    -> [EventRow]
+  {
     let filter = query.filter?.sql(now: query.now)
     let shown = "eventWords(kind, message) || ' ' || kind || ' ' || coalesce(zone, '') || ' ' || coalesce(actor, '')"
     let conditions =
-      ["id > ?"] + (filter.map { [$0.sql] } ?? []) + query.words.map { _ in "\(shown) LIKE ? ESCAPE '\\'" }
+      ["id > ?"] + (time == nil ? [] : ["at >= ?", "at < ?"]) + (filter.map { [$0.sql] } ?? [])
+      + query.words.map { _ in "\(shown) LIKE ? ESCAPE '\\'" }
     let sql = "SELECT * FROM events WHERE \(conditions.joined(separator: " AND ")) ORDER BY id DESC LIMIT ?"
     let words = StatementArguments(query.words.map(Self.likePattern))
-    let arguments = [id] + StatementArguments(filter?.arguments ?? []) + words + [limit ?? -1]
+    let times = StatementArguments(time.map { [$0.lowerBound, $0.upperBound] } ?? [])
+    let arguments = [id] + times + StatementArguments(filter?.arguments ?? []) + words + [limit ?? -1]
     return try Row.fetchAll(list(sql, isUsual: conditions.count == 1), arguments: arguments).map { row in
       EventRow(
         id: row["id"],
