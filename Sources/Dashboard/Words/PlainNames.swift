@@ -40,13 +40,6 @@ extension Ending {
   }
 }
 
-extension Throughput {
-  /// The sums in words.
-  package var words: String {
-    "\(Format.number(sent)) sent  \(Format.number(fetched)) fetched  \(Format.number(failed)) failed"
-  }
-}
-
 extension StoreStatus.Driver {
   /// The syncing process in words, and since when it syncs, stands still, or that it has ended.
   package func text(_ time: (Int64) -> String) -> String {
