@@ -507,7 +507,7 @@ struct AppTests {
   @Test func `the sync key is off while a sync runs, and says why`() {
     let reason = "A sync is already running"
     var session = Session(Sample.world { $0.syncing = .once })
-    #expect(session.app.availability(of: .syncOnce, session.world) == .no(reason))
+    #expect(session.app.refusal(of: .of(.syncOnce), session.world) == reason)
     session.type("s")
     #expect(session.commands.isEmpty && session.text.contains(reason))
     session = Session()

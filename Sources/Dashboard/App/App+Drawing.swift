@@ -13,15 +13,15 @@ extension App {
       drawVerdict(world, on: &frame.grid)
       return frame
     }
-    TopLine(world: world, path: stack.compactMap(\.title)).draw(on: &frame.grid, in: rows[0])
-    let base = stack.lastIndex { !$0.isOverlay } ?? 0
-    for screen in stack[base...] {
+    TopLine(world: world, path: above.compactMap(\.title)).draw(on: &frame.grid, in: rows[0])
+    let stack = stack
+    for screen in stack[(stack.lastIndex { !$0.isOverlay } ?? 0)...] {
       if screen.isOverlay { frame.coverTargets() }
       frame.note(.body, in: rows[1])
       screen.draw(on: &frame, in: rows[1], world)
       // The overview's first line says what is the matter.
       if world.isStale, !screen.isOverlay {
-        frame.grid.dim(rows[1].rows([.fixed(screen is Overview ? 1 : 0), .flexible])[1])
+        frame.grid.dim(rows[1].rows([.fixed(above.isEmpty ? 1 : 0), .flexible])[1])
       }
     }
     drawCard(on: &frame, in: rows[2], world)
@@ -60,7 +60,7 @@ extension App {
   private func drawFooter(on frame: inout Frame, in area: Rect, _ world: World) {
     if let prompt = top.prompt(world) { return draw(prompt, on: &frame, in: area) }
     let inside = area.inset(horizontally: 1, vertically: 0)
-    let way = KeyHints.Hint(stack.count > 1 ? "Esc" : world.keys.name(of: .quit), stack.count > 1 ? "back" : "quit")
+    let way = KeyHints.Hint(!above.isEmpty ? "Esc" : world.keys.name(of: .quit), !above.isEmpty ? "back" : "quit")
     let out: StyledText = [.init(way.key, .key), .init(" \(way.label)", .keyLabel)]
     let text = footerText(world)
     // A short remark leaves room for the keys.
@@ -71,7 +71,7 @@ extension App {
     if text == nil {
       let width = out.cells(in: frame.grid.glyphs)
       let place = Rect(x: inside.maxX - width, y: inside.y, width: width, height: 1)
-      frame.note(.command(stack.count > 1 ? .back : .quit), in: place)
+      frame.note(.command(!above.isEmpty ? .back : .quit), in: place)
     }
     for (command, place) in zip(commands, hints.places(in: inside, frame.grid.glyphs)) {
       frame.note(.command(command.id), in: place)
@@ -129,19 +129,8 @@ extension App {
     let isOverview = scopes.contains(.panes)
     let shown = world.keys.commands.filter { command in
       !command.title.isEmpty && !command.scopes.isDisjoint(with: scopes) && command.footer != .never
-        && !(isOverview && command.footer == .inFull) && availability(of: command.id, world).isNow
+        && !(isOverview && command.footer == .inFull) && refusal(of: command, world) == nil
     }
     return shown.filter { $0.footer == .first } + shown.filter { $0.footer != .first }
-  }
-
-  private func label(of command: Command, _ world: World) -> String {
-    if let label = top.label(of: command.id, world) { return label }
-    switch command.id {
-    case .pauseAll where world.status?.isPaused == true: return "resume"
-    case .keepSyncing where world.syncing == .always: return "stop syncing"
-    // The footer of a narrow list has to have room for it.
-    case .palette: return "more"
-    default: return command.title
-    }
   }
 }

@@ -47,9 +47,12 @@ enum Effect: Hashable, Sendable {
 enum Step: Sendable {
   case effect(Effect)
   case push(any Screen)
+  case ask(Question.Kind)
   case pop
   /// Ends the dashboard.
   case quit
+  /// Ends the dashboard as Ctrl-C does.
+  case interrupt
   /// Shows a screen in place of all above the overview.
   case show(any Screen)
   /// Injects a fault of the demo.
@@ -60,8 +63,8 @@ enum Step: Sendable {
   case run(CommandID)
   /// Focuses a pane of the overview, with everything above it closed.
   case focus(Pane)
-  /// Shows only operations in these states, in the queue on top.
-  case tab(Set<OperationState>)
+  /// Shows only operations in these states, in the queue on top; nil: the causes.
+  case tab(Set<OperationState>?)
   /// Shows these fields in columns, in the list of records below the top.
   case columns([String])
 }
@@ -71,7 +74,7 @@ extension Step {
   var isAboutAll: Bool {
     switch self {
     case .effect(.give(.perform(_, .listing, _, _))), .effect(.give(.undoAll)): true
-    case .push(let screen): (screen as? Question)?.isAboutAll ?? false
+    case .ask(let question): question.isAboutAll
     default: false
     }
   }

@@ -1,194 +1,181 @@
+import CloudService
+import CloudSync
 import TerminalUI
 
 extension Command {
-  private static func typed(_ characters: Character...) -> [Key] { characters.map(Key.character) }
-
   /// All commands, in the order in which the footer and the help name them. The keys of one screen are all different.
-  static let registry: [Command] = [
-    // Questions
-    .change(.yes, typed("y"), "yes", "Do it", .question),
-    Command(.no, typed("n") + [.escape, .enter], "no", "Do not do it", .question),
-    // Conflicts
-    .change(.fieldLocal, typed("l"), "local", "Take this machine's value of the field", .conflicts),
-    .change(.fieldServer, typed("s"), "server", "Take the server's value of the field", .conflicts),
-    .change(.fieldBase, typed("b"), "base", "Take the value from before both changes", .conflicts),
-    .change(.allLocal, typed("L"), "all local", "Take this machine's value of every field", .conflicts),
-    .change(.allServer, typed("S"), "all server", "Take the server's value of every field", .conflicts),
-    .change(.allBase, typed("B"), "all base", "Take the values from before both changes", .conflicts),
-    .change(.allNewest, typed("M"), "most recent", "Take the side that was edited last, for every field", .conflicts),
-    .change(.resolve, [.enter], "resolve", "Resolve the conflict as chosen, and go to the next", .conflicts),
-    .change(
-      .allAlike,
-      typed("A"),
-      "apply to similar",
-      "Resolve all with this type and these fields alike (asks)",
-      .conflicts
-    ),
-    Command(.nextConflict, typed("n"), "next", "Go to the next conflict", .conflicts),
-    Command(.previousConflict, typed("N"), "previous", "Go to the previous conflict", .conflicts),
-    Command(.nextField, [.tab], "field", "Go to the next field", .conflicts),
-    Command(.previousField, [.backTab], "previous field", "Go to the previous field", .conflicts, footer: .never),
-    // Zones
-    .change(.acceptDeletions, typed("X"), "accept", "Accept the deletions on hold: delete local copies (asks)", .zones),
-    .change(.restoreDeletions, typed("U"), "restore", "Restore what the server deleted in the zone (asks)", .zones),
-    .change(
-      .pauseZone,
-      typed("p"),
-      "pause zone",
-      "Pause or resume sending to the marked zones, else the selected one",
-      .zones
-    ),
-    .change(
-      .repairZone,
-      typed("R"),
-      "repair zone",
-      "Fetch the marked zones again from the start, else the selected one (asks)",
-      .zones
-    ),
-    // Pauses
-    .change(.liftPause, typed("p"), "resume", "Resume what the selected rule pauses", .pauses),
-    // Editing a change
-    .change(.editField, [.enter], "edit", "Edit the selected field", .editing),
-    .change(.newField, typed("a"), "add field", "Set a field that is not listed", .editing),
-    Command(.resetField, typed("u"), "reset", "Drop the edit of the selected field", .editing),
-    .change(.saveEdit, typed("r"), "save and retry", "Save the edits and send the change again", .editing),
-    // Undo
-    .change(.restore, typed("u") + [.enter], "undo", "Undo the marked changes, else the selected one", .undoing),
-    // The queue
-    .change(.retry, typed("r"), "retry", "Retry the marked changes, else the selected one", [.queue, .operation]),
-    .change(
-      .discard,
-      typed("d"),
-      "discard",
-      "Discard the marked changes, else the selected one (asks)",
-      [.queue, .operation],
-      footer: .inFull
-    ),
-    .change(
-      .retryAll,
-      typed("R"),
-      "retry all",
-      "Retry all failed or retrying ones in the filter (asks)",
-      .queue,
-      footer: .inFull
-    ),
-    .change(
-      .pauseThese,
-      typed("P"),
-      "pause these",
-      "Pause or resume the marked changes, else the selected one",
-      [.queue, .operation],
-      footer: .inFull
-    ),
-    .change(
-      .edit,
-      typed("e"),
-      "edit",
-      "Edit the fields of the selected failed save, and send it again",
-      [.queue, .operation]
-    ),
-    Command(.causes, typed("C"), "causes", "Group failed and retrying changes by cause", .queue, footer: .inFull),
-    // Records
-    Command(.columns, typed("C"), "columns", "Choose the fields that are shown in columns", .records),
-    Command(.toggleColumn, typed(" ") + [.enter], "choose", "Show the field in a column, or not", .choosing),
-    Command(.clearColumns, typed("u"), "reset columns", "Show all fields in one column again", .choosing),
-    // A day
-    Command(.earlierMinute, [.left], "earlier", "Show how it was a minute earlier", .day),
-    Command(.laterMinute, [.right], "later", "Show how it was a minute later", .day),
-    Command(.earlierHour, [.pageUp], "hour earlier", "Show how it was an hour earlier", .day),
-    Command(.laterHour, [.pageDown], "hour later", "Show how it was an hour later", .day),
-    // Lists
-    Command(.mark, typed(" "), "mark", "Mark the row, and go to the next", .list, footer: .inFull),
-    Command(.markRange, typed("v"), "range", "Mark a range: v here, move, v there", .list, footer: .inFull),
-    Command(.markAll, typed("a"), "mark all", "Mark all rows in the filter; again: unmark all", .list, footer: .inFull),
-    Command(.invertMarks, typed("*"), "invert", "Mark what is not marked, and unmark what is", .list, footer: .inFull),
+  static let registry =
+    questions + conflicts + zones + pauses + editing + undoing + queue + records + day + lists + syncing + moving
+    + everywhere
+
+  // MARK: - Lists
+
+  private static let lists: [Command] = [
+    Command(.mark, "Space", "mark", "Mark the row, and go to the next", .list).footer(.inFull)
+      .onRows { $0.mark($1, visible: $2) }.unless { $0.top.unselected($1) },
+    Command(.markRange, "v", "range", "Mark a range: v here, move, v there", .list).footer(.inFull)
+      .onRows { list, world, _ in list.markRange(world) },
+    Command(.markAll, "a", "mark all", "Mark all rows in the filter; again: unmark all", .list).footer(.inFull)
+      .onRows { list, _, _ in list.markAll() },
+    Command(.invertMarks, "*", "invert", "Mark what is not marked, and unmark what is", .list).footer(.inFull)
+      .onRows { list, _, _ in list.invertMarks() },
+    Command(.nextMatch, "n", "next match", nextMatch, .list).footer(.never).onRows { $0.goOn(1, $1, visible: $2) },
+    Command(.previousMatch, "N", "previous match", "Go to the match or the row before", .list).footer(.never)
+      .onRows { $0.goOn(-1, $1, visible: $2) },
+    Command(.filter, "/", "filter", "Filter by words or comparisons; an empty filter shows examples", .list)
+      .footer(.first).onRows { list, _, _ in list.beginFilter() },
+    Command(.open, "Enter", "open", "Open what is selected", .opening).footer(.first)
+      .label { $0.top.opening($1).label }.unless { $0.top.opening($1).refusal }.run { $0.top.opening($1).steps },
+    Command(.problems, "!", "problems", "Show only what failed, and conflicts", [.queue, .events, .panes])
+      .unless { ($0.above.isEmpty ? $0.overview.queue : $0.top.rows)?.noProblems($1) }
+      .run { app, _ in
+        if app.above.isEmpty { app.overview.focus = .queue }
+        app.rows?.toggleProblems()
+        return []
+      },
+    Command(.order, "o", "order", "Change the order of the list", [.queue, .records]).footer(.inFull)
+      .onRows { list, _, _ in list.nextOrder() },
+    Command(.nextTab, "Right", "tabs", "Show the next state only", .queue).footer(.inFull).run { $0.turn(1, $1) },
+    Command(.previousTab, "Left", "previous tab", "Show the previous state only", .queue).footer(.never)
+      .run { $0.turn(-1, $1) },
+    Command(.copy, "y", "copy", "Copy marked rows; of one what a ticket needs", .copying).footer(.inFull)
+      .label { $0.top.copyLabel($1) }.unless { $0.top.uncopied($1) }.run { $0.top.copied($1) },
+    Command(.export, "x", "export", "Write the marked rows, else all in the filter, to a file", exported)
+      .footer(.inFull).onRows { list, world, _ in list.exported(world) },
+    Command(.undo, "u", "undo", "Undo the last discard or resolution made here", undone, .change).footer(.inFull)
+      .unless { app, _ in app.undoable.isEmpty ? "Nothing here can be undone" : nil }
+      .run { app, _ in app.undoable.popLast().map { [.effect(.give(.undo($0)))] } ?? [] },
+    Command(.zoom, "z", "zoom", "Open the pane in full", .panes).footer(.inFull)
+      .run { app, _ in [.push(app.overview.full(app.overview.focus))] },
+    Command(.wholeValue, "w", "whole value", "Show the field's values in full, or those of all fields", .fields)
+      .unless { $0.top.unselected($1) ?? ($0.top.whole($1) == nil ? "There are no fields" : nil) }
+      .run { $0.top.whole($1).map { [.push($0)] } ?? [] },
+  ]
+
+  private static let exported: KeyScope = [.queue, .records, .events]
+  private static let undone: KeyScope = [.queue, .records, .operation, .conflicts]
+  private static let nextMatch =
+    "Go to the next match of the filter; without a filter, to the next row that needs a person"
+
+  private static let moving: [Command] = [
+    move(.down, "Down j", "Move down", [.moving, .conflicts, .day]),
+    move(.up, "Up k", "Move up", [.moving, .conflicts, .day]),
+    move(.pageDown, "PgDn", "Move a page down"), move(.pageUp, "PgUp", "Move a page up"),
+    move(.halfDown, "Ctrl-D", "Move half a page down", [.moving, .day]),
+    move(.halfUp, "Ctrl-U", "Move half a page up", [.moving, .day]),
+    move(.top, "Home g", "Move to the top", [.moving, .day]),
+    move(.bottom, "End G", "Move to the bottom", [.moving, .day]),
+  ]
+
+  private static func move(_ id: CommandID, _ keys: String, _ help: String, _ scopes: KeyScope = .moving) -> Command {
+    Command(id, keys, "", help, scopes).run { $0.move(id, $1) }
+  }
+
+  // MARK: - Syncing
+
+  private static let syncing: [Command] = [
+    Command(.syncOnce, "s", "sync", "Sync once: send everything, then fetch all changes", .syncing, .change)
+      .unless { $1.syncing == .once ? "A sync is already running" : nil }.run { _, _ in [.effect(.give(.sync))] },
     Command(
-      .nextMatch,
-      typed("n"),
-      "next match",
-      "Go to the next match of the filter; without a filter, to the next row that needs a person",
-      .list,
-      footer: .never
-    ),
-    Command(.previousMatch, typed("N"), "previous match", "Go to the match or the row before", .list, footer: .never),
-    Command(
-      .filter,
-      typed("/"),
-      "filter",
-      "Filter by words or comparisons; an empty filter shows examples",
-      .list,
-      footer: .first
-    ),
-    Command(.open, [.enter], "open", "Open what is selected", .opening, footer: .first),
-    Command(.problems, typed("!"), "problems", "Show only what failed, and conflicts", [.queue, .events, .panes]),
-    Command(.order, typed("o"), "order", "Change the order of the list", [.queue, .records], footer: .inFull),
-    Command(.nextTab, [.right], "tabs", "Show the next state only", .queue, footer: .inFull),
-    Command(.previousTab, [.left], "previous tab", "Show the previous state only", .queue, footer: .never),
-    Command(.copy, typed("y"), "copy", "Copy marked rows; of one what a ticket needs", .copying, footer: .inFull),
-    Command(
-      .export,
-      typed("x"),
-      "export",
-      "Write the marked rows, else all in the filter, to a file",
-      [.queue, .records, .events],
-      footer: .inFull
-    ),
-    .change(
-      .undo,
-      typed("u"),
-      "undo",
-      "Undo the last discard or resolution made here",
-      [.queue, .records, .operation, .conflicts],
-      footer: .inFull
-    ),
-    Command(.zoom, typed("z"), "zoom", "Open the pane in full", .panes, footer: .inFull),
-    Command(.wholeValue, typed("w"), "whole value", "Show the field's values in full, or those of all fields", .fields),
-    // Syncing
-    .change(.syncOnce, typed("s"), "sync", "Sync once: send everything, then fetch all changes", .syncing),
-    .change(
       .keepSyncing,
-      typed("S"),
+      "S",
       "keep syncing",
       "Keep syncing here until S again or the dashboard ends",
       .syncing,
-      footer: .inFull
-    ),
-    .change(.flush, typed("f"), "retry now", "Retry now everything that waits to retry", .syncing),
-    .change(.pauseAll, typed("p"), "pause", "Pause everything (asks), or resume it", .syncing),
-    Command(.conflicts, typed("c"), "conflicts", "Show the conflicts", .syncing),
-    // Moving
-    Command(.down, [.down] + typed("j"), "", "Move down", [.moving, .conflicts, .day]),
-    Command(.up, [.up] + typed("k"), "", "Move up", [.moving, .conflicts, .day]),
-    Command(.pageDown, [.pageDown], "", "Move a page down", .moving),
-    Command(.pageUp, [.pageUp], "", "Move a page up", .moving),
-    Command(.halfDown, [.ctrl("d")], "", "Move half a page down", [.moving, .day]),
-    Command(.halfUp, [.ctrl("u")], "", "Move half a page up", [.moving, .day]),
-    Command(.top, [.home] + typed("g"), "", "Move to the top", [.moving, .day]),
-    Command(.bottom, [.end] + typed("G"), "", "Move to the bottom", [.moving, .day]),
-    // Everywhere
-    Command(.nextPane, [.tab], "next pane", "Go to the next pane", .panes),
-    Command(.previousPane, [.backTab], "previous pane", "Go to the previous pane", .panes, footer: .never),
-    Command(.view1, typed("1"), "Sync", "Sync: focus its pane, and once more open it in full", .everywhere),
-    Command(.view2, typed("2"), "Account", "Account: focus its pane, and once more open it in full", .everywhere),
-    Command(.view3, typed("3"), "Queue", "Queue: focus its pane, and once more open it in full", .everywhere),
-    Command(.view4, typed("4"), "Records", "Records: focus its pane, and once more open it in full", .everywhere),
-    Command(.view5, typed("5"), "Conflicts", "Open the conflicts", .everywhere),
-    Command(.view6, typed("6"), "Events", "Open the log of events", .everywhere),
-    Command(.view7, typed("7"), "Zones", "Open the zones", .everywhere),
-    Command(.view8, typed("8"), "Undo view", "Open the list of what can be undone", .everywhere),
-    Command(.view9, typed("9"), "Pauses", "Open the list of what is paused, by whom and since when", .everywhere),
-    Command(.view0, typed("0"), "Messages", "Open what this run has said, with command lines", .everywhere),
-    Command(.palette, typed(":"), "commands", "Find a command by name and run it", .everywhere, footer: .first),
-    Command(.back, [.escape], "back", "Go back; on the overview clear filter and marks", .closing, footer: .never),
-    Command(.theme, typed("t"), "next theme", "Switch to the next theme", .everywhere),
-    Command(.freeze, typed("F"), "freeze", "Freeze the lists, or follow the store again", .everywhere),
-    Command(.reload, [.ctrl("r")], "reload", "Read the configuration file and the theme again", .everywhere),
-    Command(.redraw, [.ctrl("l")], "redraw", "Redraw the screen", [.everywhere, .question]),
-    Command(.suspend, [.ctrl("z")], "suspend", "Suspend; fg resumes", [.everywhere, .question]),
-    Command(.help, typed("?"), "help", "Show the keys of this view", .everywhere, footer: .first),
-    Command(.quit, typed("q"), "quit", "Close the view; on the overview quit", .everywhere),
-    Command(.quitAtOnce, [.ctrl("c")], "quit at once", "Quit immediately", [.everywhere, .question]),
-    Command(.demo, typed("D"), "faults", "Inject a fault: D, then the key of the fault", .demo),
-    Command(.nextCard, [.ctrl("n")], "next card", "Go on with the next card of the tour", .demo),
+      .change
+    )
+    .footer(.inFull).label { $1.syncing == .always ? "stop syncing" : nil }
+    .run { _, world in
+      world.syncing == .always
+        ? [.notice("Stopped syncing here"), .effect(.stopSyncing)]
+        : [.notice(world.keepsSyncing), .effect(.give(.keepSyncing))]
+    },
+    Command(.flush, "f", "retry now", "Retry now everything that waits to retry", .syncing, .change)
+      .unless { $1.cannotFlush }.run { _, _ in [.effect(.give(.flush()))] },
+    // What was shown decides which of the two it is, not what holds when the command runs.
+    Command(.pauseAll, "p", "pause", "Pause everything (asks), or resume it", .syncing, .change)
+      .label { $1.status?.isPaused == true ? "resume" : nil }
+      .unless { $1.status?.hasStore == false ? "There is no store yet" : nil }
+      .ask { $1.status?.isPaused == true ? nil : .pauseEverything }
+      .run { _, _ in [.effect(.give(.resume([.everything])))] },
+    showConflicts(.conflicts, "c", "conflicts", "Show the conflicts", .syncing),
   ]
+
+  private static func showConflicts(_ id: CommandID, _ key: String, _ title: String, _ help: String, _ scopes: KeyScope)
+    -> Command
+  {
+    Command(id, key, title, help, scopes, .leaves)
+      .unless { $1.status.map { $0.queue.conflicts > 0 ? nil : "There are no conflicts" } ?? isUnread }
+      .run { [.show($0.conflicts.showing($0.top.conflict($1)))] }
+  }
+
+  static let isUnread = "The store has not been read yet"
+
+  // MARK: - Everywhere
+
+  private static let everywhere: [Command] = [
+    Command(.nextPane, "Tab", "next pane", "Go to the next pane", .panes).run { app, _ in app.focus(1) },
+    Command(.previousPane, "Shift-Tab", "previous pane", "Go to the previous pane", .panes).footer(.never)
+      .run { app, _ in app.focus(-1) },
+    pane(.view1, .sync), pane(.view2, .account), pane(.view3, .queue), pane(.view4, .records),
+    showConflicts(.view5, "5", "Conflicts", "Open the conflicts", .everywhere),
+    view(.view6, "6", "Events", "Open the log of events") { EventsScreen() },
+    view(.view7, "7", "Zones", "Open the zones") { ZonesScreen() },
+    view(.view8, "8", "Undo view", "Open the list of what can be undone") { UndoScreen() },
+    view(.view9, "9", "Pauses", "Open the list of what is paused, by whom and since when") { PausesScreen() },
+    view(.view0, "0", "Messages", "Open what this run has said, with command lines") { MessagesScreen() },
+    // The footer of a narrow list has to have room for its label.
+    Command(.palette, ":", "commands", "Find a command by name and run it", .everywhere).footer(.first)
+      .label { _, _ in "more" }
+      .run { app, _ in
+        if app.top.scopes.contains(.helping) { app.leave() }
+        return [.push(PaletteScreen(for: app))]
+      },
+    Command(.back, "Esc", "back", "Go back; on the overview clear filter and marks", .closing, .fixed).footer(.never)
+      .run { $0.back($1) },
+    Command(.theme, "t", "next theme", "Switch to the next theme", .everywhere).run { _, _ in [.effect(.nextTheme)] },
+    Command(.freeze, "F", "freeze", "Freeze the lists, or follow the store again", .everywhere).run { $0.freeze($1) },
+    Command(.reload, "Ctrl-R", "reload", "Read the configuration file and the theme again", .everywhere)
+      .run { _, _ in [.effect(.reload)] },
+    Command(.redraw, "Ctrl-L", "redraw", "Redraw the screen", [.everywhere, .question], .fixed)
+      .run { _, _ in [.effect(.redraw)] },
+    Command(.suspend, "Ctrl-Z", "suspend", "Suspend; fg resumes", [.everywhere, .question], .fixed)
+      .run { _, _ in [.effect(.suspend(wholeGroup: true))] },
+    Command(.help, "?", "help", "Show the keys of this view", .everywhere).footer(.first)
+      .run { app, _ in app.top.scopes.contains(.helping) ? [.pop] : [.push(HelpScreen(for: app))] },
+    Command(.quit, "q", "quit", "Close the view; on the overview quit", .everywhere, .leaves)
+      .ask { $0.above.isEmpty && $1.unsentAfterQuitting > 0 ? .quit : nil }
+      .run { app, _ in app.above.isEmpty ? [.quit] : [.pop] },
+    Command(.quitAtOnce, "Ctrl-C", "quit at once", "Quit immediately", [.everywhere, .question], .fixed)
+      .run { _, _ in [.interrupt] },
+    Command(.demo, "D", "faults", "Inject a fault: D, then the key of the fault", .demo).run { $0.askForFault($1) },
+    Command(.nextCard, "Ctrl-N", "next card", "Go on with the next card of the tour", .demo)
+      .run { app, _ in app.skipCard() },
+  ]
+
+  private static func pane(_ id: CommandID, _ pane: Pane) -> Command {
+    let help = "\(pane.title): focus its pane, and once more open it in full"
+    return Command(id, "\(pane.rawValue)", pane.title, help, .everywhere, .leaves).run { app, _ in app.show(pane) }
+  }
+
+  private static func view(
+    _ id: CommandID,
+    _ key: String,
+    _ title: String,
+    _ help: String,
+    _ screen: @escaping @Sendable () -> any Screen
+  ) -> Command {
+    Command(id, key, title, help, .everywhere, .leaves).view(screen)
+  }
+}
+
+extension World {
+  /// Why there is nothing to retry now; nil if there is.
+  fileprivate var cannotFlush: String? {
+    guard let status else { return Command.isUnread }
+    if status.queue.waiting > 0 || status.throttles.contains(where: \.isOwn) { return nil }
+    let ends = status.throttles.map(\.until) + [status.changeThrottledUntil].compactMap(\.self)
+    guard let end = ends.max() else { return "Nothing waits to retry" }
+    return "The server asked to wait until \(time(end)); retry now does not end that"
+  }
 }

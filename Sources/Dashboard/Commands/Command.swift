@@ -40,37 +40,39 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   case demo, nextCard
 }
 
-extension CommandID {
-  /// The view that the command opens, if that is always the same one.
-  var view: (any Screen)? {
-    switch self {
-    case .view6: EventsScreen()
-    case .view7: ZonesScreen()
-    case .view8: UndoScreen()
-    case .view9: PausesScreen()
-    case .view0: MessagesScreen()
-    default: nil
-    }
-  }
-
-  /// Whether the command opens another view in place of the present one.
-  var opensView: Bool {
-    view != nil || [.view1, .view2, .view3, .view4, .view5, .conflicts].contains(self)
-  }
-}
-
-/// A command as the footer, the help, the palette and the keyboard know it.
-struct Command: Hashable, Sendable {
-  var id: CommandID
+/// A command: its name and keys, where it works, whether it would do something now, what it asks, and what it does.
+struct Command: Sendable {
+  let id: CommandID
   var keys: [Key]
   /// The label in the footer and the palette; empty for moving in a list, which neither shows.
-  var title: String
+  let title: String
   /// The effect of the command, in one sentence without a full stop.
-  var help: String
-  var scopes: KeyScope
-  /// Whether it changes something and is refused in read-only mode.
-  var isChange = false
-  var footer: Footer
+  let help: String
+  let scopes: KeyScope
+  private(set) var traits: Traits = []
+  private(set) var footer: Footer
+  /// Returns the label where it differs from the title.
+  private(set) var label: @Sendable (App, World) -> String? = { _, _ in nil }
+  /// Returns why it would do nothing now, as a sentence without a full stop; nil if it would do something.
+  private(set) var refusal: @Sendable (App, World) -> String? = { _, _ in nil }
+  /// Returns the question whose answer decides; nil: it runs at once.
+  private(set) var question: @Sendable (App, World) -> Question.Kind? = { _, _ in nil }
+  private(set) var run: @Sendable (inout App, World) -> [Step] = { _, _ in [] }
+  /// Makes the view that it opens, if that is always the same one.
+  private(set) var view: (@Sendable () -> any Screen)?
+
+  /// What commands have in common.
+  struct Traits: OptionSet, Sendable {
+    let rawValue: Int
+    /// It changes something, and is refused in read-only mode.
+    static let change = Traits(rawValue: 1)
+    /// It answers a question or carries out what was prepared, which pasted text must not do.
+    static let decides = Traits(rawValue: 2)
+    /// It leaves the view, which must not lose edits.
+    static let leaves = Traits(rawValue: 4)
+    /// Its keys are found however others are set: the safe answers, and the ways out.
+    static let fixed = Traits(rawValue: 8)
+  }
 
   /// The position of a command in the footer.
   enum Footer: Hashable, Sendable {
@@ -82,34 +84,17 @@ struct Command: Hashable, Sendable {
     case never
   }
 
-  init(
-    _ id: CommandID,
-    _ keys: [Key],
-    _ title: String,
-    _ help: String,
-    _ scopes: KeyScope,
-    footer: Footer? = nil
-  ) {
-    (self.id, self.keys, self.title, self.help, self.scopes) = (id, keys, title, help, scopes)
-    self.footer = footer ?? (scopes.contains(.everywhere) ? .never : .usual)
-  }
-
-  /// A command that changes something.
-  static func change(
-    _ id: CommandID,
-    _ keys: [Key],
-    _ title: String,
-    _ help: String,
-    _ scopes: KeyScope,
-    footer: Footer? = nil
-  ) -> Command {
-    var command = Command(id, keys, title, help, scopes, footer: footer)
-    command.isChange = true
-    return command
+  /// - Parameter keys: the names of the keys, with blanks between them.
+  init(_ id: CommandID, _ keys: String, _ title: String, _ help: String, _ scopes: KeyScope, _ traits: Traits = []) {
+    (self.id, self.title, self.help, self.scopes, self.traits) = (id, title, help, scopes, traits)
+    self.keys = keys.split(separator: " ").compactMap { Key(named: String($0)) }
+    footer = scopes.contains(.everywhere) ? .never : .usual
   }
 
   /// The names of its keys: "PgDn", "Ctrl-D".
   var keyNames: String { keys.map(\.name).joined(separator: " ") }
+
+  var isChange: Bool { traits.contains(.change) }
 
   static func of(_ id: CommandID) -> Command {
     guard let command = byID[id] else { preconditionFailure("Every command is in the registry.") }
@@ -119,11 +104,69 @@ struct Command: Hashable, Sendable {
   private static let byID = Dictionary(uniqueKeysWithValues: registry.map { ($0.id, $0) })
 }
 
-/// Whether a command would do something now.
-enum Availability: Hashable, Sendable {
-  case now
-  /// Not now, with the reason as a sentence without a full stop.
-  case no(String)
+extension Command: Hashable {
+  static func == (first: Command, second: Command) -> Bool { first.id == second.id && first.keys == second.keys }
 
-  var isNow: Bool { self == .now }
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(id)
+    hasher.combine(keys)
+  }
+}
+
+/// What a command does, added to its name. A closure or method about a screen acts on the top one.
+extension Command {
+  private func with(_ change: (inout Command) -> Void) -> Command {
+    var command = self
+    change(&command)
+    return command
+  }
+
+  func footer(_ footer: Footer) -> Command { with { $0.footer = footer } }
+  func label(_ label: @escaping @Sendable (App, World) -> String?) -> Command { with { $0.label = label } }
+  func unless(_ refusal: @escaping @Sendable (App, World) -> String?) -> Command { with { $0.refusal = refusal } }
+  func ask(_ question: @escaping @Sendable (App, World) -> Question.Kind?) -> Command {
+    with { $0.question = question }
+  }
+  func run(_ run: @escaping @Sendable (inout App, World) -> [Step]) -> Command { with { $0.run = run } }
+
+  func view(_ view: @escaping @Sendable () -> any Screen) -> Command {
+    run { app, _ in app.show(view()) }.with { $0.view = view }
+  }
+
+  func label<Top: Screen>(_ label: @escaping @Sendable (Top, World) -> String?) -> Command {
+    self.label { app, world in (app.top as? Top).flatMap { label($0, world) } }
+  }
+
+  func unless<Top: Screen>(_ refusal: @escaping @Sendable (Top) -> (World) -> String?) -> Command {
+    unless { app, world in (app.top as? Top).flatMap { refusal($0)(world) } }
+  }
+
+  func ask<Top: Screen>(_ question: @escaping @Sendable (Top, World) -> Question.Kind?) -> Command {
+    ask { app, world in (app.top as? Top).flatMap { question($0, world) } }
+  }
+
+  func run<Top: Screen>(_ run: @escaping @Sendable (inout Top, World) -> [Step]) -> Command {
+    self.run { app, world in
+      guard var top = app.above.last as? Top else { return [] }
+      defer { app.above[app.above.count - 1] = top }
+      return run(&top, world)
+    }
+  }
+
+  /// Leaves the command alone on causes, whose rows are not changes.
+  func notOnCauses() -> Command {
+    let refusal = refusal
+    return unless { app, world in app.notOfCauses ?? refusal(app, world) }
+  }
+
+  /// Acts on the list of the top screen, which shows so many rows.
+  func onRows(_ act: @escaping @Sendable (inout any Rows, World, Int) -> [Step]) -> Command {
+    let command = scopes.contains(.queue) ? notOnCauses() : self
+    return command.run { app, world in
+      let visible = app.top.visible(world)
+      guard var rows = app.rows else { return [] }
+      defer { app.rows = rows }
+      return act(&rows, world, visible)
+    }
+  }
 }

@@ -30,7 +30,7 @@ package struct KeyMap: Hashable, Sendable {
       guard let index = commands.firstIndex(where: { $0.id.rawValue == name }) else {
         throw Problem(command: name, message: "is not a command; cktop help keys lists them")
       }
-      guard !Self.fixed.contains(commands[index].id) else {
+      guard !commands[index].traits.contains(.fixed) else {
         throw Problem(command: name, message: "has keys that cannot be changed")
       }
       guard !keys.isEmpty else { throw Problem(command: name, message: "needs a key") }
@@ -52,9 +52,6 @@ package struct KeyMap: Hashable, Sendable {
     }
     self.init(commands)
   }
-
-  /// Commands that must be found however the keys are set: the safe answers, and the ways out.
-  private static let fixed: Set<CommandID> = [.yes, .no, .back, .quitAtOnce, .suspend, .redraw]
 
   /// Another command that one of a command's keys would also name on some screen.
   private static func rival(of command: Command, _ commands: [Command]) -> Command? {
@@ -97,7 +94,7 @@ extension KeyScope {
       SyncScreen(), AccountScreen(), EditScreen(0), HelpScreen(for: App()), ValueScreen("", []),
       ColumnsScreen(chosen: [], names: []),
     ]
-    let screens = others + CommandID.allCases.compactMap(\.view)
+    let screens = others + Command.registry.compactMap { $0.view?() }
     let all = overviews + screens.map(\.scopes)
     return all + zip(all, overviews.map { _ in false } + screens.map(\.isOverlay)).map { $1 ? $0 : $0.union(.demo) }
       + [Question(.retryAll(QueueListing(), filter: "")).scopes]

@@ -39,6 +39,10 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let pauses = KeyScope(rawValue: 1 << 21)
   /// The strip of a day, whose cursor pages move by hours.
   static let day = KeyScope(rawValue: 1 << 22)
+  /// The causes, whose changes are opened first.
+  static let causes = KeyScope(rawValue: 1 << 23)
+  /// The help, over the view that it is about.
+  static let helping = KeyScope(rawValue: 1 << 15)
   /// The demo.
   static let demo = KeyScope(rawValue: 1 << 14)
 }

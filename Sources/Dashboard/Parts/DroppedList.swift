@@ -24,6 +24,12 @@ enum DroppedKind: ListKind {
     (row.change.title, DroppedInspector(row.change, world))
   }
 
+  static var noun: String { "change" }
+  static func line(_ row: DroppedRow, _ world: World) -> String {
+    [row.change.title, row.change.key.zone, world.why(row.change.cause), row.change.shownFields(world.format)]
+      .joined(separator: "\t")
+  }
+
   static func columns(_ list: DroppedList, _ width: Int, _ world: World) -> [Table.Column] {
     [
       Table.Column("DROPPED", .fixed(width.isWide ? 12 : 8), priority: 5),
@@ -55,29 +61,6 @@ enum DroppedKind: ListKind {
 }
 
 typealias DroppedList = RowList<DroppedKind>
-
-extension RowList where Kind == DroppedKind {
-  /// The steps that restore the marked changes, else the selected one.
-  func restore(_ world: World) -> [Step] {
-    guard let page = page(world) else { return [] }
-    switch state.marks {
-    case .allBut(let others):
-      let count = state.marks.count(of: page.total)
-      return [.push(Question(.undoAll(listing, except: Set(others.keys), count: count)))]
-    case .some:
-      guard let rows = chosen(world) else {
-        return [.failure("Too many marked rows; mark all that match the filter instead")]
-      }
-      var operations: [Int64] = []
-      for row in rows where row.change.isOpen && !operations.contains(row.change.operation) {
-        operations.append(row.change.operation)
-      }
-      return operations.isEmpty
-        ? [.failure("The marked records were edited since; they can no longer be undone")]
-        : [.effect(.give(.undo(operations)))]
-    }
-  }
-}
 
 extension DroppedChange {
   /// The dropped values, the fields that it cleared, and the values of the server that were overwritten.

@@ -175,7 +175,7 @@ struct OperationInspector: Inspector {
   private func advice(_ operation: QueuedOperation, _ detail: OperationDetail) -> String {
     guard !world.isReadOnly, let row else { return "" }
     func parts(_ ids: [(CommandID, String)]) -> String {
-      let parts = ids.filter { row.availability(of: $0.0).isNow }.map { "\(world.keys.name(of: $0.0)) \($0.1)" }
+      let parts = ids.filter { row.obstacle(to: $0.0) == nil }.map { "\(world.keys.name(of: $0.0)) \($0.1)" }
       return parts.isEmpty ? "" : "\(parts.joined(separator: ", "))."
     }
     switch operation.state {

@@ -30,6 +30,36 @@ enum QueueKind: ListKind {
     return ("Operation \(id)", OperationInspector(id, world))
   }
 
+  static var noun: String { "change" }
+  static func opening(_ row: QueueRow, _ world: World) -> Opening { .screen(OperationScreen(row.id)) }
+  static func ticket(of row: QueueRow) -> Int64? { row.id }
+  static func line(_ row: QueueRow, _ world: World) -> String {
+    [String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), world.why(row.cause)]
+      .joined(separator: "\t")
+  }
+
+  static func export(_ list: QueueList, _ world: World) -> Export? {
+    if case .some(let marked) = list.state.marks, !marked.isEmpty { return .operations(marked.keys.sorted()) }
+    return .allOperations(list.listing, except: list.state.marks.exceptions)
+  }
+
+  static func nextOrder(_ list: QueueList) -> (listing: QueueListing, name: String)? {
+    let orders = QueueListing.Order.allCases
+    var next = list.listing
+    next.order = orders[((orders.firstIndex(of: next.order) ?? 0) + 1) % orders.count]
+    return (next, next.order.name)
+  }
+
+  static func noProblems(_ list: QueueList, _ world: World) -> String? {
+    let count = (world.status?.queue.failed ?? 0) + (world.status?.queue.conflicts ?? 0)
+    return count == 0 && list.listing.states.isEmpty ? "No change failed, and none is in conflict" : nil
+  }
+
+  static func toggleProblems(_ list: inout QueueList) {
+    list.showOnly(list.showsProblems ? [] : OperationState.problems)
+  }
+  static func show(_ states: Set<OperationState>, in list: inout QueueList) { list.showOnly(states) }
+
   static func columns(_ list: QueueList, _ width: Int, _ world: World) -> [Table.Column] {
     let time: Length = .fixed(width.isWide ? 12 : 6)
     let rows = list.page(world)?.rows ?? []
@@ -77,70 +107,8 @@ enum QueueKind: ListKind {
 
 typealias QueueList = RowList<QueueKind>
 
-extension QueueRow {
-  /// Whether `P` pauses or resumes the operation.
-  var pauseVerb: QueueVerb { state == .paused ? .resume : .pause }
-
-  /// Whether a command applies to the operation.
-  func availability(of id: CommandID) -> Availability {
-    let verb: (QueueVerb, name: String)? =
-      switch id {
-      case .retry: (.retry, "Not retried")
-      case .discard: (.discard, "Not discarded")
-      case .pauseThese: (pauseVerb, "Not paused")
-      default: nil
-      }
-    if id == .edit {
-      guard kind == .save else { return .no("Only a save has fields to edit") }
-      if let obstacle = QueueVerb.retry.obstacle(to: state, errorCode: errorCode), obstacle == .damaged {
-        return .no("Not edited: \(obstacle.text)")
-      }
-      return state == .failed
-        ? .now : .no("Only a failed change can be edited; \(Obstacle.inState(state.rawValue).text)")
-    }
-    guard let verb, let obstacle = verb.0.obstacle(to: state, errorCode: errorCode) else { return .now }
-    return .no("\(verb.name): \(obstacle.text)")
-  }
-}
-
 extension RowList where Kind == QueueKind {
   var showsProblems: Bool { listing.states == OperationState.problems }
-
-  // MARK: - Commands
-
-  /// Runs a command on the queue; nil if it is no such command.
-  mutating func act(_ id: CommandID, _ world: World, visible: Int) -> [Step]? {
-    switch id {
-    case .retry: return retry(world, visible: visible)
-    case .discard: return discard(world)
-    case .pauseThese: return pause(world)
-    case .retryAll: return [.push(Question(.retryAll(listing, filter: filter.text)))]
-    case .problems:
-      showOnly(showsProblems ? [] : OperationState.problems)
-      return []
-    case .order:
-      let orders = QueueListing.Order.allCases
-      var next = listing
-      next.order = orders[((orders.firstIndex(of: listing.order) ?? 0) + 1) % orders.count]
-      list(next)
-      return [.notice("Order: \(next.order.name)")]
-    case .nextTab, .previousTab:
-      turn(id == .nextTab ? 1 : -1, world)
-      return []
-    case .edit: return selected(world).map { [.push(EditScreen($0.id))] } ?? []
-    case .causes: return [.push(CausesScreen())]
-    case .open: return selected(world).map { [.push(OperationScreen($0.id))] } ?? []
-    case .copy:
-      if let rows = chosen(world), rows.count == 1 { return [.effect(.copyTicket(rows[0].id))] }
-      return copy(world) { row in
-        [
-          String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), world.why(row.cause),
-        ].joined(separator: "\t")
-      }
-    case .export: return [.effect(.export(exported))]
-    default: return perform(id, world, visible: visible)
-    }
-  }
 
   mutating func showOnly(_ states: Set<OperationState>) {
     var next = listing
@@ -156,62 +124,23 @@ extension RowList where Kind == QueueKind {
     }
   }
 
-  /// The operations that an export writes: the marked ones, else all that the list shows.
-  private var exported: Export {
-    switch state.marks {
-    case .some(let marked): marked.isEmpty ? .allOperations(listing, except: []) : .operations(marked.keys.sorted())
-    case .allBut(let others): .allOperations(listing, except: Set(others.keys))
-    }
-  }
-
   private var versions: [Int64: String] {
     if case .some(let marked) = state.marks { marked } else { [:] }
   }
 
-  private mutating func retry(_ world: World, visible: Int) -> [Step] {
-    if let selection {
-      // Of marked rows that are not loaded, the list says what a retry of all does.
-      let recreated = chosen(world).map { Self.recreated($0) } ?? page(world)?.recreated ?? []
-      guard recreated.isEmpty else {
-        let count = state.marks.count(of: page(world)?.total ?? 0)
-        return [.push(Question(.retry(selection, count: count, recreated: recreated)))]
-      }
-      state.marks = .some([:])
-      return [.effect(.give(.perform(.retry, selection)))]
-    }
-    guard let row = selected(world) else { return [] }
-    guard !row.recreatesZone else {
-      return [.push(Question(.retry(.ids([row.id]), count: 1, recreated: Self.recreated([row]))))]
-    }
-    guard acted[row.id] != row.version else { return [] }
-    acted[row.id] = row.version
-    state.move(to: state.cursor + 1, rows(world), visible: visible)
-    return [.effect(.give(.perform(.retry, .ids([row.id]))))]
-  }
-
-  private static func recreated(_ rows: [QueueRow]) -> [String] {
-    Set(rows.filter(\.recreatesZone).map(\.key.zone)).sorted()
-  }
-
-  private mutating func discard(_ world: World) -> [Step] {
-    if let selection {
-      guard let page = page(world), page.isCounted else { return [.failure("Still counting; try again in a moment")] }
-      let count = state.marks.count(of: page.total)
-      return [.push(Question(.discard(selection, versions: versions, count: count, isMarked: true)))]
-    }
-    guard let row = selected(world) else { return [] }
-    return [.push(Question(.discardOne(row)))]
-  }
-
-  private mutating func pause(_ world: World) -> [Step] {
-    guard let selection else {
-      guard let row = selected(world) else { return [] }
-      return [.effect(.give(.perform(row.pauseVerb, .ids([row.id]))))]
-    }
-    let shown = page(world)?.rows.filter { state.marks.contains($0.id) } ?? []
-    let verb: QueueVerb = !shown.isEmpty && shown.allSatisfy { $0.state == .paused } ? .resume : .pause
-    state.marks = .some([:])
-    return [.effect(.give(.perform(verb, selection)))]
+  /// The marked operations, else the selected one; nil if there is none.
+  func operations(_ world: World) -> Operations? {
+    guard let selection else { return selected(world).map(Operations.init) }
+    let page = page(world)
+    let shown = page?.rows.filter { state.marks.contains($0.id) } ?? []
+    var operations = Operations(selection)
+    operations.versions = versions
+    operations.count = page?.isCounted == true ? state.marks.count(of: page?.total ?? 0) : nil
+    operations.isPaused = !shown.isEmpty && shown.allSatisfy { $0.state == .paused }
+    // Of marked rows that are not loaded, the list says what a retry of all does.
+    let recreated = chosen(world).map { Set($0.filter(\.recreatesZone).map(\.key.zone)) }
+    operations.recreated = recreated?.sorted() ?? page?.recreated ?? []
+    return operations
   }
 
   /// Follows the result of a command.
@@ -229,33 +158,6 @@ extension RowList where Kind == QueueKind {
   /// The selected conflict.
   func conflict(_ world: World) -> Int64? { selected(world).flatMap { $0.state == .conflict ? $0.id : nil } }
 
-  private mutating func turn(_ step: Int, _ world: World) {
-    let states = QueueTabs(world, self).states
-    let index = states.firstIndex(of: listing.states) ?? 0
-    showOnly(states[(index + step + states.count) % states.count])
-  }
-
-  func isLastTab(_ world: World) -> Bool { QueueTabs(world, self).states.last == listing.states }
-
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    let isMarked = state.marks.count(of: page(world)?.total ?? 0) > 0
-    let row = selected(world)
-    switch id {
-    case .retry where !isMarked, .discard where !isMarked, .pauseThese where !isMarked, .edit:
-      return row.map { $0.availability(of: id) } ?? .no("No change is selected")
-    case .retryAll:
-      let count = page(world).map(\.retryable) ?? world.status?.queue.retryable ?? 0
-      return count == 0 ? .no("No change here failed or waits to be retried") : .now
-    case .causes:
-      return (world.status?.queue.retryable ?? 0) > 0 ? .now : .no("No change failed or waits to be retried")
-    case .problems:
-      let queue = world.status?.queue
-      let isEmpty = (queue?.failed ?? 0) + (queue?.conflicts ?? 0) == 0
-      return isEmpty && listing.states.isEmpty ? .no("No change failed, and none is in conflict") : .now
-    case .open, .copy, .mark: return row == nil ? .no("No change is selected") : .now
-    default: return .now
-    }
-  }
 }
 
 extension QueueListing.Order {

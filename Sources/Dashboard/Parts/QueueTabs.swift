@@ -35,8 +35,13 @@ struct QueueTabs {
     self.parts = parts
   }
 
-  /// The states of the tabs of the list, from left to right.
-  var states: [Set<OperationState>] { parts.compactMap(\.states).filter { $0 != OperationState.problems } }
+  /// The states of the tab that many places to the right; nil: the causes.
+  func tab(_ step: Int) -> Set<OperationState>? {
+    let tabs = parts.filter { $0.states != OperationState.problems }
+    guard !tabs.isEmpty else { return [] }
+    let selected = tabs.firstIndex(where: \.item.isSelected) ?? tabs.firstIndex { $0.states == [] } ?? 0
+    return tabs[(selected + step + tabs.count) % tabs.count].states
+  }
 
   /// Draws a frame with the tabs at its right, and notes where they are.
   ///

@@ -30,6 +30,32 @@ enum RecordKind: ListKind {
     return (key.name, RecordInspector(key, world))
   }
 
+  static var noun: String { "record" }
+  static func opening(_ row: RecordRow, _ world: World) -> Opening { .screen(RecordScreen(row.record.key)) }
+  static func line(_ row: RecordRow, _ world: World) -> String {
+    [row.record.key.name, row.record.type, row.record.key.zone, row.record.fields.text(world.format)]
+      .joined(separator: "\t")
+  }
+
+  static func export(_ list: RecordList, _ world: World) -> Export? {
+    if case .some(let marked) = list.state.marks, !marked.isEmpty { return .records(marked.keys.sorted()) }
+    return .allRecords(list.listing, except: list.state.marks.exceptions)
+  }
+
+  static func fieldNames(_ list: RecordList, _ world: World) -> [String] {
+    let rows = list.page(world)?.rows ?? []
+    return rows.reduce(into: Set(list.columns)) { $0.formUnion($1.record.fields.keys) }.sorted()
+  }
+
+  static func nextOrder(_ list: RecordList) -> (listing: RecordListing, name: String)? {
+    let orders =
+      [.newest, .name]
+      + list.columns.flatMap { [.field($0, isDescending: false), RecordListing.Order.field($0, isDescending: true)] }
+    var next = list.listing
+    next.order = orders[((orders.firstIndex(of: next.order) ?? -1) + 1) % orders.count]
+    return (next, next.order.name)
+  }
+
   static func columns(_ list: RecordList, _ width: Int, _ world: World) -> [Table.Column] {
     [
       Table.Column("NAME", .flex(3), minimum: 12, priority: 9),
@@ -69,48 +95,6 @@ extension Int {
 typealias RecordList = RowList<RecordKind>
 
 extension RowList where Kind == RecordKind {
-  /// Runs a command on the records; nil if it is no such command.
-  mutating func act(_ id: CommandID, _ world: World, visible: Int) -> [Step]? {
-    switch id {
-    case .order:
-      let orders =
-        [.newest, .name]
-        + columns.flatMap { [.field($0, isDescending: false), RecordListing.Order.field($0, isDescending: true)] }
-      var next = listing
-      next.order = orders[((orders.firstIndex(of: listing.order) ?? -1) + 1) % orders.count]
-      list(next)
-      return [.notice("Order: \(next.order.name)")]
-    case .columns: return [.push(ColumnsScreen(chosen: columns, names: fieldNames(world)))]
-    case .open: return selected(world).map { [.push(RecordScreen($0.record.key))] } ?? []
-    case .copy:
-      return copy(world) { row in
-        [row.record.key.name, row.record.type, row.record.key.zone, row.record.fields.text(world.format)].joined(
-          separator: "\t"
-        )
-      }
-    case .export:
-      if case .some(let marked) = state.marks, !marked.isEmpty {
-        return [.effect(.export(.records(marked.keys.sorted())))]
-      }
-      return [.effect(.export(.allRecords(listing, except: state.marks.exceptions)))]
-    default: return perform(id, world, visible: visible)
-    }
-  }
-
-  /// The fields of the records that were read, and of the chosen columns.
-  private func fieldNames(_ world: World) -> [String] {
-    let known = (page(world)?.rows ?? []).reduce(into: Set(columns)) { $0.formUnion($1.record.fields.keys) }
-    return known.sorted()
-  }
-
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    switch id {
-    case .columns: fieldNames(world).isEmpty ? .no("No record has a field") : .now
-    case .open, .copy, .mark: selected(world) == nil ? .no("No record is selected") : .now
-    default: .now
-    }
-  }
-
   /// The chosen fields; none: all fields in one column.
   fileprivate var fieldColumns: [Table.Column] {
     guard !columns.isEmpty else { return [Table.Column("FIELDS", .flex(7), minimum: 16, priority: 8)] }

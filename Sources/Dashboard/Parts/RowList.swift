@@ -27,6 +27,27 @@ protocol ListKind: Sendable {
   /// Whether a cursor at the top stays there when rows are added above it.
   static var followsTop: Bool { get }
 
+  /// A row in a sentence: "change".
+  static var noun: String { get }
+  /// What Enter opens on a row.
+  static func opening(_ row: Row, _ world: World) -> Opening
+  /// The row as a line to be copied.
+  static func line(_ row: Row, _ world: World) -> String
+  /// The operation whose details are copied in place of the line of a single row.
+  static func ticket(of row: Row) -> Int64?
+  /// The rows that an export writes: the marked ones, else all of the list; nil: a marked one is not in the list.
+  static func export(_ list: RowList<Self>, _ world: World) -> Export?
+  /// The listing in the next order, with the order's name.
+  static func nextOrder(_ list: RowList<Self>) -> (listing: Listing, name: String)?
+  /// The fields of the rows that were read, and of the chosen columns.
+  static func fieldNames(_ list: RowList<Self>, _ world: World) -> [String]
+  /// Why there are no problems to show; nil if there are.
+  static func noProblems(_ list: RowList<Self>, _ world: World) -> String?
+  /// Shows only rows that a person should look at, or all again.
+  static func toggleProblems(_ list: inout RowList<Self>)
+  /// Shows only operations in these states.
+  static func show(_ states: Set<OperationState>, in list: inout RowList<Self>)
+
   /// The columns of a list of this width.
   static func columns(_ list: RowList<Self>, _ width: Int, _ world: World) -> [Table.Column]
   static func cells(_ row: Row, _ list: RowList<Self>, _ width: Int, _ world: World) -> Table.Row
@@ -45,6 +66,15 @@ extension ListKind {
   static var filterHint: String { "words" }
   static func unfiltered(_ listing: Listing) -> Listing { emptyListing }
   static func version(of row: Row) -> String { "" }
+  static func opening(_ row: Row, _ world: World) -> Opening { .none("This opens nothing") }
+  static func line(_ row: Row, _ world: World) -> String { "" }
+  static func ticket(of row: Row) -> Int64? { nil }
+  static func export(_ list: RowList<Self>, _ world: World) -> Export? { nil }
+  static func nextOrder(_ list: RowList<Self>) -> (listing: Listing, name: String)? { nil }
+  static func fieldNames(_ list: RowList<Self>, _ world: World) -> [String] { [] }
+  static func noProblems(_ list: RowList<Self>, _ world: World) -> String? { nil }
+  static func toggleProblems(_ list: inout RowList<Self>) {}
+  static func show(_ states: Set<OperationState>, in list: inout RowList<Self>) {}
   static func isProblem(_ row: Row) -> Bool { false }
   static var followsTop: Bool { false }
   static var hasDetail: Bool { false }
@@ -126,47 +156,7 @@ struct RowList<Kind: ListKind>: Sendable {
     return true
   }
 
-  // MARK: - Commands
-
-  /// Runs what every list does; nil if the command is no such.
-  mutating func perform(_ id: CommandID, _ world: World, visible: Int) -> [Step]? {
-    let rows = rows(world)
-    if let row = ListState<ID>.target(of: id, from: state.cursor, visible: visible, total: rows.total) {
-      state.move(to: row, rows, visible: visible)
-      return []
-    }
-    switch id {
-    case .filter: filter.begin()
-    case .mark: state.toggleMark(rows, visible: visible)
-    case .markRange:
-      switch state.markRange(rows) {
-      case .begun: return [.notice("Range begun; move, then \(world.keys.name(of: .markRange)) marks up to there")]
-      case .marked: return []
-      case .unread:
-        return [.failure("The range is too long; filter the list and mark all with \(world.keys.name(of: .markAll))")]
-      }
-    case .markAll: state.toggleAll()
-    case .invertMarks: state.invertMarks()
-    case .nextMatch, .previousMatch: return goOn(id == .nextMatch ? 1 : -1, world, visible: visible)
-    default: return nil
-    }
-    return []
-  }
-
-  /// Moves to the next match, or to the next row for a person in a list without a filter.
-  private mutating func goOn(_ step: Int, _ world: World, visible: Int) -> [Step] {
-    let (rows, page) = (rows(world), page(world))
-    var next = state.cursor + step
-    while let row = page?[next], !isFiltered, !Kind.isProblem(row) { next += step }
-    guard (0..<rows.total).contains(next) else {
-      let what = isFiltered ? "match" : "row that needs you"
-      return [.notice("No \(what) \(step > 0 ? "below" : "above"); \(world.keys.name(of: .filter)) filters")]
-    }
-    let isRead = isFiltered || page?[next] != nil
-    state.move(to: next, rows, visible: visible)
-    // The rows further on have not been read yet.
-    return isRead ? [] : [.notice("Nothing so far that needs you; press the key again to go on from here")]
-  }
+  // MARK: - Changes
 
   /// Clears the marks, else the filter. Returns whether there was anything to clear.
   mutating func clear() -> Bool {
@@ -192,14 +182,6 @@ struct RowList<Kind: ListKind>: Sendable {
     return marked.count == state.marks.count(of: page.total) ? marked : nil
   }
 
-  /// Copies lines of the marked rows, else of the selected one.
-  func copy(_ world: World, line: (Kind.Row) -> String) -> [Step] {
-    guard let rows = chosen(world) else {
-      return [.failure("Too many marked rows to copy; \(world.keys.name(of: .export)) writes them to a file")]
-    }
-    return rows.isEmpty ? [] : [.effect(.copy(rows.map(line).joined(separator: "\n")))]
-  }
-
   /// Follows the result of a command: what failed or was skipped may be tried again, and marks are used up.
   mutating func take(_ receipt: Receipt, ids: (Receipt) -> [ID]) {
     for id in ids(receipt) { acted[id] = nil }
@@ -211,6 +193,11 @@ struct RowList<Kind: ListKind>: Sendable {
     self.listing = listing
     state.reset()
     acted = [:]
+  }
+
+  mutating func beginFilter() -> [Step] {
+    filter.begin()
+    return []
   }
 
   mutating func setFilter(_ text: String) {

@@ -17,12 +17,11 @@ struct WholeList<Row: Identifiable & Sendable>: Sendable where Row.ID: Sendable 
   /// Follows other rows or another size.
   mutating func follow(_ rows: [Row], visible: Int) { state.follow(Self.all(rows), visible: visible) }
 
-  /// Moves in the list. Returns false if the command does not move.
-  mutating func move(by id: CommandID, in rows: [Row], visible: Int) -> Bool {
+  /// Moves in the list.
+  mutating func move(by id: CommandID, in rows: [Row], visible: Int) -> [Step] {
     let target = ListState<Row.ID>.target(of: id, from: state.cursor, visible: visible, total: rows.count)
-    guard let target else { return false }
-    state.move(to: target, Self.all(rows), visible: visible)
-    return true
+    if let target { state.move(to: target, Self.all(rows), visible: visible) }
+    return []
   }
 
   /// Selects a row. Returns false if it is selected already.

@@ -11,19 +11,16 @@ struct AccountScreen: Screen {
   var title: String? { Pane.account.title }
   var scopes: KeyScope { [.everywhere, .moving, .syncing, .copying, .closing] }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    switch id {
-    case .back: return [.pop]
-    // While signed out, the page to sign in at is what is copied.
-    case .copy: return [.effect(.copy(world.signInURL ?? lines(world).map(\.plain).joined(separator: "\n")))]
-    default:
-      offset = TextView(lines(world)).scrolled(id, from: offset, in: Box.text(world.body), world.glyphs)
-      return []
-    }
+  func copyLabel(_ world: World) -> String? { world.signInURL == nil ? nil : "copy URL" }
+
+  /// While signed out, the page to sign in at is what is copied.
+  func copied(_ world: World) -> [Step] {
+    [.effect(.copy(world.signInURL ?? lines(world).map(\.plain).joined(separator: "\n")))]
   }
 
-  func label(of id: CommandID, _ world: World) -> String? {
-    id == .copy && world.signInURL != nil ? "copy URL" : nil
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    offset = TextView(lines(world)).scrolled(id, from: offset, in: Box.text(world.body), world.glyphs)
+    return []
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {

@@ -16,6 +16,20 @@ enum CauseKind: ListKind {
     (Words.count(row.count, "change"), CauseInspector(cause: row, world: world))
   }
 
+  static var noun: String { "cause" }
+  static func line(_ row: QueueCause, _ world: World) -> String { "\(row.count)\t\(row.filter)" }
+  static func noProblems(_ list: RowList<CauseKind>, _ world: World) -> String? { "Open the cause with Enter first" }
+  static func opening(_ row: QueueCause, _ world: World) -> Opening {
+    queue(of: row).map { .screen(QueueScreen($0), label: "show them") } ?? .none("The cause has no filter")
+  }
+
+  /// The changes of a cause as a list.
+  static func queue(of cause: QueueCause) -> QueueList? {
+    var queue = QueueList()
+    queue.setFilter(cause.filter)
+    return queue.filter.error == nil ? queue : nil
+  }
+
   static func columns(_ list: RowList<CauseKind>, _ width: Int, _ world: World) -> [Table.Column] {
     [
       Table.Column("CHANGES", .fixed(7), .trailing, priority: 9), Table.Column("STATE", .fixed(8), priority: 8),
@@ -54,59 +68,13 @@ struct CausesScreen: ListScreen {
   var list = RowList<CauseKind>()
 
   var title: String? { "Causes" }
-  var scopes: KeyScope { [.everywhere, .moving, .queue, .syncing, .opening, .copying, .closing] }
+  var scopes: KeyScope { [.everywhere, .moving, .queue, .causes, .syncing, .opening, .copying, .closing] }
 
-  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
-    switch id {
-    case .causes: return [.pop]
-    case .nextTab: return [.tab([])]
-    case .previousTab: return [.tab(QueueTabs(world, QueueList(), hasCauses: true).states.last ?? [])]
-    default: break
-    }
-    guard let cause = list.selected(world), let queue = Self.queue(of: cause) else { return nil }
-    switch id {
-    case .open: return [.push(QueueScreen(queue))]
-    case .retry:
-      let filter = queue.filter.text
-      return [
-        .push(Question(.retryAll(queue.listing, filter: filter, count: cause.count, recreated: cause.recreated)))
-      ]
-    case .discard:
-      return [
-        .push(
-          Question(.discard(.listing(queue.listing, except: []), versions: [:], count: cause.count, isMarked: false))
-        )
-      ]
-    case .copy: return [.effect(.copy("\(cause.count)\t\(cause.filter)"))]
-    default: return nil
-    }
-  }
-
-  /// The changes of a cause as a list.
-  private static func queue(of cause: QueueCause) -> QueueList? {
-    var queue = QueueList()
-    queue.setFilter(cause.filter)
-    return queue.filter.error == nil ? queue : nil
-  }
-
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    switch id {
-    case .pauseThese, .edit, .problems, .export, .order, .undo: .no("Open the cause with Enter first")
-    case .retryAll: .no("\(world.keys.name(of: .retry)) retries the changes of this cause")
-    case .open, .retry, .discard, .copy: list.selected(world) == nil ? .no("No cause is selected") : .now
-    default: .now
-    }
-  }
-
-  func label(of id: CommandID, _ world: World) -> String? {
-    let number = list.selected(world).map { " \(Format.number($0.count))" } ?? ""
-    switch id {
-    case .retry: return "retry\(number)"
-    case .discard: return "discard\(number)"
-    case .open: return "show them"
-    case .causes: return "close"
-    default: return nil
-    }
+  func operations(_ world: World) -> Operations? {
+    guard let cause = list.selected(world), let queue = CauseKind.queue(of: cause) else { return nil }
+    var operations = Operations(.listing(queue.listing, except: []))
+    (operations.count, operations.recreated, operations.cause) = (cause.count, cause.recreated, queue)
+    return operations
   }
 
   func drawFrame(on frame: inout Frame, in area: Rect, _ world: World) {

@@ -30,7 +30,7 @@ struct ColumnsScreen: Screen {
     )
   }
 
-  private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(place(world))) }
+  func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(place(world))) }
 
   mutating func follow(_ world: World) { list.follow(names, visible: visible(world)) }
 
@@ -38,19 +38,18 @@ struct ColumnsScreen: Screen {
     list.select(row, in: names, visible: visible(world))
   }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    if list.move(by: id, in: names, visible: visible(world)) { return [] }
-    switch id {
-    case .toggleColumn:
-      guard let name = list.selected(in: names)?.id else { return [] }
-      if chosen.contains(name) { chosen.removeAll { $0 == name } } else { chosen.append(name) }
-      return [.columns(chosen)]
-    case .clearColumns:
-      chosen = []
-      return [.columns(chosen)]
-    case .back: return [.pop]
-    default: return []
-    }
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    list.move(by: id, in: names, visible: visible(world))
+  }
+
+  fileprivate mutating func toggle() -> [Step] {
+    guard let name = list.selected(in: names)?.id else { return [] }
+    return choose(chosen.contains(name) ? chosen.filter { $0 != name } : chosen + [name])
+  }
+
+  fileprivate mutating func choose(_ names: [String]) -> [Step] {
+    chosen = names
+    return [.columns(names)]
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
@@ -69,4 +68,16 @@ struct ColumnsScreen: Screen {
       return Table.Row([StyledText(number, .marked), StyledText(FieldChanges.shown(name.id))])
     }.draw(on: &frame, in: inside)
   }
+}
+
+extension Command {
+  static let records: [Command] = [
+    Command(.columns, "C", "columns", "Choose the fields that are shown in columns", .records)
+      .unless { $0.top.rows?.fieldNames($1).isEmpty == false ? nil : "No record has a field" }
+      .run { [.push(ColumnsScreen(chosen: $0.top.rows?.columns ?? [], names: $0.top.rows?.fieldNames($1) ?? []))] },
+    Command(.toggleColumn, "Space Enter", "choose", "Show the field in a column, or not", .choosing)
+      .run { (columns: inout ColumnsScreen, _) in columns.toggle() },
+    Command(.clearColumns, "u", "reset columns", "Show all fields in one column again", .choosing)
+      .run { (columns: inout ColumnsScreen, _) in columns.choose([]) },
+  ]
 }

@@ -105,46 +105,47 @@ struct ConflictsScreen: Screen {
     }
   }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    if id == .back { return [.pop] }
-    let all = open(world)
-    guard let conflict = conflict(world) else {
-      if id == .nextConflict || id == .previousConflict { show(all.first) }
-      return []
-    }
-    switch id {
-    case .down, .nextField: field = min(field + 1, conflict.fields.count - 1)
-    case .up, .previousField: field = max(field - 1, 0)
-    case .nextConflict, .previousConflict:
-      let index = all.firstIndex { $0.id == conflict.id } ?? 0
-      show(all[(index + (id == .nextConflict ? 1 : -1) + all.count) % all.count])
-    case .fieldLocal: take(.local, conflict)
-    case .fieldServer: take(.server, conflict)
-    case .fieldBase: take(.base, conflict)
-    case .allLocal: choose(.local, conflict.fields, of: conflict)
-    case .allServer: choose(.server, conflict.fields, of: conflict)
-    case .allBase: choose(.base, conflict.fields, of: conflict)
-    case .allNewest: choose(.newest, conflict.fields, of: conflict)
-    case .resolve: return resolve(conflict, all)
-    case .allAlike: return resolveAlike(conflict, all)
-    case .wholeValue:
-      guard conflict.fields.indices.contains(field) else { return [] }
-      return [.push(Self.row(conflict.fields[field], nil, conflict, world.format).whole)]
-    case .copy: return [.effect(.copyTicket(conflict.id))]
-    default: break
-    }
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    id == .down || id == .up ? moveField(id == .down ? 1 : -1, world) : []
+  }
+
+  fileprivate mutating func moveField(_ step: Int, _ world: World) -> [Step] {
+    if let conflict = conflict(world) { field = max(0, min(field + step, conflict.fields.count - 1)) }
     return []
   }
 
-  private mutating func show(_ conflict: Conflict?) {
-    shown = conflict?.id
-    field = 0
+  /// Shows the conflict that many places further on; the first, if none is shown.
+  fileprivate mutating func show(_ step: Int, _ world: World) -> [Step] {
+    let all = open(world)
+    guard let conflict = conflict(world), let index = all.firstIndex(of: conflict) else { return show(all.first) }
+    return show(all[(index + step + all.count) % all.count])
   }
 
-  private mutating func take(_ side: ConflictSide, _ conflict: Conflict) {
-    guard conflict.fields.indices.contains(field) else { return }
+  /// Takes a side for the selected field, and goes to the next one.
+  fileprivate mutating func take(_ side: ConflictSide, _ world: World) -> [Step] {
+    guard let conflict = conflict(world), conflict.fields.indices.contains(field) else { return [] }
     choose(side, [conflict.fields[field]], of: conflict)
-    field = min(field + 1, conflict.fields.count - 1)
+    return moveField(1, world)
+  }
+
+  fileprivate mutating func takeAll(_ side: ConflictSide, _ world: World) -> [Step] {
+    if let conflict = conflict(world) { choose(side, conflict.fields, of: conflict) }
+    return []
+  }
+
+  func unselected(_ world: World) -> String? { conflict(world) == nil ? "No conflict is shown" : nil }
+
+  func whole(_ world: World) -> ValueScreen? {
+    guard let conflict = conflict(world), conflict.fields.indices.contains(field) else { return nil }
+    return Self.row(conflict.fields[field], nil, conflict, world.format).whole
+  }
+
+  func copied(_ world: World) -> [Step] { conflict(world).map { [.effect(.copyTicket($0.id))] } ?? [] }
+  func close(_ app: inout App) { app.conflicts = self }
+
+  private mutating func show(_ conflict: Conflict?) -> [Step] {
+    (shown, field) = (conflict?.id, 0)
+    return []
   }
 
   private static func undecided(_ keys: KeyMap) -> String {
@@ -155,21 +156,21 @@ struct ConflictsScreen: Screen {
 
   private func isDecided(_ conflict: Conflict) -> Bool { sides(conflict).count == conflict.fields.count }
 
-  private mutating func resolve(_ conflict: Conflict, _ all: [Conflict]) -> [Step] {
-    guard isDecided(conflict) else { return [] }
+  fileprivate mutating func resolve(_ world: World) -> [Step] {
+    let all = open(world)
+    guard let conflict = conflict(world), let index = all.firstIndex(of: conflict) else { return [] }
     resolved[conflict.id] = conflict.version
-    let index = all.firstIndex { $0.id == conflict.id } ?? 0
     let rest = (all[index...] + all[..<index]).filter { $0.id != conflict.id }
     // After the last one its place stays, so that keys that follow do nothing elsewhere.
-    if let next = rest.first { show(next) }
+    if let next = rest.first { _ = show(next) }
     return [.effect(.give(.resolve(conflict.id, take: .server, fields: sides(conflict), version: conflict.version)))]
   }
 
-  private func resolveAlike(_ conflict: Conflict, _ all: [Conflict]) -> [Step] {
-    guard isDecided(conflict) else { return [] }
-    let alike = Self.alike(conflict, all)
+  fileprivate func alike(_ world: World) -> Question.Kind? {
+    guard let conflict = conflict(world) else { return nil }
+    let alike = Self.alike(conflict, open(world))
     let versions = Dictionary(uniqueKeysWithValues: alike.map { ($0.id, $0.version) })
-    return [.push(Question(.resolveAlike(versions, fields: sides(conflict), type: conflict.type)))]
+    return .resolveAlike(versions, fields: sides(conflict), type: conflict.type)
   }
 
   /// The conflicts of the same kind and type in which the same fields differ.
@@ -181,18 +182,15 @@ struct ConflictsScreen: Screen {
     }
   }
 
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    guard let conflict = conflict(world) else {
-      return [.nextConflict, .previousConflict].contains(id) && !open(world).isEmpty
-        ? .now
-        : id == .undo || Command.of(id).scopes.contains(.everywhere) || id == .back ? .now : .no("No conflict is shown")
-    }
-    switch id {
-    case .nextConflict, .previousConflict: return open(world).count > 1 ? .now : .no("This is the only conflict")
-    case .resolve, .allAlike:
-      return isDecided(conflict) ? .now : .no(outdated(conflict)?.sentence ?? Self.undecided(world.keys))
-    default: return .now
-    }
+  /// Why the conflict cannot be resolved as chosen; nil if it can.
+  fileprivate func undecided(_ world: World) -> String? {
+    guard let conflict = conflict(world) else { return "No conflict is shown" }
+    return isDecided(conflict) ? nil : outdated(conflict)?.sentence ?? Self.undecided(world.keys)
+  }
+
+  fileprivate func isOnly(_ world: World) -> String? {
+    if conflict(world) == nil { return open(world).isEmpty ? "No conflict is shown" : nil }
+    return open(world).count > 1 ? nil : "This is the only conflict"
   }
 
   // MARK: - Drawing
@@ -313,6 +311,44 @@ struct ConflictsScreen: Screen {
     if resolution.kind == .delete { return StyledText("the deletion") }
     let fields = left.names.sorted().map { "\($0) = \(left[$0]?.text(format) ?? "cleared")" }
     return StyledText(fields.joined(separator: ",  "))
+  }
+}
+
+extension Command {
+  static let conflicts: [Command] = [
+    conflict(.fieldLocal, "l", "local", "Take this machine's value of the field") { $0.take(.local, $1) },
+    conflict(.fieldServer, "s", "server", "Take the server's value of the field") { $0.take(.server, $1) },
+    conflict(.fieldBase, "b", "base", "Take the value from before both changes") { $0.take(.base, $1) },
+    conflict(.allLocal, "L", "all local", "Take this machine's value of every field") { $0.takeAll(.local, $1) },
+    conflict(.allServer, "S", "all server", "Take the server's value of every field") { $0.takeAll(.server, $1) },
+    conflict(.allBase, "B", "all base", "Take the values from before both changes") { $0.takeAll(.base, $1) },
+    conflict(.allNewest, "M", "most recent", newest) { $0.takeAll(.newest, $1) },
+    conflict(.resolve, "Enter", "resolve", resolving, [.change, .decides]) { $0.resolve($1) }
+      .unless(ConflictsScreen.undecided),
+    conflict(.allAlike, "A", "apply to similar", alike) { _, _ in [] }.unless(ConflictsScreen.undecided)
+      .ask { (conflicts: ConflictsScreen, world) in conflicts.alike(world) },
+    conflict(.nextConflict, "n", "next", "Go to the next conflict", []) { $0.show(1, $1) }
+      .unless(ConflictsScreen.isOnly),
+    conflict(.previousConflict, "N", "previous", "Go to the previous conflict", []) { $0.show(-1, $1) }
+      .unless(ConflictsScreen.isOnly),
+    conflict(.nextField, "Tab", "field", "Go to the next field", []) { $0.moveField(1, $1) },
+    conflict(.previousField, "Shift-Tab", "previous field", "Go to the previous field", []) { $0.moveField(-1, $1) }
+      .footer(.never),
+  ]
+
+  private static let newest = "Take the side that was edited last, for every field"
+  private static let resolving = "Resolve the conflict as chosen, and go to the next"
+  private static let alike = "Resolve all with this type and these fields alike (asks)"
+
+  private static func conflict(
+    _ id: CommandID,
+    _ key: String,
+    _ title: String,
+    _ help: String,
+    _ traits: Traits = .change,
+    run: @escaping @Sendable (inout ConflictsScreen, World) -> [Step]
+  ) -> Command {
+    Command(id, key, title, help, .conflicts, traits).unless(ConflictsScreen.unselected).run(run)
   }
 }
 

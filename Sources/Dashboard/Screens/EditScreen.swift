@@ -79,7 +79,7 @@ struct EditScreen: Screen {
     return (parts[0], parts[1])
   }
 
-  private func visible(_ world: World) -> Int { Table.visibleRows(in: area(world).table) }
+  func visible(_ world: World) -> Int { Table.visibleRows(in: area(world).table) }
 
   mutating func follow(_ world: World) { list.follow(fields(world), visible: visible(world)) }
   func isWaiting(_ world: World) -> Bool {
@@ -104,48 +104,55 @@ struct EditScreen: Screen {
     list.select(row, in: fields(world), visible: visible(world))
   }
 
-  mutating func perform(_ command: CommandID, _ world: World) -> [Step] {
-    let fields = fields(world)
-    if command != .back { hasWarned = false }
-    if list.move(by: command, in: fields, visible: visible(world)) { return [] }
-    let field = list.selected(in: fields)
-    switch command {
-    case .editField:
-      guard let field else { return [] }
-      guard edits[field.id] != nil || field.local == nil || field.local?.assigned(world.format) != nil else {
-        return [.failure("\(field.id) is \(field.local?.wireType ?? ""), which cannot be typed")]
-      }
-      begin(edits[field.id]?.written ?? Self.written(field, world.format), world)
-    case .newField: begin("", world)
-    case .resetField: if let field { edits[field.id] = nil }
-    case .saveEdit:
-      guard let version = version ?? shown(world), !edits.isEmpty else {
-        return [.failure("Nothing is edited yet; Enter edits the selected field")]
-      }
-      let assignments = edits.values.sorted { $0.name < $1.name }
-      return [.effect(.give(.edit(id, assignments, version: version)))]
-    case .wholeValue:
-      guard let field else { return [] }
-      var values = [("Local", field.local, StyleRole.local), ("Server", field.server, .server)]
-      if let edit = edits[field.id] {
-        values.insert(("Edited", field.value(of: edit), .ok), at: 0)
-      }
-      return [.push(ValueScreen(field.id, values.map { ($0.0, $0.1?.text(world.format) ?? "–", $0.2) }))]
-    case .back:
-      guard edits.isEmpty || hasWarned else {
-        hasWarned = true
-        let save = world.keys.name(of: .saveEdit)
-        return [.failure("\(save) saves the edits and sends the change again; Esc drops them now")]
-      }
-      return [.pop]
-    default: break
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    hasWarned = false
+    return list.move(by: id, in: fields(world), visible: visible(world))
+  }
+
+  func unselected(_ world: World) -> String? {
+    list.selected(in: fields(world)) == nil ? "No field is selected" : nil
+  }
+
+  func whole(_ world: World) -> ValueScreen? {
+    guard let field = list.selected(in: fields(world)) else { return nil }
+    var values = [("Local", field.local, StyleRole.local), ("Server", field.server, .server)]
+    if let edit = edits[field.id] { values.insert(("Edited", field.value(of: edit), .ok), at: 0) }
+    return ValueScreen(field.id, values.map { ($0.0, $0.1?.text(world.format) ?? "–", $0.2) })
+  }
+
+  mutating func back(_ world: World) -> [Step] {
+    if edits.isEmpty || hasWarned { return [.pop] }
+    hasWarned = true
+    let save = world.keys.name(of: .saveEdit)
+    return [.failure("\(save) saves the edits and sends the change again; Esc drops them now")]
+  }
+
+  fileprivate mutating func editSelected(_ world: World) -> [Step] {
+    guard let field = list.selected(in: fields(world)) else { return [] }
+    guard edits[field.id] != nil || field.local == nil || field.local?.assigned(world.format) != nil else {
+      return [.failure("\(field.id) is \(field.local?.wireType ?? ""), which cannot be typed")]
     }
+    return begin(edits[field.id]?.written ?? Self.written(field, world.format), world)
+  }
+
+  fileprivate mutating func resetSelected(_ world: World) -> [Step] {
+    hasWarned = false
+    if let field = list.selected(in: fields(world)) { edits[field.id] = nil }
     return []
   }
 
-  private mutating func begin(_ text: String, _ world: World) {
+  fileprivate func save(_ world: World) -> [Step] {
+    guard let version = version ?? shown(world), !edits.isEmpty else {
+      return [.failure("Nothing is edited yet; Enter edits the selected field")]
+    }
+    return [.effect(.give(.edit(id, edits.values.sorted { $0.name < $1.name }, version: version)))]
+  }
+
+  fileprivate mutating func begin(_ text: String, _ world: World) -> [Step] {
+    hasWarned = false
     if edits.isEmpty || version == nil { version = shown(world) }
     (line, problem) = (InputLine(prompt: "FIELD=VALUE  ", text: text), nil)
+    return []
   }
 
   /// The field as an assignment; its type is named where no record has it.
@@ -189,16 +196,12 @@ struct EditScreen: Screen {
     if receipt.failure == nil { edits = [:] }
   }
 
-  func availability(of command: CommandID, _ world: World) -> Availability {
-    let operation = detail(world)?.operation
-    switch command {
-    case .editField, .newField, .saveEdit:
-      guard let operation else { return .no("This operation is no longer in the queue") }
-      let row = QueueRow(operation, serverTag: detail(world)?.server?.changeTag)
-      return row.availability(of: .edit)
-    case .resetField, .wholeValue: return list.selected(in: fields(world)) == nil ? .no("No field is selected") : .now
-    default: return .now
+  /// Why nothing can be edited; nil if it can.
+  fileprivate func uneditable(_ world: World) -> String? {
+    guard let detail = detail(world), let operation = detail.operation else {
+      return Command.isGone
     }
+    return QueueRow(operation, serverTag: detail.server?.changeTag).obstacle(to: .edit)
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
@@ -228,7 +231,7 @@ struct EditScreen: Screen {
       Table.Column("EDITED", .flex(3), minimum: 8, priority: 8),
     ]
     let fields = world.data.operation?.id == id ? fields(world) : nil
-    let empty = "This operation is no longer in the queue"
+    let empty = Command.isGone
     list.table(columns, fields, world, visible: Table.visibleRows(in: table), empty: empty) { field in
       let edit = edits[field.id].map { edit in
         field.value(of: edit).map { StyledText($0.text(world.format), .ok) }
@@ -248,5 +251,28 @@ struct EditScreen: Screen {
         mark: edit == nil ? "" : StyledText("*", .ok)
       )
     }.draw(on: &frame, in: table)
+  }
+}
+
+extension Command {
+  static let editing: [Command] = [
+    edit(.editField, "Enter", "edit", "Edit the selected field") { $0.editSelected($1) },
+    edit(.newField, "a", "add field", "Set a field that is not listed") { $0.begin("", $1) },
+    edit(.resetField, "u", "reset", "Drop the edit of the selected field", []) { $0.resetSelected($1) }
+      .unless(EditScreen.unselected),
+    edit(.saveEdit, "r", "save and retry", "Save the edits and send the change again", [.change, .decides]) {
+      $0.save($1)
+    },
+  ]
+
+  private static func edit(
+    _ id: CommandID,
+    _ key: String,
+    _ title: String,
+    _ help: String,
+    _ traits: Traits = .change,
+    run: @escaping @Sendable (inout EditScreen, World) -> [Step]
+  ) -> Command {
+    Command(id, key, title, help, .editing, traits).unless(EditScreen.uneditable).run(run)
   }
 }

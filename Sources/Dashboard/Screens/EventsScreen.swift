@@ -26,6 +26,26 @@ enum EventKind: ListKind {
     ("Event", EventInspector(row, world))
   }
 
+  static var noun: String { "event" }
+  static func opening(_ event: EventRow, _ world: World) -> Opening {
+    event.operation.map { .screen(OperationScreen($0)) } ?? .none("This event is not about one operation")
+  }
+
+  static func line(_ event: EventRow, _ world: World) -> String {
+    [world.time(event.at), event.kind, event.message, event.actor ?? ""].joined(separator: "\t")
+  }
+
+  static func export(_ list: RowList<EventKind>, _ world: World) -> Export? {
+    if case .some(let marked) = list.state.marks, !marked.isEmpty { return list.chosen(world).map(Export.events) }
+    return .allEvents(list.listing, except: list.state.marks.exceptions)
+  }
+
+  private static let problems = "kind in ('error', 'failed', 'conflict', 'delivery')"
+
+  static func toggleProblems(_ list: inout RowList<EventKind>) {
+    list.setFilter(list.filter.text == problems ? "" : problems)
+  }
+
   static func columns(_ list: RowList<EventKind>, _ width: Int, _ world: World) -> [Table.Column] {
     [
       Table.Column("TIME", .fixed(width.isWide ? 12 : 8)), Table.Column("KIND", .fixed(9)),
@@ -53,43 +73,6 @@ struct EventsScreen: ListScreen {
 
   var title: String? { "Events" }
   var scopes: KeyScope { [.everywhere, .moving, .list, .events, .syncing, .opening, .copying, .closing] }
-
-  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
-    switch id {
-    case .problems: list.setFilter(list.filter.text == Self.problems ? "" : Self.problems)
-    case .open: return list.selected(world)?.operation.map { [.push(OperationScreen($0))] } ?? []
-    case .copy: return list.copy(world) { Self.line($0, world) }
-    case .export:
-      if case .some(let marked) = list.state.marks, !marked.isEmpty {
-        return list.chosen(world).map { [.effect(.export(.events($0)))] }
-          ?? [
-            .failure(
-              "A marked event is no longer in the list; filter it and mark all with \(world.keys.name(of: .markAll))"
-            )
-          ]
-      }
-      return [.effect(.export(.allEvents(list.listing, except: list.state.marks.exceptions)))]
-    default: return nil
-    }
-    return []
-  }
-
-  private static let problems = "kind in ('error', 'failed', 'conflict', 'delivery')"
-
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    switch id {
-    case .open:
-      guard let event = list.selected(world) else { return .no("No event is selected") }
-      return event.operation == nil ? .no("This event is not about one operation") : .now
-    case .copy, .mark: return list.selected(world) == nil ? .no("No event is selected") : .now
-    default: return .now
-    }
-  }
-
-  /// The event as a line to be copied.
-  private static func line(_ event: EventRow, _ world: World) -> String {
-    [world.time(event.at), event.kind, event.message, event.actor ?? ""].joined(separator: "\t")
-  }
 
   func note(_ world: World) -> StyledText {
     let follows = list.state.cursor == 0 && list.page(world) != nil

@@ -13,7 +13,7 @@ struct HelpScreen: Screen {
   init(for app: App) { self.app = app }
 
   var isOverlay: Bool { true }
-  var scopes: KeyScope { [.everywhere, .moving, .opening, .closing] }
+  var scopes: KeyScope { [.everywhere, .helping, .moving, .opening, .closing] }
 
   private enum Line {
     case heading(String)
@@ -66,23 +66,21 @@ struct HelpScreen: Screen {
     offset = Table.offset(showing: cursor, from: offset, visible: height, total: total)
   }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    let lines = lines(world)
-    let height = Box.inside(world.body).height
-    if let target = ListState<Int>.target(of: id, from: cursor, visible: height, total: lines.count) {
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    let (height, total) = (Box.inside(world.body).height, lines(world).count)
+    if let target = ListState<Int>.target(of: id, from: cursor, visible: height, total: total) {
       move(to: target, world)
-      return []
     }
-    switch id {
-    case .back, .help: return [.pop]
-    case .open:
-      guard lines.indices.contains(cursor), case .command(let command) = lines[cursor] else { return [] }
-      return [.pop, .run(command.id)]
-    default: return []
-    }
+    return []
   }
 
-  func label(of id: CommandID, _ world: World) -> String? { id == .open ? "run it" : nil }
+  func opening(_ world: World) -> Opening {
+    let lines = lines(world)
+    guard lines.indices.contains(cursor), case .command(let command) = lines[cursor] else {
+      return Opening(label: "run it")
+    }
+    return Opening(label: "run it", steps: [.pop, .run(command.id)])
+  }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     frame.grid.fill(area)
@@ -104,9 +102,8 @@ struct HelpScreen: Screen {
         put(StyledText(" \(mark)", .key), places[0])
         put(text, places[1])
       case .command(let command):
-        let availability = app.availability(of: command.id, world)
         put(StyledText(" \(command.keyNames)", .key), places[0])
-        if case .no(let reason) = availability {
+        if let reason = app.refusal(of: command, world) {
           put(StyledText("\(command.help) — \(reason.prefix(1).lowercased() + reason.dropFirst())", .dim), places[1])
         } else {
           put(StyledText(command.help), places[1])

@@ -6,8 +6,6 @@ import TerminalUI
 protocol ListScreen: Screen {
   associatedtype Kind: ListKind
   var list: RowList<Kind> { get set }
-  /// Runs a command that only this list has; nil if it is no such command.
-  mutating func act(_ id: CommandID, _ world: World) -> [Step]?
   /// The remark at the right of the frame.
   func note(_ world: World) -> StyledText
   /// Draws the frame of the list.
@@ -17,6 +15,11 @@ protocol ListScreen: Screen {
 extension ListScreen {
   func layout(_ world: World) -> SplitLayout { SplitLayout(world.body, isSplit: Kind.hasDetail) }
   func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(layout(world).list)) }
+
+  var rows: (any Rows)? {
+    get { list }
+    set { if let changed = newValue as? RowList<Kind> { list = changed } }
+  }
 
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()
@@ -37,10 +40,7 @@ extension ListScreen {
     list.select(row, world, visible: visible(world))
   }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    if id == .back { return list.clear() ? [] : [.pop] }
-    return act(id, world) ?? list.perform(id, world, visible: visible(world)) ?? []
-  }
+  mutating func back(_ world: World) -> [Step] { list.clear() ? [] : [.pop] }
 
   func note(_ world: World) -> StyledText { list.note(world) }
 

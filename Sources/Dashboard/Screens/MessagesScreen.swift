@@ -12,6 +12,13 @@ enum MessageKind: ListKind {
     ("Message", MessageInspector(message: row, world: world))
   }
 
+  static var noun: String { "message" }
+  static func line(_ message: Notice, _ world: World) -> String { message.commandLine ?? "" }
+  static func opening(_ message: Notice, _ world: World) -> Opening {
+    let command = message.commandLine.map { [("COMMAND LINE", $0, StyleRole.text)] } ?? []
+    return .screen(ValueScreen("Message", [("MESSAGE", message.text, message.role)] + command))
+  }
+
   static func columns(_ list: RowList<MessageKind>, _ width: Int, _ world: World) -> [Table.Column] {
     [
       Table.Column("TIME", .fixed(8), priority: 9), Table.Column("MESSAGE", .flex(3), minimum: 20, priority: 8),
@@ -40,27 +47,10 @@ struct MessagesScreen: ListScreen {
   var title: String? { "Messages" }
   var scopes: KeyScope { [.everywhere, .moving, .opening, .copying, .closing] }
 
-  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
-    guard let message = list.selected(world) else { return nil }
-    switch id {
-    case .open:
-      let command = message.commandLine.map { [("COMMAND LINE", $0, StyleRole.text)] } ?? []
-      return [.push(ValueScreen("Message", [("MESSAGE", message.text, message.role)] + command))]
-    case .copy: return message.commandLine.map { [.effect(.copy($0))] } ?? []
-    default: return nil
-    }
+  func copyLabel(_ world: World) -> String? { "copy command line" }
+  func uncopied(_ world: World) -> String? {
+    list.unselected(world) ?? (list.selected(world)?.commandLine == nil ? "No command line does the same" : nil)
   }
-
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    switch id {
-    case .open, .copy:
-      guard let message = list.selected(world) else { return .no("There is no message") }
-      return id == .copy && message.commandLine == nil ? .no("No command line does the same") : .now
-    default: return .now
-    }
-  }
-
-  func label(of id: CommandID, _ world: World) -> String? { id == .copy ? "copy command line" : nil }
 }
 
 /// A message in full.

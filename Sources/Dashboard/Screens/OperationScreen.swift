@@ -10,26 +10,25 @@ struct InspectorState: Hashable, Sendable {
   private(set) var offset = 0
 
   /// Moves over the items; one that is longer than the screen is scrolled through row by row.
-  mutating func move(_ id: CommandID, _ inspector: some Inspector, _ area: Rect, _ glyphs: GlyphSet) -> Bool {
+  mutating func move(_ id: CommandID, _ inspector: some Inspector, _ area: Rect, _ glyphs: GlyphSet) {
     guard let items = inspector.items,
       let target = ListState<Int>.target(of: id, from: cursor, visible: area.height, total: items.count)
-    else { return false }
+    else { return }
     if !items.isEmpty, area.height > 0 {
       let top = inspector.top(of: cursor, width: area.width, glyphs)
       let height = type(of: inspector).height(of: items[cursor], width: area.width, glyphs)
       let step = [.down, .up].contains(id) ? 1 : max(1, area.height - 1)
       if target > cursor, id != .bottom, top + height > offset + area.height {
         offset = min(offset + step, top + height - area.height)
-        return true
+        return
       }
       if target < cursor, id != .top, top < offset {
         offset = max(offset - step, top)
-        return true
+        return
       }
     }
     cursor = max(0, min(target, items.count - 1))
     follow(inspector, area, glyphs, isEntered: true)
-    return true
   }
 
   /// Keeps the cursor's item visible. Of one that is longer than the screen any part may be shown.
@@ -68,37 +67,21 @@ struct OperationScreen: Screen {
 
   mutating func follow(_ world: World) { state.follow(inspector(world), Box.text(world.body), world.glyphs) }
 
-  mutating func perform(_ command: CommandID, _ world: World) -> [Step] {
-    let inspector = inspector(world)
-    if state.move(command, inspector, Box.text(world.body), world.glyphs) { return [] }
-    switch command {
-    case .back: return [.pop]
-    case .retry:
-      guard let row = inspector.row, row.recreatesZone else { return [.effect(.give(.perform(.retry, .ids([id]))))] }
-      return [.push(Question(.retry(.ids([id]), count: 1, recreated: [row.key.zone])))]
-    case .pauseThese: return inspector.row.map { [.effect(.give(.perform($0.pauseVerb, .ids([id]))))] } ?? []
-    case .discard: return inspector.row.map { [.push(Question(.discardOne($0)))] } ?? []
-    case .edit: return [.push(EditScreen(id))]
-    case .open: return inspector.row.map { [.push(RecordScreen($0.key))] } ?? []
-    case .wholeValue: return inspector.whole(state.cursor).map { [.push($0)] } ?? []
-    case .copy: return [.effect(.copyTicket(id))]
-    default: return []
-    }
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    state.move(id, inspector(world), Box.text(world.body), world.glyphs)
+    return []
   }
 
-  func availability(of command: CommandID, _ world: World) -> Availability {
-    let row = inspector(world).row
-    switch command {
-    case .retry, .discard, .pauseThese, .edit, .open:
-      guard let row else { return .no("This operation is no longer in the queue") }
-      guard command == .open else { return row.availability(of: command) }
-      return row.key.name.isEmpty ? .no("This operation is about a zone") : .now
-    case .wholeValue: return inspector(world).whole(state.cursor) == nil ? .no("There are no fields") : .now
-    default: return .now
-    }
+  func opening(_ world: World) -> Opening {
+    guard let row = inspector(world).row else { return .none(Command.isGone) }
+    return row.key.name.isEmpty
+      ? .none("This operation is about a zone") : .screen(RecordScreen(row.key), label: "record")
   }
 
-  func label(of command: CommandID, _ world: World) -> String? { command == .open ? "record" : nil }
+  func operations(_ world: World) -> Operations? { inspector(world).row.map(Operations.init) }
+  func editable(_ world: World) -> QueueRow? { inspector(world).row }
+  func copied(_ world: World) -> [Step] { [.effect(.copyTicket(id))] }
+  func whole(_ world: World) -> ValueScreen? { inspector(world).whole(state.cursor) }
   func conflict(_ world: World) -> Int64? { inspector(world).row?.state == .conflict ? id : nil }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
@@ -128,37 +111,27 @@ struct RecordScreen: Screen {
 
   mutating func follow(_ world: World) { state.follow(inspector(world), Box.text(world.body), world.glyphs) }
 
-  mutating func perform(_ command: CommandID, _ world: World) -> [Step] {
-    let inspector = inspector(world)
-    if state.move(command, inspector, Box.text(world.body), world.glyphs) { return [] }
-    switch command {
-    case .back: return [.pop]
-    case .open: return target(world).map { [.push($0)] } ?? []
-    case .wholeValue: return inspector.whole(state.cursor).map { [.push($0)] } ?? []
-    case .copy: return inspector.items.map { [.effect(.copy($0.plain))] } ?? []
-    default: return []
-    }
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    state.move(id, inspector(world), Box.text(world.body), world.glyphs)
+    return []
   }
 
-  /// The screen that Enter opens: the record that the selected field refers to, else the record's operation.
-  private func target(_ world: World) -> (any Screen)? {
+  func copied(_ world: World) -> [Step] { inspector(world).items.map { [.effect(.copy($0.plain))] } ?? [] }
+  func whole(_ world: World) -> ValueScreen? { inspector(world).whole(state.cursor) }
+
+  /// The record that the selected field refers to, else the record's operation.
+  func opening(_ world: World) -> Opening {
     let inspector = inspector(world)
     if let items = inspector.items, items.indices.contains(state.cursor), case .field(let field) = items[state.cursor],
       case .reference(let reference)? = field.value
     {
       let zone = reference.zoneID.map { ZoneKey(zone: $0.zoneName, owner: $0.ownerRecordName ?? "") } ?? key.zoneKey
-      return RecordScreen(RecordKey(zone, reference.recordName))
+      return .screen(RecordScreen(RecordKey(zone, reference.recordName)))
     }
-    guard case .some(.some(let detail)) = inspector.detail, let operation = detail.operation else { return nil }
-    return OperationScreen(operation.id)
-  }
-
-  func availability(of command: CommandID, _ world: World) -> Availability {
-    switch command {
-    case .open: target(world) == nil ? .no("No reference is selected, and no change of this record is queued") : .now
-    case .wholeValue: inspector(world).whole(state.cursor) == nil ? .no("There are no fields") : .now
-    default: .now
+    guard case .some(.some(let detail)) = inspector.detail, let operation = detail.operation else {
+      return .none("No reference is selected, and no change of this record is queued")
     }
+    return .screen(OperationScreen(operation.id))
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {

@@ -23,6 +23,8 @@ struct Overview: Screen {
     OverviewLayout(world.body, focus: focus, queued: queue.page(world)?.total)
   }
 
+  func visible(_ world: World) -> Int { visible(focus, world) }
+
   private func visible(_ pane: Pane, _ world: World) -> Int {
     layout(world).panes[pane].map { Table.visibleRows(in: Box.inside($0)) } ?? 0
   }
@@ -42,21 +44,26 @@ struct Overview: Screen {
     records.follow(world, visible: visible(.records, world), isFocused: focus == .records)
   }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    switch id {
-    case .nextPane: focus = focus.next(1)
-    case .previousPane: focus = focus.next(-1)
-    case .zoom: return [.push(full(focus))]
-    case .open where focus == .sync || focus == .account: return [.push(full(focus))]
-    case .problems where focus != .queue: return performOnQueue(id, world)
-    case .back: _ = focus == .records ? records.clear() : queue.clear()
-    default:
+  var rows: (any Rows)? {
+    get {
       switch focus {
-      case .queue: return queue.act(id, world, visible: visible(.queue, world)) ?? []
-      case .records: return records.act(id, world, visible: visible(.records, world)) ?? []
-      case .sync, .account: break
+      case .queue: queue
+      case .records: records
+      case .sync, .account: nil
       }
     }
+    set {
+      if let changed = newValue as? QueueList { queue = changed }
+      if let changed = newValue as? RecordList { records = changed }
+    }
+  }
+
+  var queueList: QueueList? { focus == .queue ? queue : nil }
+
+  func opening(_ world: World) -> Opening { rows?.opening(world) ?? .screen(full(focus)) }
+
+  mutating func back(_ world: World) -> [Step] {
+    _ = focus == .records ? records.clear() : queue.clear()
     return []
   }
 
@@ -75,20 +82,6 @@ struct Overview: Screen {
     case .account: AccountScreen()
     case .queue: QueueScreen(queue)
     case .records: RecordsScreen(records)
-    }
-  }
-
-  /// Shows only failed changes and conflicts, or runs another command on the queue, whichever pane has the focus.
-  mutating func performOnQueue(_ id: CommandID, _ world: World) -> [Step] {
-    focus = .queue
-    return queue.act(id, world, visible: visible(.queue, world)) ?? []
-  }
-
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    switch focus {
-    case .queue: return queue.availability(of: id, world)
-    case .records: return id == .problems ? queue.availability(of: id, world) : records.availability(of: id, world)
-    case .sync, .account: return id == .problems ? queue.availability(of: id, world) : .now
     }
   }
 

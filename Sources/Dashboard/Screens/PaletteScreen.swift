@@ -12,8 +12,6 @@ struct PaletteScreen: Screen {
   var isOverlay: Bool { true }
   var scopes: KeyScope { [] }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] { [] }
-
   /// A line of the palette: a command, or a fault of the demo.
   struct Entry: Sendable {
     var name: String
@@ -55,11 +53,13 @@ struct PaletteScreen: Screen {
       !command.scopes.isDisjoint(with: app.scopes(world)) && !command.scopes.contains(.moving) && command.id != .palette
     }
     return commands.map { command in
-      var reason: String?
-      if case .no(let text) = app.availability(of: command.id, world) { reason = text }
-      let name = app.top.label(of: command.id, world) ?? command.title
-      let key = command.keys.first?.name ?? ""
-      return Entry(name: name, key: key, help: command.help, reason: reason, steps: [.run(command.id)])
+      Entry(
+        name: command.label(app, world) ?? command.title,
+        key: command.keys.first?.name ?? "",
+        help: command.help,
+        reason: app.refusal(of: command, world),
+        steps: [.run(command.id)]
+      )
     }
   }
 

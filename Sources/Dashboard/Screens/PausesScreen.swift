@@ -8,6 +8,8 @@ enum PauseKind: ListKind {
   typealias Listing = Whole
   static func page(_ world: World) -> ListPage<Whole, Pause>? { Whole.page(world.status?.pauses) }
 
+  static var noun: String { "pause" }
+
   static func columns(_ list: RowList<PauseKind>, _ width: Int, _ world: World) -> [Table.Column] {
     [
       Table.Column("PAUSED", .flex(3), minimum: 12, priority: 9), Table.Column("SINCE", .fixed(12), priority: 8),
@@ -34,17 +36,18 @@ struct PausesScreen: ListScreen {
   var title: String? { "Pauses" }
   var scopes: KeyScope { [.everywhere, .moving, .pauses, .closing] }
 
-  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
-    guard id == .liftPause else { return nil }
-    return list.selected(world).map { [.effect(.give(.resume([$0.rule])))] }
-  }
-
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    id == .liftPause && list.selected(world) == nil ? .no("No pause is selected") : .now
-  }
-
   func note(_ world: World) -> StyledText {
     let single = world.status?.queue.paused ?? 0
     return StyledText(single > 0 ? "\(Words.count(single, "change")) paused one by one, see the queue" : "", .dim)
   }
+}
+
+extension Command {
+  static let pauses: [Command] = [
+    Command(.liftPause, "p", "resume", "Resume what the selected rule pauses", .pauses, [.change, .decides])
+      .unless(PausesScreen.unselected)
+      .run { (pauses: inout PausesScreen, world) in
+        pauses.list.selected(world).map { [.effect(.give(.resume([$0.rule])))] } ?? []
+      }
+  ]
 }

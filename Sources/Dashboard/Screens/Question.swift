@@ -31,14 +31,10 @@ struct Question: Screen {
   var scopes: KeyScope { .question }
   var isOverlay: Bool { true }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+  fileprivate func answered(_ world: World) -> [Step] {
     // The list has grown behind the question, whose number is not true any more.
-    if id == .yes, let grown = grown(world) { return [.pop, .push(Question(grown))] }
-    return switch id {
-    case .yes: [.pop] + commands.map { .effect(.give($0)) } + (commands.isEmpty ? [.quit] : [])
-    case .no: [.pop]
-    default: []
-    }
+    if let grown = grown(world) { return [.pop, .ask(grown)] }
+    return [.pop] + commands.map { .effect(.give($0)) } + (commands.isEmpty ? [.quit] : [])
   }
 
   /// The same question about more changes, if more match now than it says.
@@ -52,14 +48,6 @@ struct Question: Screen {
       count: page.total - others.count,
       isMarked: isMarked
     )
-  }
-
-  /// Whether it is about all rows that a list selects.
-  var isAboutAll: Bool {
-    switch kind {
-    case .retryAll, .undoAll, .discard(.listing, _, _, _), .retry(.listing, _, _): true
-    default: false
-    }
   }
 
   /// The commands that `y` gives; empty: the dashboard ends.
@@ -167,4 +155,22 @@ struct Question: Screen {
       frame.note(.command(command), in: place)
     }
   }
+}
+
+extension Question.Kind {
+  /// Whether it is about all rows that a list selects.
+  var isAboutAll: Bool {
+    switch self {
+    case .retryAll, .undoAll, .discard(.listing, _, _, _), .retry(.listing, _, _): true
+    default: false
+    }
+  }
+}
+
+extension Command {
+  static let questions: [Command] = [
+    Command(.yes, "y", "yes", "Do it", .question, [.change, .decides, .fixed])
+      .run { (question: inout Question, world) in question.answered(world) },
+    Command(.no, "n Esc Enter", "no", "Do not do it", .question, .fixed).run { _, _ in [.pop] },
+  ]
 }

@@ -11,14 +11,15 @@ struct RecordsScreen: ListScreen {
   var title: String? { "Records" }
   var scopes: KeyScope { [.everywhere, .moving, .list, .records, .syncing, .opening, .copying, .closing] }
 
-  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
-    if id == .open, layout(world).showsWholeDetail, let operation = list.selected(world)?.operation {
-      return [.push(OperationScreen(operation))]
+  /// The record; where that is shown whole already, its operation.
+  func opening(_ world: World) -> Opening {
+    guard layout(world).showsWholeDetail, let operation = list.selected(world)?.operation else {
+      return list.opening(world)
     }
-    return list.act(id, world, visible: visible(world))
+    return .screen(OperationScreen(operation))
   }
 
-  func availability(of id: CommandID, _ world: World) -> Availability { list.availability(of: id, world) }
+  func close(_ app: inout App) { app.overview.records = list }
 
   func note(_ world: World) -> StyledText {
     list.note(world) + StyledText("  \(list.listing.order.name)", .dim)

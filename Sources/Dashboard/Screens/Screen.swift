@@ -17,10 +17,34 @@ protocol Screen: Sendable {
   mutating func follow(_ world: World)
   /// The effects of having been shown, as the screen on top.
   mutating func shown(_ world: World) -> [Effect]
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step]
-  func availability(of id: CommandID, _ world: World) -> Availability
-  /// The label of a command where it differs from the registry's.
-  func label(of id: CommandID, _ world: World) -> String?
+  /// The list that it shows; nil if it shows none.
+  var rows: (any Rows)? { get set }
+  /// The queue, if that is the list.
+  var queueList: QueueList? { get }
+  /// The number of rows that have room.
+  func visible(_ world: World) -> Int
+  /// Moves the cursor, or scrolls.
+  mutating func move(_ id: CommandID, _ world: World) -> [Step]
+  /// Goes one step back: clears marks or a filter, else closes the view.
+  mutating func back(_ world: World) -> [Step]
+  /// Why nothing is selected, as a sentence without a full stop; nil if something is.
+  func unselected(_ world: World) -> String?
+  /// What Enter opens.
+  func opening(_ world: World) -> Opening
+  /// The steps that copy what is marked or selected.
+  func copied(_ world: World) -> [Step]
+  /// Why nothing is copied, as a sentence without a full stop; nil if something is.
+  func uncopied(_ world: World) -> String?
+  /// The label of copying where it differs.
+  func copyLabel(_ world: World) -> String?
+  /// The values of the selected field in full, or those of all fields; nil if there are none.
+  func whole(_ world: World) -> ValueScreen?
+  /// The operations that the commands of the queue act on; nil if none is selected.
+  func operations(_ world: World) -> Operations?
+  /// The operation whose fields can be edited.
+  func editable(_ world: World) -> QueueRow?
+  /// Keeps what is to last when it is closed, as the view right over the overview.
+  func close(_ app: inout App)
   /// Takes a key while a text is typed; nil if none is.
   mutating func type(_ key: Key, _ world: World) -> [Step]?
   /// The text while it is typed.
@@ -50,14 +74,46 @@ extension Screen {
   func wants(_ world: World) -> ViewScope { ViewScope() }
   mutating func follow(_ world: World) {}
   mutating func shown(_ world: World) -> [Effect] { [] }
-  func availability(of id: CommandID, _ world: World) -> Availability { .now }
-  func label(of id: CommandID, _ world: World) -> String? { nil }
+  var rows: (any Rows)? {
+    get { nil }
+    set {}
+  }
+  var queueList: QueueList? { nil }
+  func visible(_ world: World) -> Int { 0 }
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    let visible = visible(world)
+    rows?.move(id, world, visible: visible)
+    return []
+  }
+  mutating func back(_ world: World) -> [Step] { [.pop] }
+  func unselected(_ world: World) -> String? { rows?.unselected(world) }
+  func opening(_ world: World) -> Opening { rows?.opening(world) ?? .none("Nothing is selected") }
+  func copied(_ world: World) -> [Step] { rows?.copied(world) ?? [] }
+  func uncopied(_ world: World) -> String? { unselected(world) }
+  func copyLabel(_ world: World) -> String? { nil }
+  func whole(_ world: World) -> ValueScreen? { nil }
+  func operations(_ world: World) -> Operations? { queueList?.operations(world) }
+  func editable(_ world: World) -> QueueRow? { queueList?.selected(world) }
+  func close(_ app: inout App) {}
   mutating func type(_ key: Key, _ world: World) -> [Step]? { nil }
   func prompt(_ world: World) -> Prompt? { nil }
   mutating func take(_ receipt: Receipt) {}
   func conflict(_ world: World) -> Int64? { nil }
   func isWaiting(_ world: World) -> Bool { false }
   func wake(_ world: World) -> Int64? { nil }
+}
+
+/// What Enter opens, with its label in the footer, or why it opens nothing.
+struct Opening {
+  var label: String?
+  var steps: [Step] = []
+  var refusal: String?
+
+  static func screen(_ screen: any Screen, label: String? = nil) -> Opening {
+    Opening(label: label, steps: [.push(screen)])
+  }
+
+  static func none(_ refusal: String) -> Opening { Opening(refusal: refusal) }
 }
 
 /// A drawn screen.

@@ -38,10 +38,11 @@ struct SyncScreen: Screen {
     return now - Int64(DayStrip.minutes(world)) + 1...now
   }
 
-  private mutating func move(by minutes: Int64, _ world: World) {
+  fileprivate mutating func move(by minutes: Int64, _ world: World) -> [Step] {
     let shown = Self.minutes(world)
     let minute = max(shown.lowerBound, (cursor ?? shown.upperBound) + minutes)
     (cursor, offset) = (minute >= shown.upperBound ? nil : minute, 0)
+    return []
   }
 
   /// The events of the last syncs.
@@ -59,29 +60,22 @@ struct SyncScreen: Screen {
     return (parts[0], parts[1], parts[3])
   }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    switch id {
-    case .back where cursor != nil: (cursor, offset) = (nil, 0)
-    case .back: return [.pop]
-    case .earlierMinute: move(by: -1, world)
-    case .laterMinute: move(by: 1, world)
-    case .earlierHour: move(by: -60, world)
-    case .laterHour: move(by: 60, world)
-    case .copy: return [.effect(.copy(lines(world).map(\.plain).joined(separator: "\n")))]
-    default:
-      let area = Self.parts(Box.text(world.body), world).text
-      offset = TextView(lines(world)).scrolled(id, from: offset, in: area, world.glyphs)
-    }
+  func copied(_ world: World) -> [Step] { [.effect(.copy(lines(world).map(\.plain).joined(separator: "\n")))] }
+
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    let area = Self.parts(Box.text(world.body), world).text
+    offset = TextView(lines(world)).scrolled(id, from: offset, in: area, world.glyphs)
     return []
   }
 
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    switch id {
-    case .laterMinute, .laterHour: cursor == nil ? .no("This is the present minute") : .now
-    case .earlierMinute, .earlierHour: world.status == nil ? .no("The store has not been read yet") : .now
-    default: .now
-    }
+  mutating func back(_ world: World) -> [Step] {
+    guard cursor != nil else { return [.pop] }
+    (cursor, offset) = (nil, 0)
+    return []
   }
+
+  fileprivate func isUnread(_ world: World) -> String? { world.status == nil ? Command.isUnread : nil }
+  fileprivate func isNow(_ world: World) -> String? { cursor == nil ? "This is the present minute" : nil }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     Box(title: StyledText(Pane.sync.title), isFocused: true).draw(on: &frame.grid, in: area)
@@ -192,5 +186,20 @@ extension World {
     let isSyncing = status?.driver?.isLive == true || syncing != .off
     return isSyncing
       ? StyledText("fetching \(what)\(soFar)", .active) : StyledText("\(what) to fetch\(soFar)", .warning)
+  }
+}
+
+extension Command {
+  static let day: [Command] = [
+    minutes(.earlierMinute, "Left", "earlier", "Show how it was a minute earlier", -1).unless(SyncScreen.isUnread),
+    minutes(.laterMinute, "Right", "later", "Show how it was a minute later", 1).unless(SyncScreen.isNow),
+    minutes(.earlierHour, "PgUp", "hour earlier", "Show how it was an hour earlier", -60).unless(SyncScreen.isUnread),
+    minutes(.laterHour, "PgDn", "hour later", "Show how it was an hour later", 60).unless(SyncScreen.isNow),
+  ]
+
+  private static func minutes(_ id: CommandID, _ key: String, _ title: String, _ help: String, _ minutes: Int64)
+    -> Command
+  {
+    Command(id, key, title, help, .day).run { (sync: inout SyncScreen, world) in sync.move(by: minutes, world) }
   }
 }

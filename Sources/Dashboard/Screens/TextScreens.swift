@@ -32,14 +32,13 @@ struct ValueScreen: Screen, Hashable {
     }
   }
 
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    switch id {
-    case .back: return [.pop]
-    case .copy: return [.effect(.copy(parts.map { "\($0.heading)\t\($0.text)" }.joined(separator: "\n")))]
-    default:
-      offset = TextView(lines).scrolled(id, from: offset, in: Box.text(world.body), world.glyphs)
-      return []
-    }
+  func copied(_ world: World) -> [Step] {
+    [.effect(.copy(parts.map { "\($0.heading)\t\($0.text)" }.joined(separator: "\n")))]
+  }
+
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    offset = TextView(lines).scrolled(id, from: offset, in: Box.text(world.body), world.glyphs)
+    return []
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {

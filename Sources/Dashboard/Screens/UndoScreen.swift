@@ -38,37 +38,53 @@ struct UndoScreen: ListScreen {
     return [.give(.markDroppedSeen(through: last))]
   }
 
-  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
-    switch id {
-    case .restore: return list.restore(world)
-    case .copy:
-      return list.copy(world) { row in
-        [row.change.title, row.change.key.zone, world.why(row.change.cause), row.change.shownFields(world.format)]
-          .joined(separator: "\t")
-      }
-    default: return nil
-    }
-  }
-
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    switch id {
-    case .restore, .copy, .mark:
-      switch list.selected(world) {
-      case nil: .no("Nothing is selected")
-      case let row? where id == .restore && !row.change.isOpen && list.state.marks.isEmpty:
-        .no("The record was edited since; this can no longer be undone")
-      default: .now
-      }
-    default: .now
-    }
-  }
-
   mutating func take(_ receipt: Receipt) {
     switch receipt.command {
     case .undo, .undoAll: if receipt.failure == nil { list.state.marks = .some([:]) }
     default: break
     }
   }
+}
+
+extension UndoScreen {
+  /// Why nothing can be undone; nil if something can.
+  fileprivate func unrestorable(_ world: World) -> String? {
+    guard let row = list.selected(world) else { return "No change is selected" }
+    guard !row.change.isOpen, list.state.marks.isEmpty else { return nil }
+    return "The record was edited since; this can no longer be undone"
+  }
+
+  fileprivate func restore(_ world: World) -> [Step] {
+    guard let rows = list.chosen(world) else {
+      return [.failure("Too many marked rows; mark all that match the filter instead")]
+    }
+    var operations: [Int64] = []
+    for row in rows where row.change.isOpen && !operations.contains(row.change.operation) {
+      operations.append(row.change.operation)
+    }
+    return operations.isEmpty
+      ? [.failure("The marked records were edited since; they can no longer be undone")]
+      : [.effect(.give(.undo(operations)))]
+  }
+}
+
+extension Command {
+  static let undoing: [Command] = [
+    Command(
+      .restore,
+      "u Enter",
+      "undo",
+      "Undo the marked changes, else the selected one",
+      .undoing,
+      [.change, .decides]
+    )
+    .unless(UndoScreen.unrestorable)
+    .ask { (undo: UndoScreen, world) in
+      guard let page = undo.list.page(world), case .allBut(let others) = undo.list.state.marks else { return nil }
+      return .undoAll(page.listing, except: Set(others.keys), count: undo.list.state.marks.count(of: page.total))
+    }
+    .run { (undo: inout UndoScreen, world) in undo.restore(world) }
+  ]
 }
 
 /// A dropped change beside the record as it is now.

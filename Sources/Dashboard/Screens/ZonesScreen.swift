@@ -16,6 +16,25 @@ enum ZoneKind: ListKind {
     scope.zones = ListPart(list.listing, limit: .max)
   }
 
+  static var noun: String { "zone" }
+  static func line(_ zone: ZoneRow, _ world: World) -> String {
+    [zone.key.zone, zone.key.owner, (zone.troubles + [zone.existence]).joined(separator: ", "), String(zone.unsent)]
+      .joined(separator: "\t")
+  }
+
+  /// The unsent changes of a zone; without any, its records.
+  static func opening(_ zone: ZoneRow, _ world: World) -> Opening {
+    let filter = "zone = '\(zone.key.zone.replacing("'", with: "''"))'"
+    if zone.unsent > 0 {
+      var queue = QueueList()
+      queue.setFilter(filter)
+      return .screen(QueueScreen(queue), label: "changes")
+    }
+    var records = RecordList()
+    records.setFilter(filter)
+    return .screen(RecordsScreen(records), label: "records")
+  }
+
   static func columns(_ list: RowList<ZoneKind>, _ width: Int, _ world: World) -> [Table.Column] {
     // A state that says what to do, or how far a fetch is, must not be cut.
     let hasSentence = list.page(world)?.rows.contains { $0.held != nil || $0.fetch != nil } ?? false
@@ -68,76 +87,65 @@ struct ZonesScreen: ListScreen {
   var title: String? { "Zones" }
   var scopes: KeyScope { [.everywhere, .moving, .list, .zones, .opening, .copying, .closing] }
 
-  mutating func act(_ id: CommandID, _ world: World) -> [Step]? {
-    switch id {
-    case .open: return list.selected(world).map { [.push(Self.contents(of: $0))] } ?? []
-    case .pauseZone:
-      guard let zones = list.chosen(world), !zones.isEmpty else { return [] }
-      list.state.marks = .some([:])
-      let rules = zones.map { PauseRule.zone($0.key) }
-      return [.effect(.give(zones.allSatisfy(\.isPaused) ? .resume(rules) : .pause(rules)))]
-    case .acceptDeletions: return held(world).map { [.push(Question(.acceptDeletions($0)))] } ?? []
-    case .restoreDeletions: return held(world).map { [.push(Question(.restoreDeletions($0)))] } ?? []
-    case .repairZone:
-      let zones = repairable(world)
-      guard !zones.isEmpty else { return [] }
-      return [.push(Question(.fetchAgain(zones.map(\.key), records: zones.reduce(0) { $0 + $1.records })))]
-    case .copy:
-      return list.copy(world) { zone in
-        [
-          zone.key.zone, zone.key.owner, (zone.troubles + [zone.existence]).joined(separator: ", "),
-          String(zone.unsent),
-        ]
-        .joined(separator: "\t")
-      }
-    default: return nil
-    }
-  }
-
-  /// The unsent changes of a zone; without any, its records.
-  private static func contents(of zone: ZoneRow) -> any Screen {
-    let filter = "zone = '\(zone.key.zone.replacing("'", with: "''"))'"
-    if zone.unsent > 0 {
-      var queue = QueueList()
-      queue.setFilter(filter)
-      return QueueScreen(queue)
-    }
-    var records = RecordList()
-    records.setFilter(filter)
-    return RecordsScreen(records)
-  }
-
   /// The marked zones, else the selected one, that are on the server and have no deletions on hold.
-  private func repairable(_ world: World) -> [ZoneRow] {
+  fileprivate func repairable(_ world: World) -> [ZoneRow] {
     (list.chosen(world) ?? []).filter { $0.state == "ready" && $0.held == nil }
   }
 
-  private func held(_ world: World) -> HeldDeletions? { list.selected(world)?.held }
-
-  func availability(of id: CommandID, _ world: World) -> Availability {
-    switch id {
-    case .acceptDeletions, .restoreDeletions:
-      guard let zone = list.selected(world) else { return .no("No zone is selected") }
-      guard list.state.marks.isEmpty else { return .no("Decide about one zone at a time; Esc clears the marks") }
-      return zone.held == nil ? .no("Zone \(zone.key.zone) has no deletions on hold") : .now
-    case .repairZone:
-      guard list.chosen(world)?.isEmpty == false else { return .no("No zone is selected") }
-      return repairable(world).isEmpty ? .no("Nothing of this zone can be fetched now") : .now
-    case .pauseZone: return list.chosen(world)?.isEmpty == false ? .now : .no("No zone is selected")
-    case .copy, .mark, .open: return list.selected(world) == nil ? .no("No zone is selected") : .now
-    default: return .now
-    }
+  fileprivate func unrepairable(_ world: World) -> String? {
+    unchosen(world) ?? (repairable(world).isEmpty ? "Nothing of this zone can be fetched now" : nil)
   }
 
-  func label(of id: CommandID, _ world: World) -> String? {
+  /// Why there is nothing to decide about; nil if there are deletions on hold.
+  fileprivate func undecidable(_ world: World) -> String? {
+    guard let zone = list.selected(world) else { return "No zone is selected" }
+    guard list.state.marks.isEmpty else { return "Decide about one zone at a time; Esc clears the marks" }
+    return zone.held == nil ? "Zone \(zone.key.zone) has no deletions on hold" : nil
+  }
+
+  /// Why no zone is chosen; nil if one is.
+  fileprivate func unchosen(_ world: World) -> String? {
+    list.chosen(world)?.isEmpty == false ? nil : "No zone is selected"
+  }
+
+  fileprivate func isPaused(_ world: World) -> Bool { list.chosen(world)?.allSatisfy(\.isPaused) ?? false }
+
+  fileprivate func label(_ verb: String, _ world: World) -> String? {
     guard let zones = list.chosen(world), !zones.isEmpty else { return nil }
-    let verb: String
-    switch id {
-    case .open: return list.selected(world).map { $0.unsent > 0 ? "changes" : "records" }
-    case .pauseZone: verb = zones.allSatisfy(\.isPaused) ? "resume" : "pause"
-    case .repairZone: verb = "repair"
-    default: return nil
-    }
     return list.state.marks.isEmpty ? "\(verb) zone" : "\(verb) \(Words.count(zones.count, "zone"))"
   }
+}
+
+extension Command {
+  static let zones: [Command] = [
+    Command(
+      .acceptDeletions,
+      "X",
+      "accept",
+      "Accept the deletions on hold: delete local copies (asks)",
+      .zones,
+      .change
+    )
+    .unless(ZonesScreen.undecidable)
+    .ask { (zones: ZonesScreen, world) in zones.list.selected(world)?.held.map { .acceptDeletions($0) } },
+    Command(.restoreDeletions, "U", "restore", "Restore what the server deleted in the zone (asks)", .zones, .change)
+      .unless(ZonesScreen.undecidable)
+      .ask { (zones: ZonesScreen, world) in zones.list.selected(world)?.held.map { .restoreDeletions($0) } },
+    Command(.pauseZone, "p", "pause zone", pausing, .zones, .change).unless(ZonesScreen.unchosen)
+      .label { (zones: ZonesScreen, world) in zones.label(zones.isPaused(world) ? "resume" : "pause", world) }
+      .run { (zones: inout ZonesScreen, world) in
+        let rules = (zones.list.chosen(world) ?? []).map { PauseRule.zone($0.key) }
+        defer { zones.list.unmark() }
+        return [.effect(.give(zones.isPaused(world) ? .resume(rules) : .pause(rules)))]
+      },
+    Command(.repairZone, "R", "repair zone", repairing, .zones, .change).unless(ZonesScreen.unrepairable)
+      .label { (zones: ZonesScreen, world) in zones.label("repair", world) }
+      .ask { (zones: ZonesScreen, world) in
+        let zones = zones.repairable(world)
+        return .fetchAgain(zones.map(\.key), records: zones.reduce(0) { $0 + $1.records })
+      },
+  ]
+
+  private static let pausing = "Pause or resume sending to the marked zones, else the selected one"
+  private static let repairing = "Fetch the marked zones again from the start, else the selected one (asks)"
 }

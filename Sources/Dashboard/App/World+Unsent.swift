@@ -1,0 +1,26 @@
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+extension World {
+  /// The number of changes that a pause of these would hold: those that are sent by themselves otherwise.
+  func unsent(under rule: PauseRule) -> Int {
+    (status?.queue.parts ?? []).filter { part in
+      [.pending, .inFlight, .waiting].contains(part.state) && rule.holds(part.zone, type: part.type)
+    }.reduce(0) { $0 + $1.count }
+  }
+
+  /// The number of changes that nobody sends when this dashboard ends, because it is the one that syncs.
+  var unsentAfterQuitting: Int {
+    // The demo's store ends with it.
+    guard syncing != .off, faults.isEmpty else { return 0 }
+    let isSyncedElsewhere = status?.driver.map { $0.isLive && $0.pid != pid } ?? false
+    return isSyncedElsewhere ? 0 : unsent(under: .everything)
+  }
+
+  static let smallest = Size(width: 40, height: 12)
+
+  /// Whether there is room for more than the verdict.
+  var isUsable: Bool { size.width >= Self.smallest.width && size.height >= Self.smallest.height }
+}
