@@ -17,7 +17,8 @@ extension Receipt {
     case .resume(let rules?, _): return ruleText("resume", rules, already: "not paused")
     case .resume(nil, _):
       return changed == 0 ? "Nothing was paused by a rule" : "\(did("resume")) \(Words.list(result.rules.map(\.text)))"
-    case .flush: return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
+    case .flush where changed == 0: return endsWaits ? "Trying again now" : "Nothing waited to retry"
+    case .flush: return "Retrying \(Words.count(changed, "change")) now"
     case .resolve(let id, _, _, _, _):
       return "\(did("resolve")) conflict \(id)\(resolutions.first.map(Self.effect) ?? "")"
     case .resolveAll: return "\(did("resolve")) \(Words.count(changed, "conflict"))\(rest)"
@@ -102,7 +103,7 @@ extension Receipt {
   private var rest: String { leftAlone.map { "; \($0)" } ?? "" }
 
   /// The first operation that was left unchanged, with the reason, and the number of others.
-  private var leftAlone: String? {
+  package var leftAlone: String? {
     let unknown = isOfConflicts ? "it is not a conflict" : "it is not in the queue"
     let reasons =
       result.skipped.sorted { $0.key < $1.key }.map { (id: $0.key, text: $0.value.text) }

@@ -16,6 +16,8 @@ package struct Receipt: Sendable {
   package var onHold: HeldDeletions?
   /// Whether an edit leaves a change to be sent.
   package var isToBeSent = false
+  /// Whether waits of the whole store or a zone were ended.
+  package var endsWaits = false
   /// The summary of a sync.
   package var summary: SyncSummary?
   /// The store's state after a sync.

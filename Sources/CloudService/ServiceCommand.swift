@@ -93,7 +93,9 @@ extension ServiceCommand {
       receipt.take(rules?.filter(known.contains) ?? known)
     case .resume(let rules?, false): receipt.take(try store.resume(rules, actor: actor))
     case .resume(nil, false): receipt.take(try store.resumeAll(actor: actor))
-    case .flush(let throttles): receipt.changed = try store.flush(endsThrottles: throttles, actor: actor)
+    case .flush(let throttles):
+      receipt.endsWaits = try store.status().throttles.contains { $0.isOwn || throttles }
+      receipt.changed = try store.flush(endsThrottles: throttles, actor: actor)
     case .resolve(let id, let side, let fields, let version, true):
       try receipt.take(store.preview(id, take: side, fields: fields, ifVersion: version), of: id)
     case .resolve(let id, let side, let fields, let version, false):

@@ -250,7 +250,7 @@ extension Verdict {
     case .decisionNeeded: "cktop zones list"
     case .failed: "cktop queue causes"
     case .conflicts: "cktop conflicts list"
-    case .paused: "cktop queue resume --all"
+    case .paused: "cktop queue resume --everything"
     case .notSyncing, .neverSynced, .outOfDate: "cktop sync"
     // A request that has no answer yet has no wait to end.
     case .offline(_, _, nil, _): nil
@@ -290,7 +290,7 @@ extension Cause.PauseScope {
   /// The command that lifts this rule and no other.
   package var resumeCommand: String {
     switch self {
-    case .everything: "cktop queue resume --all"
+    case .everything: "cktop queue resume --everything"
     case .zone(let zone): "cktop zones resume \(zone.asArgument)"
     case .type(let type): "cktop queue resume --type \(type.asArgument)"
     }

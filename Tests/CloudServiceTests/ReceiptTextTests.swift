@@ -99,7 +99,8 @@ import Testing
       performed(.retry) { ($0.changed, $0.recreated) = ([4, 5], ["notes"]) },
       "Retried 2 operations; this creates zone notes again on the server"
     ),
-    (receipt(.flush()), "Trying again now"),
+    (receipt(.flush()), "Nothing waited to retry"),
+    (receipt(.flush()) { $0.endsWaits = true }, "Trying again now"),
     (receipt(.flush()) { $0.changed = 2 }, "Retrying 2 changes now"),
     (
       receipt(.resolve(4, take: .server, fields: [:], version: "v")) { $0.resolutions = [resolved(changes("a", "b"))] },

@@ -46,7 +46,7 @@ import Testing
       ([.zone(ZoneKey(zone: "notes"))], "cktop zones resume notes"),
       ([.type("Task")], "cktop queue resume --type Task"),
       ([.zone(ZoneKey(zone: "my notes; x"))], "cktop zones resume 'my notes; x'"),
-      ([.everything, .zone(ZoneKey(zone: "notes"))], "cktop queue resume --all"),
+      ([.everything, .zone(ZoneKey(zone: "notes"))], "cktop queue resume --everything"),
       (
         [.zone(ZoneKey(zone: "notes")), .type("Task")],
         "cktop zones resume notes, cktop queue resume --type Task"

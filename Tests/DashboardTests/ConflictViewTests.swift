@@ -53,6 +53,14 @@ struct ConflictViewTests {
     #expect(session.commands.count == 1)
   }
 
+  @Test func `the footer begins with the key that resolves, once every field has a side`() {
+    var session = Session(Self.world(Size(width: 80, height: 24)))
+    session.type("c")
+    #expect(session.app.hints(session.world).first?.label != "resolve")
+    session.type("S")
+    #expect(session.text.contains("\n Enter resolve  ") || session.text.contains("| Enter resolve  "))
+  }
+
   @Test(arguments: [40, 60, 80, 100, 120])
   func `the hint about long values is not cut`(_ width: Int) {
     var session = Session(Self.world(Size(width: width, height: 24)))

@@ -61,4 +61,15 @@ struct KeyTests {
     session.type(.enter)
     #expect(session.top is Question && !session.app.hasEnded)
   }
+
+  @Test(arguments: [40, 60, 80]) func `the help says each effect whole, and scrolls to the last`(_ width: Int) {
+    var session = Session(Sample.world { $0.size = Size(width: width, height: 12) })
+    session.type("?")
+    for _ in 0..<200 {
+      let lines = session.text.split(separator: "\n").filter { $0.contains("│") }
+      #expect(!lines.joined().contains("…"))
+      session.type("j")
+    }
+    #expect(session.text.contains("fine"))
+  }
 }

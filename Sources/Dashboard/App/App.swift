@@ -149,6 +149,7 @@ struct App: Sendable {
     if receipt.changed > 0 { frozen = nil }
     overview.take(receipt)
     for index in above.indices { above[index].take(receipt) }
+    above.removeAll(where: \.isDone)
     tour.note(receipt)
     switch receipt.command {
     case .undo, .undoAll:

@@ -324,7 +324,7 @@ extension Command {
     conflict(.allBase, "B", "all base", "Take the values from before both changes") { $0.takeAll(.base, $1) },
     conflict(.allNewest, "M", "most recent", newest) { $0.takeAll(.newest, $1) },
     conflict(.resolve, "Enter", "resolve", resolving, [.change, .decides]) { $0.resolve($1) }
-      .unless(ConflictsScreen.undecided),
+      .unless(ConflictsScreen.undecided).footer(.first),
     conflict(.allAlike, "A", "apply to similar", alike) { _, _ in [] }.unless(ConflictsScreen.undecided)
       .ask { (conflicts: ConflictsScreen, world) in conflicts.alike(world) },
     conflict(.nextConflict, "n", "next", "Go to the next conflict", []) { $0.show(1, $1) }

@@ -17,6 +17,8 @@ struct EditScreen: Screen {
   /// The state that was shown when the first edit was begun; the store refuses to edit another one.
   private var version: SyncStore.EditedVersion?
   private var hasWarned = false
+  /// Whether its change was given back to the queue.
+  private(set) var isDone = false
 
   init(_ id: Int64) { self.id = id }
 
@@ -193,7 +195,7 @@ struct EditScreen: Screen {
     guard case .edit(id, _, _) = receipt.command else { return }
     // After a refusal the edits are of what is shown now.
     version = nil
-    if receipt.failure == nil { edits = [:] }
+    if receipt.failure == nil { (edits, isDone) = ([:], true) }
   }
 
   /// Why nothing can be edited; nil if it can.

@@ -17,46 +17,48 @@ struct HelpScreen: Screen {
 
   private enum Line {
     case heading(String)
-    case command(Command)
-    case mark(String, StyledText)
+    /// A line of an entry; the command that Enter runs there.
+    case part(key: String, StyledText, CommandID?)
   }
 
   private func lines(_ world: World) -> [Line] {
+    let width = Box.inside(world.body).width - Self.keyWidth - 1
+    func entry(_ key: String, _ text: StyledText, _ id: CommandID? = nil) -> [Line] {
+      wrap(text, to: width, world.glyphs).enumerated().map { .part(key: $0 == 0 ? " \(key)" : "", $1, id) }
+    }
     let commands = world.keys.commands.filter { !$0.scopes.isDisjoint(with: app.scopes(world)) }
     let general: KeyScope = [.everywhere, .moving, .closing, .demo]
-    func isGeneral(_ command: Command) -> Bool {
-      !command.scopes.isDisjoint(with: general)
-    }
+    func isGeneral(_ command: Command) -> Bool { !command.scopes.isDisjoint(with: general) }
     let own = commands.filter { !isGeneral($0) && !$0.scopes.isSubset(of: .syncing) }
     let syncing = commands.filter { $0.scopes.isSubset(of: .syncing) }
     let moving = commands.filter { $0.scopes.contains(.moving) }
     let others = commands.filter { isGeneral($0) && !$0.scopes.contains(.moving) }
-    var lines: [Line] = []
-    for (title, part) in [
+    let parts = [
       (app.top.title ?? "Overview", own), ("Syncing", syncing), ("Moving", moving), ("Everywhere", others),
     ]
-    where !part.isEmpty {
+    var lines: [Line] = []
+    for (title, part) in parts where !part.isEmpty {
       lines.append(.heading(title))
-      lines += part.map(Line.command)
+      for command in part {
+        let reason = app.refusal(of: command, world).map { " — \($0.prefix(1).lowercased() + $0.dropFirst())" }
+        let text = StyledText(command.help + (reason ?? ""), reason == nil ? .text : .dim)
+        lines += entry(command.keyNames, text, command.id)
+      }
     }
     if world.preferences.hasMouse {
       lines.append(.heading("Mouse"))
-      lines += [
-        .mark("click", "select; a second click opens"), .mark("wheel", "move"),
-        .mark("Shift", "leaves the mouse to the terminal, to select text"),
-      ]
+      lines += entry("click", "select; a second click opens") + entry("wheel", "move")
+      lines += entry("Shift", "leaves the mouse to the terminal, to select text")
     }
     lines.append(.heading("Marks"))
-    lines += OperationState.allCases.map {
-      .mark($0.mark, StyledText("a change that is \(Words.state($0.rawValue))", $0.role))
+    lines += OperationState.allCases.flatMap {
+      entry($0.mark, StyledText("a change that is \(Words.state($0.rawValue))", $0.role))
     }
-    lines += [
-      .mark("■", StyledText("act now", .error)),
-      .mark("▲", StyledText("look at it", .warning)),
-      .mark("◆", StyledText("waits by itself", .warning)), .mark("●", StyledText("fine", .ok)),
-    ]
-    return lines
+    lines += entry("■", StyledText("act now", .error)) + entry("▲", StyledText("look at it", .warning))
+    return lines + entry("◆", StyledText("waits by itself", .warning)) + entry("●", StyledText("fine", .ok))
   }
+
+  private static let keyWidth = 13
 
   mutating func follow(_ world: World) { move(to: cursor, world) }
 
@@ -76,10 +78,10 @@ struct HelpScreen: Screen {
 
   func opening(_ world: World) -> Opening {
     let lines = lines(world)
-    guard lines.indices.contains(cursor), case .command(let command) = lines[cursor] else {
+    guard lines.indices.contains(cursor), case .part(_, _, let id?) = lines[cursor] else {
       return Opening(label: "run it")
     }
-    return Opening(label: "run it", steps: [.pop, .run(command.id)])
+    return Opening(label: "run it", steps: [.pop, .run(id)])
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
@@ -95,19 +97,12 @@ struct HelpScreen: Screen {
       let isSelected = offset + y == cursor
       if isSelected { frame.grid.fill(row, Style(.selection)) }
       func put(_ text: StyledText, _ place: Rect) { frame.grid.put(isSelected ? text.on(.selection) : text, in: place) }
-      let places = row.columns([.fixed(13), .flexible], gap: 1)
       switch line {
       case .heading(let text): put(StyledText(text, .header), row)
-      case .mark(let mark, let text):
-        put(StyledText(" \(mark)", .key), places[0])
+      case .part(let key, let text, _):
+        let places = row.columns([.fixed(Self.keyWidth), .flexible], gap: 1)
+        put(StyledText(key, .key), places[0])
         put(text, places[1])
-      case .command(let command):
-        put(StyledText(" \(command.keyNames)", .key), places[0])
-        if let reason = app.refusal(of: command, world) {
-          put(StyledText("\(command.help) — \(reason.prefix(1).lowercased() + reason.dropFirst())", .dim), places[1])
-        } else {
-          put(StyledText(command.help), places[1])
-        }
       }
     }
   }

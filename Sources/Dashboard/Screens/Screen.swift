@@ -49,6 +49,8 @@ protocol Screen: Sendable {
   mutating func type(_ key: Key, _ world: World) -> [Step]?
   /// The text while it is typed.
   func prompt(_ world: World) -> Prompt?
+  /// Whether there is nothing left to do in it, so that it closes.
+  var isDone: Bool { get }
   /// Follows the result of a command.
   mutating func take(_ receipt: Receipt)
   /// The conflict that is selected, which `c` opens.
@@ -68,6 +70,7 @@ protocol Screen: Sendable {
 
 extension Screen {
   var hasUnsavedEdits: Bool { false }
+  var isDone: Bool { false }
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool { true }
   var title: String? { nil }
   var isOverlay: Bool { false }

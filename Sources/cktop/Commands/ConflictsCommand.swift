@@ -148,8 +148,8 @@ struct ConflictsResolve: CommandVerb {
     }
     var receipt = command.carriedOut(on: store)
     receipt.moved = receipt.moved.map(session.redaction.redact)
-    // Nothing was done to one that changed: it is shown as it is now.
-    if receipt.doesNotApply, !json { OutputStream.standard.lines(receipt.moved.flatMap(\.lines).map(\.visible)) }
+    // One that changed is left alone, and shown as it is now.
+    if !json { OutputStream.standard.lines(receipt.moved.flatMap(\.lines).map(\.visible)) }
     let isOne = if case .resolve = command { true } else { false }
     let previews = receipt.resolutions.flatMap { conflict, resolution in
       (isOne ? [] : ["conflict \(conflict.id)"]) + resolution.lines

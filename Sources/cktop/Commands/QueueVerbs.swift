@@ -56,7 +56,7 @@ struct QueueSelection: ParsableArguments {
     guard let command = try confirmed(command, store) else { return }
     let receipt = command.carriedOut(on: store)
     let list = dryRun ? receipt.result.changed.map(String.init) : []
-    let remedy = command == .pause([.everything]) ? ["cktop queue resume --all lifts every pause rule"] : []
+    let remedy = command == .pause([.everything]) ? ["cktop queue resume --everything resumes"] : []
     try receipt.report(json: json, isNamed: !ids.isEmpty, lines: list + remedy)
   }
 

@@ -33,13 +33,19 @@ extension Receipt {
   /// - Throws: The failure of the command, or the exit code if something was left alone.
   func report(json: Bool, isNamed: Bool = true, lines: [String] = []) throws {
     if !doesNotApply { _ = try checked() }
+    let failures = failures(isNamed: isNamed)
     if json {
       OutputStream.standard.line(self.json.line)
     } else if !doesNotApply {
-      OutputStream.standard.lines(([text] + lines + (isNamed ? [] : reasons)).map(\.visible))
+      // What is reported as a failure is not said here as well.
+      var done = self
+      if isNamed || isOfConflicts {
+        (done.result.skipped, done.result.unknown) = (result.skipped.filter { $0.value == .unchanged }, [])
+      }
+      let isSaid = failures.isEmpty || changed > 0 || done.leftAlone != nil
+      OutputStream.standard.lines(((isSaid ? [done.text] : []) + lines + (isNamed ? [] : reasons)).map(\.visible))
     }
     if case CommandRefusal.doesNotApply(let reason)? = failure { throw CommandFailure(reason, .itemsFailed) }
-    let failures = failures(isNamed: isNamed)
     for failure in failures { failure.report() }
     if !failures.isEmpty { try CommandStatus.itemsFailed.end() }
   }

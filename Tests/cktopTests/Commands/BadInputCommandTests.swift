@@ -263,6 +263,17 @@ import Testing
     #expect(line == "Left operation 1 as it is: it is already waiting to be sent\n")
   }
 
+  @Test func `a refusal is printed once, and a retry that ends no wait says so`() async throws {
+    let machine = try Machine(Self.settings)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
+
+    let refused = try await machine.run("queue", "retry", "1")
+
+    #expect(refused.status == 1 && refused.output.isEmpty)
+    #expect(refused.error.contains("operation 1 was left alone"))
+    #expect(try await machine.succeed("queue", "flush").output == "Nothing waited to retry\n")
+  }
+
   @Test func `a wrong field, value or name is one clear line`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")

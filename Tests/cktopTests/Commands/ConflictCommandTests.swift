@@ -44,6 +44,17 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `of several conflicts, the one that changed is named and shown as it is now`() async throws {
+    let (cloud, _, second, id) = try await conflict()
+
+    let end = try await second.run("conflicts", "resolve", "\(id)@0123456789ab", "999", "--take", "local")
+
+    #expect(end.status == 1)
+    #expect(end.lines.first?.hasPrefix("conflict \(id): Task t1") == true, "\(end.output)")
+    #expect(end.error.contains("conflict \(id) was left alone") && end.error.contains("999 is not a conflict"))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a conflict whose record is deleted is listed as dropped and can be undone`() async throws {
     let (cloud, _, second, id) = try await conflict()
 

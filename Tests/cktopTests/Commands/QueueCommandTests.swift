@@ -97,7 +97,7 @@ import Testing
 
     #expect(one.lines == ["sent 1, fetched 0, deleted 0, 1 paused; not in sync"])
     #expect(zone.lines.first?.hasSuffix("; run cktop zones resume cktop to resume") == true)
-    #expect(none.lines.first?.contains("cktop queue resume --all") == true)
+    #expect(none.lines.first?.contains("cktop queue resume --everything") == true)
     #expect(all.lines == ["sent 1, fetched 0, deleted 0; in sync"])
   }
 
