@@ -172,8 +172,8 @@ import Testing
   @Test func `a resume does what was shown, though another process has resumed already`() async throws {
     let service = try CloudKitService(store: store, engine: nil)
     let receipts = Receipts(service)
-    _ = try store.perform(.pause, on: .all, actor: "another process")
-    _ = try store.perform(.resume, on: .all, actor: "a third process")
+    _ = try store.pause([.everything], actor: "another process")
+    _ = try store.resumeAll(actor: "a third process")
     service.give(.resume([.everything]))
     await service.drain(within: .seconds(60))
 

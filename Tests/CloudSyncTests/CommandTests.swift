@@ -126,13 +126,13 @@ import Testing
   }
 
   @Test func `pausing everything holds what comes later, too`() throws {
-    _ = try whileDriven { try store.perform(.pause, on: .all, actor: "ana") }
+    _ = try whileDriven { try store.pause([.everything], actor: "ana") }
     try store.accept(world.put("later", [:]))
 
     #expect(try store.status().state == .paused)
     #expect(try store.mayRequest() == false)
     #expect(try store.plan() == .held(until: nil))
-    _ = try whileDriven { try store.perform(.resume, on: .all, actor: "ana") }
+    _ = try whileDriven { try store.resumeAll(actor: "ana") }
     #expect(try store.mayRequest())
   }
 

@@ -334,7 +334,7 @@ import Testing
   @Test func `a driver that may not ask the server writes nothing while it waits`() async throws {
     let device = try world.device("store", pollInterval: 100_000)
     try await device.sync()
-    _ = try device.store.perform(.pause, on: .all, actor: "test")
+    _ = try device.store.pause([.everything], actor: "test")
     let other = try world.open("store")
 
     try await whileDriving(device) {
@@ -343,7 +343,7 @@ import Testing
       }
       try other.accept(world.put("a", [:]))
       #expect(try other.queue() == ["save a pending"])
-      _ = try other.perform(.resume, on: .all, actor: "test")
+      _ = try other.resumeAll(actor: "test")
       try await eventually(other) { try other.queue() == [] }
     }
   }

@@ -149,11 +149,11 @@ import Testing
   @Test func `a pending row says that everything is paused, or which wait holds it`() throws {
     let world = try World()
     let store = try world.open("store")
-    _ = try store.perform(.pause, on: .all, actor: "test")
+    _ = try store.pause([.everything], actor: "test")
     try store.accept(world.put("r", ["x": .int64(1)]))
     #expect(try store.operations().rows.map(\.cause) == [.pausedByRule(.everything, by: "test")])
 
-    _ = try store.perform(.resume, on: .all, actor: "test")
+    _ = try store.resumeAll(actor: "test")
     let error = WebServicesError(.throttled, "slow down", retryAfter: 30)
     try store.write { try Throttles.set(.database, error, now: world.clock.now, random: 0, $0) }
     let end = world.clock.now + 30_000

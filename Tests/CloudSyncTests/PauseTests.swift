@@ -79,10 +79,10 @@ import Testing
     try store.pause(.zone(world.key("a").zoneKey), actor: "ana")
     try store.pause(.everything, actor: "ana")
 
-    let result = try store.perform(.resume, on: .all, actor: "ana")
+    let result = try store.resumeAll(actor: "ana")
     try await device.sync()
 
-    #expect(Set(result.rules) == [.everything, .zone(world.key("a").zoneKey)])
+    #expect(Set(result) == [.everything, .zone(world.key("a").zoneKey)])
     #expect(try store.queue() == ["save a paused"])
   }
 

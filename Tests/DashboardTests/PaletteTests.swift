@@ -34,7 +34,7 @@ struct PaletteTests {
     session.type(":pause")
     session.type(.enter)
 
-    #expect((session.top as? Question)?.kind == .pauseEverything)
+    #expect((session.top as? Question)?.kind.commands == [.pause([.everything])])
   }
 
   @Test func `a text that no command matches leaves the palette open, which says so`() {

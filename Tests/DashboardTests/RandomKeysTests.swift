@@ -133,7 +133,7 @@ import Testing
       }
       if step % 20 == 0 { _ = app.draw(world) }
       // The demo's own life: what was emptied fills again.
-      if step % 2000 == 0 { _ = try store.perform(.resume, on: .all, actor: "test") }
+      if step % 2000 == 0 { _ = try store.resumeAll(actor: "test") }
     }
 
     let after = Set(try store.operations().rows.map(\.id))

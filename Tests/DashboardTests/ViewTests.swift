@@ -278,7 +278,7 @@ struct ViewTests {
   @Test(arguments: [[ConflictSide.local, .local], [.local, .server], [.server, .server]])
   func `the question about conflicts says until when it can be undone`(_ sides: [ConflictSide]) {
     let fields = Dictionary(uniqueKeysWithValues: zip(["a", "b"], sides))
-    let text = Question(.resolveAlike([1: "v"], fields: fields, type: "Note")).text(Sample.world())
+    let text = CommandQuestion.resolve([1: "v"], take: .server, fields: fields, type: "Note").text
 
     #expect(text.hasSuffix("You can undo this until the record is edited again."))
     #expect(text.contains("values are overwritten") == sides.contains(.local))

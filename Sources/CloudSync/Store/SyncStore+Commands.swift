@@ -79,9 +79,6 @@ extension SyncStore {
     actor: String,
     continues: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(StoreError) -> CommandResult {
-    if selection == .all, verb == .pause || verb == .resume {
-      return try performOnEverything(verb, dryRun: dryRun, actor: actor)
-    }
     let start = now()
     if dryRun {
       let hasEngine = storage.hasEngine
@@ -108,18 +105,6 @@ extension SyncStore {
       try Self.apply(verb, to: ready, isFinal: isFinal, actor, now: now, ledger)
       return result
     }
-  }
-
-  /// Pauses everything, or lifts every pause rule.
-  private func performOnEverything(_ verb: QueueVerb, dryRun: Bool, actor: String) throws(StoreError) -> CommandResult {
-    var result = CommandResult()
-    if verb == .pause {
-      let isNew = try dryRun ? !read { try $0.isPaused() } : pause(.everything, actor: actor)
-      result.rules = isNew ? [.everything] : []
-    } else {
-      result.rules = try dryRun ? pauses().map(\.rule) : resumeAll(actor: actor)
-    }
-    return result
   }
 
   /// The selected operations: all, or those of some that still match.

@@ -47,7 +47,7 @@ enum Effect: Hashable, Sendable {
 enum Step: Sendable {
   case effect(Effect)
   case push(any Screen)
-  case ask(Question.Kind)
+  case ask(CommandQuestion)
   case pop
   /// Ends the dashboard.
   case quit

@@ -25,14 +25,14 @@ struct Operations {
   init(_ selection: Selection) { self.selection = selection }
 
   /// What a retry asks: of all of a cause, and about zones that it creates again.
-  fileprivate var retryQuestion: Question.Kind? {
+  fileprivate var retryQuestion: CommandQuestion? {
     if let cause {
       return .retryAll(cause.listing, filter: cause.filter.text, count: count, recreated: recreated)
     }
     return recreated.isEmpty ? nil : .retry(selection, count: count ?? 0, recreated: recreated)
   }
 
-  fileprivate var discardQuestion: Question.Kind? {
+  fileprivate var discardQuestion: CommandQuestion? {
     if let row { return .discardOne(row) }
     return count.map { .discard(selection, versions: versions, count: $0, isMarked: cause == nil) }
   }

@@ -96,7 +96,7 @@ extension Command {
     Command(.pauseAll, "p", "pause", "Pause everything (asks), or resume it", .syncing, .change)
       .label { $1.status?.isPaused == true ? "resume" : nil }
       .unless { $1.status?.hasStore == false ? "There is no store yet" : nil }
-      .ask { $1.status?.isPaused == true ? nil : .pauseEverything }
+      .ask { $1.status?.isPaused == true ? nil : .pauseEverything(unsent: $1.unsent(under: .everything)) }
       .run { _, _ in [.effect(.give(.resume([.everything])))] },
     showConflicts(.conflicts, "c", "conflicts", "Show the conflicts", .syncing),
   ]
@@ -144,7 +144,10 @@ extension Command {
     Command(.help, "?", "help", "Show the keys of this view", .everywhere).footer(.first)
       .run { app, _ in app.top.scopes.contains(.helping) ? [.pop] : [.push(HelpScreen(for: app))] },
     Command(.quit, "q", "quit", "Close the view; on the overview quit", .everywhere, .leaves)
-      .ask { $0.above.isEmpty && $1.unsentAfterQuitting > 0 ? .quit : nil }
+      .ask { app, world in
+        let unsent = app.above.isEmpty ? world.unsentAfterQuitting : 0
+        return unsent > 0 ? .quit(unsent: unsent) : nil
+      }
       .run { app, _ in app.above.isEmpty ? [.quit] : [.pop] },
     Command(.quitAtOnce, "Ctrl-C", "quit at once", "Quit immediately", [.everywhere, .question], .fixed)
       .run { _, _ in [.interrupt] },

@@ -1,3 +1,4 @@
+import CloudService
 import TerminalUI
 
 /// The commands of the dashboard.
@@ -56,7 +57,7 @@ struct Command: Sendable {
   /// Returns why it would do nothing now, as a sentence without a full stop; nil if it would do something.
   private(set) var refusal: @Sendable (App, World) -> String? = { _, _ in nil }
   /// Returns the question whose answer decides; nil: it runs at once.
-  private(set) var question: @Sendable (App, World) -> Question.Kind? = { _, _ in nil }
+  private(set) var question: @Sendable (App, World) -> CommandQuestion? = { _, _ in nil }
   private(set) var run: @Sendable (inout App, World) -> [Step] = { _, _ in [] }
   /// Makes the view that it opens, if that is always the same one.
   private(set) var view: (@Sendable () -> any Screen)?
@@ -124,7 +125,7 @@ extension Command {
   func footer(_ footer: Footer) -> Command { with { $0.footer = footer } }
   func label(_ label: @escaping @Sendable (App, World) -> String?) -> Command { with { $0.label = label } }
   func unless(_ refusal: @escaping @Sendable (App, World) -> String?) -> Command { with { $0.refusal = refusal } }
-  func ask(_ question: @escaping @Sendable (App, World) -> Question.Kind?) -> Command {
+  func ask(_ question: @escaping @Sendable (App, World) -> CommandQuestion?) -> Command {
     with { $0.question = question }
   }
   func run(_ run: @escaping @Sendable (inout App, World) -> [Step]) -> Command { with { $0.run = run } }
@@ -141,7 +142,7 @@ extension Command {
     unless { app, world in (app.top as? Top).flatMap { refusal($0)(world) } }
   }
 
-  func ask<Top: Screen>(_ question: @escaping @Sendable (Top, World) -> Question.Kind?) -> Command {
+  func ask<Top: Screen>(_ question: @escaping @Sendable (Top, World) -> CommandQuestion?) -> Command {
     ask { app, world in (app.top as? Top).flatMap { question($0, world) } }
   }
 

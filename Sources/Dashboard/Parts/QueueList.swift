@@ -170,14 +170,6 @@ extension QueueListing.Order {
   }
 }
 
-extension QueueRow {
-  /// `Task/t1041`, or `zone notes`.
-  var title: String {
-    if key.name.isEmpty { return "zone \(key.zone)" }
-    return type.map { "\($0)/\(key.name)" } ?? key.name
-  }
-}
-
 extension OperationState {
   /// The states that need a person.
   static let problems: Set<OperationState> = [.failed, .conflict]

@@ -166,11 +166,11 @@ struct ConflictsScreen: Screen {
     return [.effect(.give(.resolve(conflict.id, take: .server, fields: sides(conflict), version: conflict.version)))]
   }
 
-  fileprivate func alike(_ world: World) -> Question.Kind? {
+  fileprivate func alike(_ world: World) -> CommandQuestion? {
     guard let conflict = conflict(world) else { return nil }
     let alike = Self.alike(conflict, open(world))
-    let versions = Dictionary(uniqueKeysWithValues: alike.map { ($0.id, $0.version) })
-    return .resolveAlike(versions, fields: sides(conflict), type: conflict.type)
+    let versions = Dictionary(uniqueKeysWithValues: alike.map { ($0.id, Optional($0.version)) })
+    return .resolve(versions, take: .server, fields: sides(conflict), type: conflict.type)
   }
 
   /// The conflicts of the same kind and type in which the same fields differ.

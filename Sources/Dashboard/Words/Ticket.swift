@@ -1,4 +1,5 @@
 import CloudKit
+import CloudService
 package import CloudSync
 package import Facts
 import TerminalUI

@@ -139,11 +139,11 @@ struct ConflictsResolve: CommandVerb {
     let store = try session.storeToCommand(dryRun: dryRun)
     switch command {
     case .resolve(let id, _, _, nil, _): if try store.conflict(id) == nil { throw CommandFailure.noConflict(id) }
-    case .resolveAll(let found, _, _, false) where selection.ids.isEmpty && !found.isEmpty && !selection.yes:
-      let count = Words.count(found.count, "conflict")
-      try Question.needAnswer(false, "this resolves \(count)", orLook: ", or --dry-run to look first")
-      let others = fields.isEmpty ? "" : ", \(fields.joined(separator: ", "))"
-      guard Question.ask("Resolve \(count) with the \(take.words)\(others)?") else { return }
+    case .resolveAll(let found, let side, let fields, false)
+    where selection.ids.isEmpty && !found.isEmpty && !selection.yes:
+      let deed = "this resolves \(Words.count(found.count, "conflict"))"
+      try Question.needAnswer(false, deed, orLook: ", or --dry-run to look first")
+      guard Question.ask(CommandQuestion.resolve(found, take: side, fields: fields).text) else { return }
     default: break
     }
     var receipt = command.carriedOut(on: store)
@@ -184,15 +184,3 @@ extension Resolution {
 }
 
 extension ConflictSide: ExpressibleByArgument {}
-
-extension ConflictSide {
-  /// The side in a question.
-  fileprivate var words: String {
-    switch self {
-    case .local: "values of this machine"
-    case .server: "server's values"
-    case .base: "values from before both changes"
-    case .newest: "newest values"
-    }
-  }
-}

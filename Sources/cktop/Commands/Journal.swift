@@ -1,3 +1,4 @@
+import CloudService
 import CloudSync
 import Dashboard
 import Dispatch

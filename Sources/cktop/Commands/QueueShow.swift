@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKit
+import CloudService
 import CloudSync
 import Dashboard
 import Facts

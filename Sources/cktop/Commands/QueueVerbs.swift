@@ -70,12 +70,11 @@ struct QueueSelection: ParsableArguments {
     let preview = ServiceCommand.perform(.discard, selection, versions: named, dryRun: true)
     let found = try preview.run(on: { store }).checked().result.changed
     guard !found.isEmpty else { return command }
-    let asked = ids.isEmpty ? try store.versions(of: found) : [:]
-    guard Question.ask("Discard \(Words.count(found.count, "change"))?") else { return nil }
     // Leaves alone an operation that changed since the question was shown.
-    return ids.isEmpty
-      ? .perform(.discard, .ids(found), versions: asked)
-      : .perform(.discard, selection, versions: queued.merging(named) { $1 })
+    let chosen = ids.isEmpty ? .ids(found) : selection
+    let versions = ids.isEmpty ? try store.versions(of: found) : queued.merging(named) { $1 }
+    let question = CommandQuestion.discard(chosen, versions: versions, count: found.count)
+    return Question.ask(question.text) ? question.commands.first : nil
   }
 }
 

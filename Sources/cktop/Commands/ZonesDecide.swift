@@ -90,32 +90,18 @@ struct DeletionDecision: ParsableArguments {
     guard let held = found.held, version == nil || version?.text == held.version else {
       return try command.carriedOut(on: store).report(json: json)
     }
-    let besides = try besides(command, held, store)
+    let (edits, files) = try store.heldContents(of: held.zone)
+    let isRestored = if case .restoreDeletions = command { true } else { false }
+    let question: CommandQuestion =
+      isRestored ? .restoreDeletions(held, files: files) : .acceptDeletions(held, edits: edits)
     if !dryRun, !yes {
       try Question.needAnswer(yes, "this cannot be undone", orLook: ", or --dry-run for a preview")
-      let what = "\(Words.count(held.records, "record")) in zone \(name)\(besides.map { "; \($0)" } ?? "")"
-      let isRestored = if case .restoreDeletions = command { true } else { false }
-      let question =
-        isRestored
-        ? "Recreate them on the server, without the files of their assets?" : "Delete them locally too?"
-      guard Question.ask("The server deleted \(what). \(question)") else { return }
+      guard Question.ask(question.text.visible) else { return }
     }
     let receipt = command.carriedOut(on: store)
     let isPart = !dryRun && receipt.changed < held.records
     let rest = isPart ? "the others were deleted locally too, or are being sent" : nil
-    let lines = [besides, dryRun ? "version \(held.version)" : nil, rest]
+    let lines = [question.effect, dryRun ? "version \(held.version)" : nil, rest]
     try receipt.report(json: json, lines: lines.compactMap(\.self))
-  }
-
-  /// The side effects: queued edits that are affected, or files that are lost.
-  private func besides(_ command: ServiceCommand, _ held: HeldDeletions, _ store: SyncStore) throws -> String? {
-    let (edits, withFiles) = try store.heldContents(of: held.zone)
-    return switch command {
-    case .acceptDeletions where edits > 0 && held.isWholeZone:
-      "queued edits of \(edits) of them fail, and retry recreates those records"
-    case .acceptDeletions where edits > 0: "queued edits of \(edits) of them follow the conflict policy"
-    case .restoreDeletions where withFiles > 0: "\(withFiles) of them had files, which are lost"
-    default: nil
-    }
   }
 }
