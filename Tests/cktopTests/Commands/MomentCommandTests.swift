@@ -34,7 +34,8 @@ import Testing
     try await machine.succeed("sync")
     let events = try await machine.run("events", "--json").objects()
     let event = try #require(events.first { $0["kind"] as? String == "sync" })
-    let at = try Date(#require(event["at"] as? String), strategy: .iso8601.time(includingFractionalSeconds: true))
+    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+    let at = try Date(#require(event["at"] as? String), strategy: style)
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .current
     let time = calendar.dateComponents([.hour, .minute], from: at)
