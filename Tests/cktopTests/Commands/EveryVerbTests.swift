@@ -201,7 +201,7 @@ import Testing
       ("status", 0), ("config check", 0), ("account", 0), ("records put --type Task --name t1 title=a", 0),
       ("queue list", 0), ("queue show 1", 0), ("queue export", 0), ("queue causes", 0), ("queue pauses", 0),
       ("queue pause 1", 0),
-      ("queue resume 1", 0), ("queue edit 1 title=b", 2), ("queue retry --all", 0), ("queue flush", 0),
+      ("queue resume 1", 0), ("queue edit 1 title=b", 1), ("queue retry --all", 0), ("queue flush", 0),
       ("queue discard 1 --yes", 0),
       ("conflicts dropped", 0), ("conflicts undo 1", 0), ("sync", 0), ("records list", 0), ("records get t1", 0),
       ("records query Task", 0), ("records export", 0), ("records import \(csv) --type Task --id id", 0),
