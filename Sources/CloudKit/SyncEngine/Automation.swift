@@ -9,6 +9,11 @@ final class Automation: Sendable {
     var sends = false
 
     var isEmpty: Bool { !fetches && !sends }
+
+    mutating func add(_ other: Work) {
+      fetches = fetches || other.fetches
+      sends = sends || other.sends
+    }
   }
 
   private struct Schedule: Sendable {
@@ -18,6 +23,8 @@ final class Automation: Sendable {
     var wait: Task<Void, any Error>?
     var pace = CKNotificationSequence.Pace()
     var hasFailed = false
+    /// Whether the cycle that runs was cancelled.
+    var isCancelled = false
     var isStopped = false
     var listener: PushBroadcast.Listener?
   }
@@ -38,8 +45,7 @@ final class Automation: Sendable {
   func want(_ work: Work, now: Bool, drive: @escaping @Sendable () async -> Void) {
     schedule.withLock { schedule in
       guard !schedule.isStopped, !work.isEmpty else { return }
-      schedule.wanted.fetches = schedule.wanted.fetches || work.fetches
-      schedule.wanted.sends = schedule.wanted.sends || work.sends
+      schedule.wanted.add(work)
       if now { schedule.wait?.cancel() }
       if schedule.driver == nil { schedule.driver = Task { await drive() } }
     }
@@ -52,6 +58,7 @@ final class Automation: Sendable {
         schedule.driver = nil
         return nil
       }
+      schedule.isCancelled = false
       defer { schedule.wanted = Work() }
       return schedule.wanted
     }
@@ -65,12 +72,15 @@ final class Automation: Sendable {
     }
   }
 
-  /// Notes that a cycle failed and waits before the next.
+  /// Notes that a cycle failed, and waits before the next, which also does the work of `again`. A cancelled cycle is not
+  /// repeated.
   ///
   /// The wait is that of the server, or one second, doubled each time, at most a minute. The first failure that only the
   /// app can solve needs no wait: the app has just solved it, or the rest has to be sent.
-  func failed(_ error: CKError) async {
+  func failed(_ error: CKError, again: Work) async {
     let wait: Task<Void, any Error>? = schedule.withLock { schedule in
+      guard !schedule.isCancelled else { return nil }
+      schedule.wanted.add(again)
       defer { schedule.hasFailed = true }
       guard error.passes || schedule.hasFailed, !schedule.isStopped, !schedule.wanted.isEmpty else { return nil }
       let length = schedule.pace.afterFailure(retryAfter: error.longestRetryAfter)
@@ -85,6 +95,7 @@ final class Automation: Sendable {
   func cancel() {
     schedule.withLock { schedule in
       schedule.wanted = Work()
+      schedule.isCancelled = true
       schedule.wait?.cancel()
     }
   }

@@ -11,35 +11,29 @@ extension CKSyncEngine {
     automation?.want(Automation.Work(fetches: fetches, sends: sends), now: now) { [weak self, automation] in
       // The engine is not kept alive between cycles.
       while let work = automation?.next() {
-        guard let error = await self?.perform(work) else {
+        guard let (error, again) = await self?.perform(work) else {
           automation?.succeeded()
           continue
         }
-        await automation?.failed(error)
+        await automation?.failed(error, again: again)
       }
     }
   }
 
-  /// Runs a cycle: a fetch, so that the app merges before it sends, then a send. Schedules again what failed.
+  /// Runs a cycle: a fetch, so that the app merges before it sends, then a send.
   ///
-  /// - Returns: The error that ended it; nil if it succeeded.
-  private func perform(_ work: Automation.Work) async -> CKError? {
+  /// - Returns: The error that ended it and what is left to do; nil if it succeeded.
+  private func perform(_ work: Automation.Work) async -> (CKError, again: Automation.Work)? {
     if work.fetches {
-      let failure = await error { try await self.run(FetchChangesContext(reason: .scheduled, options: .init())) }
-      if let failure {
-        if failure.code != .operationCancelled { schedule(fetches: true, sends: work.sends) }
-        return failure
+      let failure = await error {
+        try await self.run(FetchChangesContext(reason: .scheduled, options: .init()))
+        try await self.listen()
       }
-      let subscription = await error { try await self.listen() }
-      if let subscription {
-        schedule(fetches: true, sends: work.sends)
-        return subscription
-      }
+      if let failure { return (failure, work) }
     }
     guard work.sends else { return nil }
     let failure = await error { try await self.run(SendChangesContext(reason: .scheduled, options: .init())) }
-    if let failure, failure.code != .operationCancelled, state.value.hasChangesToSend { schedule(sends: true) }
-    return failure
+    return failure.map { ($0, Automation.Work(sends: state.value.hasChangesToSend)) }
   }
 
   private func error(of body: () async throws -> Void) async -> CKError? {

@@ -1,0 +1,165 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct SyncEngineAutomaticTests {
+  /// Waits until something is true of the device; only the time limit ends it otherwise.
+  private func wait(until isTrue: () -> Bool) async {
+    while !isTrue() { await Task.yield() }
+  }
+
+  /// Waits as long as the server asks, and counts the waits.
+  private final class Clock: Sendable {
+    private let lengths = Mutex<[Duration]>([])
+    var waits: [Duration] { lengths.withLock { $0 } }
+    var pause: @Sendable (Duration) async throws -> Void {
+      { length in
+        self.lengths.withLock { $0.append(length) }
+        try Task.checkCancellation()
+        await Task.yield()
+      }
+    }
+  }
+
+  @Test func `changes are sent when they are added, and fetched after a push`() async throws {
+    let emulator = try Emulator()
+    let first = Device(emulator, isAutomatic: true)
+    let second = Device(emulator, isAutomatic: true)
+    first.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Device.zoneID))])
+    first.write("a", "one")
+    await wait { second.notes["a"] == "one" }
+
+    second.write("b", "two")
+    await wait { first.notes["b"] == "two" }
+
+    #expect(first.events.contains("will send, scheduled") && first.events.contains("will fetch, scheduled"))
+    for device in [first, second] { device.stop() }
+  }
+
+  @Test func `without automatic syncs nothing happens by itself`() async throws {
+    let device = Device(try Emulator())
+    device.write("a", "one")
+    await wait { device.content.withLock { $0.states.count } == 1 }
+
+    #expect(device.events.isEmpty && device.pending == ["saveRecord(a)"])
+  }
+
+  @Test func `a send is repeated after the wait that the server asks for`() async throws {
+    let emulator = try Emulator()
+    let clock = Clock()
+    emulator.fail("records/modify", limit: 2, .throttled(retryAfter: 30))
+    let device = Device(emulator, isAutomatic: true, pause: clock.pause)
+    device.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Device.zoneID))])
+    device.write("a", "one")
+
+    await wait { device.events.contains("sent +a") }
+
+    #expect(device.events.count { $0 == "sent failed +a requestRateLimited" } == 2)
+    #expect(clock.waits.count { $0 == .seconds(30) } == 2)
+    device.stop()
+  }
+
+  @Test func `a conflict that the app solves is sent again by itself`() async throws {
+    let emulator = try Emulator()
+    let other = Device(emulator)
+    try await other.setUp()
+    other.write("a", "one")
+    try await other.engine.sendChanges()
+    let device = Device(emulator, isAutomatic: true, react: Device.keepOwnVersion)
+    await wait { device.notes["a"] == "one" }
+    device.content.withLock { $0.known = [:] }
+
+    device.write("a", "two")
+    await wait { device.events.contains("sent +a") }
+
+    #expect(device.events.contains("sent failed +a serverRecordChanged"))
+    device.stop()
+  }
+
+  @Test func `the subscription for pushes is saved once, under the app's name`() async throws {
+    let emulator = try Emulator()
+    let device = Device(emulator, isAutomatic: true)
+    await wait { device.events.count { $0 == "did fetch" } >= 2 }
+
+    let database = device.container.privateCloudDatabase
+    #expect(try await database.allSubscriptions().map(\.subscriptionID) == [CKDatabaseSubscription.allChangesID])
+    emulator.fail("subscriptions/modify", .offline)
+    device.start()
+    let fetches = device.events.count { $0 == "did fetch" }
+    await wait { device.events.count { $0 == "did fetch" } >= fetches + 2 }
+
+    #expect(emulator.faultCounts.first?.struck == 0)
+    device.stop()
+  }
+
+  @Test func `an engine that is offline fetches when the network is back`() async throws {
+    let emulator = try Emulator()
+    let clock = Clock()
+    emulator.isOffline = true
+    let device = Device(emulator, isAutomatic: true, pause: clock.pause)
+    await wait { clock.waits.count >= 3 }
+    #expect(Array(clock.waits.prefix(3)) == [.seconds(1), .seconds(2), .seconds(4)] && device.events.isEmpty)
+
+    emulator.isOffline = false
+    await wait { device.events.contains("did fetch") }
+
+    device.stop()
+  }
+
+  @Test func `a user who signs in starts the engine`() async throws {
+    let emulator = try Emulator()
+    let pauses = Mutex(0)
+    // A wait that only the sign-in ends.
+    let device = Device(
+      emulator,
+      user: nil,
+      isAutomatic: true,
+      pause: { _ in
+        pauses.withLock { $0 += 1 }
+        try await Task.sleep(for: .seconds(3600))
+      }
+    )
+    await wait { pauses.withLock { $0 } == 1 }
+
+    let callback = try #require(URL(string: "https://app.example.org/?ckWebAuthToken=ana"))
+    _ = try await device.container.signIn(callback: callback)
+    await wait { device.events.contains("did fetch") }
+
+    #expect(device.events.first == "sign in")
+    device.stop()
+  }
+
+  @Test func `a cancelled engine waits for the next change`() async throws {
+    let emulator = try Emulator()
+    let device = Device(
+      emulator,
+      isAutomatic: true,
+      pause: { _ in try await Task.sleep(for: .seconds(3600)) }
+    )
+    await wait { device.events.contains("did fetch") }
+    emulator.fail("records/modify", limit: 1, .offline)
+    device.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Device.zoneID))])
+    device.write("a", "one")
+    await wait { device.events.contains("sent failed +a networkUnavailable") }
+
+    await device.engine.cancelOperations()
+    device.write("b", "two")
+    await wait { device.events.contains("sent +a +b") }
+
+    device.stop()
+  }
+
+  @Test func `an engine that is released stops`() async throws {
+    let emulator = try Emulator()
+    let device = Device(emulator, isAutomatic: true)
+    await wait { device.events.contains("did fetch") }
+    weak let engine = device.engine
+
+    device.stop()
+    await wait { engine == nil }
+
+    #expect(engine == nil)
+  }
+}
