@@ -69,12 +69,72 @@ private final class SyncController: CKSyncEngineDelegate, @unchecked Sendable {
   }
 }
 
+/// An actor that screens bind to, which makes its engine when it is first needed.
+private final actor ObservedDatabase: Sendable, ObservableObject {
+  @MainActor @Published var names: [String] = []
+  private var made: CKSyncEngine?
+  private let database: CKDatabase
+  private var state: CKSyncEngine.State.Serialization?
+
+  init(_ database: CKDatabase) { self.database = database }
+
+  var syncEngine: CKSyncEngine {
+    if made == nil { initializeSyncEngine() }
+    return made!
+  }
+
+  private func initializeSyncEngine() {
+    var configuration = CKSyncEngine.Configuration(
+      database: self.database,
+      stateSerialization: self.state,
+      delegate: self
+    )
+    configuration.automaticallySync = false
+    made = CKSyncEngine(configuration)
+  }
+}
+
+extension ObservedDatabase: CKSyncEngineDelegate {
+  func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+    switch event {
+    case .stateUpdate(let event): self.state = event.stateSerialization
+    case .fetchedRecordZoneChanges(let event):
+      let names = event.modifications.map(\.record.recordID.recordName)
+      await MainActor.run { self.names += names }
+    case .accountChange, .fetchedDatabaseChanges, .sentRecordZoneChanges, .sentDatabaseChanges: break
+    case .willFetchChanges, .willFetchRecordZoneChanges, .didFetchRecordZoneChanges, .didFetchChanges,
+      .willSendChanges, .didSendChanges:
+      break
+    @unknown default: break
+    }
+  }
+
+  func nextRecordZoneChangeBatch(
+    _ context: CKSyncEngine.SendChangesContext,
+    syncEngine: CKSyncEngine
+  ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+    nil
+  }
+}
+
 @Suite struct SyncEngineClassStyleTests {
+  @Test func `an actor that screens bind to gets what was fetched`() async throws {
+    let database = try emulatedContainer().privateCloudDatabase
+    let zone = try await database.save(CKRecordZone(zoneName: "Articles"))
+    let id = CKRecord.ID(recordName: "a", zoneID: zone.zoneID)
+    _ = try await database.save(CKRecord(recordType: "Article", recordID: id))
+    let observed = ObservedDatabase(database)
+
+    try await observed.syncEngine.fetchChanges()
+
+    #expect(await observed.names == ["a"])
+  }
+
   @Test func `an app that keeps its own outbox sends it in atomic batches`() async throws {
     let database = try emulatedContainer().privateCloudDatabase
     let controller = SyncController(database)
     let engine = controller.engine
-    XCTSame(engine.database, database)
+    #expect(engine.database === database)
     let zone = CKRecordZone(zoneName: "Articles")
     engine.state.add(pendingDatabaseChanges: [.saveZone(zone)])
     for name in ["b", "a"] {
@@ -92,6 +152,4 @@ private final class SyncController: CKSyncEngineDelegate, @unchecked Sendable {
     #expect(controller.reasons == [.manual] && !controller.lines.contains(""))
     #expect(!"\(engine)".isEmpty)
   }
-
-  private func XCTSame(_ one: CKDatabase, _ other: CKDatabase) { #expect(one === other) }
 }
