@@ -1,4 +1,5 @@
 import CloudService
+import CloudSync
 import TerminalUI
 import Testing
 

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudService
 import CloudSync
 import Dashboard
 import Facts
