@@ -77,9 +77,11 @@ extension Receipt {
 
   mutating func take(_ outcome: SyncStore.EditOutcome, of id: Int64) throws {
     if outcome == .moved {
+      result.skipped[id] = .inWords("it or its record changed meanwhile")
       throw CommandRefusal.doesNotApply("operation \(id) or its record changed meanwhile; look at it again")
     }
     if outcome == .notFailed {
+      result.skipped[id] = .inWords("it is not a failed save")
       throw CommandRefusal.doesNotApply("\(id) is not a failed save; `cktop queue list` shows what can be edited")
     }
     (result.changed, changed, isToBeSent) = ([id], 1, outcome == .queued)

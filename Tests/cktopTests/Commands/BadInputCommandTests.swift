@@ -252,6 +252,8 @@ import Testing
     #expect(try await machine.fail(2, "queue", "discard", "1").contains("--yes"))
     #expect(try await machine.fail(2, "queue", "edit", "1", "count=x", "count=y").contains("twice"))
     #expect(try await machine.fail(1, "queue", "edit", "1", "count=2").contains("not a failed save"))
+    let receipt = try await machine.run("queue", "edit", "1", "count=2", "--json").object()
+    #expect((receipt["skipped"] as? [[String: Any]])?.map { $0["id"] as? Int } == [1])
   }
 
   @Test func `what a command leaves alone is left alone for a reason`() async throws {
