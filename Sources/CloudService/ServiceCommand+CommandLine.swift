@@ -32,9 +32,10 @@ extension ServiceCommand {
       Self.named(["queue", "edit"], [id], [id: version?.operation]).map { $0 + assignments.map(\.written.asArgument) }
     case .acceptDeletions(let zone, let version, _): Self.decision("accept", zone, version)
     case .restoreDeletions(let zone, let version, _): Self.decision("restore", zone, version)
+    case .fetchAgain(let zones): zones.count == 1 ? Self.of(zones[0], "repair") : nil
     case .sync: ["sync"]
     case .keepSyncing: ["sync", "--watch"]
-    case .perform, .resolveAll, .undoAll, .markDroppedSeen, .edit, .fetchAgain, .askForSync: nil
+    case .perform, .resolveAll, .undoAll, .markDroppedSeen, .edit, .askForSync: nil
     }
   }
 
@@ -56,8 +57,12 @@ extension ServiceCommand {
     switch rule {
     case .everything: ["queue", verb, "--all"]
     case .type(let type): ["queue", verb, "--type", type.asArgument]
-    case .zone(let zone): zone.owner.isEmpty ? ["zones", verb, zone.zone.asArgument] : nil
+    case .zone(let zone): of(zone, verb)
     }
+  }
+
+  private static func of(_ zone: ZoneKey, _ verb: String) -> [String]? {
+    zone.owner.isEmpty ? ["zones", verb, zone.zone.asArgument] : nil
   }
 
   private static func decision(_ verb: String, _ zone: ZoneKey, _ version: String) -> [String] {

@@ -44,6 +44,7 @@ import Testing
         .edit(4, [try FieldAssignment(parsing: "title:STRING=two words")], version: nil),
         "queue edit 4 'title:STRING=two words'"
       ),
+      (.fetchAgain([zone]), "zones repair 'my notes'"),
       (.acceptDeletions(zone, version: version), "zones accept 'my notes' --version \(version)"),
       (
         .restoreDeletions(zone, version: version, dryRun: true),
@@ -82,7 +83,7 @@ import Testing
   private static let unspoken: [ServiceCommand] = [
     .perform(.retry, .listing(QueueListing(), except: [])), .perform(.retry, .ids([])),
     .perform(.pause, .all), .perform(.retry, .ids(Array(1...21))), .pause([.zone(zone), .zone(ZoneKey(zone: "b"))]),
-    .undoAll(DroppedListing(), except: []), .markDroppedSeen(through: 4), .fetchAgain([zone]), .askForSync,
+    .undoAll(DroppedListing(), except: []), .markDroppedSeen(through: 4), .fetchAgain([zone, zone]), .askForSync,
     .edit(4, [], version: SyncStore.EditedVersion(operation: version, serverTag: "1")),
   ]
 
@@ -116,7 +117,8 @@ import Testing
     .fieldLocal: ["conflicts resolve"], .fieldServer: ["conflicts resolve"], .fieldBase: ["conflicts resolve"],
     .allLocal: ["conflicts resolve"], .allServer: ["conflicts resolve"], .allBase: ["conflicts resolve"],
     .allNewest: ["conflicts resolve"], .allAlike: ["conflicts resolve"], .resolve: ["conflicts resolve"],
-    .pauseZone: ["zones pause", "zones resume"], .repairZone: ["verify"], .acceptDeletions: ["zones accept"],
+    .pauseZone: ["zones pause", "zones resume"], .repairZone: ["verify", "zones repair"],
+    .acceptDeletions: ["zones accept"],
     .restoreDeletions: ["zones restore"], .liftPause: ["queue resume", "zones resume"], .view8: ["conflicts dropped"],
   ]
 

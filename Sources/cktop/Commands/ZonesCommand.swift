@@ -11,8 +11,8 @@ struct ZonesCommand: AsyncParsableCommand {
     commandName: "zones",
     abstract: "List, create, delete and pause zones, and decide on deletions on hold.",
     subcommands: [
-      ZonesList.self, ZonesCreate.self, ZonesDelete.self, ZonesPause.self, ZonesResume.self, ZonesAccept.self,
-      ZonesRestore.self,
+      ZonesList.self, ZonesCreate.self, ZonesDelete.self, ZonesPause.self, ZonesResume.self, ZonesRepair.self,
+      ZonesAccept.self, ZonesRestore.self,
     ],
     defaultSubcommand: ZonesList.self
   )
@@ -96,6 +96,34 @@ struct ZonesResume: CommandVerb {
 
   func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
     .resume([.zone(try store().zoneKey(named: name))])
+  }
+}
+
+/// `cktop zones repair`.
+struct ZonesRepair: CommandVerb {
+  static let configuration = CommandConfiguration(
+    commandName: "repair",
+    abstract: "Have the next sync fetch a zone again from the start.",
+    discussion: """
+      Records that differ from the server's are replaced; unsent changes are kept. 'cktop verify' shows what differs, and \
+      'cktop verify --repair' fetches only zones that differ.
+      """
+  )
+
+  @Argument(help: "The zone's name.") var name: String
+  @Flag(help: "Print the result as a JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let store = try session.storeToCommand()
+    guard try store.knows(store.zoneKey(named: name)) else {
+      throw CommandFailure("there is no zone \(name); cktop zones list shows those that are known", .itemsFailed)
+    }
+    try command(store).carriedOut(on: store).report(json: json)
+  }
+
+  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
+    .fetchAgain([try store().zoneKey(named: name)])
   }
 }
 
