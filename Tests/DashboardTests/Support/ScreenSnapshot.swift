@@ -27,5 +27,5 @@ func expectFile(_ path: String, _ text: String, sourceLocation: SourceLocation =
 
 /// A file by its path in the package.
 func packageFile(_ path: String) -> URL {
-  URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../\(path)").standardizedFileURL
+  URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../../\(path)").standardizedFileURL
 }
