@@ -40,7 +40,7 @@ extension Ending {
   }
 }
 
-extension StoreStatus.Driver {
+extension StoreStatus.SyncingProcess {
   /// The syncing process in words, and since when it syncs, stands still, or that it has ended.
   package func text(_ time: (Int64) -> String) -> String {
     let name = "PID \(pid)\(program.map { " (\($0))" } ?? "") on \(host)"

@@ -24,10 +24,10 @@ extension CloudKitService.Status {
     heldDeletions = store.heldDeletions.reduce(0) { $0 + $1.records }
     isInSync = readFailure == nil && store.isInSync
     isPaused = store.isPaused
-    syncingProcess = store.driver.flatMap { driver in
-      guard driver.isLive else { return nil }
-      let since = driver.since.map(Date.init(milliseconds:))
-      return SyncingProcess(pid: Int(driver.pid), host: driver.host, program: driver.program, since: since)
+    syncingProcess = store.syncingProcess.flatMap { process in
+      guard process.isLive else { return nil }
+      let since = process.since.map(Date.init(milliseconds:))
+      return SyncingProcess(pid: Int(process.pid), host: process.host, program: process.program, since: since)
     }
   }
 

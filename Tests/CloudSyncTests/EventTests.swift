@@ -212,7 +212,7 @@ struct EventTests {
     let device = try world.device("device")
     let lease = try #require(try Lease.acquire(device.store))
     world.clock.advance(60)
-    let driver = try #require(try device.store.status().driver)
+    let driver = try #require(try device.store.status().syncingProcess)
     #expect(driver.program == ProgramID.current.name && driver.since == 1_700_000_000_000)
     lease.release(device.store)
   }

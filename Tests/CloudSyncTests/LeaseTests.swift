@@ -71,7 +71,7 @@ import Testing
     try lease.renew(second)
 
     #expect(try Lease.acquire(third) == nil)
-    #expect(try third.status().driver?.isLive == true)
+    #expect(try third.status().syncingProcess?.isLive == true)
   }
 
   @Test func `a driver at rest keeps the store however long it sleeps, unless it does not react`() throws {

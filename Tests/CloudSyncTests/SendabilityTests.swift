@@ -134,7 +134,7 @@ struct SendabilityTests {
     let status = try device.store.status()
     #expect(status.verdict(hasCredential: true).name == "notSyncing")
     var live = status
-    live.driver?.isLive = true
+    live.syncingProcess?.isLive = true
     #expect(live.verdict(hasCredential: true).name == "throttled")
   }
 

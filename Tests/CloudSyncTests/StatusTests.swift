@@ -137,11 +137,11 @@ import Testing
     let world = try World()
     let store = try world.open("store")
 
-    #expect(try store.status().driver == nil)
+    #expect(try store.status().syncingProcess == nil)
     let lease = try #require(try Lease.acquire(store))
-    #expect(try store.status().driver?.isLive == true)
-    #expect(try store.status().driver?.pid == Int64(ProcessInfo.processInfo.processIdentifier))
+    #expect(try store.status().syncingProcess?.isLive == true)
+    #expect(try store.status().syncingProcess?.pid == Int64(ProcessInfo.processInfo.processIdentifier))
     lease.release(store)
-    #expect(try store.status().driver?.isLive == false)
+    #expect(try store.status().syncingProcess?.isLive == false)
   }
 }

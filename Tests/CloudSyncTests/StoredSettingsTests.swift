@@ -242,7 +242,7 @@ import Testing
     try await whileDriving(other()) {
       let ben = try world.device("mine", policy: nil, mergeRules: nil, replacesStored: false, user: "ben")
       try ben.store.accept(world.put("a", ["x": .int64(1)]))
-      while try ben.store.status().driver?.isLive != true { await Task.yield() }
+      while try ben.store.status().syncingProcess?.isLive != true { await Task.yield() }
       // The server cannot say whose the sign-in is.
       ben.transport.interfere { _, _, _ in .offline }
 

@@ -18,7 +18,7 @@ struct VerdictTests {
   /// A status in which a process is syncing or not, everything was fetched, and these facts hold.
   private static func status(_ facts: [Fact], isSyncing: Bool, lastSuccessAt: Int64? = 1) -> StoreStatus {
     var status = StoreStatus(generatedAt: 10)
-    status.driver = StoreStatus.Driver(pid: 1, host: "h", isLive: isSyncing)
+    status.syncingProcess = StoreStatus.SyncingProcess(pid: 1, host: "h", isLive: isSyncing)
     status.lastSuccessAt = lastSuccessAt
     status.reachedEnd = true
     status.identity = "_ana"
@@ -40,8 +40,8 @@ struct VerdictTests {
     switch fact {
     case .full: status.storageTrouble = .full
     case .stalled:
-      status.driver?.isLive = false
-      status.driver?.stalledSince = 5
+      status.syncingProcess?.isLive = false
+      status.syncingProcess?.stalledSince = 5
     case .silent: status.silentSince = 5
     case .refused: status.isRefused = true
     case .signedOut: status.accountProblem = problem
@@ -231,7 +231,7 @@ struct VerdictTests {
     var status = Self.status([.failed, .conflict, .pausedRow, .sendable], isSyncing: false)
     #expect(status.verdicts(hasCredential: true).all.map(\.kind) == [.notSyncing, .failed, .conflicts, .partlyPaused])
 
-    status.driver?.isLive = true
+    status.syncingProcess?.isLive = true
     #expect(
       status.verdicts(hasCredential: true).all.map(\.kind) == [.failed, .conflicts, .sending, .partlyPaused]
     )

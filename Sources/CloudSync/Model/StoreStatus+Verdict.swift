@@ -3,7 +3,7 @@ package import Facts
 
 extension StoreStatus {
   /// Whether a process syncs the store and does its work.
-  package var isSyncing: Bool { driver?.isLive == true }
+  package var isSyncing: Bool { syncingProcess?.isLive == true }
   private var isReady: Bool { unpaused(.inFlight) > 0 || canSendLater }
   /// Saves and conflicts that wait for the app.
   package var forApp: Int { savesForApp + conflictsForApp }
@@ -19,7 +19,7 @@ extension StoreStatus {
     if let storageTrouble { all.append(.storeFull(storageTrouble)) }
     if isRefused { all.append(.wrongAccount(owner: identity)) }
     let isSignedOut = accountProblem.map { Self.isSignedOut($0.code) } ?? false
-    let isStalled = driver?.stalledSince != nil
+    let isStalled = syncingProcess?.stalledSince != nil
     let lacksCredential = !isSyncing && !isStalled && isReady && !hasCredential
     if isSignedOut || lacksCredential {
       all.append(.signedOut(unsent: queue.going, lacksCredential: lacksCredential && !isSignedOut))
@@ -54,8 +54,8 @@ extension StoreStatus {
 
   /// No process syncs although something could be sent, or the one that should does not do its work.
   private var notSyncing: Verdict? {
-    if let driver, let since = driver.stalledSince {
-      return .notSyncing(unsent: queue.going, wait: nil, stalled: Verdict.Stall(pid: driver.pid, since: since))
+    if let process = syncingProcess, let since = process.stalledSince {
+      return .notSyncing(unsent: queue.going, wait: nil, stalled: Verdict.Stall(pid: process.pid, since: since))
     }
     guard !isSyncing, isReady else { return nil }
     // A sync ends our own waits.

@@ -73,7 +73,7 @@ package struct StoreStatus: Hashable, Sendable {
   }
 
   /// The process that syncs the store, or did so last.
-  package struct Driver: Hashable, Sendable {
+  package struct SyncingProcess: Hashable, Sendable {
     package var pid: Int64
     package var host: String
     /// Whether it runs and does its work.
@@ -107,7 +107,7 @@ package struct StoreStatus: Hashable, Sendable {
   package var lastEnqueueAt: Int64?
   /// The earliest next attempt of an operation in back-off.
   package var nextRetryAt: Int64?
-  package var driver: Driver?
+  package var syncingProcess: SyncingProcess?
   package var progress: Progress?
   package var queue = Queue()
   /// The numbers of dropped changes, and of those that no person has seen.

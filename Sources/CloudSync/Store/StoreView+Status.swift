@@ -60,8 +60,8 @@ extension StoreView {
     guard status.storageTrouble == nil else { return }
     status.looksAgainAt = judgement.looksAgainAt
     guard let since = judgement.stalledSince else { return }
-    status.driver?.stalledSince = since
-    status.driver?.isLive = false
+    status.syncingProcess?.stalledSince = since
+    status.syncingProcess?.isLive = false
   }
 
   private func readQueue(into status: inout StoreStatus) throws {
@@ -128,7 +128,7 @@ extension StoreView {
   private func readActivity(_ lease: LeaseHolder?, into status: inout StoreStatus) throws {
     status.identity = try ledger.value(.identity)
     if let lease {
-      status.driver = StoreStatus.Driver(
+      status.syncingProcess = StoreStatus.SyncingProcess(
         pid: lease.pid,
         host: lease.host,
         isLive: hasEngine,

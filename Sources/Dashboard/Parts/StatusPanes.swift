@@ -91,16 +91,16 @@ struct SyncPane: Sendable {
 
   private func who(_ status: StoreStatus) -> String {
     let last = status.lastSuccessAt.map { "; last full sync \(world.moment($0))" } ?? ""
-    if let driver = status.driver, let since = driver.stalledSince {
-      return "PID \(driver.pid) has not moved since \(world.moment(since))\(last)"
+    if let process = status.syncingProcess, let since = process.stalledSince {
+      return "PID \(process.pid) has not moved since \(world.moment(since))\(last)"
     }
-    guard let driver = status.driver, driver.isLive else {
+    guard let process = status.syncingProcess, process.isLive else {
       if world.syncing != .off { return "Starting to sync here" }
       return "No process is syncing\(last)"
     }
-    let here = driver.pid == world.pid
-    if world.syncing == .always, !here { return "Synced by PID \(driver.pid); this dashboard takes over after it" }
-    let name = here ? "Syncing here" : "Synced by PID \(driver.pid)\(driver.program.map { " (\($0))" } ?? "")"
+    let here = process.pid == world.pid
+    if world.syncing == .always, !here { return "Synced by PID \(process.pid); this dashboard takes over after it" }
+    let name = here ? "Syncing here" : "Synced by PID \(process.pid)\(process.program.map { " (\($0))" } ?? "")"
     return "\(name)\(last)"
   }
 }

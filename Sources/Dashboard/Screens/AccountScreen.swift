@@ -66,7 +66,7 @@ struct AccountScreen: Screen {
       default:
         (
           "The next sync",
-          status.driver?.isLive == true || world.syncing != .off
+          status.syncingProcess?.isLive == true || world.syncing != .off
             ? "sent automatically"
             : "no process is syncing; \(keys.name(of: .syncOnce)) or \(keys.name(of: .keepSyncing)) sends"
         )

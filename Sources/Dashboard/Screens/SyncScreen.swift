@@ -121,7 +121,7 @@ struct SyncScreen: Screen {
       line("State", world.sentence, world.verdict?.urgency.role ?? .text),
       line("Last full sync", status.lastSuccessAt.map { "\(world.time($0)) (\(world.ago($0)))" } ?? "never"),
       line("Last local change", status.lastEnqueueAt.map { world.time($0) } ?? "none yet"),
-      line("Syncing process", status.driver?.text { world.time($0) } ?? "none yet"),
+      line("Syncing process", status.syncingProcess?.text { world.time($0) } ?? "none yet"),
       line("Last 24 hours", status.lastDay.words),
       line("Conflict policy", status.settings.policy?.rawValue ?? "not set yet"),
     ]
@@ -183,7 +183,7 @@ extension World {
     guard let fetch = zone.fetch, zone.state == "ready" else { return nil }
     let what = fetch.isOfAll ? "all" : "changes"
     let soFar = fetch.fetched > 0 ? ", \(Format.number(fetch.fetched)) so far" : ""
-    let isSyncing = status?.driver?.isLive == true || syncing != .off
+    let isSyncing = status?.syncingProcess?.isLive == true || syncing != .off
     return isSyncing
       ? StyledText("fetching \(what)\(soFar)", .active) : StyledText("\(what) to fetch\(soFar)", .warning)
   }

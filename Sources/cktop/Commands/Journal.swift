@@ -80,12 +80,12 @@ struct Journal {
   }
 
   private mutating func driverLines(_ status: StoreStatus) -> [String] {
-    guard let driver = status.driver, driver.isLive else { return [] }
-    let other = driver.pid == process ? nil : driver.pid
+    guard let holder = status.syncingProcess, holder.isLive else { return [] }
+    let other = holder.pid == process ? nil : holder.pid
     guard other != otherDriver else { return [] }
     otherDriver = other
     // That this process syncs is an event of the store.
-    return other.map { [Self.line(status.generatedAt, "syncing", "process \($0) on \(driver.host)", format)] } ?? []
+    return other.map { [Self.line(status.generatedAt, "syncing", "process \($0) on \(holder.host)", format)] } ?? []
   }
 
   private static func what(_ row: QueueRow) -> String {
@@ -93,9 +93,9 @@ struct Journal {
   }
 
   /// The first line of a process that starts to sync, or to wait until another one ends.
-  static func start(_ process: Int64, _ path: String, _ driver: StoreStatus.Driver?) -> String {
-    guard let driver, driver.isLive, driver.pid != process else { return "process \(process) started syncing \(path)" }
-    return "process \(process) waits to sync \(path); process \(driver.pid) on \(driver.host) is syncing it"
+  static func start(_ process: Int64, _ path: String, _ holder: StoreStatus.SyncingProcess?) -> String {
+    guard let holder, holder.isLive, holder.pid != process else { return "process \(process) started syncing \(path)" }
+    return "process \(process) waits to sync \(path); process \(holder.pid) on \(holder.host) is syncing it"
   }
 
   static func line(_ time: Int64, _ kind: String, _ message: String, _ format: Format = Format()) -> String {
@@ -115,8 +115,8 @@ final class JournalWriter: Sendable {
     continuation.yield()
     let watcher = StoreWatcher(store, queue: .global()) { continuation.yield() }
     changes = continuation
-    let driver = (try? store.status())?.driver
-    Self.write("start", Journal.start(Int64(getpid()), store.path, driver))
+    let holder = (try? store.status())?.syncingProcess
+    Self.write("start", Journal.start(Int64(getpid()), store.path, holder))
     task = Task {
       // Polls every second if the system has no file watches left.
       let beat = watcher == nil ? Task { while await Self.pause(1000) { continuation.yield() } } : nil

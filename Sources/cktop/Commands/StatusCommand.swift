@@ -109,7 +109,7 @@ extension StoreStatus {
     // What a rule pauses may be old.
     let oldest = pauses.isEmpty ? queue.oldestGoingAt : sendable?.oldestAt ?? queue.oldestGoingAt
     let age = oldest.map { generatedAt - $0 } ?? 0
-    let mayWait = maxAge.map { age < $0 && driver?.stalledSince == nil } ?? false
+    let mayWait = maxAge.map { age < $0 && syncingProcess?.stalledSince == nil } ?? false
     let isForNow = { (verdict: Verdict) in
       if case .signedOut(_, lacksCredential: true) = verdict { true } else { verdict.kind == .notSyncing }
     }

@@ -40,10 +40,10 @@ struct StatusText {
       fact("Last full sync", time(status.lastSuccessAt, never: "never")),
     ]
     // Without a process to do it nothing comes next.
-    if status.driver?.isLive == true, let next = status.nextActionAt {
+    if status.syncingProcess?.isLive == true, let next = status.nextActionAt {
       lines.append(fact("Next", "try again at \(time(next))"))
     }
-    if let driver = status.driver { lines.append(fact("Syncing", driver.text { time($0) })) }
+    if let process = status.syncingProcess { lines.append(fact("Syncing", process.text { time($0) })) }
     if let progress = status.progress {
       let eta = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
       lines.append(fact("Progress", "\(progress.phase.rawValue) \(progress.amount) of \(progress.whole)\(eta)"))
@@ -177,12 +177,12 @@ struct StatusMetrics {
     text += gauge(
       "cktop_driver_live",
       "Whether a process is syncing the store.",
-      [([], status.driver?.isLive == true ? "1" : "0")]
+      [([], status.syncingProcess?.isLive == true ? "1" : "0")]
     )
     text += gauge(
       "cktop_driver_stalled",
       "Whether the process that should sync the store does not do its work.",
-      [([], status.driver?.stalledSince != nil ? "1" : "0")]
+      [([], status.syncingProcess?.stalledSince != nil ? "1" : "0")]
     )
     return text
   }

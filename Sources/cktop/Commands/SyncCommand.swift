@@ -74,8 +74,8 @@ struct SyncCommand: CommandVerb {
         .personNeeded
       )
     }
-    if let driver = try store.status().driver, driver.isLive {
-      throw CommandFailure("process \(driver.pid) is syncing the store \(store.path); stop it first", .personNeeded)
+    if let process = try store.status().syncingProcess, process.isLive {
+      throw CommandFailure("process \(process.pid) is syncing the store \(store.path); stop it first", .personNeeded)
     }
   }
 

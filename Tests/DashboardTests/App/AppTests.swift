@@ -74,7 +74,7 @@ struct AppTests {
   func `S says whether this dashboard syncs or waits for the process that does`(_ pid: Int64?, _ text: String) {
     var session = Session(
       Sample.world { world in
-        world.data.status?.driver = pid.map { StoreStatus.Driver(pid: $0, host: "mail", isLive: true) }
+        world.data.status?.syncingProcess = pid.map { StoreStatus.SyncingProcess(pid: $0, host: "mail", isLive: true) }
       }
     )
 

@@ -56,7 +56,7 @@ struct KeyTests {
 
   @Test func `q in the palette asks before unsent changes stay behind, and keeps edits`() {
     var session = Session(Busy.world(Size(width: 120, height: 36)) { $0.syncing = .always })
-    session.world.data.status?.driver = nil
+    session.world.data.status?.syncingProcess = nil
     session.type("7:q")
     session.type(.enter)
     #expect(session.top is Question && !session.app.hasEnded)

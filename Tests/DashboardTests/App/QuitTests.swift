@@ -15,7 +15,7 @@ struct QuitTests {
     Session(
       Sample.world { world in
         world.syncing = .always
-        world.data.status?.driver?.pid = world.pid
+        world.data.status?.syncingProcess?.pid = world.pid
         change(&world)
       }
     )
@@ -38,7 +38,7 @@ struct QuitTests {
   @Test func `q ends at once where nothing is lost by that, and Ctrl-C always`() {
     var sessions = [
       Self.syncing { $0.data = Sample.data([]) }, Self.syncing { $0.syncing = .off },
-      Self.syncing { $0.data.status?.driver?.pid = 4711 },
+      Self.syncing { $0.data.status?.syncingProcess?.pid = 4711 },
       Self.syncing { $0.faults = [DemoHint(key: "n", label: "network")] },
     ]
     for index in sessions.indices {

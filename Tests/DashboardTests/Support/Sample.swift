@@ -103,7 +103,7 @@ enum Sample {
     var status = StoreStatus(generatedAt: now)
     status.lastSuccessAt = now - 60_000
     status.lastEnqueueAt = now - 90_000
-    status.driver = StoreStatus.Driver(pid: 4711, host: "mail", isLive: true)
+    status.syncingProcess = StoreStatus.SyncingProcess(pid: 4711, host: "mail", isLive: true)
     status.queue.total = operations.count
     func count(_ state: OperationState) -> Int { operations.count { $0.state == state } }
     status.queue.pending = count(.pending)

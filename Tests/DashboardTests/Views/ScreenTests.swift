@@ -58,7 +58,7 @@ import Testing
       "notSyncing",
       {
         $0.data = Sample.data(Array(Sample.operations.suffix(2)))
-        $0.data.status?.driver?.isLive = false
+        $0.data.status?.syncingProcess?.isLive = false
         $0.data.status?.canSendLater = true
       }
     ),

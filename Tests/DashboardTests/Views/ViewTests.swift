@@ -124,7 +124,7 @@ struct ViewTests {
       session.type("7")
       #expect(session.text.contains(text))
       session.world.syncing = .off
-      session.world.data.status?.driver = nil
+      session.world.data.status?.syncingProcess = nil
       #expect(session.text.contains("to fetch"))
     }
   }
@@ -365,7 +365,7 @@ struct ViewTests {
   ) throws {
     let world = Sample.world { world in
       world.data = Sample.data(Array(Sample.operations.suffix(1)))
-      world.data.status?.driver?.isLive = false
+      world.data.status?.syncingProcess?.isLive = false
       world.data.status?.quotaProblem = quota
       world.data.status?.accountProblem = account
     }

@@ -62,7 +62,7 @@ import Testing
 
     // Looks of ten seconds later, at the same state.
     let later = try self.store(ahead: 10_000)
-    try await until { try later.status().driver?.stalledSince != nil }
+    try await until { try later.status().syncingProcess?.stalledSince != nil }
     let verdict = try later.status().verdict(hasCredential: true)
     guard case .notSyncing(1, nil, let stall?) = verdict else { throw Unexpected(verdict: verdict) }
     #expect(stall.pid == Int64(process.pid))

@@ -40,7 +40,7 @@ import Testing
 
     let killed = ContinuousClock.now
     first.send(SIGKILL)
-    try await until { try store.status().driver?.pid == Int64(second.pid) }
+    try await until { try store.status().syncingProcess?.pid == Int64(second.pid) }
 
     expect(killed.duration(to: .now), below: .seconds(5))
     await end(second)
@@ -62,13 +62,13 @@ import Testing
     try await until { emulator.recordCount() == 2 }
     try await until { try store.status().queue.total == 0 }
 
-    #expect(try store.status().driver?.pid == Int64(second.pid))
+    #expect(try store.status().syncingProcess?.pid == Int64(second.pid))
     #expect(emulator.statistics.recordsSaved == 2)
     let ended: Int? = try store.read { try $0.one("SELECT count(*) FROM history") }
     #expect(ended == 2)
     // It stands by again.
     second.send(SIGKILL)
-    try await until { try store.status().driver?.pid == Int64(first.pid) }
+    try await until { try store.status().syncingProcess?.pid == Int64(first.pid) }
     await end(first)
   }
 
@@ -102,7 +102,7 @@ import Testing
   private func drivers() async throws -> (Child, Child) {
     let first = try start()
     try await until { try store.status().lastSuccessAt != nil && store.engineRest().rest != nil }
-    #expect(try store.status().driver?.pid == Int64(first.pid))
+    #expect(try store.status().syncingProcess?.pid == Int64(first.pid))
     let second = try start()
     // Besides its journal's watch and its own of the store it has the one that tells of the lock's being let go.
     try await until { Self.openFiles(of: second).filter { $0.hasSuffix("inotify") }.count == 3 }

@@ -76,11 +76,11 @@ import Testing
   @Test func `the process that syncs instead of this one is logged once`() {
     var journal = Journal(after: 0, process: 1, format: Format(timeZone: .gmt))
     var other = status(.sending)
-    other.driver = StoreStatus.Driver(pid: 9, host: "db1", isLive: true)
+    other.syncingProcess = StoreStatus.SyncingProcess(pid: 9, host: "db1", isLive: true)
     var dead = other
-    dead.driver?.isLive = false
+    dead.syncingProcess?.isLive = false
     var ours = other
-    ours.driver = StoreStatus.Driver(pid: 1, host: "db1", isLive: true)
+    ours.syncingProcess = StoreStatus.SyncingProcess(pid: 1, host: "db1", isLive: true)
 
     #expect(
       [ours, other, other, dead, ours].flatMap { journal.lines($0, []) }
@@ -92,16 +92,16 @@ import Testing
   @Test(
     arguments: [
       (nil, "process 1 started syncing x.sqlite"),
-      (StoreStatus.Driver(pid: 1, host: "db1", isLive: true), "process 1 started syncing x.sqlite"),
-      (StoreStatus.Driver(pid: 9, host: "db1", isLive: false), "process 1 started syncing x.sqlite"),
+      (StoreStatus.SyncingProcess(pid: 1, host: "db1", isLive: true), "process 1 started syncing x.sqlite"),
+      (StoreStatus.SyncingProcess(pid: 9, host: "db1", isLive: false), "process 1 started syncing x.sqlite"),
       (
-        StoreStatus.Driver(pid: 9, host: "db1", isLive: true),
+        StoreStatus.SyncingProcess(pid: 9, host: "db1", isLive: true),
         "process 1 waits to sync x.sqlite; process 9 on db1 is syncing it"
       ),
     ]
   )
   func `the first line says whether this process syncs, or waits for another`(
-    _ driver: StoreStatus.Driver?,
+    _ driver: StoreStatus.SyncingProcess?,
     _ line: String
   ) {
     #expect(Journal.start(1, "x.sqlite", driver) == line)
@@ -132,7 +132,7 @@ import Testing
   {
     var status = StoreStatus(generatedAt: 3000)
     status.activity = state == .sending ? .sending : state == .fetching ? .fetching : .idle
-    status.driver = StoreStatus.Driver(pid: 1, host: "db1", isLive: true)
+    status.syncingProcess = StoreStatus.SyncingProcess(pid: 1, host: "db1", isLive: true)
     (status.queue.failed, status.queue.waiting, status.queue.total) = (failed, waiting, failed + waiting)
     let zone = ZoneKey(zone: "z")
     for (state, count) in [(OperationState.failed, failed), (.waiting, waiting)] where count > 0 {

@@ -56,7 +56,8 @@ struct StatusObject {
       "reason": .text(verdict.sentence(Format(), now: status.generatedAt)), "inSync": .bool(status.isInSync),
       "verdict": .text(verdict.name), "nextStep": .optional(verdict.nextStep),
       "lastSuccessAt": .time(status.lastSuccessAt), "nextActionAt": .time(status.nextActionAt),
-      "nextAction": .optional(status.nextActionAt.map { _ in "try again" }), "driver": driver, "progress": progress,
+      "nextAction": .optional(status.nextActionAt.map { _ in "try again" }), "driver": syncingProcess,
+      "progress": progress,
       "ageSeconds": .optional(status.age), "delivery": delivery,
       "heldDeletions": .array(
         status.heldDeletions.map { held in
@@ -82,11 +83,11 @@ struct StatusObject {
     ["waiting": .integer(Int64(status.undelivered)), "problem": .optional(status.deliveryProblem?.message)]
   }
 
-  private var driver: OutputJSON {
-    guard let driver = status.driver else { return .null }
+  private var syncingProcess: OutputJSON {
+    guard let process = status.syncingProcess else { return .null }
     return [
-      "pid": .integer(driver.pid), "host": .text(driver.host), "live": .bool(driver.isLive),
-      "program": .optional(driver.program), "since": .time(driver.since), "stalledSince": .time(driver.stalledSince),
+      "pid": .integer(process.pid), "host": .text(process.host), "live": .bool(process.isLive),
+      "program": .optional(process.program), "since": .time(process.since), "stalledSince": .time(process.stalledSince),
     ]
   }
 
