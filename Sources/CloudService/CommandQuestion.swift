@@ -73,7 +73,7 @@ extension CommandQuestion {
       let which = isMarked ? "marked " : ""
       let what = count == 1 ? "the \(which)change" : "the \(Format.number(count)) \(which)changes"
       return "Discard \(what)? The server may already have applied those whose reply was lost. "
-        + "You can undo this until the records are edited again."
+        + "Changes of records can be undone until the records are edited again."
     case .retry(_, let count, let recreated):
       return "Retry \(count == 1 ? "this change" : Words.count(count, "change"))?\(Self.warning(recreated))"
     case .retryAll(let listing, let filter, let count, let recreated):

@@ -4,10 +4,11 @@ import Facts
 extension ServiceCommand {
   /// The command line that does the same to the store of its settings, such as `cktop queue retry 14`.
   ///
-  /// Nil if there is none: for what only a screen shows, such as the rows of a list, and for more numbers than a person
-  /// would type.
+  /// Nil if there is none: for what only a screen shows, such as the rows of a list, for more numbers than a person
+  /// would type, and for values with control characters, which do not survive a terminal.
   package var commandLine: String? {
     words.map { (["cktop"] + $0 + (isDryRun ? ["--dry-run"] : [])).joined(separator: " ") }
+      .flatMap { line in line.unicodeScalars.contains { $0.properties.generalCategory == .control } ? nil : line }
   }
 
   private var words: [String]? {

@@ -139,6 +139,14 @@ extension String {
       scalar.isASCII
         && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "_-.".contains(Character(scalar)))
     }
-    return isPlain && !isEmpty ? self : "'\(replacing("'", with: "'\\''"))'"
+    return isPlain && !isEmpty ? self : quoted("'\\''")
+  }
+
+  /// The text in single quotes.
+  ///
+  /// - Parameter quote: what stands for a quote within. Each scalar is looked at by itself, because a quote and a mark
+  ///   that combines with it are one character.
+  package func quoted(_ quote: String) -> String {
+    "'\(unicodeScalars.map { $0 == "'" ? quote : String($0) }.joined())'"
   }
 }

@@ -85,6 +85,12 @@ struct WaitingChangesTests {
     try fail([ids[1]], "BAD_REQUEST", "'list' is wrong")
     #expect(try releases() == ["BAD_REQUEST": 4, "CONFLICT": 0])
 
+    // A change with more blockers than are read is not counted, and neither are those beyond the limit.
+    let few = try store.read { try $0.waitingChanges(blockerLimit: 1) }
+    #expect(!few.isWhole && few.released(by: [ids[0], ids[1]]) == 3)
+    #expect(try !store.read { try $0.waitingChanges(limit: 1) }.isWhole)
+    #expect(try store.read { try $0.waitingChanges() }.isWhole)
+
     _ = try store.perform(.pause, on: .ids([both]), actor: "test")
     #expect(try releases()["BAD_REQUEST"] == 3)
   }

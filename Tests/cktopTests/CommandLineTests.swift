@@ -83,7 +83,9 @@ import Testing
   private static let unspoken: [ServiceCommand] = [
     .perform(.retry, .listing(QueueListing(), except: [])), .perform(.retry, .ids([])),
     .perform(.pause, .all), .perform(.retry, .ids(Array(1...21))), .pause([.zone(zone), .zone(ZoneKey(zone: "b"))]),
-    .undoAll(DroppedListing(), except: []), .markDroppedSeen(through: 4), .fetchAgain([zone, zone]), .askForSync,
+    // A control character would end the paste, or the line.
+    .pause([.type("T\u{3}")]), .pause([.type("T\nls")]), .undoAll(DroppedListing(), except: []),
+    .markDroppedSeen(through: 4), .fetchAgain([zone, zone]), .askForSync,
     .edit(4, [], version: SyncStore.EditedVersion(operation: version, serverTag: "1")),
   ]
 
@@ -94,13 +96,13 @@ import Testing
   /// The words that a shell makes of a line, as `asArgument` quotes them.
   private static func words(of line: String) -> [String] {
     var (words, word, isQuoted, isEscaped) = ([String](), "", false, false)
-    for character in line {
+    for character in line.unicodeScalars {
       switch character {
-      case _ where isEscaped: (word, isEscaped) = (word + [character], false)
+      case _ where isEscaped: (word, isEscaped) = (word + String(character), false)
       case "'": isQuoted.toggle()
       case "\\" where !isQuoted: isEscaped = true
       case " " where !isQuoted: (words, word) = (words + [word], "")
-      default: word.append(character)
+      default: word.unicodeScalars.append(character)
       }
     }
     return words + [word]

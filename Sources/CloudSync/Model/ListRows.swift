@@ -76,9 +76,8 @@ package struct QueueCause: Hashable, Identifiable, Sendable {
   ) {
     (self.state, self.code, self.message, self.cause, self.count) = (state, code, message, cause, count)
     (self.first, self.oldestAt, self.nextAttemptAt) = (first, oldestAt, nextAttemptAt)
-    func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
-    let error = code.map { "error = \(quoted($0))" } ?? "error is null"
-    let text = message.map { "message like \(quoted($0.replacing("…", with: "%")))" } ?? "message is null"
+    let error = code.map { "error = \($0.quoted("''"))" } ?? "error is null"
+    let text = message.map { "message like \($0.replacing("…", with: "%").quoted("''"))" } ?? "message is null"
     filter = state == .failed ? "state = 'failed' and \(error) and \(text)" : "state = 'retrying' and \(error)"
   }
 }

@@ -56,8 +56,10 @@ struct WaitingChanges {
 extension Ledger {
   /// The changes that wait for others, or may wait for the members of their atomic group.
   ///
-  /// - Parameter limit: the most that are read, to bound the cost.
-  func waitingChanges(limit: Int = 5000) throws -> WaitingChanges {
+  /// - Parameters:
+  ///   - limit: the most that are read, to bound the cost.
+  ///   - blockerLimit: the most blockers of one change. A change with more is left out.
+  func waitingChanges(limit: Int = 5000, blockerLimit: Int = 100) throws -> WaitingChanges {
     let columns = "SELECT id, state, atomicGroup FROM operations WHERE"
     let found = try rows(
       """
@@ -67,8 +69,8 @@ extension Ledger {
     )
     guard !found.isEmpty else { return WaitingChanges([], held: []) }
     let ids: [Int64] = found.map { $0["id"] }
-    let blockers = try blockers(ofEach: ids)
-    let changes = found.map { row in
+    let blockers = try blockers(ofEach: ids, limit: blockerLimit + 1).filter { $0.value.count <= blockerLimit }
+    let changes = found.filter { blockers[$0["id"]] != nil }.map { row in
       let id: Int64 = row["id"]
       return WaitingChanges.Change(id: id, blockers: blockers[id] ?? [], group: row["atomicGroup"])
     }
@@ -80,6 +82,6 @@ extension Ledger {
       """,
       [Self.json(Array(involved))]
     )
-    return WaitingChanges(changes, held: Set(held), isWhole: found.count <= limit)
+    return WaitingChanges(changes, held: Set(held), isWhole: found.count <= limit && changes.count == found.count)
   }
 }

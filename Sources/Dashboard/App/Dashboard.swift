@@ -27,6 +27,8 @@ package final class Dashboard {
     /// The theme to begin with.
     var theme: Theme
     package var preferences: Preferences
+    /// The options with which a command line means the same store; empty for none.
+    package var storeOptions = ""
     /// What to say at the start; nil for nothing.
     var notice: String?
     var isMonochrome: Bool

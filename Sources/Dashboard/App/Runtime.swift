@@ -136,7 +136,8 @@ final class Runtime {
     send(.receipt(receipt))
     // The person did not give this one.
     if case .markDroppedSeen = receipt.command, receipt.failure == nil { return }
-    say(receipt.text(setting.message), isError: receipt.isError, receipt.command.commandLine)
+    let line = receipt.command.commandLine.map { "\($0) \(setting.storeOptions)" }
+    say(receipt.text(setting.message), isError: receipt.isError, line?.trimmingCharacters(in: .whitespaces))
   }
 
   private func say(_ text: String, isError: Bool, _ commandLine: String? = nil) {

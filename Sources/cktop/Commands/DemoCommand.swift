@@ -3,6 +3,7 @@ import CktopDemo
 import CloudService
 import CloudSync
 import Dashboard
+import Facts
 import Foundation
 import Terminal
 import TerminalUI
@@ -53,7 +54,7 @@ struct DemoCommand: AsyncParsableCommand {
     do {
       let store = world.store
       let service = try CloudKitService(store: store, engine: world.engine)
-      let setting = Dashboard.Setting(
+      var setting = Dashboard.Setting(
         scope: world.store.scope,
         credential: "webAuth",
         url: world.url,
@@ -63,6 +64,7 @@ struct DemoCommand: AsyncParsableCommand {
         reload: { [theme] in try Appearance(theme: theme) },
         reader: { StoreReader(store, Redaction()) }
       )
+      setting.storeOptions = "--store \(world.store.path.asArgument)"
       world.start()
       end = try await Dashboard(service: service, setting: setting, demo: world).run()
     } catch {

@@ -63,6 +63,7 @@ struct OpenDashboard: AsyncParsableCommand {
       reader: { try session.reader() }
     )
     setting.preferences.freshFor = session.settings.freshFor
+    setting.storeOptions = options.words
     #if canImport(Glibc)
       StartupMemory.release()
     #endif

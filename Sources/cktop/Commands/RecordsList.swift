@@ -167,7 +167,7 @@ struct RecordSelection {
     let known = Set(try types.flatMap { try reader.store.knownFieldTypes(of: $0).keys })
     for name in fields.subtracting(known.map { $0.lowercased() }).sorted() {
       let names = known.isEmpty ? "" : "; the fields are \(known.sorted().joined(separator: ", "))"
-      OutputStream.error.line("cktop: no record has a field '\(name)'\(names)".visible)
+      OutputStream.error.line("cktop: none of the newest records has a field '\(name)'\(names)".visible)
     }
   }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Facts
 
 /// The options for the store and the server, which every verb has.
 ///
@@ -23,5 +24,14 @@ struct StoreOptions: ParsableArguments {
       .unicodeNames: unicodeNames ? "true" : nil,
     ]
     return texts.compactMapValues(\.self)
+  }
+
+  /// The options given, as words of a command line.
+  var words: String {
+    let given = settings
+    return SettingKey.allCases.compactMap { key in
+      given[key].map { key.row.kind == .flag ? "--\(key.rawValue)" : "--\(key.rawValue) \($0.asArgument)" }
+    }
+    .joined(separator: " ")
   }
 }

@@ -55,7 +55,7 @@ import Testing
   ) throws -> Runtime {
     let theme = try Theme.load(named: "midnight", directories: [])
     let chosen = chosen
-    let setting = Dashboard.Setting(
+    var setting = Dashboard.Setting(
       scope: Self.scope,
       credential: "webAuth",
       url: "http://127.0.0.1",
@@ -75,6 +75,7 @@ import Testing
       remember: { name in chosen.names.withLock { $0.append(name) } },
       export: export
     )
+    setting.storeOptions = "--profile prod"
     return clock.map { clock in Runtime(service, setting, display, now: { clock.now }) }
       ?? Runtime(service, setting, display)
   }
@@ -174,7 +175,7 @@ import Testing
     await until { text.contains("Row/three") }
     runtime.send(.keys([.character("p"), .character("y")]))
     await until { !runtime.app.notices.isEmpty }
-    #expect(runtime.app.notices.map(\.commandLine) == ["cktop queue pause --all"])
+    #expect(runtime.app.notices.map(\.commandLine) == ["cktop queue pause --all --profile prod"])
     runtime.stop()
   }
 

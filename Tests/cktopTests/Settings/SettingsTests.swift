@@ -26,6 +26,12 @@ import Testing
     return failure
   }
 
+  @Test func `the options given are words of a command line that means the same store`() throws {
+    let options = try StoreOptions.parse(["--store", "a b", "--read-only", "--profile", "prod"])
+    #expect(options.words == "--profile prod --store 'a b' --read-only")
+    #expect(try StoreOptions.parse([]).words.isEmpty)
+  }
+
   @Test func `with nothing configured the defaults stand and no store is named`() throws {
     let settings = try settings()
 

@@ -22,7 +22,7 @@ extension Ledger {
     return causes.joined(upTo: 100).map { cause in
       var cause = cause
       cause.releases = waiting.released(by: cause.blocking)
-      cause.mayReleaseMore = !waiting.isWhole && !cause.blocking.isEmpty
+      cause.mayReleaseMore = !waiting.isWhole
       return cause
     }
   }
