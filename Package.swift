@@ -180,11 +180,13 @@ let package = Package(
     // Does on a terminal what the tests of the terminal type.
     .executableTarget(
       name: "terminal-sample",
-      dependencies: ["Terminal", "TerminalUI"],
+      dependencies: ["DisplaySupport", "Terminal", "TerminalUI"],
       path: "Tests/TerminalSample"
     ),
     // What several test targets use.
     .target(name: "TestSupport", path: "Tests/Support"),
+    // Displays that tests look at.
+    .target(name: "DisplaySupport", dependencies: ["Terminal", "TerminalUI"], path: "Tests/DisplaySupport"),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
     .testTarget(name: "JSONFilesTests", dependencies: ["JSONFiles"]),
     .testTarget(
@@ -217,7 +219,7 @@ let package = Package(
         .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
       ]
     ),
-    .testTarget(name: "TerminalUITests", dependencies: ["TerminalUI", "CNcurses"]),
+    .testTarget(name: "TerminalUITests", dependencies: ["TerminalUI", "CNcurses", "DisplaySupport"]),
     .testTarget(
       name: "CloudKitEmulatorTests",
       dependencies: [
@@ -268,7 +270,9 @@ let package = Package(
     ),
     .testTarget(
       name: "DashboardTests",
-      dependencies: ["Dashboard", "CloudService", "CloudSync", "CloudKit", "Facts", "TerminalUI", "Terminal"],
+      dependencies: [
+        "Dashboard", "CloudService", "CloudSync", "CloudKit", "DisplaySupport", "Facts", "TerminalUI", "Terminal",
+      ],
       exclude: ["Screens"]
     ),
     .testTarget(
@@ -290,8 +294,9 @@ let package = Package(
     .testTarget(
       name: "cktopTests",
       dependencies: [
-        "cktop", "CktopDemo", "Dashboard", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts",
-        "JSONText", "Notes", "Orders", "Terminal", "TerminalUI", "TestSupport", "terminal-sample",
+        "cktop", "CktopDemo", "Dashboard", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator",
+        "DisplaySupport", "Facts", "JSONText", "Notes", "Orders", "Terminal", "TerminalUI", "TestSupport",
+        "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Features/Features.tsv", "Output/status.schema.json"]

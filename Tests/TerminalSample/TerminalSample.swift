@@ -1,3 +1,4 @@
+import DisplaySupport
 import Foundation
 import Terminal
 import TerminalUI

@@ -1,3 +1,4 @@
+import DisplaySupport
 import TerminalUI
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
-public import TerminalUI
 public import Testing
+
+@testable public import TerminalUI
 
 extension Theme: CustomTestStringConvertible {
   /// The name is enough in a test's report.
@@ -140,5 +141,18 @@ extension Theme: CustomTestStringConvertible {
     #expect(palette[Style(.titleFocused)].attributes != palette[Style(.title)].attributes)
     #expect(palette[Style(.badge, on: .banner)].attributes != palette[Style(.banner)].attributes)
     #expect(palette[Style(.text, on: .selectionUnfocused)].attributes != palette[.text].attributes)
+  }
+}
+
+extension Theme {
+  /// The contrast of text to its ground on such a terminal, by WCAG: 1 is none, 21 is black on white.
+  ///
+  /// Where the theme leaves a colour to the terminal, black and white are assumed, as its `background` says.
+  fileprivate func contrast(of style: Style, depth: ColorDepth) -> Double {
+    let entry = Palette(self, depth: depth)[style]
+    let (black, white) = (RGB(0, 0, 0), RGB(255, 255, 255))
+    let ground = depth.components(of: entry.background) ?? (background == .dark ? black : white)
+    let text = depth.components(of: entry.foreground) ?? (background == .dark ? white : black)
+    return text.contrast(to: ground)
   }
 }

@@ -73,16 +73,3 @@ public struct Palette: Sendable, Hashable {
     return contrast(choices[0]) >= contrast(choices[1]) ? choices[0] : choices[1]
   }
 }
-
-extension Theme {
-  /// The contrast of text to its ground on such a terminal, by WCAG: 1 is none, 21 is black on white.
-  ///
-  /// Where the theme leaves a colour to the terminal, black and white are assumed, as its `background` says.
-  public func contrast(of style: Style, depth: ColorDepth) -> Double {
-    let entry = Palette(self, depth: depth)[style]
-    let (black, white) = (RGB(0, 0, 0), RGB(255, 255, 255))
-    let ground = depth.components(of: entry.background) ?? (background == .dark ? black : white)
-    let text = depth.components(of: entry.foreground) ?? (background == .dark ? white : black)
-    return text.contrast(to: ground)
-  }
-}

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudService
+import DisplaySupport
 import Facts
 import TerminalUI
 import Testing

@@ -1,5 +1,6 @@
 import CloudKit
 import Dispatch
+import DisplaySupport
 import Facts
 import Foundation
 import Synchronization

@@ -1,3 +1,4 @@
+import DisplaySupport
 import Foundation
 import TerminalUI
 import Testing

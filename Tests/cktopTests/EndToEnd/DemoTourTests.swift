@@ -1,6 +1,7 @@
 import CktopDemo
 import CloudService
 import CloudSync
+import DisplaySupport
 import TerminalUI
 import Testing
 

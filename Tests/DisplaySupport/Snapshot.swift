@@ -1,13 +1,15 @@
+package import TerminalUI
+
 extension Grid {
-  /// The grid's characters, one line per row, without blanks at the ends of lines. Meant for tests.
-  public var text: String {
+  /// The grid's characters, one line per row, without blanks at the ends of lines.
+  package var text: String {
     lines.map(Self.trimmed).joined(separator: "\n")
   }
 
-  /// The grid's characters, then its styles as letters, then what the letters mean. Meant for tests.
+  /// The grid's characters, then its styles as letters, then what the letters mean.
   ///
   /// Ordinary text has the letter `.`; every other style gets the next letter in the order of its first appearance.
-  public var snapshot: String {
+  package var snapshot: String {
     var letters: [Style: Character] = [.text: "."]
     var legend: [String] = []
     let styles = (0..<size.height).map { y in

@@ -1,3 +1,4 @@
+import Terminal
 package import TerminalUI
 
 /// A display for tests: keeps what it is asked to show and do.
