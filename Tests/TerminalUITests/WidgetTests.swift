@@ -23,7 +23,7 @@ import Testing
         .init(
           "field-\($0)",
           base: .init("Buy milk"),
-          local: .init("Buy oat 한국어 milk", isChanged: true, error: "STRING"),
+          local: .init("Buy oat 한국어 milk", isChanged: true),
           server: .init("Buy skim milk", isChanged: true),
           chosen: .local
         )
@@ -312,10 +312,10 @@ import Testing
     )
   }
 
-  @Test func `a field table shows what changed, what is chosen and what is wrong`() {
+  @Test func `a field table shows what changed and what is chosen`() {
     var grid = Grid(Size(width: 56, height: 5))
     let rows: [FieldTable.Row] = [
-      .init("done", base: .init("0"), local: .init("yes", isChanged: true, error: "STRING"), server: .init("0")),
+      .init("done", base: .init("0"), local: .init("yes", isChanged: true), server: .init("0")),
       .init(
         "title",
         base: .init("Buy milk"),
@@ -332,28 +332,27 @@ import Testing
     #expect(
       grid.snapshot == """
          FIELD  BASE            LOCAL            SERVER
-         done   0               yes  ✗ STRING    0
+         done   0               yes              0
          title  Buy milk        [Buy oat milk]   Buy skim milk
         ▌note   –               –                [2 l]
          same   1               1                2
         aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-        ........b...............cccdddddddddd....e..............
-        ........bbbbbbbb........fccccgggcccccf...hhhhgggghhhhh..
-        ijjjjjjjkjjjjjjjjjjjjjjjkjjjjjjjjjjjjjjjjlmmmljjjjjjjjjj
-        ........b...............e................e..............
+        ........b...............ccc..............d..............
+        ........bbbbbbbb........eccccfffccccce...ggggffffggggg..
+        hiiiiiiijiiiiiiiiiiiiiiijiiiiiiiiiiiiiiiiklllkiiiiiiiiii
+        ........b...............d................d..............
         a = header
         b = base
         c = local
-        d = error
-        e = dim
-        f = strong
-        g = match
-        h = server
-        i = borderFocused on selection
-        j = selection
-        k = dim on selection
-        l = strong on selection
-        m = server on selection
+        d = dim
+        e = strong
+        f = match
+        g = server
+        h = borderFocused on selection
+        i = selection
+        j = dim on selection
+        k = strong on selection
+        l = server on selection
         """
     )
   }

@@ -21,15 +21,12 @@ public struct FieldTable: Widget {
     public var isMissing: Bool
     /// Whether the value is another than the base's.
     public var isChanged: Bool
-    /// The error in the value, such as its type; nil if there is none.
-    public var error: String?
 
     /// Makes a value.
-    public init(_ text: String, isMissing: Bool = false, isChanged: Bool = false, error: String? = nil) {
+    public init(_ text: String, isMissing: Bool = false, isChanged: Bool = false) {
       self.text = text
       self.isMissing = isMissing
       self.isChanged = isChanged
-      self.error = error
     }
 
     /// No value.
@@ -141,7 +138,7 @@ extension FieldTable.Side {
   }
 }
 
-/// The text of a value, with its brackets, its error and what differs in it from the other side.
+/// The text of a value, with its brackets and what differs in it from the other side.
 private struct FieldText {
   private let row: FieldTable.Row
   private let side: FieldTable.Side
@@ -155,13 +152,8 @@ private struct FieldText {
 
   func fitted(to width: Int, _ glyphs: GlyphSet) -> StyledText {
     let isChosen = row.chosen == side
-    let error: StyledText = value.error.map { StyledText("  ✗ \($0)", .error) } ?? ""
-    // The value keeps a third of the width at least.
-    let shownError = error.clipped(to: max(0, width - width / 3), glyphs)
-    let room = width - shownError.cells(in: glyphs) - (isChosen ? 2 : 0)
-    let text = cut(to: room, glyphs)
-    guard isChosen else { return text + shownError }
-    return [.init("[", .strong)] + text + [.init("]", .strong)] + shownError
+    let text = cut(to: width - (isChosen ? 2 : 0), glyphs)
+    return isChosen ? [.init("[", .strong)] + text + [.init("]", .strong)] : text
   }
 
   private var style: Style {

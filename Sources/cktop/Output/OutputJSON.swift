@@ -29,9 +29,6 @@ extension JSON {
     optional(milliseconds.flatMap { RFC3339.text(milliseconds: $0) })
   }
 
-  /// A duration in seconds.
-  static func seconds(_ duration: Duration?) -> JSON { optional(duration.map { $0 / .seconds(1) }) }
-
   /// Counts or sizes by name, sorted by name.
   static func counts(_ counts: [String: Int]) -> JSON {
     .object(JSONObject(counts.sorted { $0.key < $1.key }.map { ($0.key, .int(Int64($0.value))) }))

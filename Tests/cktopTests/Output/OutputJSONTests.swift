@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct OutputJSONTests {
   @Test func `keys keep their order and unknown values are null`() {
     var object: JSONObject = ["store": "x", "lastSuccessAt": .time(nil), "driver": nil, "inSync": false]
-    object["progress"] = ["done": 120, "perSecond": 210.5, "etaSeconds": .seconds(.milliseconds(2300))]
+    object["progress"] = ["done": 120, "perSecond": 210.5, "etaSeconds": 2.3]
     object["inSync"] = true
 
     #expect(
@@ -24,8 +24,6 @@ import Testing
     (.time(0), "\"1970-01-01T00:00:00.000Z\""),
     (.time(1_767_225_600_123), "\"2026-01-01T00:00:00.123Z\""),
     (.time(.max), "null"),
-    (.seconds(nil), "null"),
-    (.seconds(.seconds(90)), "90.0"),
     (.number(.nan), "null"),
     (.number(.infinity), "null"),
     (.number(.leastNonzeroMagnitude), "5e-324"),
