@@ -1,11 +1,11 @@
 import Foundation
-public import Testing
+package import Testing
 
-@testable public import TerminalUI
+@testable package import TerminalUI
 
 extension Theme: CustomTestStringConvertible {
   /// The name is enough in a test's report.
-  public var testDescription: String { name }
+  package var testDescription: String { name }
 }
 
 @Suite(.serialized) struct ThemeTests {

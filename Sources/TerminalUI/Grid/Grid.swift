@@ -1,28 +1,24 @@
 /// A rectangle of cells that views draw on. Whatever does not fit is silently left out.
-public struct Grid: Sendable, Hashable {
-  /// The number of columns and rows.
-  public let size: Size
+package struct Grid: Sendable, Hashable {
+  package let size: Size
   /// The characters that may be put on the grid.
-  public let glyphs: GlyphSet
+  package let glyphs: GlyphSet
   private var cells: [Cell]
 
-  /// Makes an empty grid.
-  public init(_ size: Size, glyphs: GlyphSet = .unicode) {
-    self.size = size
-    self.glyphs = glyphs
+  package init(_ size: Size, glyphs: GlyphSet = .unicode) {
+    (self.size, self.glyphs) = (size, glyphs)
     cells = Array(repeating: .blank, count: size.width * size.height)
   }
 
-  /// The whole grid.
-  public var bounds: Rect { Rect(size) }
+  package var bounds: Rect { Rect(size) }
 
   /// The cell at a position, or nil outside of the grid.
-  public subscript(_ position: Position) -> Cell? {
+  package subscript(_ position: Position) -> Cell? {
     bounds.contains(position) ? cells[index(position)] : nil
   }
 
   /// One row of cells; empty when there is no such row.
-  public func row(_ y: Int) -> ArraySlice<Cell> {
+  package func row(_ y: Int) -> ArraySlice<Cell> {
     guard (0..<size.height).contains(y) else { return [] }
     return cells[y * size.width..<(y + 1) * size.width]
   }
@@ -31,7 +27,8 @@ public struct Grid: Sendable, Hashable {
   ///
   /// The text may be hostile: it is made safe on its way.
   @discardableResult
-  public mutating func put(_ text: String, at position: Position, _ style: Style = .text, in area: Rect? = nil) -> Int {
+  package mutating func put(_ text: String, at position: Position, _ style: Style = .text, in area: Rect? = nil) -> Int
+  {
     let area = area?.intersection(bounds) ?? bounds
     guard (area.y..<area.maxY).contains(position.y) else { return position.x }
     var x = position.x
@@ -44,7 +41,7 @@ public struct Grid: Sendable, Hashable {
   }
 
   /// Puts a line of styled text in a rectangle's first row, clipped with an ellipsis and aligned.
-  public mutating func put(_ line: StyledText, in area: Rect, _ alignment: Alignment = .leading) {
+  package mutating func put(_ line: StyledText, in area: Rect, _ alignment: Alignment = .leading) {
     guard !area.isEmpty else { return }
     let clipped = line.clipped(to: area.width, glyphs)
     var x = area.x + alignment.offset(area.width - clipped.cells(in: glyphs))
@@ -52,7 +49,7 @@ public struct Grid: Sendable, Hashable {
   }
 
   /// Fills a rectangle with one character.
-  public mutating func fill(_ area: Rect, _ style: Style = .text, with character: Character = " ") {
+  package mutating func fill(_ area: Rect, _ style: Style = .text, with character: Character = " ") {
     let area = area.intersection(bounds)
     guard !area.isEmpty else { return }
     let glyph = TerminalUI.glyphs(in: String(character), glyphs).first { $0.columns == 1 } ?? Glyph(" ")
@@ -62,7 +59,7 @@ public struct Grid: Sendable, Hashable {
   }
 
   /// Makes everything in a rectangle look like text that matters less.
-  public mutating func dim(_ area: Rect) {
+  package mutating func dim(_ area: Rect) {
     let area = area.intersection(bounds)
     for y in area.y..<area.maxY {
       for x in area.x..<area.maxX {

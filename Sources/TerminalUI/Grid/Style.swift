@@ -1,5 +1,5 @@
 /// What a piece of text means. A theme decides what each meaning looks like.
-public enum StyleRole: String, Sendable, Hashable, CaseIterable {
+package enum StyleRole: String, Sendable, Hashable, CaseIterable {
   // Text
   /// Ordinary text, and the ground that everything stands on.
   case text
@@ -11,11 +11,9 @@ public enum StyleRole: String, Sendable, Hashable, CaseIterable {
   case escaped
 
   // Frames
-  /// The title of a pane.
   case title
   /// The title of the pane that has the keyboard.
   case titleFocused
-  /// The frame of a pane.
   case border
   /// The frame of the pane that has the keyboard.
   case borderFocused
@@ -39,9 +37,7 @@ public enum StyleRole: String, Sendable, Hashable, CaseIterable {
   case marked
   /// Text that matches what is searched for, or that differs from the text beside it.
   case match
-  /// A key in the key hints.
   case key
-  /// What a key does.
   case keyLabel
 
   // States
@@ -55,7 +51,6 @@ public enum StyleRole: String, Sendable, Hashable, CaseIterable {
   case active
   /// It needs attention soon.
   case warning
-  /// It failed.
   case error
   /// Two sides disagree.
   case conflict
@@ -83,43 +78,32 @@ extension StyleRole {
 }
 
 /// How a cell is drawn, besides its colours.
-public struct Attributes: OptionSet, Sendable, Hashable {
-  /// The bits; the terminal layer reads them.
-  public let rawValue: UInt8
+package struct Attributes: OptionSet, Sendable, Hashable {
+  package let rawValue: UInt8
 
-  /// Makes a set from its bits.
-  public init(rawValue: UInt8) {
-    self.rawValue = rawValue
-  }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Heavier strokes.
-  public static let bold = Attributes(rawValue: 1)
-  /// A line below.
-  public static let underline = Attributes(rawValue: 2)
+  package static let bold = Attributes(rawValue: 1)
+  package static let underline = Attributes(rawValue: 2)
   /// Foreground and background exchanged.
-  public static let reverse = Attributes(rawValue: 4)
-  /// Fainter strokes.
-  public static let dim = Attributes(rawValue: 8)
+  package static let reverse = Attributes(rawValue: 4)
+  package static let dim = Attributes(rawValue: 8)
 }
 
 /// A meaning with attributes on top of what the theme gives it.
-public struct Style: Sendable, Hashable {
+package struct Style: Sendable, Hashable {
   /// What the text means.
-  public var role: StyleRole
+  package var role: StyleRole
   /// Attributes added to the role's own.
-  public var attributes: Attributes
+  package var attributes: Attributes
   /// The role on whose ground the text stands; nil for its own ground.
-  public var ground: StyleRole?
+  package var ground: StyleRole?
 
-  /// Makes a style.
-  public init(_ role: StyleRole, _ attributes: Attributes = [], on ground: StyleRole? = nil) {
-    self.role = role
-    self.attributes = attributes
-    self.ground = ground
+  package init(_ role: StyleRole, _ attributes: Attributes = [], on ground: StyleRole? = nil) {
+    (self.role, self.attributes, self.ground) = (role, attributes, ground)
   }
 
-  /// Ordinary text.
-  public static let text = Style(.text)
+  package static let text = Style(.text)
 
   /// The style of a glyph in a text of this style. Escaped characters stand out from ordinary text.
   func of(_ glyph: Glyph) -> Style {

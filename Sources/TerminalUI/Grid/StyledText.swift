@@ -1,60 +1,46 @@
 /// A line of text whose parts may have different meanings.
 ///
 ///     let line: StyledText = [.init("3 waiting", .pending), .init(" of 12", .dim)]
-public struct StyledText: Sendable, Hashable, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral {
+package struct StyledText: Sendable, Hashable, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral {
   /// A part of the line that has one style.
-  public struct Span: Sendable, Hashable {
+  package struct Span: Sendable, Hashable {
     /// The part's text, as raw as it came.
-    public var text: String
-    /// The part's style.
-    public var style: Style
+    package var text: String
+    package var style: Style
 
     /// Makes a part with a role.
-    public init(_ text: String, _ role: StyleRole = .text, _ attributes: Attributes = []) {
-      self.text = text
-      self.style = Style(role, attributes)
+    package init(_ text: String, _ role: StyleRole = .text, _ attributes: Attributes = []) {
+      (self.text, self.style) = (text, Style(role, attributes))
     }
 
     /// Makes a part with a style.
-    public init(_ text: String, style: Style) {
-      self.text = text
-      self.style = style
-    }
+    package init(_ text: String, style: Style) { (self.text, self.style) = (text, style) }
   }
 
-  /// The parts, from left to right.
-  public var spans: [Span]
+  package var spans: [Span]
 
   /// Makes a line from parts.
-  public init(_ spans: [Span]) {
-    self.spans = spans
-  }
+  package init(_ spans: [Span]) { self.spans = spans }
 
-  /// Makes a line of one part.
-  public init(_ text: String, _ role: StyleRole = .text, _ attributes: Attributes = []) {
+  package init(_ text: String, _ role: StyleRole = .text, _ attributes: Attributes = []) {
     spans = [Span(text, role, attributes)]
   }
 
   /// Makes ordinary text.
-  public init(stringLiteral value: String) {
-    self.init(value)
-  }
+  package init(stringLiteral value: String) { self.init(value) }
 
   /// Makes a line from parts.
-  public init(arrayLiteral elements: Span...) {
-    spans = elements
-  }
+  package init(arrayLiteral elements: Span...) { spans = elements }
 
-  /// The text without its styles.
-  public var plain: String { spans.map(\.text).joined() }
+  package var plain: String { spans.map(\.text).joined() }
 
   /// The cells that the line takes when it is not clipped.
-  public func cells(in glyphs: GlyphSet = .unicode) -> Int {
+  package func cells(in glyphs: GlyphSet = .unicode) -> Int {
     spans.reduce(0) { $0 + TerminalUI.cells($1.text, in: glyphs) }
   }
 
   /// The same text on the ground of another role, such as a banner's.
-  public func on(_ ground: StyleRole) -> StyledText {
+  package func on(_ ground: StyleRole) -> StyledText {
     StyledText(
       spans.map { span in
         var style = span.style
@@ -73,8 +59,7 @@ public struct StyledText: Sendable, Hashable, ExpressibleByStringInterpolation, 
     )
   }
 
-  /// Two lines one after the other.
-  public static func + (left: StyledText, right: StyledText) -> StyledText {
+  package static func + (left: StyledText, right: StyledText) -> StyledText {
     StyledText(left.spans + right.spans)
   }
 }

@@ -1,9 +1,9 @@
 /// Turns the bytes that a terminal sends into keys, in whatever pieces they arrive.
 ///
 /// What is pasted becomes one `Key.paste`. What the terminal answers to questions never becomes a key.
-public struct KeyParser: Sendable {
+package struct KeyParser: Sendable {
   /// The most that is taken from one paste; the rest of it is dropped.
-  public static let longestPaste = 64 * 1024
+  package static let longestPaste = 64 * 1024
 
   private var bytes: ArraySlice<UInt8> = []
   private var state = State.keys
@@ -25,13 +25,12 @@ public struct KeyParser: Sendable {
     case needsMore
   }
 
-  /// Makes a parser that has seen nothing yet.
-  public init() {}
+  package init() {}
 
   /// Whether the bytes seen so far may be a whole key or the beginning of another one.
   ///
   /// If nothing more comes within a blink (25 ms), call `flush()`.
-  public var isUndecided: Bool {
+  package var isUndecided: Bool {
     guard case .keys = state, let first = bytes.first else { return false }
     // Only a program sends ESC [ within a blink, so the rest of it is on its way, however slow the line. ESC and the
     // start of an answer alone are a letter typed with Alt.
@@ -50,7 +49,7 @@ public struct KeyParser: Sendable {
   ]
 
   /// Takes bytes and returns the keys that are complete.
-  public mutating func feed(_ new: some Sequence<UInt8>) -> [Key] {
+  package mutating func feed(_ new: some Sequence<UInt8>) -> [Key] {
     bytes += new
     var keys: [Key] = []
     while !bytes.isEmpty {
@@ -69,7 +68,7 @@ public struct KeyParser: Sendable {
   }
 
   /// Decides that nothing more belongs to the bytes seen so far.
-  public mutating func flush() -> [Key] {
+  package mutating func flush() -> [Key] {
     guard isUndecided else { return [] }
     let second = bytes.dropFirst().first
     let letter = second.flatMap { Self.answerStarts[$0] == nil ? nil : Character(Unicode.Scalar($0)) }

@@ -1,8 +1,6 @@
 /// A press of the mouse, or a turn of its wheel.
-public struct Mouse: Sendable, Hashable {
-  /// The kinds of use.
-  public enum Action: Sendable, Hashable {
-    /// The left button was pressed.
+package struct Mouse: Sendable, Hashable {
+  package enum Action: Sendable, Hashable {
     case press
     /// The wheel was turned away from the user.
     case wheelUp
@@ -10,16 +8,11 @@ public struct Mouse: Sendable, Hashable {
     case wheelDown
   }
 
-  /// The kind of use.
-  public var action: Action
+  package var action: Action
   /// The place, counted from the top left corner.
-  public var position: Position
+  package var position: Position
 
-  /// Makes an action at a position.
-  public init(_ action: Action, at position: Position) {
-    self.action = action
-    self.position = position
-  }
+  package init(_ action: Action, at position: Position) { (self.action, self.position) = (action, position) }
 
   /// Reads the numbers of an SGR report, as xterm's control sequences describe it: `0;12;4`. Nil for other buttons.
   init?(report: ArraySlice<UInt8>) {

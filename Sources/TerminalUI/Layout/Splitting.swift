@@ -1,12 +1,11 @@
 /// How much of a line one part of it takes.
-public enum Length: Sendable, Hashable {
+package enum Length: Sendable, Hashable {
   /// Exactly this many cells, as long as there are that many.
   case fixed(Int)
   /// A share of what the fixed parts leave, weighed against the other shares.
   case flex(Int)
 
-  /// One equal share of what is left.
-  public static let flexible = Length.flex(1)
+  package static let flexible = Length.flex(1)
 
   /// The number of cells, unless they are a share.
   var fixed: Int? {
@@ -15,7 +14,7 @@ public enum Length: Sendable, Hashable {
   }
 
   /// Deals `total` cells out to `lengths`, in order. The results never sum up to more than `total`.
-  public static func deal(_ total: Int, to lengths: [Length]) -> [Int] {
+  package static func deal(_ total: Int, to lengths: [Length]) -> [Int] {
     var left = max(0, total)
     var dealt = lengths.map { length -> Int in
       guard case .fixed(let wanted) = length else { return 0 }
@@ -40,22 +39,22 @@ public enum Length: Sendable, Hashable {
 
 extension Rect {
   /// The rectangle without its outermost cells on every side.
-  public func inset(by cells: Int = 1) -> Rect {
+  package func inset(by cells: Int = 1) -> Rect {
     inset(horizontally: cells, vertically: cells)
   }
 
   /// The rectangle without this many columns on both sides and this many rows above and below.
-  public func inset(horizontally columns: Int, vertically rows: Int) -> Rect {
+  package func inset(horizontally columns: Int, vertically rows: Int) -> Rect {
     Rect(x: x + columns, y: y + rows, width: width - 2 * columns, height: height - 2 * rows)
   }
 
   /// One row of the rectangle, counted from its top; empty when there is no such row.
-  public func row(_ index: Int) -> Rect {
+  package func row(_ index: Int) -> Rect {
     Rect(x: x, y: y + index, width: width, height: (0..<height).contains(index) ? 1 : 0)
   }
 
   /// Cuts the rectangle into bands, from top to bottom.
-  public func rows(_ lengths: [Length]) -> [Rect] {
+  package func rows(_ lengths: [Length]) -> [Rect] {
     var top = y
     return Length.deal(height, to: lengths).map { rows in
       defer { top += rows }
@@ -64,7 +63,7 @@ extension Rect {
   }
 
   /// Cuts the rectangle into columns, from left to right, with `gap` free cells between them.
-  public func columns(_ lengths: [Length], gap: Int = 0) -> [Rect] {
+  package func columns(_ lengths: [Length], gap: Int = 0) -> [Rect] {
     var left = x
     let gaps = max(0, gap) * max(0, lengths.count - 1)
     return Length.deal(width - gaps, to: lengths).map { columns in
@@ -74,7 +73,7 @@ extension Rect {
   }
 
   /// A rectangle of this size in the middle of this one, made smaller where it does not fit.
-  public func centred(_ size: Size) -> Rect {
+  package func centred(_ size: Size) -> Rect {
     let columns = min(size.width, width)
     let rows = min(size.height, height)
     return Rect(x: x + (width - columns) / 2, y: y + (height - rows) / 2, width: columns, height: rows)

@@ -1,7 +1,7 @@
 /// The ranges, counted in characters, in which two texts differ: all between the beginning and the end that they share.
 ///
 /// Only the first 2,000 characters are looked at, so that a long value costs no more than a short one.
-public func differing(_ a: String, _ b: String) -> (Range<Int>, Range<Int>) {
+package func differing(_ a: String, _ b: String) -> (Range<Int>, Range<Int>) {
   let bound = 2000
   let (first, second) = (Array(a.prefix(bound + 1)), Array(b.prefix(bound + 1)))
   let (left, right) = (first.prefix(bound), second.prefix(bound))

@@ -1,15 +1,10 @@
 /// Where a text stands in a space that is wider than it.
-public enum Alignment: Sendable, Hashable {
-  /// At the left.
-  case leading
-  /// In the middle.
-  case centre
-  /// At the right.
-  case trailing
+package enum Alignment: Sendable, Hashable {
+  case leading, centre, trailing
 }
 
 /// The text cut to at most `columns` cells, safe to show; a cut is marked by an ellipsis.
-public func clip(_ text: String, to columns: Int, _ set: GlyphSet = .unicode) -> String {
+package func clip(_ text: String, to columns: Int, _ set: GlyphSet = .unicode) -> String {
   String(clip(glyphs(in: text, set), to: columns, set).map(\.character))
 }
 
@@ -38,7 +33,7 @@ func clip(_ glyphs: [Glyph], to columns: Int, _ set: GlyphSet) -> [Glyph] {
 
 extension StyledText {
   /// The line cut to at most `columns` cells; a cut is marked by an ellipsis.
-  public func clipped(to columns: Int, _ set: GlyphSet = .unicode) -> StyledText {
+  package func clipped(to columns: Int, _ set: GlyphSet = .unicode) -> StyledText {
     guard cells(in: set) > columns else { return self }
     var left = columns
     var result: [Span] = []

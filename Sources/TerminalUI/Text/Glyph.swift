@@ -1,16 +1,14 @@
 /// One character as it is shown, with the cells it takes.
-public struct Glyph: Sendable, Hashable {
+package struct Glyph: Sendable, Hashable {
   /// The character: printable, and counted alike by terminal and C library.
-  public let character: Character
+  package let character: Character
   /// 1 or 2 cells.
-  public let columns: Int
+  package let columns: Int
   /// Whether it stands for something that cannot be shown as it is.
-  public let isEscape: Bool
+  package let isEscape: Bool
 
   init(_ character: Character, columns: Int = 1, isEscape: Bool = false) {
-    self.character = character
-    self.columns = columns
-    self.isEscape = isEscape
+    (self.character, self.columns, self.isEscape) = (character, columns, isEscape)
   }
 }
 
@@ -18,7 +16,7 @@ public struct Glyph: Sendable, Hashable {
 ///
 /// Control characters, invisible characters and characters that turn the direction of writing become visible symbols.
 /// Characters about whose width programs disagree become their base character or a placeholder.
-public func glyphs(in text: String, _ set: GlyphSet = .unicode) -> [Glyph] {
+package func glyphs(in text: String, _ set: GlyphSet = .unicode) -> [Glyph] {
   if isPlain(text) { return text.map { Glyph($0) } }
   var result: [Glyph] = []
   for cluster in text { append(cluster, to: &result, set) }
@@ -26,13 +24,13 @@ public func glyphs(in text: String, _ set: GlyphSet = .unicode) -> [Glyph] {
 }
 
 /// The cells that a text takes on the terminal.
-public func cells(_ text: String, in set: GlyphSet = .unicode) -> Int {
+package func cells(_ text: String, in set: GlyphSet = .unicode) -> Int {
   if isPlain(text) { return text.utf8.count }
   return glyphs(in: text, set).reduce(0) { $0 + $1.columns }
 }
 
 /// The text with everything replaced that could act on a terminal or deceive a reader.
-public func sanitize(_ text: String, _ set: GlyphSet = .unicode) -> String {
+package func sanitize(_ text: String, _ set: GlyphSet = .unicode) -> String {
   if isPlain(text) { return text }
   return String(glyphs(in: text, set).map(\.character))
 }

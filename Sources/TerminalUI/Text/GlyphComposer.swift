@@ -13,9 +13,7 @@ struct GlyphComposer {
   /// A terminal cell holds so many marks in ncurses.
   private static let mostMarks = 4
 
-  init(set: GlyphSet) {
-    self.set = set
-  }
+  init(set: GlyphSet) { self.set = set }
 
   mutating func add(_ scalar: Unicode.Scalar) {
     switch Treatment(scalar) {

@@ -1,5 +1,5 @@
 /// What the terminal can show.
-public enum GlyphSet: Sendable, Hashable {
+package enum GlyphSet: Sendable, Hashable {
   /// Everything that UTF-8 can say.
   case unicode
   /// What the fonts of the Linux console have: no braille, no round corners and no eighths of blocks. Of our own symbols,
@@ -11,12 +11,12 @@ public enum GlyphSet: Sendable, Hashable {
   /// Chooses the glyphs of a terminal.
   ///
   /// - Parameter term: Its name, as the variable `TERM` has it.
-  public init(isASCII: Bool, term: String) {
+  package init(isASCII: Bool, term: String) {
     self = isASCII ? .ascii : term == "linux" || term.hasPrefix("linux-") ? .console : .unicode
   }
 
   /// The character that is sent for one of the grid.
-  public func shown(_ character: Character) -> Character {
+  package func shown(_ character: Character) -> Character {
     switch self {
     case .unicode: character
     case .console: Self.consoleLikenesses[character] ?? character
@@ -34,13 +34,13 @@ public enum GlyphSet: Sendable, Hashable {
   }()
 
   /// What stands at the end of a text that was cut.
-  public var ellipsis: Character { self == .unicode ? "…" : "~" }
+  package var ellipsis: Character { self == .unicode ? "…" : "~" }
 
   /// What stands for a character that cannot be shown.
   var placeholder: Character { self == .unicode ? "\u{FFFD}" : "?" }
 
   /// The ASCII likeness of a character.
-  public static func ascii(_ character: Character) -> Character {
+  package static func ascii(_ character: Character) -> Character {
     if character.isASCII, let value = character.asciiValue, (0x20..<0x7F).contains(value) { return character }
     return likenesses[character] ?? "?"
   }

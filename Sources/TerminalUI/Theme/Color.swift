@@ -1,5 +1,5 @@
 /// A colour as a theme file states it.
-public enum Color: Sendable, Hashable {
+package enum Color: Sendable, Hashable {
   /// Whatever the terminal uses when it is told nothing.
   case standard
   /// A colour of the terminal's palette, 0 to 255. What 0 to 15 look like is the user's choice.
@@ -8,7 +8,7 @@ public enum Color: Sendable, Hashable {
   case rgb(UInt8, UInt8, UInt8)
 
   /// Reads `default`, a name such as `brightblue`, a number from 0 to 255, or `#rrggbb`.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     let word = text.lowercased()
     if word == "default" {
       self = .standard
@@ -26,7 +26,7 @@ public enum Color: Sendable, Hashable {
   }
 
   /// The names that a theme file may use, in the order of the terminal's palette.
-  public static let names = [
+  package static let names = [
     "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white",
     "brightblack", "brightred", "brightgreen", "brightyellow", "brightblue", "brightmagenta", "brightcyan",
     "brightwhite",
@@ -48,11 +48,7 @@ struct RGB: Sendable, Hashable {
   let green: UInt8
   let blue: UInt8
 
-  init(_ red: UInt8, _ green: UInt8, _ blue: UInt8) {
-    self.red = red
-    self.green = green
-    self.blue = blue
-  }
+  init(_ red: UInt8, _ green: UInt8, _ blue: UInt8) { (self.red, self.green, self.blue) = (red, green, blue) }
 
   /// xterm's palette: 16 named colours, a cube of 6 x 6 x 6, and 24 greys.
   static let palette: [RGB] = {

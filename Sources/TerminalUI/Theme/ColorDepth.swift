@@ -1,18 +1,17 @@
 /// How many colours a terminal has.
-public enum ColorDepth: Sendable, Hashable, CaseIterable {
+package enum ColorDepth: Sendable, Hashable, CaseIterable {
   /// None, or the user asked for none by `NO_COLOR`.
   case monochrome
   /// The eight of the oldest colour terminals.
   case eight
   /// The eight and their bright likenesses.
   case sixteen
-  /// xterm's palette.
   case palette
   /// Any red, green and blue.
   case direct
 
   /// The depth of a terminal with this number of colours.
-  public init(colors: Int) {
+  package init(colors: Int) {
     switch colors {
     case ..<8: self = .monochrome
     case ..<16: self = .eight
@@ -23,7 +22,7 @@ public enum ColorDepth: Sendable, Hashable, CaseIterable {
   }
 
   /// The number by which a terminal of this depth knows the colour, or the nearest that it has; -1 is its default.
-  public func number(for color: Color) -> Int {
+  package func number(for color: Color) -> Int {
     guard self != .monochrome, let components = color.components else { return -1 }
     switch (self, color) {
     case (.palette, .indexed(let index)): return Int(index)

@@ -1,20 +1,19 @@
 /// A theme made ready for one terminal: the colour numbers and attributes of every role.
-public struct Palette: Sendable, Hashable {
+package struct Palette: Sendable, Hashable {
   /// A cell's looks in the terminal's own terms.
-  public struct Entry: Sendable, Hashable {
+  package struct Entry: Sendable, Hashable {
     /// The colour number of the characters, or -1 for the terminal's default.
-    public let foreground: Int
+    package let foreground: Int
     /// The colour number behind them, or -1 for the terminal's default.
-    public let background: Int
-    /// The attributes.
-    public let attributes: Attributes
+    package let background: Int
+    package let attributes: Attributes
   }
 
   private let entries: [StyleRole: Entry]
   private let depth: ColorDepth
 
   /// Makes a theme ready for a terminal with that many colours. The same input gives the same result everywhere.
-  public init(_ theme: Theme, depth: ColorDepth) {
+  package init(_ theme: Theme, depth: ColorDepth) {
     self.depth = depth
     entries = Dictionary(
       uniqueKeysWithValues: StyleRole.allCases.map { role in
@@ -23,8 +22,7 @@ public struct Palette: Sendable, Hashable {
     )
   }
 
-  /// How to draw a style.
-  public subscript(_ style: Style) -> Entry {
+  package subscript(_ style: Style) -> Entry {
     let role = self[style.role]
     let ground = style.ground.map { self[$0] }
     let background = ground?.background ?? role.background
@@ -39,7 +37,7 @@ public struct Palette: Sendable, Hashable {
 
   /// How to draw a blank in a style: like all blanks on the same ground, so that it need not be sent again when only
   /// the text changes that it belongs to.
-  public func blank(_ style: Style) -> Entry {
+  package func blank(_ style: Style) -> Entry {
     let look = self[style]
     guard look.attributes.isDisjoint(with: [.reverse, .underline]) else { return look }
     return Entry(foreground: self[StyleRole.text].foreground, background: look.background, attributes: [])

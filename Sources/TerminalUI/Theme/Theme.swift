@@ -1,49 +1,36 @@
 /// What every role looks like. Themes are TOML files; see `parse(_:source:)`.
-public struct Theme: Sendable, Hashable {
+package struct Theme: Sendable, Hashable {
   /// Whether a theme is made for light text on a dark ground or the other way round.
-  public enum Background: String, Sendable, Hashable {
-    /// Light text on a dark ground.
-    case dark
-    /// Dark text on a light ground.
-    case light
+  package enum Background: String, Sendable, Hashable {
+    case dark, light
   }
 
   /// What a theme says about one role. What it leaves out comes from the role's parent.
-  public struct Look: Sendable, Hashable {
-    /// The colour of the characters.
-    public var foreground: Color?
-    /// The colour behind them.
-    public var background: Color?
+  package struct Look: Sendable, Hashable {
+    package var foreground: Color?
+    package var background: Color?
     /// Attributes, if the theme states any.
-    public var attributes: Attributes?
+    package var attributes: Attributes?
 
-    /// Makes a look.
-    public init(foreground: Color? = nil, background: Color? = nil, attributes: Attributes? = nil) {
-      self.foreground = foreground
-      self.background = background
-      self.attributes = attributes
+    package init(foreground: Color? = nil, background: Color? = nil, attributes: Attributes? = nil) {
+      (self.foreground, self.background, self.attributes) = (foreground, background, attributes)
     }
   }
 
   /// The name by which users choose the theme.
-  public var name: String
-  /// The version of the file format.
-  public var version: Int
+  package var name: String
+  package var version: Int
   /// What the theme is made for.
-  public var background: Background
+  package var background: Background
   /// The roles that the theme mentions.
-  public var looks: [StyleRole: Look]
+  package var looks: [StyleRole: Look]
 
-  /// Makes a theme.
-  public init(name: String, version: Int = 1, background: Background, looks: [StyleRole: Look]) {
-    self.name = name
-    self.version = version
-    self.background = background
-    self.looks = looks
+  package init(name: String, version: Int = 1, background: Background, looks: [StyleRole: Look]) {
+    (self.name, self.version, self.background, self.looks) = (name, version, background, looks)
   }
 
   /// The complete look of a role, after its parents have filled the gaps.
-  public func look(of role: StyleRole) -> Look {
+  package func look(of role: StyleRole) -> Look {
     var look = looks[role] ?? Look()
     var ancestor = role
     while let parent = ancestor.parent {

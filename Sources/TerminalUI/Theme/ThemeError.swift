@@ -1,23 +1,20 @@
 /// Why a theme could not be had, in one line for the user.
-public struct ThemeError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ThemeError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The file, or the name where no file was found.
-  public var source: String
+  package var source: String
   /// The line in the file, from 1, where it is known.
-  public var line: Int?
+  package var line: Int?
   /// The key at fault, such as `roles.text.fg`.
-  public var key: String?
+  package var key: String?
   /// What is wrong and what would be right.
-  public var message: String
+  package var message: String
 
   init(_ message: String, source: String, line: Int? = nil, key: String? = nil) {
-    self.source = source
-    self.line = line
-    self.key = key
-    self.message = message
+    (self.source, self.line, self.key, self.message) = (source, line, key, message)
   }
 
   /// `file:line: key: what is wrong`.
-  public var description: String {
+  package var description: String {
     let place = sanitize(source) + (line.map { ":\($0)" } ?? "")
     return ([place] + [key, message].compactMap { $0 }.map { sanitize($0) }).joined(separator: ": ")
   }

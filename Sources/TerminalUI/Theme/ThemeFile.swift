@@ -15,7 +15,7 @@ extension Theme {
   /// - Parameters:
   ///   - text: The file's text.
   ///   - source: The file's name, for error messages.
-  public static func parse(_ text: String, source: String) throws(ThemeError) -> Theme {
+  package static func parse(_ text: String, source: String) throws(ThemeError) -> Theme {
     let reader = ThemeReader(text: text, source: source)
     return try reader.read()
   }
@@ -119,12 +119,12 @@ private struct ThemeReader {
 }
 
 /// The places of keys in a TOML text.
-public enum TOMLPlace {
+package enum TOMLPlace {
   /// Returns the line of a key, from 1; nil if it is not found.
   ///
   /// The parser keeps no places for values that it could read, so this looks for the words of the path one after the other,
   /// which is right for every file that states a key once.
-  public static func line(of path: [String], in text: String) -> Int? {
+  package static func line(of path: [String], in text: String) -> Int? {
     var found: Int?
     var words = path[...]
     // By bytes: to Swift, CR LF is one character, and another than LF.

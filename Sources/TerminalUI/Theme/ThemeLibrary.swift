@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 extension Theme {
   /// The files that are compiled in, by the names of their themes. A file is parsed only when its theme is used.
@@ -10,17 +10,17 @@ extension Theme {
   ]
 
   /// The names of the themes that are compiled in.
-  public static let builtInNames = files.map(\.name)
+  package static let builtInNames = files.map(\.name)
 
   /// The themes that are compiled in, by name.
-  public static var builtIn: [Theme] { files.map(embedded) }
+  package static var builtIn: [Theme] { files.map(embedded) }
 
   /// Finds a theme: in the directories first, then among those compiled in.
   ///
   /// - Parameters:
   ///   - name: The theme's name; a file has the same name with `.toml`.
   ///   - directories: Where to look for files, most important first. They need not exist.
-  public static func load(named name: String, directories: [URL]) throws(ThemeError) -> Theme {
+  package static func load(named name: String, directories: [URL]) throws(ThemeError) -> Theme {
     if isFileName(name) {
       for directory in directories {
         let file = directory.appendingPathComponent(name + ".toml")
@@ -34,7 +34,7 @@ extension Theme {
   }
 
   /// The names of every theme that `load(named:directories:)` can find, sorted.
-  public static func names(directories: [URL]) -> [String] {
+  package static func names(directories: [URL]) -> [String] {
     let files = directories.flatMap { directory in
       (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
     }

@@ -1,40 +1,36 @@
 /// A frame with a title at its left and a note at its right.
-public struct Box: Widget {
+package struct Box: Widget {
   /// What the frame holds. Ordinary text in it gets the role of a title.
-  public var title: StyledText
+  package var title: StyledText
   /// A short remark, such as a count, or tabs.
-  public var note: StyledText
+  package var note: StyledText
   /// Whether the keyboard acts on what the frame holds.
-  public var isFocused: Bool
+  package var isFocused: Bool
   /// The role on whose ground the frame is drawn; nil for the screen's own.
-  public var ground: StyleRole?
+  package var ground: StyleRole?
 
-  /// Makes a frame.
-  public init(title: StyledText, note: StyledText = "", isFocused: Bool = false, ground: StyleRole? = nil) {
-    self.title = title
-    self.note = note
-    self.isFocused = isFocused
-    self.ground = ground
+  package init(title: StyledText, note: StyledText = "", isFocused: Bool = false, ground: StyleRole? = nil) {
+    (self.title, self.note, self.isFocused, self.ground) = (title, note, isFocused, ground)
   }
 
   /// The cells inside of a frame.
-  public static func inside(_ area: Rect) -> Rect { area.inset() }
+  package static func inside(_ area: Rect) -> Rect { area.inset() }
 
   /// The cells of the frame's top that a note may take. A longer note is left out.
-  public func noteArea(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Rect {
+  package func noteArea(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Rect {
     let used = title.plain.isEmpty ? 0 : styledTitle(area.width - 4, glyphs).cells(in: glyphs) + 1
     return Rect(x: area.x + 3 + used, y: area.y, width: area.width - 6 - used, height: min(1, area.height))
   }
 
   /// The cells where the note is drawn; empty if it is left out.
-  public func notePlace(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Rect {
+  package func notePlace(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Rect {
     let width = note.cells(in: glyphs)
     guard width <= noteArea(in: area, glyphs).width else { return Rect(x: area.x, y: area.y, width: 0, height: 0) }
     return Rect(x: area.maxX - 3 - width, y: area.y, width: width, height: min(1, area.height))
   }
 
   /// Draws the frame; what is inside stays as it is.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     drawFrame(on: &grid, in: area, Style(isFocused ? .borderFocused : .border, on: ground))
     let top = Rect(x: area.x + 2, y: area.y, width: area.width - 4, height: min(1, area.height))
     if !title.plain.isEmpty { put(styledTitle(top.width, grid.glyphs), on: &grid, in: top, .leading) }

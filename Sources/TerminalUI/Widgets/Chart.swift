@@ -1,15 +1,13 @@
 /// A history of numbers in one row, two to a cell, the newest at the right.
-public struct Chart: Widget {
+package struct Chart: Widget {
   /// The numbers, oldest first. Only the newest ones that fit are drawn.
-  public var values: [Double]
+  package var values: [Double]
 
   /// Makes a chart, whose largest visible number fills the row's height.
-  public init(_ values: [Double]) {
-    self.values = values
-  }
+  package init(_ values: [Double]) { self.values = values }
 
   /// Draws the chart in the first row. Nothing is drawn left of the oldest number.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
     let visible = values.suffix(2 * area.width).map { $0.isFinite ? max(0, $0) : 0 }
     let top = visible.max() ?? 0

@@ -1,40 +1,35 @@
 /// A question or message in the middle of the screen, with the keys that answer it.
-public struct Dialog: Widget {
-  /// What it is about.
-  public var title: StyledText
+package struct Dialog: Widget {
+  package var title: StyledText
   /// What it says; it is wrapped.
-  public var message: StyledText
+  package var message: StyledText
   /// The answers, the safest first.
-  public var keys: [KeyHints.Hint]
+  package var keys: [KeyHints.Hint]
   /// The answer that Enter gives, shown in brackets. It should be the safe one.
-  public var defaultKey: Int?
+  package var defaultKey: Int?
   /// The widest that the dialog gets.
-  public var width: Int
+  package var width: Int
 
-  /// Makes a dialog.
-  public init(
+  package init(
     title: StyledText,
     message: StyledText,
     keys: [KeyHints.Hint],
     defaultKey: Int? = nil,
     width: Int = 60
   ) {
-    self.title = title
-    self.message = message
-    self.keys = keys
-    self.defaultKey = defaultKey
+    (self.title, self.message, self.keys, self.defaultKey) = (title, message, keys, defaultKey)
     self.width = width
   }
 
   /// Where the dialog lies when it is drawn in `area`.
-  public func frame(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Rect {
+  package func frame(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Rect {
     let columns = min(width, area.width)
     let lines = wrap(message, to: columns - 4, glyphs).count
     return area.centred(Size(width: columns, height: lines + 4))
   }
 
   /// Draws the dialog over whatever is there.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     let frame = frame(in: area, grid.glyphs)
     grid.fill(frame, Style(.dialog))
     Box(title: title, isFocused: true, ground: .dialog).draw(on: &grid, in: frame)
@@ -46,7 +41,7 @@ public struct Dialog: Widget {
   }
 
   /// The cells of the answers when the dialog is drawn in `area`.
-  public func keyPlaces(in area: Rect, _ glyphs: GlyphSet = .unicode) -> [Rect] {
+  package func keyPlaces(in area: Rect, _ glyphs: GlyphSet = .unicode) -> [Rect] {
     let inside = frame(in: area, glyphs).inset(horizontally: 2, vertically: 1)
     let widths = keyTexts.map { $0.cells(in: glyphs) }
     var x = inside.x + max(0, inside.width - widths.reduce(widths.count - 1, +)) / 2

@@ -2,9 +2,9 @@
 ///
 /// What changed is for the caller to say, who knows the values. Their texts are compared only to highlight what differs
 /// inside of them.
-public struct FieldTable: Widget {
+package struct FieldTable: Widget {
   /// One version of a record.
-  public enum Side: Sendable, Hashable, CaseIterable {
+  package enum Side: Sendable, Hashable, CaseIterable {
     /// What both sides started from.
     case base
     /// What this machine has.
@@ -14,49 +14,36 @@ public struct FieldTable: Widget {
   }
 
   /// The value of a field on one side.
-  public struct Value: Sendable, Hashable {
-    /// The value's text.
-    public var text: String
+  package struct Value: Sendable, Hashable {
+    package var text: String
     /// Whether the side has no value.
-    public var isMissing: Bool
+    package var isMissing: Bool
     /// Whether the value is another than the base's.
-    public var isChanged: Bool
+    package var isChanged: Bool
 
-    /// Makes a value.
-    public init(_ text: String, isMissing: Bool = false, isChanged: Bool = false) {
-      self.text = text
-      self.isMissing = isMissing
-      self.isChanged = isChanged
+    package init(_ text: String, isMissing: Bool = false, isChanged: Bool = false) {
+      (self.text, self.isMissing, self.isChanged) = (text, isMissing, isChanged)
     }
 
-    /// No value.
-    public static let missing = Value("", isMissing: true)
+    package static let missing = Value("", isMissing: true)
   }
 
-  /// One field.
-  public struct Row: Sendable, Hashable {
-    /// The field's name.
-    public var name: String
+  package struct Row: Sendable, Hashable {
+    package var name: String
     /// What both sides started from.
-    public var base: Value
+    package var base: Value
     /// What this machine has.
-    public var local: Value
+    package var local: Value
     /// What the server has.
-    public var server: Value
+    package var server: Value
     /// The side whose value is chosen; it is shown in brackets.
-    public var chosen: Side?
+    package var chosen: Side?
 
-    /// Makes a field.
-    public init(_ name: String, base: Value = .missing, local: Value, server: Value, chosen: Side? = nil) {
-      self.name = name
-      self.base = base
-      self.local = local
-      self.server = server
-      self.chosen = chosen
+    package init(_ name: String, base: Value = .missing, local: Value, server: Value, chosen: Side? = nil) {
+      (self.name, self.base, self.local, self.server, self.chosen) = (name, base, local, server, chosen)
     }
 
-    /// The value of a side.
-    public subscript(side: Side) -> Value {
+    package subscript(side: Side) -> Value {
       switch side {
       case .base: base
       case .local: local
@@ -65,25 +52,18 @@ public struct FieldTable: Widget {
     }
   }
 
-  /// The fields, from top to bottom.
-  public var rows: [Row]
-  /// The first row to show.
-  public var offset: Int
-  /// The selected row.
-  public var selection: Int?
+  package var rows: [Row]
+  package var offset: Int
+  package var selection: Int?
   /// Whether the keyboard moves the selection.
-  public var isFocused: Bool
+  package var isFocused: Bool
 
-  /// Makes a table.
-  public init(_ rows: [Row], offset: Int = 0, selection: Int? = nil, isFocused: Bool = false) {
-    self.rows = rows
-    self.offset = offset
-    self.selection = selection
-    self.isFocused = isFocused
+  package init(_ rows: [Row], offset: Int = 0, selection: Int? = nil, isFocused: Bool = false) {
+    (self.rows, self.offset, self.selection, self.isFocused) = (rows, offset, selection, isFocused)
   }
 
   /// Draws the visible rows below the titles, and a scroll bar if there are more.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     let visible = max(0, area.height - 1)
     let hasBar = visible > 0 && rows.count > visible && area.width > 2
     let body = Rect(x: area.x, y: area.y, width: area.width - (hasBar ? 1 : 0), height: area.height)
@@ -101,7 +81,7 @@ public struct FieldTable: Widget {
   }
 
   /// Draws one row alone, with the columns that it has among the others.
-  public func drawRow(_ index: Int, on grid: inout Grid, in area: Rect) {
+  package func drawRow(_ index: Int, on grid: inout Grid, in area: Rect) {
     guard rows.indices.contains(index) else { return }
     let (sides, places) = columns(in: area, grid.glyphs)
     let line = SelectedLine(isSelected: index == selection, isFocused: isFocused)
@@ -145,8 +125,7 @@ private struct FieldText {
   private let value: FieldTable.Value
 
   init(_ row: FieldTable.Row, _ side: FieldTable.Side) {
-    self.row = row
-    self.side = side
+    (self.row, self.side) = (row, side)
     value = row[side]
   }
 

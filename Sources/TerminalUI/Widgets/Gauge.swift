@@ -1,18 +1,13 @@
 /// A bar that fills up from the left, with an optional label behind it.
-public struct Gauge: Widget {
+package struct Gauge: Widget {
   /// How much is done, from 0 to 1. Anything else, including what is no number, counts as the nearest of the two.
-  public var fraction: Double
+  package var fraction: Double
   /// What stands behind the bar, such as `12 of 40`.
-  public var label: StyledText
+  package var label: StyledText
 
-  /// Makes a bar.
-  public init(_ fraction: Double, label: StyledText = "") {
-    self.fraction = fraction
-    self.label = label
-  }
+  package init(_ fraction: Double, label: StyledText = "") { (self.fraction, self.label) = (fraction, label) }
 
-  /// Draws the bar in the first row.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     let labelWidth = label.cells(in: grid.glyphs)
     let hasRoom = labelWidth > 0 && area.width > labelWidth + 4
     let line = area.row(0)

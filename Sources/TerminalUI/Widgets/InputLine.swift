@@ -1,23 +1,20 @@
 /// A line of text being typed. It scrolls sideways, so that the cursor is always visible.
-public struct InputLine: Widget {
-  /// What stands before the text.
-  public var prompt: String
-  /// The text so far.
-  public private(set) var text: String
+package struct InputLine: Widget {
+  package var prompt: String
+  package private(set) var text: String
   /// The cursor's place, counted in characters.
-  public private(set) var cursor: Int
+  package private(set) var cursor: Int
 
   /// Makes a line with the cursor at its end.
-  public init(prompt: String = "", text: String = "") {
-    self.prompt = prompt
-    self.text = text
+  package init(prompt: String = "", text: String = "") {
+    (self.prompt, self.text) = (prompt, text)
     cursor = text.count
   }
 
   /// Edits the line. Returns whether the key meant something to it.
   ///
   /// What is pasted is put in as one line and never ends the typing.
-  public mutating func handle(_ key: Key) -> Bool {
+  package mutating func handle(_ key: Key) -> Bool {
     switch key {
     case .character(let character): insert(String(character))
     case .paste(let pasted): insert(String(pasted.filter(\.isTypable)))
@@ -36,14 +33,13 @@ public struct InputLine: Widget {
   }
 
   /// Where the cursor belongs on the grid.
-  public func cursor(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Position? {
+  package func cursor(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Position? {
     guard !area.isEmpty else { return nil }
     let before = cells(prompt, in: glyphs) + cells(String(text.prefix(cursor)), in: glyphs)
     return Position(x: min(area.maxX - 1, area.x + before), y: area.y)
   }
 
-  /// Draws the line in the first row.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     let line = area.row(0)
     grid.fill(line, Style(.input))
     let start = grid.put(prompt, at: Position(x: line.x, y: line.y), Style(.key), in: line)

@@ -1,32 +1,23 @@
 /// The line that says which keys do what. Hints that do not fit are dropped from the right.
-public struct KeyHints: Widget {
-  /// One key and what it does.
-  public struct Hint: Sendable, Hashable {
+package struct KeyHints: Widget {
+  package struct Hint: Sendable, Hashable {
     /// The key, as it is written on keyboards.
-    public var key: String
+    package var key: String
     /// What it does, in a word.
-    public var label: String
+    package var label: String
 
-    /// Makes a hint.
-    public init(_ key: String, _ label: String) {
-      self.key = key
-      self.label = label
-    }
+    package init(_ key: String, _ label: String) { (self.key, self.label) = (key, label) }
   }
 
   /// The hints, most important first.
-  public var hints: [Hint]
+  package var hints: [Hint]
   /// What stands at the right, as long as it leaves room for the first hint.
-  public var note: StyledText
+  package var note: StyledText
 
-  /// Makes a line of hints.
-  public init(_ hints: [Hint], note: StyledText = "") {
-    self.hints = hints
-    self.note = note
-  }
+  package init(_ hints: [Hint], note: StyledText = "") { (self.hints, self.note) = (hints, note) }
 
   /// The cells of the hints that fit, most important first.
-  public func places(in area: Rect, _ glyphs: GlyphSet = .unicode) -> [Rect] {
+  package func places(in area: Rect, _ glyphs: GlyphSet = .unicode) -> [Rect] {
     let line = area.row(0)
     let end = showsNote(in: line, glyphs) ? line.maxX - note.cells(in: glyphs) - 2 : line.maxX
     var places: [Rect] = []
@@ -47,8 +38,7 @@ public struct KeyHints: Widget {
     return noteWidth > 0 && firstWidth + 2 + noteWidth <= line.width
   }
 
-  /// Draws the line in the first row.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     let line = area.row(0)
     grid.fill(line, Style(.keyLabel))
     for (text, place) in zip(texts, places(in: area, grid.glyphs)) { grid.put(text, in: place) }

@@ -1,29 +1,17 @@
 /// A list of names and values, the values all beginning in the same column.
-public struct KeyValues: Widget {
-  /// One name with its value.
-  public struct Pair: Sendable, Hashable {
-    /// The name.
-    public var key: String
-    /// The value.
-    public var value: StyledText
+package struct KeyValues: Widget {
+  package struct Pair: Sendable, Hashable {
+    package var key: String
+    package var value: StyledText
 
-    /// Makes a pair.
-    public init(_ key: String, _ value: StyledText) {
-      self.key = key
-      self.value = value
-    }
+    package init(_ key: String, _ value: StyledText) { (self.key, self.value) = (key, value) }
   }
 
-  /// The pairs, from top to bottom.
-  public var pairs: [Pair]
+  package var pairs: [Pair]
 
-  /// Makes a list.
-  public init(_ pairs: [Pair]) {
-    self.pairs = pairs
-  }
+  package init(_ pairs: [Pair]) { self.pairs = pairs }
 
-  /// Draws the pairs that fit.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     let widest = pairs.map { cells($0.key, in: grid.glyphs) }.max() ?? 0
     // The names take half of the width at most, because the values are what one looks for.
     let places = area.columns([.fixed(min(widest, area.width / 2)), .flexible], gap: 1)

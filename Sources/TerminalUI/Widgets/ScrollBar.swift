@@ -1,20 +1,15 @@
 /// Shows which part of a list is visible.
 ///
 /// The bar has no track: it would cost as many bytes on the line as a column of data.
-public struct ScrollBar: Widget {
-  /// The first visible line.
-  public var offset: Int
-  /// How many lines there are.
-  public var total: Int
+package struct ScrollBar: Widget {
+  package var offset: Int
+  package var total: Int
 
   /// Makes a bar; the height that it is drawn in is the number of visible lines.
-  public init(offset: Int, total: Int) {
-    self.offset = offset
-    self.total = total
-  }
+  package init(offset: Int, total: Int) { (self.offset, self.total) = (offset, total) }
 
   /// Draws the bar in the leftmost column.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     guard total > 0, area.height > 0 else { return }
     let length = max(1, min(area.height, area.height * area.height / total))
     let last = max(1, total - area.height)

@@ -1,26 +1,21 @@
 /// Rows of columns with a header, a selected row and a scroll bar that shows where in the list one is.
 ///
 /// A table may stand for a list far larger than itself: it holds the visible rows only, and says where they begin.
-public struct Table: Widget {
-  /// One column.
-  public struct Column: Sendable, Hashable {
-    /// The column's name, shown in the header.
-    public var title: String
-    /// The cells it takes.
-    public var width: Length
-    /// Where its texts stand.
-    public var alignment: Alignment
+package struct Table: Widget {
+  package struct Column: Sendable, Hashable {
+    package var title: String
+    package var width: Length
+    package var alignment: Alignment
     /// The fewest cells that it is of use with.
-    public var minimum: Int
+    package var minimum: Int
     /// How much it matters. Where not all columns fit, those that matter least are left out.
-    public var priority: Int
-    /// Whether it is left out.
-    public var isHidden: Bool
+    package var priority: Int
+    package var isHidden: Bool
 
     /// Makes a column.
     ///
     /// - Parameter minimum: The fewest cells; nil for the width of a fixed column, else for that of the title.
-    public init(
+    package init(
       _ title: String,
       _ width: Length = .flexible,
       _ alignment: Alignment = .leading,
@@ -28,48 +23,37 @@ public struct Table: Widget {
       priority: Int = 0,
       isHidden: Bool = false
     ) {
-      self.title = title
-      self.width = width
-      self.alignment = alignment
-      self.minimum = minimum ?? width.fixed ?? cells(title)
-      self.priority = priority
+      (self.title, self.width, self.alignment) = (title, width, alignment)
+      (self.minimum, self.priority) = (minimum ?? width.fixed ?? cells(title), priority)
       self.isHidden = isHidden
     }
   }
 
-  /// One row.
-  public struct Row: Sendable, Hashable {
+  package struct Row: Sendable, Hashable {
     /// A sign of one cell before the texts, such as the state's.
-    public var mark: StyledText
-    /// The texts, one per column.
-    public var cells: [StyledText]
+    package var mark: StyledText
+    package var cells: [StyledText]
 
-    /// Makes a row.
-    public init(_ cells: [StyledText], mark: StyledText = "") {
-      self.cells = cells
-      self.mark = mark
-    }
+    package init(_ cells: [StyledText], mark: StyledText = "") { (self.cells, self.mark) = (cells, mark) }
   }
 
-  /// The columns, from left to right.
-  public var columns: [Column]
+  package var columns: [Column]
   /// The visible rows. More than fit are left out.
-  public var rows: [Row]
+  package var rows: [Row]
   /// Where `rows` begin in the whole list.
-  public var offset: Int
-  /// How many rows the whole list has.
-  public var total: Int
+  package var offset: Int
+  package var total: Int
   /// The selected row, counted in the whole list.
-  public var selection: Int?
+  package var selection: Int?
   /// The marked rows, counted in the whole list.
-  public var marked: Set<Int>
+  package var marked: Set<Int>
   /// Whether the keyboard moves the selection.
-  public var isFocused: Bool
+  package var isFocused: Bool
   /// The text shown instead of the header if there are no rows.
-  public var emptyText: String
+  package var emptyText: String
 
   /// Makes a table. Without `total`, `rows` are the whole list.
-  public init(
+  package init(
     columns: [Column],
     rows: [Row],
     offset: Int = 0,
@@ -79,28 +63,21 @@ public struct Table: Widget {
     isFocused: Bool = false,
     emptyText: String = ""
   ) {
-    self.columns = columns
-    self.rows = rows
-    self.offset = offset
-    self.total = total ?? rows.count
-    self.selection = selection
-    self.marked = marked
-    self.isFocused = isFocused
-    self.emptyText = emptyText
+    (self.columns, self.rows, self.offset, self.total) = (columns, rows, offset, total ?? rows.count)
+    (self.selection, self.marked, self.isFocused, self.emptyText) = (selection, marked, isFocused, emptyText)
   }
 
   /// How many rows of the list a table of this height shows below its header.
-  public static func visibleRows(in area: Rect) -> Int { max(0, area.height - 1) }
+  package static func visibleRows(in area: Rect) -> Int { max(0, area.height - 1) }
 
   /// The offset nearest to `offset` from which `selection` is visible.
-  public static func offset(showing selection: Int, from offset: Int, visible: Int, total: Int) -> Int {
+  package static func offset(showing selection: Int, from offset: Int, visible: Int, total: Int) -> Int {
     guard visible > 0 else { return max(0, selection) }
     let followed = min(max(offset, selection - visible + 1), selection)
     return max(0, min(followed, total - visible))
   }
 
-  /// Draws the table.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     guard !rows.isEmpty || emptyText.isEmpty else {
       return grid.put(StyledText(emptyText, .dim), in: area.row(max(0, area.height - 1) / 2), .centre)
     }

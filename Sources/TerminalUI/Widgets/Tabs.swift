@@ -2,55 +2,43 @@
 ///
 /// If there is not enough room, empty parts are left out first, then the rightmost. The selected one always stays. If even
 /// the first ones have no room, all get their short labels: `▸all  !3  ?1`.
-public struct Tabs: Sendable, Hashable {
-  /// One part of the list.
-  public struct Item: Sendable, Hashable {
-    /// The name of the part.
-    public var label: String
+package struct Tabs: Sendable, Hashable {
+  package struct Item: Sendable, Hashable {
+    package var label: String
     /// A mark in place of the name where there is little room; nil: the name without the number.
-    public var short: Character?
+    package var short: Character?
     /// The number of its rows; nil while it is not known.
-    public var count: Int?
+    package var count: Int?
     /// How it looks while it has rows.
-    public var role: StyleRole
-    /// Whether its rows are the ones that are shown.
-    public var isSelected: Bool
+    package var role: StyleRole
+    package var isSelected: Bool
 
-    /// Makes a part.
-    public init(
+    package init(
       _ label: String,
       short: Character? = nil,
       count: Int?,
       role: StyleRole = .text,
       isSelected: Bool = false
     ) {
-      self.label = label
-      self.short = short
-      self.count = count
-      self.role = role
-      self.isSelected = isSelected
+      (self.label, self.short, self.count, self.role, self.isSelected) = (label, short, count, role, isSelected)
     }
   }
 
-  /// The parts, from left to right.
-  public var items: [Item]
+  package var items: [Item]
   /// The number of first parts for which the labels get short before one is left out.
-  public var keeping: Int
+  package var keeping: Int
 
   /// Makes tabs.
-  public init(_ items: [Item], keeping: Int = 0) {
-    self.items = items
-    self.keeping = keeping
-  }
+  package init(_ items: [Item], keeping: Int = 0) { (self.items, self.keeping) = (items, keeping) }
 
   /// The line, for a place of this width, such as a frame's note.
-  public func text(width: Int, _ glyphs: GlyphSet = .unicode) -> StyledText {
+  package func text(width: Int, _ glyphs: GlyphSet = .unicode) -> StyledText {
     let texts = shown(width, glyphs).map(\.1)
     return texts.reduce(StyledText([])) { $0.spans.isEmpty ? $1 : $0 + " " + $1 }.clipped(to: width, glyphs)
   }
 
   /// The cells of the parts that the line shows, as positions in it.
-  public func places(width: Int, _ glyphs: GlyphSet = .unicode) -> [(item: Int, cells: Range<Int>)] {
+  package func places(width: Int, _ glyphs: GlyphSet = .unicode) -> [(item: Int, cells: Range<Int>)] {
     var x = 0
     return shown(width, glyphs).map { item, text in
       let start = x

@@ -1,21 +1,17 @@
 /// Lines of text, wrapped to the width, that can be scrolled.
-public struct TextView: Widget {
+package struct TextView: Widget {
   /// The lines; line feeds in them begin new ones.
-  public var lines: [StyledText]
+  package var lines: [StyledText]
   /// The first wrapped row to show.
-  public var offset: Int
+  package var offset: Int
 
-  /// Makes a text.
-  public init(_ lines: [StyledText], offset: Int = 0) {
-    self.lines = lines
-    self.offset = offset
-  }
+  package init(_ lines: [StyledText], offset: Int = 0) { (self.lines, self.offset) = (lines, offset) }
 
   /// The number of rows that the wrapped lines take in an area, visible or not.
-  public func rows(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Int { layout(area, glyphs).rows.count }
+  package func rows(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Int { layout(area, glyphs).rows.count }
 
   /// Draws the visible rows, and a scroll bar if there are more.
-  public func draw(on grid: inout Grid, in area: Rect) {
+  package func draw(on grid: inout Grid, in area: Rect) {
     let (rows, hasBar) = layout(area, grid.glyphs)
     let first = max(0, min(offset, rows.count - area.height))
     for (y, row) in rows.dropFirst(first).prefix(area.height).enumerated() { grid.put(row, in: area.row(y)) }
