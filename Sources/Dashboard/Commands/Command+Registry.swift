@@ -11,14 +11,10 @@ extension Command {
   // MARK: - Lists
 
   private static let lists: [Command] = [
-    Command(.mark, "Space", "mark", "Mark the row, and go to the next", .list).footer(.inFull)
-      .onRows { $0.mark($1, visible: $2) }.unless { $0.top.unselected($1) },
-    Command(.markRange, "v", "range", "Mark a range: v here, move, v there", .list).footer(.inFull)
-      .onRows { list, world, _ in list.markRange(world) },
-    Command(.markAll, "a", "mark all", "Mark all rows in the filter; again: unmark all", .list).footer(.inFull)
-      .onRows { list, _, _ in list.markAll() },
-    Command(.invertMarks, "*", "invert", "Mark what is not marked, and unmark what is", .list).footer(.inFull)
-      .onRows { list, _, _ in list.invertMarks() },
+    mark(.mark, "Space", "mark", "Mark the row, and go to the next").unless { $0.top.unselected($1) },
+    mark(.markRange, "v", "range", "Mark a range: v here, move, v there"),
+    mark(.markAll, "a", "mark all", "Mark all rows in the filter; again: unmark all"),
+    mark(.invertMarks, "*", "invert", "Mark what is not marked, and unmark what is"),
     Command(.nextMatch, "n", "next match", nextMatch, .list).footer(.never).onRows { $0.goOn(1, $1, visible: $2) },
     Command(.previousMatch, "N", "previous match", "Go to the match or the row before", .list).footer(.never)
       .onRows { $0.goOn(-1, $1, visible: $2) },
@@ -56,6 +52,10 @@ extension Command {
   private static let undone: KeyScope = [.queue, .records, .operation, .conflicts]
   private static let nextMatch =
     "Go to the next match of the filter; without a filter, to the next row that needs a person"
+
+  private static func mark(_ id: CommandID, _ key: String, _ title: String, _ help: String) -> Command {
+    Command(id, key, title, help, .list).footer(.inFull).onRows { $0.mark(id, $1, visible: $2) }
+  }
 
   private static let moving: [Command] = [
     move(.down, "Down j", "Move down", [.moving, .conflicts, .day]),

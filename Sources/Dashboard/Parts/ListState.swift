@@ -74,6 +74,19 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
     selected = rows[cursor]?.id
   }
 
+  /// Moves as a command says.
+  mutating func move(by id: CommandID, _ rows: Rows, visible: Int) {
+    let row = Self.target(of: id, from: cursor, visible: visible, total: rows.total)
+    if let row { move(to: row, rows, visible: visible) }
+  }
+
+  /// Selects a row. Returns false if it is selected already.
+  mutating func select(_ row: Int, _ rows: Rows, visible: Int) -> Bool {
+    guard row != cursor else { return false }
+    move(to: row, rows, visible: visible)
+    return true
+  }
+
   private mutating func place(_ row: Int, _ rows: Rows, visible: Int) {
     cursor = max(0, min(row, rows.total - 1))
     offset = Table.offset(showing: cursor, from: offset, visible: visible, total: rows.total)
@@ -117,6 +130,22 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
     case .bottom: total - 1
     default: nil
     }
+  }
+
+  /// The list as a table that the keyboard acts on.
+  ///
+  /// - Parameter rows: those from the first visible one on.
+  func table(_ columns: [Table.Column], _ rows: [Table.Row], of total: Int, empty: String = "") -> Table {
+    let (offset, cursor) = (offset, cursor)
+    return Table(
+      columns: columns,
+      rows: rows,
+      offset: offset,
+      total: total,
+      selection: cursor,
+      isFocused: true,
+      emptyText: empty
+    )
   }
 
   // MARK: - Marks
@@ -166,4 +195,9 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
     guard !marks.isEmpty else { return [] }
     return Set(rows.ids.indices.filter { marks.contains(rows.ids[$0]) }.map { $0 + rows.offset })
   }
+}
+
+extension ListState.Rows {
+  /// The rows of a list that is always read whole.
+  init(_ ids: [ID]) { self.init(total: ids.count, offset: 0, ids: ids, versions: ids.map { _ in "" }) }
 }

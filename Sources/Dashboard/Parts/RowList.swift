@@ -117,7 +117,7 @@ struct RowList<Kind: ListKind>: Sendable {
   }
 
   func rows(_ world: World) -> ListState<ID>.Rows {
-    guard let page = page(world) else { return ListState<ID>.Rows(total: 0, offset: 0, ids: [], versions: []) }
+    guard let page = page(world) else { return ListState<ID>.Rows([]) }
     return ListState<ID>.Rows(
       total: page.total,
       offset: page.window.offset,
@@ -151,9 +151,7 @@ struct RowList<Kind: ListKind>: Sendable {
 
   /// Selects a row. Returns false if it is selected already.
   mutating func select(_ row: Int, _ world: World, visible: Int) -> Bool {
-    guard row != state.cursor else { return false }
-    state.move(to: row, rows(world), visible: visible)
-    return true
+    state.select(row, rows(world), visible: visible)
   }
 
   // MARK: - Changes

@@ -19,10 +19,7 @@ protocol Rows: Sendable {
   mutating func toggleProblems()
   mutating func nextOrder() -> [Step]
   mutating func show(_ states: Set<OperationState>)
-  mutating func mark(_ world: World, visible: Int) -> [Step]
-  mutating func markRange(_ world: World) -> [Step]
-  mutating func markAll() -> [Step]
-  mutating func invertMarks() -> [Step]
+  mutating func mark(_ id: CommandID, _ world: World, visible: Int) -> [Step]
   mutating func unmark()
   mutating func use(_ world: World, visible: Int) -> Bool
   mutating func goOn(_ step: Int, _ world: World, visible: Int) -> [Step]
@@ -54,9 +51,7 @@ extension RowList: Rows {
   func noProblems(_ world: World) -> String? { Kind.noProblems(self, world) }
 
   mutating func move(_ id: CommandID, _ world: World, visible: Int) {
-    let rows = rows(world)
-    let row = ListState<ID>.target(of: id, from: state.cursor, visible: visible, total: rows.total)
-    if let row { state.move(to: row, rows, visible: visible) }
+    state.move(by: id, rows(world), visible: visible)
   }
 
   mutating func toggleProblems() { Kind.toggleProblems(&self) }
@@ -68,28 +63,24 @@ extension RowList: Rows {
     return [.notice("Order: \(next.name)")]
   }
 
-  mutating func mark(_ world: World, visible: Int) -> [Step] {
-    state.toggleMark(rows(world), visible: visible)
+  /// Marks as a command says.
+  mutating func mark(_ id: CommandID, _ world: World, visible: Int) -> [Step] {
+    switch id {
+    case .markAll: state.toggleAll()
+    case .invertMarks: state.invertMarks()
+    case .markRange: return markRange(world)
+    default: state.toggleMark(rows(world), visible: visible)
+    }
     return []
   }
 
-  mutating func markRange(_ world: World) -> [Step] {
+  private mutating func markRange(_ world: World) -> [Step] {
     switch state.markRange(rows(world)) {
     case .begun: [.notice("Range begun; move, then \(world.keys.name(of: .markRange)) marks up to there")]
     case .marked: []
     case .unread:
       [.failure("The range is too long; filter the list and mark all with \(world.keys.name(of: .markAll))")]
     }
-  }
-
-  mutating func markAll() -> [Step] {
-    state.toggleAll()
-    return []
-  }
-
-  mutating func invertMarks() -> [Step] {
-    state.invertMarks()
-    return []
   }
 
   mutating func unmark() { state.marks = .some([:]) }

@@ -4,46 +4,33 @@ import TerminalUI
 /// Chooses the fields that the list of records shows in columns, over that list. They stand in the order of the choice.
 struct ColumnsScreen: Screen {
   private(set) var chosen: [String]
-  private var list = WholeList<Name>()
-  private let names: [Name]
+  private var list = ListState<String>()
+  private let names: [String]
 
-  private struct Name: Identifiable, Hashable, Sendable {
-    var id: String
-  }
-
-  init(chosen: [String], names: [String]) {
-    self.chosen = chosen
-    self.names = names.map(Name.init)
-  }
+  init(chosen: [String], names: [String]) { (self.chosen, self.names) = (chosen, names) }
 
   var isOverlay: Bool { true }
   var scopes: KeyScope { [.everywhere, .moving, .choosing, .closing] }
 
   private func place(_ world: World) -> Rect {
-    let body = world.body
-    let (width, height) = (min(body.width, 48), min(body.height, max(6, names.count + 3)))
-    return Rect(
-      x: body.x + (body.width - width) / 2,
-      y: body.y + (body.height - height) / 2,
-      width: width,
-      height: height
-    )
+    world.body.centred(Size(width: 48, height: max(6, names.count + 3)))
   }
 
   func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(place(world))) }
 
-  mutating func follow(_ world: World) { list.follow(names, visible: visible(world)) }
+  mutating func follow(_ world: World) { list.follow(.init(names), visible: visible(world)) }
 
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
-    list.select(row, in: names, visible: visible(world))
+    list.select(row, .init(names), visible: visible(world))
   }
 
   mutating func move(_ id: CommandID, _ world: World) -> [Step] {
-    list.move(by: id, in: names, visible: visible(world))
+    list.move(by: id, .init(names), visible: visible(world))
+    return []
   }
 
   fileprivate mutating func toggle() -> [Step] {
-    guard let name = list.selected(in: names)?.id else { return [] }
+    guard let name = list.selected else { return [] }
     return choose(chosen.contains(name) ? chosen.filter { $0 != name } : chosen + [name])
   }
 
@@ -63,10 +50,11 @@ struct ColumnsScreen: Screen {
     .draw(on: &frame.grid, in: place)
     let inside = Box.inside(place)
     let columns = [Table.Column("COLUMN", .fixed(6), .trailing), Table.Column("FIELD", .flexible)]
-    list.table(columns, names, world, visible: Table.visibleRows(in: inside), empty: "") { name in
-      let number = chosen.firstIndex(of: name.id).map { String($0 + 1) } ?? ""
-      return Table.Row([StyledText(number, .marked), StyledText(FieldChanges.shown(name.id))])
-    }.draw(on: &frame, in: inside)
+    let rows = names.dropFirst(list.offset).map { name in
+      let number = chosen.firstIndex(of: name).map { String($0 + 1) } ?? ""
+      return Table.Row([StyledText(number, .marked), StyledText(FieldChanges.shown(name))])
+    }
+    list.table(columns, rows, of: names.count).draw(on: &frame, in: inside)
   }
 }
 

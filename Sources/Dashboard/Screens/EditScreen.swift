@@ -10,7 +10,7 @@ struct EditScreen: Screen {
   let id: Int64
   /// The assignments typed so far, by field.
   private(set) var edits: [String: FieldAssignment] = [:]
-  private var list = WholeList<Field>()
+  private var list = ListState<String>()
   private var line: InputLine?
   /// The mistake in the line.
   private var problem: String?
@@ -23,7 +23,7 @@ struct EditScreen: Screen {
   init(_ id: Int64) { self.id = id }
 
   /// A field that can be edited.
-  private struct Field: Identifiable, Hashable, Sendable {
+  private struct Field: Hashable, Sendable {
     var id: String
     var local: FieldValue?
     var server: FieldValue?
@@ -83,7 +83,15 @@ struct EditScreen: Screen {
 
   func visible(_ world: World) -> Int { Table.visibleRows(in: area(world).table) }
 
-  mutating func follow(_ world: World) { list.follow(fields(world), visible: visible(world)) }
+  private func rows(_ world: World) -> ListState<String>.Rows { .init(fields(world).map(\.id)) }
+
+  private func selected(_ world: World) -> Field? {
+    let fields = fields(world)
+    return fields.indices.contains(list.cursor) ? fields[list.cursor] : nil
+  }
+
+  mutating func follow(_ world: World) { list.follow(rows(world), visible: visible(world)) }
+
   func isWaiting(_ world: World) -> Bool {
     guard world.readFailure == nil else { return false }
     guard world.data.operation?.id == id else { return true }
@@ -103,20 +111,19 @@ struct EditScreen: Screen {
   }
 
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
-    list.select(row, in: fields(world), visible: visible(world))
+    list.select(row, rows(world), visible: visible(world))
   }
 
   mutating func move(_ id: CommandID, _ world: World) -> [Step] {
     hasWarned = false
-    return list.move(by: id, in: fields(world), visible: visible(world))
+    list.move(by: id, rows(world), visible: visible(world))
+    return []
   }
 
-  func unselected(_ world: World) -> String? {
-    list.selected(in: fields(world)) == nil ? "No field is selected" : nil
-  }
+  func unselected(_ world: World) -> String? { selected(world) == nil ? "No field is selected" : nil }
 
   func whole(_ world: World) -> ValueScreen? {
-    guard let field = list.selected(in: fields(world)) else { return nil }
+    guard let field = selected(world) else { return nil }
     var values = [("Local", field.local, StyleRole.local), ("Server", field.server, .server)]
     if let edit = edits[field.id] { values.insert(("Edited", field.value(of: edit), .ok), at: 0) }
     return ValueScreen(field.id, values.map { ($0.0, $0.1?.text(world.format) ?? "–", $0.2) })
@@ -130,7 +137,7 @@ struct EditScreen: Screen {
   }
 
   fileprivate mutating func editSelected(_ world: World) -> [Step] {
-    guard let field = list.selected(in: fields(world)) else { return [] }
+    guard let field = selected(world) else { return [] }
     guard edits[field.id] != nil || field.local == nil || field.local?.assigned(world.format) != nil else {
       return [.failure("\(field.id) is \(field.local?.wireType ?? ""), which cannot be typed")]
     }
@@ -139,7 +146,7 @@ struct EditScreen: Screen {
 
   fileprivate mutating func resetSelected(_ world: World) -> [Step] {
     hasWarned = false
-    if let field = list.selected(in: fields(world)) { edits[field.id] = nil }
+    if let field = selected(world) { edits[field.id] = nil }
     return []
   }
 
@@ -233,8 +240,7 @@ struct EditScreen: Screen {
       Table.Column("EDITED", .flex(3), minimum: 8, priority: 8),
     ]
     let fields = world.data.operation?.id == id ? fields(world) : nil
-    let empty = Command.isGone
-    list.table(columns, fields, world, visible: Table.visibleRows(in: table), empty: empty) { field in
+    let rows = (fields ?? []).dropFirst(list.offset).map { field in
       let edit = edits[field.id].map { edit in
         field.value(of: edit).map { StyledText($0.text(world.format), .ok) }
           ?? StyledText("cleared", .ok)
@@ -252,7 +258,9 @@ struct EditScreen: Screen {
         ],
         mark: edit == nil ? "" : StyledText("*", .ok)
       )
-    }.draw(on: &frame, in: table)
+    }
+    list.table(columns, rows, of: rows.count + list.offset, empty: fields == nil ? world.loading : Command.isGone)
+      .draw(on: &frame, in: table)
   }
 }
 
