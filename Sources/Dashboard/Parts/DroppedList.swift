@@ -5,13 +5,6 @@ import TerminalUI
 
 /// The dropped changes that can be undone, newest first, as a list.
 enum DroppedKind: ListKind {
-  static var emptyListing: DroppedListing { DroppedListing() }
-  static var filter: any WritableKeyPath<DroppedListing, ListFilter> & Sendable { \.filter }
-  static func unfiltered(_ listing: DroppedListing) -> DroppedListing {
-    var all = DroppedListing()
-    all.seenThrough = listing.seenThrough
-    return all
-  }
   static func page(_ world: World) -> ListPage<DroppedListing, DroppedRow>? { world.data.dropped }
   static func isProblem(_ row: DroppedRow) -> Bool { !row.change.isSeen }
   static func request(_ list: DroppedList, visible: Int, in scope: inout ViewScope) {

@@ -6,15 +6,8 @@ import TerminalUI
 
 /// The queue as a list.
 enum QueueKind: ListKind {
-  static var emptyListing: QueueListing { QueueListing() }
-  static var filter: any WritableKeyPath<QueueListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { .queue }
   static var filterHint: String { "words, or state = 'failed' and age > 1h" }
-  static func unfiltered(_ listing: QueueListing) -> QueueListing {
-    var all = QueueListing()
-    all.order = listing.order
-    return all
-  }
   static func page(_ world: World) -> ListPage<QueueListing, QueueRow>? { world.data.queue }
   static func version(of row: QueueRow) -> String { row.version }
   static func isProblem(_ row: QueueRow) -> Bool { row.state.isProblem }

@@ -6,15 +6,8 @@ import TerminalUI
 
 /// The records of the local copy, with queued changes applied, as a list.
 enum RecordKind: ListKind {
-  static var emptyListing: RecordListing { RecordListing() }
-  static var filter: any WritableKeyPath<RecordListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { .records }
   static var filterHint: String { "words, or count >= 5 and changed > 2026-11-01 (UTC)" }
-  static func unfiltered(_ listing: RecordListing) -> RecordListing {
-    var all = RecordListing()
-    all.order = listing.order
-    return all
-  }
   static func page(_ world: World) -> ListPage<RecordListing, RecordRow>? { world.data.records }
   static func version(of row: RecordRow) -> String { row.changeTag ?? "" }
   static func isProblem(_ row: RecordRow) -> Bool { row.operationState?.isProblem ?? false }

@@ -4,19 +4,40 @@ import CloudSync
 import Facts
 import TerminalUI
 
+/// The part of a list that is shown, and its order.
+protocol FilteredListing: Hashable, Sendable {
+  init()
+  var filter: ListFilter { get set }
+  /// All of the list, in the same order.
+  var unfiltered: Self { get }
+}
+
+extension FilteredListing {
+  var unfiltered: Self { Self() }
+
+  /// All of the list, with a value kept.
+  fileprivate func all<Value>(keeping value: WritableKeyPath<Self, Value>) -> Self {
+    var all = Self()
+    all[keyPath: value] = self[keyPath: value]
+    return all
+  }
+}
+
+extension QueueListing: FilteredListing { var unfiltered: Self { all(keeping: \.order) } }
+extension RecordListing: FilteredListing { var unfiltered: Self { all(keeping: \.order) } }
+extension DroppedListing: FilteredListing { var unfiltered: Self { all(keeping: \.seenThrough) } }
+extension ZoneListing: FilteredListing {}
+extension EventListing: FilteredListing {}
+
 /// A kind of list: where its rows come from.
 protocol ListKind: Sendable {
-  associatedtype Listing: Hashable & Sendable
+  associatedtype Listing: FilteredListing
   associatedtype Row: Identifiable & Hashable & Sendable where Row.ID: Sendable
 
-  static var emptyListing: Listing { get }
-  static var filter: any WritableKeyPath<Listing, ListFilter> & Sendable { get }
   /// The list whose columns an expression may name; nil: words only.
   static var table: FilterTable? { get }
   /// Examples of what may be typed, for an empty filter.
   static var filterHint: String { get }
-  /// The listing without its filter, in the same order.
-  static func unfiltered(_ listing: Listing) -> Listing
   static func page(_ world: World) -> ListPage<Listing, Row>?
   /// The version that a decision about the row applies to.
   static func version(of row: Row) -> String
@@ -64,7 +85,6 @@ protocol ListKind: Sendable {
 extension ListKind {
   static var table: FilterTable? { nil }
   static var filterHint: String { "words" }
-  static func unfiltered(_ listing: Listing) -> Listing { emptyListing }
   static func version(of row: Row) -> String { "" }
   static func opening(_ row: Row, _ world: World) -> Opening { .none("This opens nothing") }
   static func line(_ row: Row, _ world: World) -> String { "" }
@@ -83,13 +103,11 @@ extension ListKind {
 }
 
 extension ListKind where Listing == Whole {
-  static var emptyListing: Whole { Whole() }
-  static var filter: any WritableKeyPath<Whole, ListFilter> & Sendable { \.filter }
   static func request(_ list: RowList<Self>, visible: Int, in scope: inout ViewScope) {}
 }
 
 /// The listing of a list that is always read whole.
-struct Whole: Hashable, Sendable {
+struct Whole: FilteredListing {
   var filter = ListFilter.none
 
   static func page<Row>(_ rows: [Row]?) -> ListPage<Whole, Row>? {
@@ -103,7 +121,7 @@ struct RowList<Kind: ListKind>: Sendable {
 
   var state = ListState<ID>()
   private(set) var filter = FilterInput()
-  var listing = Kind.emptyListing
+  var listing = Kind.Listing()
   /// The fields that the records' list shows in columns of their own.
   var columns: [String] = []
   /// Rows that a command was given for, in the version that was shown: a key that is held acts once on each.
@@ -165,12 +183,12 @@ struct RowList<Kind: ListKind>: Sendable {
     }
     guard isFiltered else { return false }
     filter = FilterInput()
-    list(Kind.unfiltered(listing))
+    list(listing.unfiltered)
     return true
   }
 
   /// Whether the list shows only some rows.
-  var isFiltered: Bool { listing != Kind.unfiltered(listing) }
+  var isFiltered: Bool { listing != listing.unfiltered }
 
   /// The loaded rows that are marked, else the selected one; nil where a marked row is not loaded.
   func chosen(_ world: World) -> [Kind.Row]? {
@@ -201,7 +219,7 @@ struct RowList<Kind: ListKind>: Sendable {
   mutating func setFilter(_ text: String) {
     guard let filter = filter.set(text, of: Kind.table) else { return }
     var listing = listing
-    listing[keyPath: Kind.filter] = filter
+    listing.filter = filter
     list(listing)
   }
 

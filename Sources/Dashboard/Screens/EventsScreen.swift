@@ -5,8 +5,6 @@ import TerminalUI
 
 /// The events of the log, newest first, as a list.
 enum EventKind: ListKind {
-  static var emptyListing: EventListing { EventListing() }
-  static var filter: any WritableKeyPath<EventListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { .events }
   static var filterHint: String { "words, or kind = 'error' and age < 1h" }
   static func page(_ world: World) -> ListPage<EventListing, EventRow>? { world.data.events }

@@ -47,29 +47,46 @@ struct InspectorState: Hashable, Sendable {
   }
 }
 
+/// One thing in full.
+protocol InspectorScreen: Screen {
+  associatedtype Shown: Inspector
+  var state: InspectorState { get set }
+  func inspector(_ world: World) -> Shown
+}
+
+extension InspectorScreen {
+  mutating func follow(_ world: World) { state.follow(inspector(world), Box.text(world.body), world.glyphs) }
+
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    state.move(id, inspector(world), Box.text(world.body), world.glyphs)
+    return []
+  }
+
+  func whole(_ world: World) -> ValueScreen? { inspector(world).whole(state.cursor) }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    frame.grid.fill(area)
+    Box(title: StyledText(title ?? ""), isFocused: true).draw(on: &frame.grid, in: area)
+    inspector(world).draw(on: &frame.grid, in: Box.text(area), selection: state.cursor, offset: state.offset)
+  }
+}
+
 /// One operation in full.
-struct OperationScreen: Screen {
+struct OperationScreen: InspectorScreen {
   let id: Int64
-  private var state = InspectorState()
+  var state = InspectorState()
 
   init(_ id: Int64) { self.id = id }
 
   var title: String? { "Operation \(id)" }
   var scopes: KeyScope { [.everywhere, .moving, .operation, .syncing, .opening, .copying, .fields, .closing] }
 
-  private func inspector(_ world: World) -> OperationInspector { OperationInspector(id, world) }
+  func inspector(_ world: World) -> OperationInspector { OperationInspector(id, world) }
 
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()
     scope.operation = id
     return scope
-  }
-
-  mutating func follow(_ world: World) { state.follow(inspector(world), Box.text(world.body), world.glyphs) }
-
-  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
-    state.move(id, inspector(world), Box.text(world.body), world.glyphs)
-    return []
   }
 
   func opening(_ world: World) -> Opening {
@@ -81,27 +98,20 @@ struct OperationScreen: Screen {
   func operations(_ world: World) -> Operations? { inspector(world).row.map(Operations.init) }
   func editable(_ world: World) -> QueueRow? { inspector(world).row }
   func copied(_ world: World) -> [Step] { [.effect(.copyTicket(id))] }
-  func whole(_ world: World) -> ValueScreen? { inspector(world).whole(state.cursor) }
   func conflict(_ world: World) -> Int64? { inspector(world).row?.state == .conflict ? id : nil }
-
-  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    frame.grid.fill(area)
-    Box(title: StyledText("Operation \(id)"), isFocused: true).draw(on: &frame.grid, in: area)
-    inspector(world).draw(on: &frame.grid, in: Box.text(area), selection: state.cursor, offset: state.offset)
-  }
 }
 
 /// One record in full.
-struct RecordScreen: Screen {
+struct RecordScreen: InspectorScreen {
   let key: RecordKey
-  private var state = InspectorState()
+  var state = InspectorState()
 
   init(_ key: RecordKey) { self.key = key }
 
   var title: String? { key.name }
   var scopes: KeyScope { [.everywhere, .moving, .syncing, .opening, .copying, .fields, .closing] }
 
-  private func inspector(_ world: World) -> RecordInspector { RecordInspector(key, world) }
+  func inspector(_ world: World) -> RecordInspector { RecordInspector(key, world) }
 
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()
@@ -109,15 +119,7 @@ struct RecordScreen: Screen {
     return scope
   }
 
-  mutating func follow(_ world: World) { state.follow(inspector(world), Box.text(world.body), world.glyphs) }
-
-  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
-    state.move(id, inspector(world), Box.text(world.body), world.glyphs)
-    return []
-  }
-
   func copied(_ world: World) -> [Step] { inspector(world).items.map { [.effect(.copy($0.plain))] } ?? [] }
-  func whole(_ world: World) -> ValueScreen? { inspector(world).whole(state.cursor) }
 
   /// The record that the selected field refers to, else the record's operation.
   func opening(_ world: World) -> Opening {
@@ -132,12 +134,6 @@ struct RecordScreen: Screen {
       return .none("No reference is selected, and no change of this record is queued")
     }
     return .screen(OperationScreen(operation.id))
-  }
-
-  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    frame.grid.fill(area)
-    Box(title: StyledText(key.name), isFocused: true).draw(on: &frame.grid, in: area)
-    inspector(world).draw(on: &frame.grid, in: Box.text(area), selection: state.cursor, offset: state.offset)
   }
 }
 

@@ -6,8 +6,6 @@ import TerminalUI
 
 /// The zones as a list.
 enum ZoneKind: ListKind {
-  static var emptyListing: ZoneListing { ZoneListing() }
-  static var filter: any WritableKeyPath<ZoneListing, ListFilter> & Sendable { \.filter }
   static var filterHint: String { "words, such as a name, paused, unsent or failed" }
   static func page(_ world: World) -> ListPage<ZoneListing, ZoneRow>? { world.data.zones }
   static func isProblem(_ row: ZoneRow) -> Bool { row.held != nil || !row.troubles.isEmpty }
