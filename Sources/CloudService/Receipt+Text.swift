@@ -31,6 +31,8 @@ extension Receipt {
       return "\(did("delete")) \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
     case .restoreDeletions(let zone, _, _):
       return "\(did("restore")) \(Words.count(changed, "record")) in zone \(zone.zone); they will be sent"
+    case .fetchAgain where changed == 0:
+      return "Nothing is fetched again: the zone is not on the server yet, or its deletion is on hold"
     case .fetchAgain: return "The next sync fetches \(Words.count(changed, "zone")) again"
     case .askForSync: return "Asked the syncing process to sync"
     case .sync: return syncText(message)
@@ -75,6 +77,7 @@ extension Receipt {
 
   private func queueText(_ verb: QueueVerb) -> String {
     if changed == 0, let leftAlone { return leftAlone.sentence }
+    if changed == 0, result.notReached == 0 { return "Nothing to \(verb.rawValue): no operation matches" }
     var text = "\(did(verb.rawValue)) \(Words.count(changed, "operation"))"
     if !result.unanswered.isEmpty {
       let which = changed == 1 ? "it" : "\(result.unanswered.count) of them"

@@ -73,6 +73,9 @@ import Testing
   private static let sentences: [(Receipt, String)] = [
     (performed(.retry) { $0.changed = Array(1...12) }, "Retried 12 operations"),
     (performed(.retry, dryRun: true) { $0.changed = [1] }, "Would retry 1 operation"),
+    (performed(.retry) { _ in }, "Nothing to retry: no operation matches"),
+    (performed(.discard, dryRun: true) { _ in }, "Nothing to discard: no operation matches"),
+    (performed(.retry) { $0.notReached = 2 }, "Retried 0 operations"),
     (
       performed(.retry) { $0.skipped = [4: .inState("pending")] },
       "Left operation 4 as it is: it is already waiting to be sent"
@@ -132,6 +135,11 @@ import Testing
     (
       receipt(.restoreDeletions(zone, version: "v")) { $0.changed = 1 },
       "Restored 1 record in zone Shop; they will be sent"
+    ),
+    (receipt(.fetchAgain([zone])) { $0.changed = 1 }, "The next sync fetches 1 zone again"),
+    (
+      receipt(.fetchAgain([zone])),
+      "Nothing is fetched again: the zone is not on the server yet, or its deletion is on hold"
     ),
     (receipt(.sync) { $0.summary = summary(sent: 3, fetched: 2) }, "Synced: 3 sent, 2 fetched"),
     (
