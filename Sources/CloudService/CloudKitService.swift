@@ -122,9 +122,7 @@ public final class CloudKitService {
     isReadOnly: Bool = false,
     readsAtOnce: Bool = true
   ) throws {
-    self.opening = opening
-    self.redaction = redaction
-    self.isReadOnly = isReadOnly
+    (self.opening, self.redaction, self.isReadOnly) = (opening, redaction, isReadOnly)
     changing = ChangingStore(opening.toChange)
     isToRead = readsAtOnce
     let status = Status(StoreStatus(neverSyncedAt: 0))

@@ -26,8 +26,7 @@ package struct Receipt: Sendable {
   package var failure: (any Error)?
 
   package init(_ command: ServiceCommand, failure: (any Error)? = nil) {
-    self.command = command
-    self.failure = failure
+    (self.command, self.failure) = (command, failure)
   }
 }
 

@@ -19,10 +19,7 @@ package struct StoreOpening: Sendable {
     toSync: (@Sendable () async throws -> SyncEngine)?,
     trouble: @escaping @Sendable () -> StorageTrouble? = { nil }
   ) {
-    self.toRead = toRead
-    self.toChange = toChange
-    self.toSync = toSync
-    self.trouble = trouble
+    (self.toRead, self.toChange, self.toSync, self.trouble) = (toRead, toChange, toSync, trouble)
   }
 
   /// Uses a store that is open already.

@@ -9,8 +9,7 @@ final class Debounce {
   private var last = 0
 
   init(quiet: DispatchTimeInterval, atMost longest: DispatchTimeInterval) {
-    self.quiet = quiet
-    self.longest = longest
+    (self.quiet, self.longest) = (quiet, longest)
   }
 
   func schedule(_ action: @escaping @MainActor () -> Void) {

@@ -70,21 +70,10 @@ package final class Dashboard {
       remember: @escaping @Sendable (_ theme: String) -> Void,
       export: @escaping @Sendable (Export, @escaping ExportProgress) throws -> String
     ) {
-      self.scope = scope
-      self.credential = credential
-      self.url = url
-      self.storePath = storePath
-      self.theme = theme
-      self.preferences = preferences
-      self.notice = notice
-      self.reload = reload
-      self.nextTheme = nextTheme
-      self.remember = remember
-      self.isMonochrome = isMonochrome
-      self.hasCredential = hasCredential
-      self.syncs = syncs
-      self.message = message
-      self.report = report
+      (self.scope, self.credential, self.url, self.storePath) = (scope, credential, url, storePath)
+      (self.theme, self.preferences, self.notice, self.reload) = (theme, preferences, notice, reload)
+      (self.nextTheme, self.remember, self.isMonochrome) = (nextTheme, remember, isMonochrome)
+      (self.hasCredential, self.syncs, self.message, self.report) = (hasCredential, syncs, message, report)
       self.export = export
     }
   }
@@ -97,9 +86,7 @@ package final class Dashboard {
   private var early: [Message] = []
 
   package init(service: CloudKitService, setting: Setting, demo: (any DemoControls)? = nil) {
-    self.service = service
-    self.setting = setting
-    self.demo = demo
+    (self.service, self.setting, self.demo) = (service, setting, demo)
   }
 
   /// The time to wait at the end for commands and syncing to finish.

@@ -11,8 +11,5 @@ package struct DemoHint: Hashable, Sendable {
   let key: Character
   let label: String
 
-  package init(key: Character, label: String) {
-    self.key = key
-    self.label = label
-  }
+  package init(key: Character, label: String) { (self.key, self.label) = (key, label) }
 }

@@ -40,11 +40,7 @@ final class Runtime {
     demo: (any DemoControls)? = nil,
     now: @escaping @MainActor () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
   ) {
-    self.service = service
-    self.setting = setting
-    self.demo = demo
-    self.display = display
-    self.now = now
+    (self.service, self.setting, self.demo, self.display, self.now) = (service, setting, demo, display, now)
     theme = setting.theme
     world = World(
       now: now(),

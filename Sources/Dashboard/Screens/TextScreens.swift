@@ -17,8 +17,7 @@ struct ValueScreen: Screen, Hashable {
   private var offset = 0
 
   init(_ field: String, _ parts: [(heading: String, text: String, role: StyleRole)]) {
-    self.field = field
-    self.parts = parts.map { Part(heading: $0.heading, text: $0.text, role: $0.role) }
+    (self.field, self.parts) = (field, parts.map { Part(heading: $0.heading, text: $0.text, role: $0.role) })
   }
 
   var isOverlay: Bool { true }

@@ -22,9 +22,7 @@ struct Journal {
   ///   - lastEvent: The ID of the newest event that is not logged; 0 logs all events.
   ///   - process: The ID of this process.
   init(after lastEvent: Int64, process: Int64, format: Format = Format()) {
-    self.format = format
-    self.lastEvent = lastEvent
-    self.process = process
+    (self.format, self.lastEvent, self.process) = (format, lastEvent, process)
   }
 
   /// Returns the lines for what is new.

@@ -10,10 +10,7 @@ struct KeptToken: Sendable {
   private let configured: String
 
   /// - Parameter configured: The token of the environment, unchanged.
-  init(storePath: String, configured: String) {
-    self.storePath = storePath
-    self.configured = configured
-  }
+  init(storePath: String, configured: String) { (self.storePath, self.configured) = (storePath, configured) }
 
   /// The file for the token of the store's own sign-in.
   private var own: String { storePath + ".token" }

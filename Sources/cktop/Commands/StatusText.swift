@@ -11,8 +11,7 @@ struct StatusText {
   private let format: Format
 
   init(_ object: StatusObject, format: Format = Format()) {
-    self.object = object
-    self.format = format
+    (self.object, self.format) = (object, format)
     status = object.status
   }
 

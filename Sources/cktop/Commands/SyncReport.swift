@@ -16,8 +16,7 @@ struct SyncReport {
   ///   - startedAt: milliseconds since 1970.
   ///   - waitForCloud: the number of rows that wait because the cloud was unreachable or asked to wait.
   init(_ summary: SyncSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int, waitForCloud: Int) {
-    self.summary = summary
-    self.state = state
+    (self.summary, self.state) = (summary, state)
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
     var codes = [error.map { CommandFailure($0).status } ?? .done]
     let problems = state.verdicts(hasCredential: true).problems

@@ -7,10 +7,7 @@ struct VersionedID: Hashable, Sendable {
   /// Nil: the current version.
   var version: String?
 
-  init(id: Int64, version: String? = nil) {
-    self.id = id
-    self.version = version
-  }
+  init(id: Int64, version: String? = nil) { (self.id, self.version) = (id, version) }
 
   /// Reads an argument.
   ///

@@ -12,10 +12,7 @@ struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
   let message: String
   let status: CommandStatus
 
-  init(_ message: String, _ status: CommandStatus) {
-    self.message = message
-    self.status = status
-  }
+  init(_ message: String, _ status: CommandStatus) { (self.message, self.status) = (message, status) }
 
   static func usage(_ message: String) -> CommandFailure { CommandFailure(message, .usage) }
 
@@ -69,9 +66,7 @@ struct CommandEnd: Hashable, Sendable {
   }
 
   private init(standardOutput: String? = nil, standardError: String? = nil, code: Int32) {
-    self.standardOutput = standardOutput
-    self.standardError = standardError
-    self.code = code
+    (self.standardOutput, self.standardError, self.code) = (standardOutput, standardError, code)
   }
 
   /// Writes both texts.

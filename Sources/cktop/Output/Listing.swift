@@ -10,8 +10,7 @@ struct Listing {
   ///   - table: a table without rows; nil for JSON, where a row is a line.
   ///   - write: writes lines.
   init(_ table: TextTable?, write: @escaping ([String]) -> Void = OutputStream.standard.lines) {
-    self.table = table
-    self.write = write
+    (self.table, self.write) = (table, write)
   }
 
   /// Reads and prints one page after the other.
@@ -47,10 +46,7 @@ struct PrintedPage<Place> {
   private var bytes = 0
 
   /// - Parameter last: the place of the last row of the page before; nil for the first page.
-  init(after last: Place? = nil, limit: Int = Listing.pageSize) {
-    self.last = last
-    self.limit = limit
-  }
+  init(after last: Place? = nil, limit: Int = Listing.pageSize) { (self.last, self.limit) = (last, limit) }
 
   /// Whether the list may have more rows. Values can be large, so their bytes end a page as well.
   var isFull: Bool { rows.count >= limit || bytes >= 4_000_000 }

@@ -34,8 +34,7 @@ struct ConfigurationFile: Hashable, Sendable {
 
   /// Parses the file's text. Paths in it are relative to its directory, and `~/` is `home`.
   init(_ text: String, path: String, home: String) throws(CommandFailure) {
-    self.path = path
-    self.text = text
+    (self.path, self.text) = (path, text)
     let table = try Self.table(text, path)
     for key in table.keys.sorted() {
       guard let value = table[key] else { continue }
