@@ -16,75 +16,48 @@ struct Tour: Hashable, Sendable {
     case edited, resolved, undone
   }
 
-  private struct Card: Sendable {
-    /// The text, with the user's own keys.
-    var text: @Sendable (KeyMap) -> String
-    var isDone: @Sendable (Set<Deed>, StoreStatus) -> Bool
-  }
+  /// The text, with the user's own keys, and whether what it asks for is done.
+  private typealias Card = (
+    text: @Sendable (KeyMap) -> String, isDone: @Sendable (Set<Deed>, StoreStatus) -> Bool
+  )
 
   private static let cards: [Card] = [
-    Card { _ in
-      "Watch the queue: 600 changes are sent to a demo server."
-    } isDone: {
-      $1.queue.total < 60
-    },
-    Card {
-      "Press \($0.name(of: .demo)), then x: a record that the server rejects."
-    } isDone: {
-      $1.queue.failed > 0
-    },
-    Card {
-      "Press \($0.name(of: .problems)) for what needs you."
-    } isDone: { deeds, _ in
-      deeds.contains(.command(.problems))
-    },
-    Card {
-      "Press \($0.name(of: .edit)) on it: set number=5, then \($0.name(of: .saveEdit)) sends it again."
-    } isDone: { deeds, status in
-      deeds.contains(.edited) && status.queue.failed == 0
-    },
-    Card {
-      "Press \($0.name(of: .demo)), then m: two devices change one record."
-    } isDone: {
-      $1.queue.conflicts > 0
-    },
-    Card {
-      "Press \($0.name(of: .conflicts)); \($0.name(of: .allServer)) takes the server\'s side, Enter resolves."
-    } isDone: {
-      deeds,
-      _ in
-      deeds.contains(.resolved)
-    },
-    Card {
-      "Wrong choice? \($0.name(of: .undo)) undoes it; \($0.name(of: .view8)) lists all you can undo."
-    } isDone: { deeds, _ in
-      deeds.contains(.undone) || deeds.contains(.command(.view8))
-    },
-    Card {
-      "Press \($0.name(of: .demo)), then n: the network is gone. Nothing is lost."
-    } isDone: {
-      $1.networkProblem != nil
-    },
-    Card {
-      "Press \($0.name(of: .demo)), then n again: it goes on by itself."
-    } isDone: {
-      $1.networkProblem == nil
-    },
-    Card {
-      "Press \($0.name(of: .view6)): what this machine, the others and you did."
-    } isDone: { deeds, _ in
-      deeds.contains(.command(.view6))
-    },
-    Card {
-      "Press \($0.name(of: .filter)) in a list and type a word; Esc shows all."
-    } isDone: { deeds, _ in
-      deeds.contains(.command(.filter))
-    },
-    Card {
-      "\($0.name(of: .help)) shows the keys, \($0.name(of: .palette)) finds a command. Try one."
-    } isDone: { deeds, _ in
-      deeds.contains(.command(.help)) || deeds.contains(.command(.palette))
-    },
+    ({ _ in "Watch the queue: 600 changes are sent to a demo server." }, { $1.queue.total < 60 }),
+    ({ "Press \($0.name(of: .demo)), then x: a record that the server rejects." }, { $1.queue.failed > 0 }),
+    (
+      { "Press \($0.name(of: .problems)) for what needs you." },
+      { deeds, _ in deeds.contains(.command(.problems)) }
+    ),
+    (
+      { "Press \($0.name(of: .edit)) on it: set number=5, then \($0.name(of: .saveEdit)) sends it again." },
+      { deeds, status in deeds.contains(.edited) && status.queue.failed == 0 }
+    ),
+    ({ "Press \($0.name(of: .demo)), then m: two devices change one record." }, { $1.queue.conflicts > 0 }),
+    (
+      { "Press \($0.name(of: .conflicts)); \($0.name(of: .allServer)) takes the server's side, Enter resolves." },
+      { deeds, _ in deeds.contains(.resolved) }
+    ),
+    (
+      { "Wrong choice? \($0.name(of: .undo)) undoes it; \($0.name(of: .view8)) lists all you can undo." },
+      { deeds, _ in deeds.contains(.undone) || deeds.contains(.command(.view8)) }
+    ),
+    (
+      { "Press \($0.name(of: .demo)), then n: the network is gone. Nothing is lost." },
+      { $1.networkProblem != nil }
+    ),
+    ({ "Press \($0.name(of: .demo)), then n again: it goes on by itself." }, { $1.networkProblem == nil }),
+    (
+      { "Press \($0.name(of: .view6)): what this machine, the others and you did." },
+      { deeds, _ in deeds.contains(.command(.view6)) }
+    ),
+    (
+      { "Press \($0.name(of: .filter)) in a list and type a word; Esc shows all." },
+      { deeds, _ in deeds.contains(.command(.filter)) }
+    ),
+    (
+      { "\($0.name(of: .help)) shows the keys, \($0.name(of: .palette)) finds a command. Try one." },
+      { deeds, _ in deeds.contains(.command(.help)) || deeds.contains(.command(.palette)) }
+    ),
   ]
 
   static var count: Int { cards.count }
