@@ -76,6 +76,11 @@ package struct Format: Hashable, Sendable {
     }
   }
 
+  /// `3 min ago`; both times in milliseconds since 1970.
+  package static func ago(_ time: Int64, now: Int64) -> String {
+    "\(duration(max(0, Double(now) - Double(time)) / 1000)) ago"
+  }
+
   /// `0.2 s`, `12 s`, `3 min`.
   package static func seconds(_ seconds: Double) -> String {
     seconds < 10 ? String(format: "%.1f s", seconds) : duration(seconds)

@@ -64,7 +64,5 @@ struct World: Sendable {
   func clock(_ milliseconds: Int64?) -> String { milliseconds.map { format.clock($0, now: now) } ?? "" }
 
   /// How long ago, for inspectors: `3 min ago`.
-  func ago(_ milliseconds: Int64) -> String {
-    "\(Format.duration(max(0, Double(now) - Double(milliseconds)) / 1000)) ago"
-  }
+  func ago(_ milliseconds: Int64) -> String { Format.ago(milliseconds, now: now) }
 }

@@ -113,66 +113,26 @@ struct OperationInspector: Inspector {
   var items: [InspectorItem]? {
     guard let detail else { return nil }
     guard let detail else { return [] }
-    var items: [InspectorItem] = []
-    if let operation = detail.operation {
-      items += live(operation, detail)
-    } else if let history = detail.history {
-      items.append(.text(StyledText(history.kind.phrase(history.type, history.key).sentence, .strong)))
-      items.append(
-        .text(StyledText("Ended \(world.time(history.endedAt)): \(history.ending.words), \(world.why(history.cause))"))
-      )
-    }
+    let document = OperationFacts(detail, world.format, now: world.now)
+    guard let title = document.title else { return [] }
+    let facts = document.facts.map { InspectorItem.text($0.line) }
+    var items = [InspectorItem.text(StyledText(title, .strong))] + facts.prefix(1)
+    let advice = detail.operation.map(self.advice) ?? ""
+    if !advice.isEmpty { items.append(.text(StyledText(advice, .info))) }
+    if !detail.sides.isEmpty { items += [.text(""), .sidesHeader] }
+    items += detail.sides.map { .sides(FieldTable.Row($0, world.format)) }
+    items.append(.text(""))
+    items += facts.dropFirst()
     if !detail.attempts.isEmpty { items += [.text(""), .heading("ATTEMPTS")] }
     for attempt in detail.attempts {
-      let took = Format.seconds(attempt.seconds)
-      items.append(
-        .text([
-          .init("\(attempt.number)  \(world.time(attempt.at))  \(took)  ", .dim),
-          .init(attempt.result),
-        ])
-      )
+      items.append(.text(document.line(attempt)))
       if let response = attempt.response { items.append(.text(StyledText("   \(response)", .dim))) }
     }
     return items
   }
 
-  private func live(_ operation: QueuedOperation, _ detail: OperationDetail) -> [InspectorItem] {
-    var items: [InspectorItem] = [
-      .text(StyledText(operation.kind.phrase(operation.type, operation.key).sentence, .strong)),
-      .text([
-        .init("\(operation.state.mark) \(Words.state(operation.state.rawValue).sentence)", operation.state.role),
-        .init(": \(world.why(operation.cause))"),
-      ]),
-    ]
-    var parts = [advice(operation, detail)]
-    if operation.attempts > 0 || operation.nextAttemptAt != nil {
-      let next = operation.nextAttemptAt.map { "; next attempt \(world.time($0))" } ?? ""
-      parts.append("\(operation.attempts) of \(Words.count(operation.maxAttempts, "attempt")) used\(next).")
-    }
-    let advice = parts.filter { !$0.isEmpty }.joined(separator: " ")
-    if !advice.isEmpty { items.append(.text(StyledText(advice, .info))) }
-    if !detail.sides.isEmpty { items += [.text(""), .sidesHeader] }
-    items += detail.sides.map { .sides(FieldTable.Row($0, world.format)) }
-    let by = operation.enqueuedBy.map { " by \($0.name), PID \($0.pid)" } ?? ""
-    items += [
-      .text(""),
-      .text(
-        StyledText("Enqueued \(world.time(operation.enqueuedAt)) (\(world.ago(operation.enqueuedAt)))\(by).", .dim)
-      ),
-    ]
-    if operation.editedAt != operation.enqueuedAt {
-      items.append(.text(StyledText("Edited \(world.time(operation.editedAt)).", .dim)))
-    }
-    let isExplained = if case .waitsFor = operation.cause { true } else { false }
-    if !operation.blockedBy.isEmpty, !isExplained {
-      let ids = operation.blockedBy.prefix(Words.named).map { "operation \($0)" }.joined(separator: ", ")
-      items.append(.text(StyledText("Waits for \(ids).", .dim)))
-    }
-    return items
-  }
-
   /// The keys that help; empty if none does, or nothing has to be done.
-  private func advice(_ operation: QueuedOperation, _ detail: OperationDetail) -> String {
+  private func advice(_ operation: QueuedOperation) -> String {
     guard !world.isReadOnly, let row else { return "" }
     func parts(_ ids: [(CommandID, String)]) -> String {
       let parts = ids.filter { row.obstacle(to: $0.0) == nil }.map { "\(world.keys.name(of: $0.0)) \($0.1)" }

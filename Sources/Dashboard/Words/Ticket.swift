@@ -2,10 +2,21 @@ import CloudKit
 import CloudService
 package import CloudSync
 package import Facts
-import TerminalUI
+package import TerminalUI
 
-/// An operation as lines, each a label and a text: what it is, why it is in its state, and every attempt. It has no values
-/// of fields, because they may be confidential, apart from what the cause and the server's messages quote.
+/// A label with a value: a line of a screen's details, and of the text of the command line.
+package typealias Fact = KeyValues.Pair
+
+extension Fact {
+  /// Makes a fact whose value has one role.
+  init(_ label: String, _ text: String, _ role: StyleRole = .text) { self.init(label, StyledText(text, role)) }
+
+  /// The fact as a line in which all values begin in the same column.
+  var line: StyledText { [.init(key.padding(to: 18), .dim)] + value }
+}
+
+/// An operation as facts: what it is, why it is in its state, and every attempt. It has no values of fields, because they
+/// may be confidential, apart from what the cause and the server's messages quote.
 package struct OperationFacts {
   let detail: OperationDetail
   let format: Format
@@ -24,51 +35,61 @@ package struct OperationFacts {
       ?? detail.history.map { $0.kind.phrase($0.type, $0.key) })?.sentence
   }
 
-  /// The facts, then the attempts, oldest first.
-  package var lines: [String] {
-    var facts = detail.operation.map(live) ?? detail.history.map(ended) ?? []
-    facts += detail.dropped.map { ("Dropped", "\($0.parts) at \(time($0.at)): \(why($0.cause))") }
-    return facts.map { Self.line($0, $1) }
-      + detail.attempts.reversed().map { attempt in
-        let request = attempt.requestID.map { ", request \($0)" } ?? ""
-        let took = Format.seconds(attempt.seconds)
-        return "  \(attempt.number)  \(time(attempt.at))  \(took)  \(attempt.result)\(request)"
-      }
+  /// The facts, the state first.
+  var facts: [Fact] {
+    (detail.operation.map(live) ?? detail.history.map(ended) ?? [])
+      + detail.dropped.map { Fact("Dropped", "\($0.parts) at \(time($0.at)): \(why($0.cause))") }
   }
 
-  private func live(_ operation: QueuedOperation) -> [(String, String)] {
+  /// The facts, then the attempts, oldest first.
+  package var lines: [String] {
+    facts.map(\.line.plain) + detail.attempts.reversed().map { "  \(line($0).plain)" }
+  }
+
+  /// When an attempt was made, how long it took and what came of it.
+  func line(_ attempt: Attempt) -> StyledText {
+    let request = attempt.requestID.map { ", request \($0)" } ?? ""
+    let result = attempt.code.map { Words.joined(attempt.message ?? "", $0) } ?? "ok"
+    return [
+      .init("\(attempt.number)  \(time(attempt.at))  \(Format.seconds(attempt.seconds))  ", .dim),
+      .init(result + request),
+    ]
+  }
+
+  private func live(_ operation: QueuedOperation) -> [Fact] {
     let row = QueueRow(operation, serverTag: detail.server?.changeTag)
     // Attempts before a retry, or with an outside cause, do not count.
     let made = detail.attempts.count > row.attempts ? ", \(detail.attempts.count) made" : ""
+    let state = StyledText(Words.state(row.state.rawValue), row.state.role)
     var facts = [
-      ("Operation", String(row.id)), ("Version", row.version),
-      ("State", "\(Words.state(row.state.rawValue)): \(why(row.cause))"),
-      ("Enqueued", "\(enqueued(row.enqueuedAt, operation.enqueuedBy)), \(Format.bytes(row.bytes))"),
-      ("Attempts", "\(row.attempts) of \(row.maxAttempts) used\(made)"),
+      Fact("State", state + StyledText(": \(why(row.cause))")),
+      Fact("Attempts", "\(row.attempts) of \(row.maxAttempts) used\(made)"),
     ]
-    if let next = row.nextAttemptAt { facts.append(("Next attempt", time(next))) }
+    if let next = row.nextAttemptAt { facts.append(Fact("Next attempt", time(next))) }
     if !row.blockedBy.isEmpty {
-      facts.append(("Waits for", "operation \(row.blockedBy.map(String.init).joined(separator: ", "))"))
+      facts.append(Fact("Waits for", "operation \(Words.list(row.blockedBy.map(String.init)))"))
     }
-    guard operation.state == .conflict else { return facts }
-    let conflict = Conflict(operation, server: detail.server)
-    let by = conflict.serverModifiedBy.map { " by \($0)" } ?? ""
-    let server = conflict.isDeletedOnServer ? "deleted" : "\(conflict.serverModifiedAt.map(time) ?? "unknown")\(by)"
-    return facts + [("Edited", time(conflict.editedAt)), ("On the server", server)]
+    facts.append(Fact("Enqueued", "\(enqueued(row.enqueuedAt, operation.enqueuedBy)), \(Format.bytes(row.bytes))"))
+    if operation.editedAt != row.enqueuedAt { facts.append(Fact("Edited", time(operation.editedAt))) }
+    if operation.state == .conflict {
+      let conflict = Conflict(operation, server: detail.server)
+      let by = conflict.serverModifiedBy.map { " by \($0)" } ?? ""
+      let server = conflict.isDeletedOnServer ? "deleted" : "\(conflict.serverModifiedAt.map(time) ?? "unknown")\(by)"
+      facts.append(Fact("On the server", server))
+    }
+    return facts + [Fact("Operation", String(row.id)), Fact("Version", row.version)]
   }
 
-  private func ended(_ entry: HistoryEntry) -> [(String, String)] {
+  private func ended(_ entry: HistoryEntry) -> [Fact] {
     [
-      ("Operation", String(entry.id)), ("State", "\(entry.ending.words) \(time(entry.endedAt)): \(why(entry.cause))"),
-      ("Enqueued", enqueued(entry.enqueuedAt, entry.enqueuedBy)),
+      Fact("State", "\(entry.ending.words) \(time(entry.endedAt)): \(why(entry.cause))"),
+      Fact("Enqueued", enqueued(entry.enqueuedAt, entry.enqueuedBy)), Fact("Operation", String(entry.id)),
     ]
   }
 
   private func enqueued(_ at: Int64, _ by: ProgramID?) -> String {
-    time(at) + (by.map { " by \($0.name), PID \($0.pid)" } ?? "")
+    "\(time(at)) (\(Format.ago(at, now: now)))" + (by.map { " by \($0.name), PID \($0.pid)" } ?? "")
   }
-
-  static func line(_ name: String, _ text: String) -> String { name.padding(to: 15) + text }
 
   private func time(_ milliseconds: Int64) -> String { time?(milliseconds) ?? format.time(milliseconds, now: now) }
   private func why(_ cause: Cause) -> String { cause.text(format, now: now) }
@@ -90,15 +111,10 @@ struct Ticket {
     facts.time = { format.value($0) }
     guard let title = facts.title else { return nil }
     let place = "\(scope.container), \(scope.environment), \(scope.database.rawValue) database"
-    let head = [("Time", format.value(now)), ("Host", host), ("Container", place)]
-    return ([title] + head.map { OperationFacts.line($0, $1) } + facts.lines).map { sanitize($0) }
+    let head = [Fact("Time", format.value(now)), Fact("Host", host), Fact("Container", place)]
+    return ([title] + head.map(\.line.plain) + facts.lines).map { sanitize($0) }
       .joined(separator: "\n")
   }
-}
-
-extension Attempt {
-  /// What the server answered, or that it succeeded.
-  var result: String { code.map { Words.joined(message ?? "", $0) } ?? "ok" }
 }
 
 extension DroppedChange {

@@ -22,14 +22,15 @@ struct TicketTests {
     #expect(
       Self.ticket(detail) == """
         Save Order order-1 in zone Shop
-        Time           2026-01-02 03:04:05Z
-        Host           mail
-        Container      iCloud.org.example.shop, development, private database
-        Operation      11
-        Version        \(row.version)
-        State          failed: the server rejected it: invalid attempt to set value type STRING for field 'total' (BAD_REQUEST)
-        Enqueued       2026-01-02 03:02:35Z by importer, PID 3321, \(Format.bytes(row.bytes))
-        Attempts       1 of 8 used
+        Time              2026-01-02 03:04:05Z
+        Host              mail
+        Container         iCloud.org.example.shop, development, private database
+        State             failed: the server rejected it: invalid attempt to set value type STRING for field 'total' (BAD_REQUEST)
+        Attempts          1 of 8 used
+        Enqueued          2026-01-02 03:02:35Z (1 min ago) by importer, PID 3321, \(Format.bytes(row.bytes))
+        Edited            2026-01-02 03:02:45Z
+        Operation         11
+        Version           \(row.version)
           1  2026-01-02 03:02:45Z  0.2 s  invalid attempt to set value type STRING for field 'total' (BAD_REQUEST), request aa-11
         """
     )
@@ -40,14 +41,14 @@ struct TicketTests {
     operation.cause = .conflict(.fields(["note", "total"]))
     var detail = OperationDetail(operation: operation, server: Sample.detail.server, attempts: [])
     let text = Self.ticket(detail)
-    #expect(text.contains("State          conflict: both sides changed note, total"))
-    #expect(text.contains("Edited         2026-01-02 03:02:45Z"))
-    #expect(text.contains("On the server  2026-01-02 03:03:59Z by _ab00"))
+    #expect(text.contains("State             conflict: both sides changed note, total"))
+    #expect(text.contains("Edited            2026-01-02 03:02:45Z"))
+    #expect(text.contains("On the server     2026-01-02 03:03:59Z by _ab00"))
     for value in ["ours", "theirs", "12.5", "20", "15"].filter({ !"2026-01-02 03".contains($0) }) {
       #expect(!text.contains(value), "\(value)")
     }
     detail.server = nil
-    #expect(Self.ticket(detail).contains("On the server  deleted"))
+    #expect(Self.ticket(detail).contains("On the server     deleted"))
   }
 
   @Test func `no control character reaches a ticket`() {
@@ -55,7 +56,7 @@ struct TicketTests {
     detail.operation?.key = RecordKey(Sample.zone, "a\u{1B}[31m\nb")
     let text = Self.ticket(detail)
 
-    #expect(text.split(separator: "\n").count == 10)
+    #expect(text.split(separator: "\n").count == 11)
     #expect(!text.contains("\u{1B}"))
   }
 
@@ -71,7 +72,7 @@ struct TicketTests {
       endedAt: Sample.now
     )
     let ended = OperationDetail(operation: nil, server: nil, attempts: [], history: entry)
-    #expect(Self.ticket(ended).contains("State          discarded 2026-01-02 03:04:05Z: discarded by ana"))
+    #expect(Self.ticket(ended).contains("State             discarded 2026-01-02 03:04:05Z: discarded by ana"))
     #expect(Self.ticket(OperationDetail(operation: nil, server: nil, attempts: [])) == "")
   }
 

@@ -58,7 +58,7 @@ struct LocalTimeTests {
 
     let text = try #require(ticket.text)
 
-    #expect(text.contains("Time           2026-01-02 08:34:05+05:30"))
+    #expect(text.contains("Time              2026-01-02 08:34:05+05:30"))
     #expect(text.contains("until 08:35:05") && !text.contains("5Z"))
   }
 }

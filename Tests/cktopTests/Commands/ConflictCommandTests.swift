@@ -108,7 +108,7 @@ import Testing
     #expect(dropped["canBeUndone"] as? Bool == true)
     #expect((shown["dropped"] as? [[String: Any]])?.count == 1)
     #expect(try await second.succeed("conflicts", "dropped").output.contains("note, title"))
-    #expect(try await second.succeed("queue", "show", "\(id)").output.contains("Dropped        note, title at"))
+    #expect(try await second.succeed("queue", "show", "\(id)").output.contains("Dropped           note, title at"))
 
     let undone = try await second.succeed("conflicts", "undo", "\(id)", "--json").object()
     let again = try #require(undone["operation"] as? Int)
@@ -144,7 +144,7 @@ import Testing
     #expect(overwritten.mapValues { $0["value"] as? String } == ["title": "theirs", "note": "theirs"])
     #expect(dropped["seen"] as? Bool == true && (dropped["fields"] as? [String: Any])?.isEmpty == true)
     let shown = try await second.succeed("queue", "show", "\(id)").output
-    #expect(shown.contains("Dropped        server's note, title at"))
+    #expect(shown.contains("Dropped           server's note, title at"))
     let restored = try await second.succeed("conflicts", "undo", "\(id)", "--json").object()
     #expect(restored["isConflict"] as? Bool == false && restored["state"] as? String == "pending")
     try await second.succeed("sync")

@@ -29,7 +29,7 @@ struct LocalTimeOutputTests {
 
     let lines = OperationFacts(detail, Self.format, now: Self.now).lines
 
-    #expect(lines.contains("State          discarded 08:34:05: discarded by ana"))
+    #expect(lines.contains("State             discarded 08:34:05: discarded by ana"))
     #expect(lines.contains("  1  08:33:05  0.1 s  ok"))
     #expect(detail.json?.line.contains("2026-01-02T03:04:05.250Z") == true)
   }
