@@ -1,5 +1,5 @@
 import Foundation
-package import Testing
+import Testing
 
 @testable package import TerminalUI
 
