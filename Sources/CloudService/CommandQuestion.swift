@@ -91,7 +91,7 @@ extension CommandQuestion {
       let what = zones.count == 1 ? "zone \(zones[0].zone)" : Words.count(zones.count, "zone")
       return
         "Fetch \(what) again from the start (\(Words.count(records, "record")))? Records that differ are replaced; "
-        + "unsent changes are kept."
+        + "unsent changes are kept, and sent by the same sync."
     case .undoAll(_, _, let count):
       return "Undo what can still be undone of \(Words.count(count, "dropped change"))? They are queued again with the "
         + "time of their edit; conflicts open again."

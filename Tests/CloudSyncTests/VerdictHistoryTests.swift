@@ -98,6 +98,23 @@ struct VerdictHistoryTests {
     #expect(try history(store) == [never, Self.span(nil, never.until, started), again])
   }
 
+  @Test func `a sync that takes long notes what held before its end`() throws {
+    let world = try World()
+    let store = try world.open("store")
+    try store.accept(world.put("a", [:]))
+    let began = world.clock.now
+    let lease = try #require(try Lease.acquire(store))
+    world.clock.advance(20)
+    try lease.renew(store)
+    #expect(try history(store) == [])
+    try lease.renew(store, notesVerdict: true)
+    world.clock.advance(20)
+    try lease.renew(store, notesVerdict: true)
+    world.clock.advance(20)
+
+    #expect(try history(store) == [VerdictSpan(.sending, .waits, from: began, until: world.clock.now)])
+  }
+
   @Test func `each sync notes its verdict, and looking notes nothing`() async throws {
     let world = try World()
     let device = try world.device("store")

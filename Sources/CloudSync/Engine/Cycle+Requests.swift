@@ -47,14 +47,16 @@ extension Cycle {
     guard let pause = configuration.heartbeat else { return nil }
     let (store, lease) = (store, lease)
     return Task.detached {
-      var last = ContinuousClock.now
+      var (last, noted) = (ContinuousClock.now, ContinuousClock.now)
       while true {
         try? await Task.sleep(for: min(pause, .milliseconds(250)))
         guard !Task.isCancelled else { return }
         lease.shown.noteSilence(at: store.now())
         guard lease.shown.unpublished != nil || last.duration(to: .now) >= pause else { continue }
-        try? lease.renew(store)
+        let isLong = noted.duration(to: .now) >= pause
+        try? lease.renew(store, notesVerdict: isLong)
         last = .now
+        if isLong { noted = last }
       }
     }
   }

@@ -87,7 +87,10 @@ package struct Lease: Sendable {
 
   /// Extends the lease during long work and publishes the activity; throws if another process has taken over. Leaves an
   /// idle engine idle, because a heartbeat may come after the end of its sync.
-  func renew(_ store: SyncStore) throws(StoreError) {
+  ///
+  /// - Parameter notesVerdict: whether the history gets the verdict, as that of a sync which takes long: by its end alone
+  ///   it would be taken for what it ended as.
+  func renew(_ store: SyncStore, notesVerdict: Bool = false) throws(StoreError) {
     let now = store.now()
     try write(store) { ledger, publish in
       if !shown.isBusy, let holder = try ledger.lease(), holder.fencingToken == fencingToken, holder.expiresAt == nil {
@@ -95,6 +98,7 @@ package struct Lease: Sendable {
       }
       try check(ledger, now: now)
       try publish()
+      if notesVerdict { try ledger.noteVerdict(now: now) }
     }
   }
 

@@ -87,18 +87,24 @@ struct ExportFile {
 
   /// In one transaction, so that records added or removed meanwhile do not shift the others.
   private mutating func write(_ listing: RecordListing, _ except: Set<RecordKey>) throws {
+    // An error of the file is none of the store, which is read around it.
+    var failure: (any Error)?
     try reader.view { view in
       var done = 0
       try view.eachRecords(of: listing, searching: { progress(0, nil) }) { rows, total in
         for start in stride(from: 0, to: rows.count, by: Self.slice) {
           let slice = rows[start..<min(start + Self.slice, rows.count)]
-          try add(slice.filter { !except.contains($0.record.key) }.map(\.json))
+          do { try add(slice.filter { !except.contains($0.record.key) }.map(\.json)) } catch {
+            failure = error
+            return false
+          }
           done += slice.count
           progress(done, total)
         }
         return true
       }
     }
+    if let failure { throw failure }
   }
 
   private mutating func add(_ objects: [JSONObject]) throws {
