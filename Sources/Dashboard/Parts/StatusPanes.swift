@@ -48,18 +48,7 @@ struct SyncPane: Sendable {
   }
 
   private func headline(_ status: StoreStatus) -> StyledText {
-    if let progress = status.progress {
-      let phase = progress.phase == .fetch ? "Fetching" : progress.phase == .upload ? "Uploading" : "Sending"
-      func text(_ count: Int) -> String { progress.phase == .upload ? Format.bytes(count) : Format.number(count) }
-      let (done, total) = (text(progress.done), text(progress.total))
-      // The server does not say how many changes there are to fetch.
-      let amount =
-        progress.phase == .fetch
-        ? "\(done) so far" : progress.total > 0 ? "\(done) of \(total)" : progress.done > 0 ? done : ""
-      let rate = progress.perSecond.map { "  \(Format.number(Int(clamping: $0)))/s" } ?? ""
-      let left = progress.etaSeconds.map { "  \(Format.duration($0)) left" } ?? ""
-      return [.init(phase, .active), .init("  \(amount)\(rate)\(left)")]
-    }
+    if let progress = status.progress { return progress.line }
     if let wait = status.throttles.max(by: { $0.until < $1.until }) {
       let text = WaitScope(name: wait.scope).asCause.wait(until: world.time(wait.until), isOwn: wait.isOwn)
       return StyledText(text.sentence, .warning)
@@ -113,15 +102,13 @@ struct AccountPane: Sendable {
 
   func draw(on grid: inout Grid, in area: Rect) {
     guard let status = world.status else { return }
-    grid.draw(KeyValues(pairs(status).map { KeyValues.Pair($0.0, $0.1) }), in: area)
+    grid.draw(KeyValues(facts(status)), in: area)
   }
 
-  func pairs(_ status: StoreStatus) -> [(String, StyledText)] {
+  func facts(_ status: StoreStatus) -> [Fact] {
     [
-      account(status), ("User", StyledText(status.identity.map { shortened($0) } ?? "not known yet")),
-      ("Unsent", unsent(status)),
-      ("Quota", quota(status)),
-      ("Store", StyledText(world.storePath, .dim)),
+      account(status), Fact("User", status.identity.map { shortened($0) } ?? "not known yet"), unsent(status),
+      quota(status), Fact("Store", world.storePath, .dim),
     ]
   }
 
@@ -129,27 +116,27 @@ struct AccountPane: Sendable {
     user.count > 34 ? "\(user.prefix(9))…\(user.suffix(4))" : user
   }
 
-  private func account(_ status: StoreStatus) -> (String, StyledText) {
+  private func account(_ status: StoreStatus) -> Fact {
     if let problem = status.accountProblem {
-      return ("Account", StyledText(Words.joined(problem.message, problem.code).sentence, .error))
+      return Fact("Account", Words.joined(problem.message, problem.code).sentence, .error)
     }
-    if status.isRefused { return ("Account", StyledText("wrong account for this store", .error)) }
+    if status.isRefused { return Fact("Account", "wrong account for this store", .error) }
     let credential = Words.credential(world.credential)
-    if !world.hasCredential { return ("Account", StyledText("no credential here", .warning)) }
+    if !world.hasCredential { return Fact("Account", "no credential here", .warning) }
     return status.identity == nil
-      ? ("Account", StyledText("\(credential), not checked yet", .dim)) : ("Signed in", StyledText(credential, .ok))
+      ? Fact("Account", "\(credential), not checked yet", .dim) : Fact("Signed in", credential, .ok)
   }
 
-  private func quota(_ status: StoreStatus) -> StyledText {
+  private func quota(_ status: StoreStatus) -> Fact {
     if let problem = status.quotaProblem {
-      return StyledText(problem.message.isEmpty ? "full" : "full: \(problem.message)", .error)
+      return Fact("Quota", problem.message.isEmpty ? "full" : "full: \(problem.message)", .error)
     }
-    return status.identity == nil ? StyledText("not known yet") : StyledText("ok", .ok)
+    return status.identity == nil ? Fact("Quota", "not known yet") : Fact("Quota", "ok", .ok)
   }
 
-  private func unsent(_ status: StoreStatus) -> StyledText {
-    guard status.queue.total > 0 else { return StyledText("nothing", .ok) }
-    return StyledText("\(Format.number(status.queue.total)) (\(Format.bytes(status.queue.bytes)))", .warning)
+  private func unsent(_ status: StoreStatus) -> Fact {
+    guard status.queue.total > 0 else { return Fact("Unsent", "nothing", .ok) }
+    return Fact("Unsent", "\(Format.number(status.queue.total)) (\(Format.bytes(status.queue.bytes)))", .warning)
   }
 }
 

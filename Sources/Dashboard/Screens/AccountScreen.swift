@@ -30,17 +30,18 @@ struct AccountScreen: Screen {
 
   private func lines(_ world: World) -> [StyledText] {
     guard let status = world.status else { return [StyledText("loading…", .dim)] }
-    func line(_ name: String, _ text: StyledText) -> StyledText { [.init(name.padding(to: 18), .dim)] + text }
     var lines = advice(status, world).map { StyledText($0, .strong) } + [""]
-    lines += AccountPane(world).pairs(status).map { line($0.0, $0.1) }
-    lines += [
-      line("Server", StyledText(world.url)), line("Container", StyledText(world.scope.container)),
-      line("Environment", StyledText(world.scope.environment)),
-      line("Database", StyledText(world.scope.database.rawValue)), "", StyledText("UNSENT CHANGES WAIT FOR", .header),
+    let server = [
+      Fact("Server", world.url), Fact("Container", world.scope.container),
+      Fact("Environment", world.scope.environment), Fact("Database", world.scope.database.rawValue),
     ]
+    lines += (AccountPane(world).facts(status) + server).map(\.line)
+    lines += ["", StyledText("UNSENT CHANGES WAIT FOR", .header)]
     let waits = Self.waits(status, world)
     if waits.isEmpty { lines.append(StyledText("Nothing: the queue is empty.", .dim)) }
-    lines += waits.map { line($0.who, [.init(Words.count($0.count, $0.noun).padding(to: 17)), .init($0.how, .dim)]) }
+    lines += waits.map {
+      Fact($0.who, [.init(Words.count($0.count, $0.noun).padding(to: 17)), .init($0.how, .dim)]).line
+    }
     if !status.unreadable.isEmpty { lines += ["", StyledText("NOT READABLE", .header)] }
     lines += status.unreadable.map {
       StyledText(Words.unreadable(zone: $0.zone.zone, type: $0.type, message: $0.message).sentence, .error)

@@ -94,10 +94,6 @@ struct SyncScreen: Screen {
     ThroughputChart(world, "fetched", \.fetched, minutes: 60).draw(on: &grid, in: area.row(2))
   }
 
-  private func line(_ name: String, _ text: String, _ role: StyleRole = .text) -> StyledText {
-    [.init(name.padding(to: 18), .dim), .init(text, role)]
-  }
-
   private func lines(_ world: World) -> [StyledText] {
     guard let status = world.status else { return [StyledText("loading…", .dim)] }
     return cursor.map { lines(of: world.moment(ofMinute: $0), world) } ?? lines(status, world)
@@ -106,49 +102,23 @@ struct SyncScreen: Screen {
   /// How it was in a minute, and its events.
   private func lines(of moment: Moment, _ world: World) -> [StyledText] {
     var lines = [StyledText("AT \(world.clock(moment.at)) (\(world.ago(moment.at)))", .header)]
-    if moment.spans.isEmpty { lines.append(line("Verdict", "not known: no syncing process had noted one")) }
+    if moment.spans.isEmpty { lines.append(Fact("Verdict", "not known: no syncing process had noted one").line) }
     lines += moment.spans.map { span in
-      line("Verdict", span.text(world.format, now: world.now), span.urgency?.role ?? .dim)
+      Fact("Verdict", span.text(world.format, now: world.now), span.urgency?.role ?? .dim).line
     }
-    lines += [line("In this minute", moment.counts.words), "", StyledText("EVENTS", .header)]
+    lines += [Fact("In this minute", moment.counts.words).line, "", StyledText("EVENTS", .header)]
     let events = world.data.events.flatMap { $0.listing == moment.events ? $0.rows : nil }
     if events?.isEmpty != false { lines.append(StyledText(events == nil ? "loading…" : "No event", .dim)) }
     return lines + (events ?? []).reversed().map { EventLine.text($0, world) }
   }
 
   private func lines(_ status: StoreStatus, _ world: World) -> [StyledText] {
-    var lines = [
-      line("State", world.sentence, world.verdict?.urgency.role ?? .text),
-      line("Last full sync", status.lastSuccessAt.map { "\(world.time($0)) (\(world.ago($0)))" } ?? "never"),
-      line("Last local change", status.lastEnqueueAt.map { world.time($0) } ?? "none yet"),
-      line("Syncing process", status.syncingProcess?.text { world.time($0) } ?? "none yet"),
-      line("Last 24 hours", status.lastDay.words),
-      line("Conflict policy", status.settings.policy?.rawValue ?? "not set yet"),
-    ]
-    if let next = status.nextActionAt { lines.append(line("Next", "try again at \(world.time(next))")) }
-    if let error = status.lastError {
-      lines.append(line("Last error", "\(world.time(error.at))  \(Words.joined(error.message, error.code))"))
-    }
-    if let problem = status.deliveryProblem { lines.append(line("The app", problem.message, .error)) }
+    let state = Fact("State", world.sentence, world.verdict?.urgency.role ?? .text)
+    var lines = ([state] + status.syncFacts(world.format, now: world.now)).map(\.line)
     lines += ["", StyledText("WAITS", .header)]
-    if status.throttles.isEmpty, status.changeThrottledUntil == nil {
-      lines.append(StyledText("Nothing waits for the server or the network.", .dim))
-    }
-    for wait in status.throttles.sorted(by: { $0.until < $1.until }) {
-      let since = wait.since.map { ", since \(world.time($0))" } ?? ""
-      let who =
-        wait.isOwn ? "our own back-off; \(world.keys.name(of: .flush)) tries now" : "asked for by the server"
-      lines.append(
-        line(
-          "until \(world.time(wait.until))",
-          "\(WaitScope(name: wait.scope).asCause.text) (\(who)\(since)): \(Words.joined(wait.message, wait.error))",
-          .warning
-        )
-      )
-    }
-    if let until = status.changeThrottledUntil {
-      lines.append(line("until \(world.time(until))", "single changes that the server asked to wait", .warning))
-    }
+    let waits = status.waitFacts(world.format, now: world.now)
+    if waits.isEmpty { lines.append(StyledText("Nothing waits for the server or the network.", .dim)) }
+    lines += waits.map(\.line)
     lines += ["", StyledText("ZONES", .header)]
     let zones = world.data.zones
     if zones?.rows.isEmpty != false { lines.append(StyledText(zones == nil ? "loading…" : "No zones yet", .dim)) }
@@ -157,10 +127,10 @@ struct SyncScreen: Screen {
       let fetched = zone.lastFetchAt.map { "fetched \(world.time($0))" } ?? "never fetched"
       let waits = zone.unsent > 0 ? ", \(Format.number(zone.unsent)) unsent" : ""
       lines.append(
-        line(
+        Fact(
           zone.key.zone,
           "\(Words.count(zone.records, "record")), \(fetched)\(progress)\(waits)\(zone.isPaused ? ", paused" : "")"
-        )
+        ).line
       )
     }
     if let zones, zones.total > zones.rows.count {
@@ -172,8 +142,7 @@ struct SyncScreen: Screen {
     if syncs?.isEmpty != false {
       lines.append(StyledText(syncs == nil ? "loading…" : "No sync has changed anything yet", .dim))
     }
-    lines += (syncs ?? []).map { line(world.time($0.at), $0.message) }
-    return lines
+    return lines + (syncs ?? []).map { Fact(world.time($0.at), $0.message).line }
   }
 }
 

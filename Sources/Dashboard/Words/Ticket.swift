@@ -9,10 +9,10 @@ package typealias Fact = KeyValues.Pair
 
 extension Fact {
   /// Makes a fact whose value has one role.
-  init(_ label: String, _ text: String, _ role: StyleRole = .text) { self.init(label, StyledText(text, role)) }
+  package init(_ label: String, _ text: String, _ role: StyleRole = .text) { self.init(label, StyledText(text, role)) }
 
   /// The fact as a line in which all values begin in the same column.
-  var line: StyledText { [.init(key.padding(to: 18), .dim)] + value }
+  package var line: StyledText { [.init(key.padding(to: 18), .dim)] + value }
 }
 
 /// An operation as facts: what it is, why it is in its state, and every attempt. It has no values of fields, because they

@@ -2,6 +2,7 @@ import CloudSync
 import Dashboard
 import Facts
 import Synchronization
+import TerminalUI
 
 /// A progress bar on standard error for terminals, drawn from the store, whichever process syncs.
 final class ProgressBar: Sendable {
@@ -41,13 +42,8 @@ final class ProgressBar: Sendable {
         toColumns: width - 1
       )
     }
-    guard progress.phase != .fetch, progress.total > 0 else {
-      return "fetched \(Format.number(progress.done))".cut(toColumns: width - 1)
-    }
-    let rate = progress.perSecond.map { ", \(Format.number(Int(clamping: $0)))/s" } ?? ""
-    let rest = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s left" } ?? ""
-    let verb = progress.phase == .upload ? "uploaded" : "sent"
-    let text = "\(verb) \(progress.amount) of \(progress.whole)\(rate)\(rest)"
+    let text = progress.line.plain
+    guard progress.phase != .fetch, progress.total > 0 else { return text.cut(toColumns: width - 1) }
     return line(text, done: progress.done, of: progress.total, width: width)
   }
 

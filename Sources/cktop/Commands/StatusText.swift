@@ -3,6 +3,7 @@ import CloudService
 import CloudSync
 import Dashboard
 import Facts
+import TerminalUI
 
 /// `status` for people.
 struct StatusText {
@@ -36,17 +37,9 @@ struct StatusText {
       fact("Store", object.storePath ?? "none"),
       fact("Cloud", "\(object.scope.container), \(object.scope.environment), \(object.scope.database.rawValue)"),
       fact("Account", account),
-      fact("Last full sync", time(status.lastSuccessAt, never: "never")),
     ]
-    // Without a process to do it nothing comes next.
-    if status.syncingProcess?.isLive == true, let next = status.nextActionAt {
-      lines.append(fact("Next", "try again at \(time(next))"))
-    }
-    if let process = status.syncingProcess { lines.append(fact("Syncing", process.text { time($0) })) }
-    if let progress = status.progress {
-      let eta = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
-      lines.append(fact("Progress", "\(progress.phase.rawValue) \(progress.amount) of \(progress.whole)\(eta)"))
-    }
+    lines += status.syncFacts(format, now: status.generatedAt).map(\.line.plain)
+    if let progress = status.progress { lines.append(Fact("Progress", progress.line).line.plain) }
     lines.append(fact("Queue", queue))
     let zones = sums { $0.zone.owner.isEmpty ? $0.zone.zone : "\($0.zone.zone) of \($0.zone.owner)" }
     let types = sums { $0.type.isEmpty ? "(no type)" : $0.type }
@@ -54,8 +47,6 @@ struct StatusText {
       lines.append(fact(name, parts.joined(separator: ", ")))
     }
     lines.append(fact("Records", records))
-    let day = status.lastDay
-    if day.sent + day.fetched + day.failed > 0 { lines.append(fact("Last 24 hours", day.words)) }
     for held in status.heldDeletions {
       let zone = held.zoneID.zoneName
       let what = held.isWholeZone ? "the server deleted zone \(zone)," : "the server deleted much of zone \(zone),"
@@ -76,26 +67,11 @@ struct StatusText {
       let since = pause.at > 0 ? " since \(time(pause.at))" : ""
       lines.append(fact("Paused", "\(pause.rule.text)\(pause.actor.map { " by \($0)" } ?? "")\(since)"))
     }
-    if let problem = status.deliveryProblem { lines.append(fact("Delivery", problem.message)) }
-    for wait in status.throttles {
-      let scope = WaitScope(name: wait.scope).asCause
-      let since = wait.since.map { " since \(time($0))" } ?? ""
-      let until = "\(scope.text(wait.error))\(since), until \(time(wait.until))"
-      lines.append(fact(wait.isOwn ? "Retrying" : "Throttled", until))
-    }
-    if let error = status.lastError, !status.isInSync {
-      lines.append(fact("Last error", "\(Words.joined(error.message, error.code)) at \(time(error.at))"))
-    }
-    return lines
+    return lines + status.waitFacts(format, now: status.generatedAt).map(\.line.plain)
   }
 
-  private func fact(_ name: String, _ text: String) -> String {
-    name + String(repeating: " ", count: 16 - name.count) + text
-  }
-
-  private func time(_ milliseconds: Int64?, never: String = "") -> String {
-    milliseconds.map { format.time($0, now: status.generatedAt) } ?? never
-  }
+  private func fact(_ label: String, _ text: String) -> String { Fact(label, text).line.plain }
+  private func time(_ milliseconds: Int64) -> String { format.time(milliseconds, now: status.generatedAt) }
 
   private var account: String {
     let user = object.account.user.map { " as \($0)" } ?? ""

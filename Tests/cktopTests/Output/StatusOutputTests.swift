@@ -87,8 +87,8 @@ import Testing
       QueuePart(state: .pending, zone: Self.mine, type: "", count: 1, bytes: 0),
     ]
     let lines = StatusText(object(parts)).lines
-    #expect(lines.contains("  by zone       Notes 1 (0 B), Notes of _ana 5 (110 B)"))
-    #expect(lines.contains("  by type       (no type) 1 (0 B), Note 5 (110 B)"))
+    #expect(lines.contains("  by zone         Notes 1 (0 B), Notes of _ana 5 (110 B)"))
+    #expect(lines.contains("  by type         (no type) 1 (0 B), Note 5 (110 B)"))
 
     let one = StatusText(object(Array(parts.prefix(2)))).lines
     #expect(!one.contains { $0.hasPrefix("  by") })
