@@ -259,7 +259,8 @@ struct ConflictsScreen: Screen {
     let parts = area.rows([
       .fixed(top), .fixed(max(2, min(conflict.fields.count + 1, area.height - top - below))), .fixed(below), .flexible,
     ])
-    grid.put(when(conflict, world), in: parts[0].row(0))
+    let edits = conflict.edits({ world.clock($0) }, user: world.user).map { [.init("\($0.key) ", .dim)] + $0.value }
+    grid.put(edits[0] + "   " + edits[1], in: parts[0].row(0))
     let sides = sides(conflict)
     let rows = conflict.fields.map { Self.row($0, sides[$0.name], conflict, world.format) }
     let first = max(0, field - max(1, parts[1].height - 1) + 1)
@@ -284,19 +285,6 @@ struct ConflictsScreen: Screen {
         ? .deleted : FieldTable.Value(field.server, format, isChanged: field.server != field.base),
       chosen: side.flatMap { FieldTable.Side($0 == .newest ? conflict.newest : $0) }
     )
-  }
-
-  private func when(_ conflict: Conflict, _ world: World) -> StyledText {
-    let by = conflict.serverModifiedBy.map { " by \(world.user($0))" } ?? ""
-    let server =
-      conflict.isDeletedOnServer ? "deleted on the server" : "server \(world.clock(conflict.serverModifiedAt))\(by)"
-    let local = "\(conflict.kind == .delete ? "deleted here" : "local") \(world.clock(conflict.editedAt))"
-    func newer(_ side: ConflictSide) -> String { conflict.newest == side ? ", newer" : "" }
-    // When the server deleted the record is not known.
-    guard !conflict.isDeletedOnServer else { return [.init(local, .local), .init("   "), .init(server, .server)] }
-    return [
-      .init(local + newer(.local), .local), .init("   "), .init(server + newer(.server), .server),
-    ]
   }
 
   /// The fields that the choices made so far would save.

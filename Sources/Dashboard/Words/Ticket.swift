@@ -70,12 +70,10 @@ package struct OperationFacts {
       facts.append(Fact("Waits for", "operation \(Words.list(row.blockedBy.map(String.init)))"))
     }
     facts.append(Fact("Enqueued", "\(enqueued(row.enqueuedAt, operation.enqueuedBy)), \(Format.bytes(row.bytes))"))
-    if operation.editedAt != row.enqueuedAt { facts.append(Fact("Edited", time(operation.editedAt))) }
     if operation.state == .conflict {
-      let conflict = Conflict(operation, server: detail.server)
-      let by = conflict.serverModifiedBy.map { " by \($0)" } ?? ""
-      let server = conflict.isDeletedOnServer ? "deleted" : "\(conflict.serverModifiedAt.map(time) ?? "unknown")\(by)"
-      facts.append(Fact("On the server", server))
+      facts += Conflict(operation, server: detail.server).edits(time)
+    } else if operation.editedAt != row.enqueuedAt {
+      facts.append(Fact("Edited", time(operation.editedAt)))
     }
     return facts + [Fact("Operation", String(row.id)), Fact("Version", row.version)]
   }
@@ -124,6 +122,21 @@ extension DroppedChange {
     guard let overwritten else { return dropsChange ? dropped : Words.resolvedForThisSide }
     let names = overwritten.values?.names.sorted().joined(separator: ", ") ?? "(deletion)"
     return [dropped, "server's \(names)"].filter { !$0.isEmpty }.joined(separator: "; ")
+  }
+}
+
+extension Conflict {
+  /// When each side edited or deleted the record, this machine's first.
+  ///
+  /// - Parameter user: returns the name of a user as it is shown.
+  package func edits(_ time: (Int64) -> String, user: (String) -> String = { $0 }) -> [Fact] {
+    // When the server deleted the record is not known.
+    func newer(_ side: ConflictSide) -> String { newest == side && !isDeletedOnServer ? ", newer" : "" }
+    let local = "\(kind == .delete ? "deleted " : "")\(time(editedAt))\(newer(.local))"
+    let server = "\(serverModifiedAt.map(time) ?? "unknown")\(serverModifiedBy.map { " by \(user($0))" } ?? "")"
+    return [
+      Fact("Local", local, .local), Fact("Server", isDeletedOnServer ? "deleted" : server + newer(.server), .server),
+    ]
   }
 }
 

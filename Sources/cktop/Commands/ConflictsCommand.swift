@@ -5,6 +5,7 @@ public import CloudSync
 import Dashboard
 import Facts
 import JSONText
+import TerminalUI
 
 /// `cktop conflicts`.
 struct ConflictsCommand: AsyncParsableCommand {
@@ -71,16 +72,10 @@ struct ConflictsShow: Verb {
 extension Conflict {
   /// The conflict for people, field by field.
   fileprivate var lines: [String] {
-    var lines = ["conflict \(id): \(type) \(key.name) in zone \(key.zone), version \(version)"]
-    lines.append("  \(cause.text)")
-    switch cause {
-    // The cause says it.
-    case .conflict(.deletedHere, _), .conflict(.deletedOnServer, _): break
-    default:
-      if kind == .delete { lines.append("  deleted here, changed on the server") }
-      if isDeletedOnServer { lines.append("  changed here, deleted on the server") }
-    }
-    return lines + fields.map { $0.line(Format()) }
+    let format = Format()
+    return ["conflict \(id): \(type) \(key.name) in zone \(key.zone), version \(version)", "  \(cause.text)"]
+      + edits { format.time($0, now: SyncStore.currentTime) }.map { "  \($0.line.plain)" }
+      + fields.map { $0.line(format) }
   }
 }
 

@@ -42,13 +42,13 @@ struct TicketTests {
     var detail = OperationDetail(operation: operation, server: Sample.detail.server, attempts: [])
     let text = Self.ticket(detail)
     #expect(text.contains("State             conflict: both sides changed note, total"))
-    #expect(text.contains("Edited            2026-01-02 03:02:45Z"))
-    #expect(text.contains("On the server     2026-01-02 03:03:59Z by _ab00"))
+    #expect(text.contains("Local             2026-01-02 03:02:45Z"))
+    #expect(text.contains("Server            2026-01-02 03:03:59Z by _ab00"))
     for value in ["ours", "theirs", "12.5", "20", "15"].filter({ !"2026-01-02 03".contains($0) }) {
       #expect(!text.contains(value), "\(value)")
     }
     detail.server = nil
-    #expect(Self.ticket(detail).contains("On the server     deleted"))
+    #expect(Self.ticket(detail).contains("Server            deleted"))
   }
 
   @Test func `no control character reaches a ticket`() {

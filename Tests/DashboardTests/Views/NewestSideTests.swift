@@ -35,8 +35,8 @@ struct NewestSideTests {
   }
 
   @Test(arguments: [
-    (Sample.now - 6_000, "server 03:03, newer", "nothing; the server's record is kept"),
-    (Sample.now - 600_000, "local 03:02, newer", "note = ours,  total = 20.0"),
+    (Sample.now - 6_000, "Server 03:03, newer", "nothing; the server's record is kept"),
+    (Sample.now - 600_000, "Local 03:02, newer", "note = ours,  total = 20.0"),
   ])
   func `M takes the side that was edited last, which the header names, and shows what is saved`(
     _ serverAt: Int64,
