@@ -76,20 +76,13 @@ extension Command {
   private static let syncing: [Command] = [
     Command(.syncOnce, "s", "sync", "Sync once: send everything, then fetch all changes", .syncing, .change)
       .unless { $1.syncing == .once ? "A sync is already running" : nil }.run { _, _ in [.effect(.give(.sync))] },
-    Command(
-      .keepSyncing,
-      "S",
-      "keep syncing",
-      "Keep syncing here until S again or the dashboard ends",
-      .syncing,
-      .change
-    )
-    .footer(.inFull).label { $1.syncing == .always ? "stop syncing" : nil }
-    .run { _, world in
-      world.syncing == .always
-        ? [.notice("Stopped syncing here"), .effect(.stopSyncing)]
-        : [.notice(world.keepsSyncing), .effect(.give(.keepSyncing))]
-    },
+    Command(.keepSyncing, "S", "keep syncing", keepSyncing, .syncing, .change).footer(.inFull)
+      .label { $1.syncing == .always ? "stop syncing" : nil }
+      .run { _, world in
+        world.syncing == .always
+          ? [.notice("Stopped syncing here"), .effect(.stopSyncing)]
+          : [.notice(world.keepsSyncing), .effect(.give(.keepSyncing))]
+      },
     Command(.flush, "f", "retry now", "Retry now everything that waits to retry", .syncing, .change)
       .unless { $1.cannotFlush }.run { _, _ in [.effect(.give(.flush()))] },
     // What was shown decides which of the two it is, not what holds when the command runs.
@@ -100,6 +93,8 @@ extension Command {
       .run { _, _ in [.effect(.give(.resume([.everything])))] },
     showConflicts(.conflicts, "c", "conflicts", "Show the conflicts", .syncing),
   ]
+
+  private static let keepSyncing = "Keep syncing here until S again or the dashboard ends"
 
   private static func showConflicts(_ id: CommandID, _ key: String, _ title: String, _ help: String, _ scopes: KeyScope)
     -> Command

@@ -70,21 +70,15 @@ extension UndoScreen {
 
 extension Command {
   static let undoing: [Command] = [
-    Command(
-      .restore,
-      "u Enter",
-      "undo",
-      "Undo the marked changes, else the selected one",
-      .undoing,
-      [.change, .decides]
-    )
-    .unless(UndoScreen.unrestorable)
-    .ask { (undo: UndoScreen, world) in
-      guard let page = undo.list.page(world), case .allBut(let others) = undo.list.state.marks else { return nil }
-      return .undoAll(page.listing, except: Set(others.keys), count: undo.list.state.marks.count(of: page.total))
-    }
-    .run { (undo: inout UndoScreen, world) in undo.restore(world) }
+    Command(.restore, "u Enter", "undo", restoring, .undoing, [.change, .decides]).unless(UndoScreen.unrestorable)
+      .ask { (undo: UndoScreen, world) in
+        guard let page = undo.list.page(world), case .allBut(let others) = undo.list.state.marks else { return nil }
+        return .undoAll(page.listing, except: Set(others.keys), count: undo.list.state.marks.count(of: page.total))
+      }
+      .run { (undo: inout UndoScreen, world) in undo.restore(world) }
   ]
+
+  private static let restoring = "Undo the marked changes, else the selected one"
 }
 
 /// A dropped change beside the record as it is now.

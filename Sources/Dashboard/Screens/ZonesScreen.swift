@@ -116,16 +116,8 @@ struct ZonesScreen: ListScreen {
 
 extension Command {
   static let zones: [Command] = [
-    Command(
-      .acceptDeletions,
-      "X",
-      "accept",
-      "Accept the deletions on hold: delete local copies (asks)",
-      .zones,
-      .change
-    )
-    .unless(ZonesScreen.undecidable)
-    .ask { (zones: ZonesScreen, world) in zones.list.selected(world)?.held.map { .acceptDeletions($0) } },
+    Command(.acceptDeletions, "X", "accept", accepting, .zones, .change).unless(ZonesScreen.undecidable)
+      .ask { (zones: ZonesScreen, world) in zones.list.selected(world)?.held.map { .acceptDeletions($0) } },
     Command(.restoreDeletions, "U", "restore", "Restore what the server deleted in the zone (asks)", .zones, .change)
       .unless(ZonesScreen.undecidable)
       .ask { (zones: ZonesScreen, world) in zones.list.selected(world)?.held.map { .restoreDeletions($0) } },
@@ -144,6 +136,7 @@ extension Command {
       },
   ]
 
+  private static let accepting = "Accept the deletions on hold: delete local copies (asks)"
   private static let pausing = "Pause or resume sending to the marked zones, else the selected one"
   private static let repairing = "Fetch the marked zones again from the start, else the selected one (asks)"
 }
