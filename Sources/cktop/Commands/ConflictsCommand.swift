@@ -137,8 +137,8 @@ struct ConflictsResolve: CommandVerb {
     case .resolveAll(let found, let side, let fields, false)
     where selection.ids.isEmpty && !found.isEmpty && !selection.yes:
       let deed = "this resolves \(Words.count(found.count, "conflict"))"
-      try Question.needAnswer(false, deed, orLook: ", or --dry-run to look first")
-      guard Question.ask(CommandQuestion.resolve(found, take: side, fields: fields).text) else { return }
+      try Confirmation.needAnswer(false, deed, orLook: ", or --dry-run to look first")
+      guard Confirmation.ask(CommandQuestion.resolve(found, take: side, fields: fields).text) else { return }
     default: break
     }
     var receipt = command.carriedOut(on: store)

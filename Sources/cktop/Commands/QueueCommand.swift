@@ -250,10 +250,10 @@ struct QueueFlush: CommandVerb {
 
   func run(_ session: Session) async throws {
     if throttles, !yes {
-      guard Question.canBeAsked else {
+      guard Confirmation.canBeAsked else {
         throw CommandFailure.usage("--throttles ends waits that the server asked for; give --yes to do it")
       }
-      guard Question.ask("End the waits that the server asked for? It may throttle for longer.") else { return }
+      guard Confirmation.ask("End the waits that the server asked for? It may throttle for longer.") else { return }
     }
     let store = try session.storeToCommand()
     try command(store).carriedOut(on: store).report(json: json)

@@ -65,7 +65,7 @@ struct QueueSelection: ParsableArguments {
     guard case .perform(.discard, let selection, let named, false) = command, !yes else { return command }
     let queued = try store.versions(of: ids.map(\.id))
     if ids.isEmpty || !queued.isEmpty {
-      try Question.needAnswer(yes, "this removes changes from the queue", orLook: ", or --dry-run to look first")
+      try Confirmation.needAnswer(yes, "this removes changes from the queue", orLook: ", or --dry-run to look first")
     }
     let preview = ServiceCommand.perform(.discard, selection, versions: named, dryRun: true)
     let found = try preview.run(on: { store }).checked().result.changed
@@ -74,7 +74,7 @@ struct QueueSelection: ParsableArguments {
     let chosen = ids.isEmpty ? .ids(found) : selection
     let versions = ids.isEmpty ? try store.versions(of: found) : queued.merging(named) { $1 }
     let question = CommandQuestion.discard(chosen, versions: versions, count: found.count)
-    return Question.ask(question.text) ? question.commands.first : nil
+    return Confirmation.ask(question.text) ? question.commands.first : nil
   }
 }
 

@@ -21,7 +21,7 @@ struct RecordsDelete: ChangingVerb {
 
   func run(_ session: Session) async throws {
     try session.refuseIfReadOnly()
-    try Question.needAnswer(yes, "records delete deletes records locally and on the server")
+    try Confirmation.needAnswer(yes, "records delete deletes records locally and on the server")
     let store = try await session.storeToChange()
     let zone = try zone.map(store.zoneKey(named:))
     var found: [RecordRow] = []
@@ -31,7 +31,7 @@ struct RecordsDelete: ChangingVerb {
     }
     if !yes, !found.isEmpty {
       let records = found.count == 1 ? "record \(found[0].record.key.name)" : "\(found.count) records"
-      guard Question.ask("Delete \(records), locally and on the server?".visible) else { return }
+      guard Confirmation.ask("Delete \(records), locally and on the server?".visible) else { return }
     }
     let accepted = try store.enqueue(found.map { Change($0.record.key, .delete) })
     for (row, accepted) in zip(found, accepted) {

@@ -89,7 +89,7 @@ private func posixWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count
 }
 
 /// Asks a yes-or-no question on a terminal.
-enum Question {
+enum Confirmation {
   /// Whether standard input and standard error are both terminals.
   static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 && OutputStream.error.isTerminal }
 

@@ -90,9 +90,9 @@ struct SyncCommand: CommandVerb {
   /// Asks whether to release what waits for the app. Off a terminal, the flag is the answer.
   private func isReleaseMeant(_ store: SyncStore) throws -> Bool {
     let (saves, conflicts) = try store.waitingForApp()
-    guard saves + conflicts > 0, Question.canBeAsked else { return true }
+    guard saves + conflicts > 0, Confirmation.canBeAsked else { return true }
     let decided = conflicts > 0 ? " and resolve \(conflicts) \(conflicts == 1 ? "conflict" : "conflicts")" : ""
-    return Question.ask("Send \(saves) \(saves == 1 ? "save" : "saves")\(decided) without the app?")
+    return Confirmation.ask("Send \(saves) \(saves == 1 ? "save" : "saves")\(decided) without the app?")
   }
 
   // MARK: - One sync

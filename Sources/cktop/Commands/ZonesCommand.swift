@@ -162,12 +162,12 @@ struct ZonesDelete: ChangingVerb {
   func run(_ session: Session) async throws {
     let zone = ZoneKey(zone: name)
     try session.refuseIfReadOnly()
-    try Question.needAnswer(yes, "zones delete deletes a zone and all its records")
+    try Confirmation.needAnswer(yes, "zones delete deletes a zone and all its records")
     let store = try await session.storeToAddTo()
     let known = try store.zones().first { $0.key == zone }
     if !yes, let known {
       let records = known.records == 1 ? "its record" : "its \(known.records) records"
-      guard Question.ask("Delete zone \(name) and \(records), locally and on the server?".visible) else { return }
+      guard Confirmation.ask("Delete zone \(name) and \(records), locally and on the server?".visible) else { return }
     }
     let dropped = try store.queuedChanges(in: zone)
     let accepted = try store.enqueueZoneDeletion(zone)

@@ -95,8 +95,8 @@ struct DeletionDecision: ParsableArguments {
     let question: CommandQuestion =
       isRestored ? .restoreDeletions(held, files: files) : .acceptDeletions(held, edits: edits)
     if !dryRun, !yes {
-      try Question.needAnswer(yes, "this cannot be undone", orLook: ", or --dry-run for a preview")
-      guard Question.ask(question.text.visible) else { return }
+      try Confirmation.needAnswer(yes, "this cannot be undone", orLook: ", or --dry-run for a preview")
+      guard Confirmation.ask(question.text.visible) else { return }
     }
     let receipt = command.carriedOut(on: store)
     let isPart = !dryRun && receipt.changed < held.records
