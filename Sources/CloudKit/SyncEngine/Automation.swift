@@ -121,7 +121,7 @@ final class Automation: Sendable {
     schedule.withLock { if !$0.isStopped { $0.listener = listener } }
   }
 
-  /// Notes that the pushes ended with an error. The next cycle listens again.
+  /// Ends listening, because the pushes ended with an error or are those of another user. The next fetch listens again.
   func endListening() { _ = schedule.withLock { $0.listener.take() } }
 
   func observeAccount(of client: WebServicesClient, _ changed: @escaping @Sendable () -> Void) {

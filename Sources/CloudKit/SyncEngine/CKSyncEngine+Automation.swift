@@ -2,7 +2,10 @@ extension CKSyncEngine {
   /// Starts to sync by itself, if the configuration says so.
   func startAutomation() {
     guard let automation, let client = try? database.client.get() else { return }
-    automation.observeAccount(of: client) { [weak self] in self?.schedule(fetches: true, sends: true, now: true) }
+    automation.observeAccount(of: client) { [weak self] in
+      self?.automation?.endListening()
+      self?.schedule(fetches: true, sends: true, now: true)
+    }
     schedule(fetches: true, sends: state.value.hasChangesToSend)
   }
 

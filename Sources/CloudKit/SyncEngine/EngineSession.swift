@@ -58,6 +58,7 @@ struct EngineSession: Sendable {
     await engine.call { [user] in
       guard state.value.user != user else { return }
       guard let change = state.update({ $0.note(user: user) }) else { return }
+      engine.automation?.endListening()
       await delegate.handleEvent(.accountChange(.init(changeType: change)), syncEngine: engine)
       await engine.reportState(to: delegate)
     }

@@ -78,6 +78,8 @@ final class Device: CKSyncEngineDelegate {
   var engine: CKSyncEngine { content.withLock { $0.engine! } }
   var state: CKSyncEngine.State { engine.state }
   var events: [String] { content.withLock { $0.events } }
+  /// The number of fetches among the events.
+  var fetches: Int { events.count { $0 == "did fetch" } }
   var notes: [String: String] {
     content.withLock { Dictionary(uniqueKeysWithValues: $0.notes.map { ($0.recordName, $1) }) }
   }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SyncEngineAutomaticTests {
   /// Waits until something is true of the device; only the time limit ends it otherwise.
   private func wait(until isTrue: () -> Bool) async {
-    while !isTrue() { await Task.yield() }
+    while !isTrue(), !Task.isCancelled { await Task.yield() }
   }
 
   /// Waits as long as the server asks, and counts the waits.
@@ -81,14 +81,14 @@ import Testing
   @Test func `the subscription for pushes is saved once, under the app's name`() async throws {
     let emulator = try Emulator()
     let device = Device(emulator, isAutomatic: true)
-    await wait { device.events.count { $0 == "did fetch" } >= 2 }
+    await wait { device.fetches >= 2 }
 
     let database = device.container.privateCloudDatabase
     #expect(try await database.allSubscriptions().map(\.subscriptionID) == [CKDatabaseSubscription.allChangesID])
     emulator.fail("subscriptions/modify", .offline)
     device.start()
-    let fetches = device.events.count { $0 == "did fetch" }
-    await wait { device.events.count { $0 == "did fetch" } >= fetches + 2 }
+    let fetches = device.fetches
+    await wait { device.fetches >= fetches + 2 }
 
     #expect(emulator.faultCounts.first?.struck == 0)
     device.stop()
@@ -147,6 +147,25 @@ import Testing
     await device.engine.cancelOperations()
     device.write("b", "two")
     await wait { device.events.contains("sent +a +b") }
+
+    device.stop()
+  }
+
+  @Test func `after another user signed in, the pushes are those of this user`() async throws {
+    let emulator = try Emulator()
+    let device = Device(emulator, isAutomatic: true, pause: { _ in try await Task.sleep(for: .seconds(3600)) })
+    await wait { device.fetches >= 2 }
+    _ = device.takeEvents()
+
+    device.container.signOut()
+    let callback = try #require(URL(string: "https://app.example.org/?ckWebAuthToken=ben"))
+    _ = try await device.container.signIn(callback: callback)
+    await wait { device.fetches >= 1 }
+    let other = Device(emulator, user: "ben")
+    try await other.setUp()
+    other.write("a", "one")
+    try await other.engine.sendChanges()
+    await wait { device.notes["a"] == "one" }
 
     device.stop()
   }

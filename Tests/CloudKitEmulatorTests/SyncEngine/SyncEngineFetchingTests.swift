@@ -142,4 +142,15 @@ struct SyncEngineFetchingTests {
     #expect(device.events.contains { $0.hasPrefix("fetched zones") && $0.contains("-gone") })
     #expect(device.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
   }
+
+  /// An emulator with the zones `notes`, which changed first and has a file, and `other`.
+  private static func emulatorWithFile() async throws -> Emulator {
+    let (emulator, database) = try await emulator("notes")
+    let record = CKRecord(recordType: "Note", recordID: Device.id("file"))
+    record["photo"] = try CKAsset(contents: Data("photo".utf8))
+    try await database.save(record)
+    let other = try await database.save(CKRecordZone(zoneName: "other"))
+    try await database.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a", zoneID: other.zoneID)))
+    return emulator
+  }
 }
