@@ -27,16 +27,23 @@ extension CKSyncEngine {
   ///
   /// - Returns: The error that ended it and what is left to do; nil if it succeeded.
   private func perform(_ work: Automation.Work) async -> (CKError, again: Automation.Work)? {
+    var partial: (CKError, again: Automation.Work)?
     if work.fetches {
       let failure = await error {
-        try await self.run(FetchChangesContext(reason: .scheduled, options: .init()))
+        do {
+          try await self.run(FetchChangesContext(reason: .scheduled, options: .init()))
+        } catch let error as CKError where error.code == .partialFailure {
+          // Some zones failed. They do not hold up the pushes and the send.
+          partial = (error, Automation.Work(fetches: true))
+        }
         try await self.listen()
       }
       if let failure { return (failure, work) }
     }
-    guard work.sends else { return nil }
+    guard work.sends else { return partial }
     let failure = await error { try await self.run(SendChangesContext(reason: .scheduled, options: .init())) }
-    return failure.map { ($0, Automation.Work(sends: state.value.hasChangesToSend)) }
+    guard let failure else { return partial }
+    return (failure, Automation.Work(fetches: partial != nil, sends: state.value.hasChangesToSend))
   }
 
   private func error(of body: () async throws -> Void) async -> CKError? {

@@ -89,10 +89,14 @@ extension CKSyncEngine.Event {
   }
 
   /// The end of the fetch of a zone's records. It comes once for each `willFetchRecordZoneChanges`.
+  ///
+  /// It also comes after a page with records that cannot be read, for example because the file of an asset is gone. The
+  /// rest of the page has been fetched. These records are not fetched again until they change.
   public struct DidFetchRecordZoneChanges: Sendable {
     /// The zone's ID.
     public let zoneID: CKRecordZone.ID
-    /// The error that ended the fetch of this zone; nil if it succeeded.
+    /// The error that ended the fetch of this zone; nil if it succeeded. `partialFailure` has the errors of the records
+    /// that cannot be read.
     public let error: CKError?
   }
 

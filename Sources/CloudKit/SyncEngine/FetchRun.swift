@@ -70,6 +70,7 @@ struct FetchRun: Sendable {
   private func fetchZones() async throws {
     var begun: [CKRecordZone.ID] = []
     var failed: [CKRecordZone.ID: CKError] = [:]
+    var incomplete: [CKRecordZone.ID: CKError] = [:]
     var stopped: CKError?
     while stopped == nil, let zoneID = await nextZone(without: failed) {
       if !begun.contains(zoneID) {
@@ -77,8 +78,14 @@ struct FetchRun: Sendable {
         await session.post(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
       }
       do {
-        guard try await fetchPage(of: zoneID) else { continue }
-        await end(zoneID, nil)
+        switch try await fetchPage(of: zoneID) {
+        case .more: continue
+        case .last: await end(zoneID, nil)
+        case .incomplete(let error): incomplete[zoneID] = error
+        case .failed(let error):
+          failed[zoneID] = error
+          await end(zoneID, error)
+        }
       } catch {
         let error = CKError(any: error)
         failed[zoneID] = error
@@ -90,7 +97,8 @@ struct FetchRun: Sendable {
     // These are zones that the delegate excluded after their first page.
     for zoneID in begun { await end(zoneID, nil) }
     if let stopped { throw stopped }
-    guard failed.isEmpty else { throw CKError(.partialFailure, itemErrors: failed) }
+    let errors = incomplete.merging(failed) { $1 }
+    guard errors.isEmpty else { throw CKError(.partialFailure, itemErrors: errors) }
   }
 
   private func nextZone(without failed: [CKRecordZone.ID: CKError]) async -> CKRecordZone.ID? {
@@ -102,8 +110,17 @@ struct FetchRun: Sendable {
     return state.nextZone(for: options)
   }
 
-  /// Fetches a page and returns whether it was the last.
-  private func fetchPage(of zoneID: CKRecordZone.ID) async throws -> Bool {
+  private enum Page {
+    case more
+    case last
+    /// The page was taken without the records that cannot be read, and the error was reported.
+    case incomplete(CKError)
+    /// A record cannot be read now, so that the page has to be fetched again.
+    case failed(CKError)
+  }
+
+  /// Fetches a page of a zone.
+  private func fetchPage(of zoneID: CKRecordZone.ID) async throws -> Page {
     let token = state.zones[zoneID]
     let page: CKDatabase.ChangesPage
     do {
@@ -111,32 +128,42 @@ struct FetchRun: Sendable {
     } catch CKError.changeTokenExpired where token != nil {
       // The engine keeps no records, so it cannot know which were deleted since: the app gets all that are there.
       await session.update { $0.take(zoneID, token: nil, isLast: false) }
-      return false
+      return .more
     } catch CKError.zoneNotFound {
       await session.update { $0.forget(zoneID) }
       throw CKError(.zoneNotFound, "The zone \(zoneID.zoneName) does not exist.")
     }
     let modifications = page.modifications.compactMap { try? $0.1.get() }
-    // A record that could not be read is fetched again with its page, because the event cannot report it.
-    let failure = page.modifications.lazy.compactMap { $0.1.failure }.first
+    var failures: [CKRecord.ID: CKError] = [:]
+    for (id, result) in page.modifications { failures[id] = result.failure.map { CKError(any: $0) } }
     let isLast = !page.moreComing
     let take: @Sendable (inout EngineState) -> Void = {
       $0.take(zoneID, token: page.changeToken, isLast: isLast)
     }
     if modifications.isEmpty, page.deletions.isEmpty {
-      if failure == nil { await session.update(take) }
+      if failures.isEmpty { await session.update(take) }
     } else {
       await session.post(
         .fetchedRecordZoneChanges(.init(modifications: modifications, deletions: page.deletions)),
-        after: failure == nil ? take : nil
+        after: failures.isEmpty ? take : nil
       )
     }
-    if let failure { throw failure }
+    // An error that lasts, as that of a file that is gone, would hold up the zone for ever.
+    if let error = failures.values.first(where: \.keepsChangePending) { return .failed(error) }
     guard isLast || page.changeToken != token else { throw CKError.stalledFeed }
-    return isLast
+    guard failures.isEmpty else {
+      let error = CKError(.partialFailure, itemErrors: failures)
+      await end(zoneID, error, after: take)
+      return .incomplete(error)
+    }
+    return isLast ? .last : .more
   }
 
-  private func end(_ zoneID: CKRecordZone.ID, _ error: CKError?) async {
-    await session.post(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
+  private func end(
+    _ zoneID: CKRecordZone.ID,
+    _ error: CKError?,
+    after: (@Sendable (inout EngineState) -> Void)? = nil
+  ) async {
+    await session.post(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)), after: after)
   }
 }

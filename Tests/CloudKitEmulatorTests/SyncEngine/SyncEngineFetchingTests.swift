@@ -153,4 +153,45 @@ struct SyncEngineFetchingTests {
     try await database.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a", zoneID: other.zoneID)))
     return emulator
   }
+
+  @Test func `a record whose file is gone is reported once, and all others are fetched`() async throws {
+    let emulator = try await Self.emulatorWithFile()
+    let errors = Mutex<[CKError]>([])
+    let device = Device(emulator) { event, _ in
+      guard case .didFetchRecordZoneChanges(let event) = event, let error = event.error else { return }
+      errors.withLock { $0.append(error) }
+    }
+    emulator.fail("download", .badGateway(status: 410))
+
+    #expect(await codeThrown { try await device.engine.fetchChanges() } == .partialFailure)
+    #expect(
+      device.takeEvents() == [
+        "sign in", "will fetch, manual", "fetched zones +notes +other", "will fetch notes", "fetched +a",
+        "did fetch notes partialFailure", "will fetch other", "fetched +a", "did fetch other", "did fetch",
+      ]
+    )
+    let causes = errors.withLock { $0 }.map { $0.partialErrorsByItemID?[Device.id("file")] as? CKError }
+    #expect(causes.map { $0?.code } == [.assetNotAvailable])
+    try await device.engine.fetchChanges()
+
+    #expect(device.events == ["will fetch, manual", "did fetch"])
+  }
+
+  @Test func `a file that cannot be downloaded now holds up its zone only`() async throws {
+    let emulator = try await Self.emulatorWithFile()
+    let device = Device(emulator)
+    emulator.fail("download", limit: 1, .offline)
+
+    #expect(await codeThrown { try await device.engine.fetchChanges() } == .partialFailure)
+    #expect(
+      device.takeEvents().suffix(5) == [
+        "did fetch notes networkUnavailable", "will fetch other", "fetched +a", "did fetch other", "did fetch",
+      ]
+    )
+    try await device.engine.fetchChanges()
+
+    #expect(
+      device.events == ["will fetch, manual", "will fetch notes", "fetched +a +file", "did fetch notes", "did fetch"]
+    )
+  }
 }
