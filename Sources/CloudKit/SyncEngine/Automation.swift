@@ -64,8 +64,8 @@ final class Automation: Sendable {
     }
   }
 
-  /// Notes that a cycle succeeded.
-  func succeeded() {
+  /// Notes that a cycle succeeded or a batch was sent in part: the next failure is the first again.
+  func progressed() {
     schedule.withLock { schedule in
       schedule.pace = CKNotificationSequence.Pace()
       schedule.hasFailed = false

@@ -15,7 +15,7 @@ extension CKSyncEngine {
       // The engine is not kept alive between cycles.
       while let work = automation?.next() {
         guard let (error, again) = await self?.perform(work) else {
-          automation?.succeeded()
+          automation?.progressed()
           continue
         }
         await automation?.failed(error, again: again)

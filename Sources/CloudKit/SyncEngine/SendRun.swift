@@ -126,6 +126,7 @@ struct SendRun: Sendable {
       ),
       before: { $0.recordChanges.remove(done, addedUntil: additions) }
     )
+    if !saved.values.isEmpty || !deleted.successes.isEmpty { session.engine.automation?.progressed() }
     return failure(of: answer.failure, errors)
   }
 

@@ -19,6 +19,7 @@ final class Device: CKSyncEngineDelegate {
     var errors: [CKRecord.ID: CKError] = [:]
     var engine: CKSyncEngine?
     var isAtomic = false
+    var batchSize = Int.max
     /// Done once, after the next batch has been made.
     var onceBatchIsMade: (@Sendable () -> Void)?
   }
@@ -149,7 +150,8 @@ final class Device: CKSyncEngineDelegate {
     _ context: CKSyncEngine.SendChangesContext,
     syncEngine: CKSyncEngine
   ) async -> CKSyncEngine.RecordZoneChangeBatch? {
-    let changes = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
+    let all = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
+    let changes = Array(all.prefix(content.withLock { $0.batchSize }))
     var batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
       self.content.withLock { content in
         guard let text = content.notes[id] else { return nil }

@@ -170,6 +170,29 @@ import Testing
     device.stop()
   }
 
+  @Test func `a conflict in each batch does not slow down the rest`() async throws {
+    let emulator = try Emulator()
+    let other = Device(emulator)
+    try await other.setUp()
+    for name in ["a", "c", "e"] { other.write(name, "one") }
+    try await other.engine.sendChanges()
+    let clock = Clock()
+    let device = Device(emulator, isAutomatic: true, react: Device.keepOwnVersion, pause: clock.pause)
+    await wait { device.notes["e"] == "one" }
+    let ids = ["a", "b", "c", "d", "e", "f"].map(Device.id)
+    device.content.withLock { content in
+      (content.known, content.batchSize) = ([:], 2)
+      for id in ids { content.notes[id] = "two" }
+    }
+
+    device.state.add(pendingRecordZoneChanges: ids.map { .saveRecord($0) })
+    await wait { device.pending.isEmpty }
+
+    #expect(device.events.count { $0.contains("serverRecordChanged") } == 3)
+    #expect(clock.waits.isEmpty)
+    device.stop()
+  }
+
   @Test func `an engine that is released stops`() async throws {
     let emulator = try Emulator()
     let device = Device(emulator, isAutomatic: true)
