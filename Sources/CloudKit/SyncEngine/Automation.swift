@@ -27,6 +27,8 @@ final class Automation: Sendable {
     var isCancelled = false
     var isStopped = false
     var listener: PushBroadcast.Listener?
+    /// Wants a fetch from time to time.
+    var watchdog: Task<Void, Never>?
   }
 
   let subscriptionID: CKSubscription.ID
@@ -104,6 +106,7 @@ final class Automation: Sendable {
     let listener = schedule.withLock { schedule in
       schedule.isStopped = true
       schedule.wait?.cancel()
+      schedule.watchdog?.cancel()
       defer { schedule.listener = nil }
       return schedule.listener
     }
@@ -113,6 +116,16 @@ final class Automation: Sendable {
   }
 
   // MARK: - Signals
+
+  /// Calls a closure from time to time, because pushes can be lost.
+  func startWatchdog(_ fetch: @escaping @Sendable () -> Void) {
+    let watchdog = Task { [pause] in
+      while (try? await pause(CKSyncEngine.watchdogInterval)) != nil, !Task.isCancelled { fetch() }
+    }
+    schedule.withLock { $0.watchdog = watchdog }
+  }
+
+  var isListening: Bool { schedule.withLock { $0.listener != nil } }
 
   /// Starts to listen for pushes, unless it does.
   func listen(to container: CKContainer, _ receive: @escaping @Sendable (PushBroadcast.Event) -> Void) {

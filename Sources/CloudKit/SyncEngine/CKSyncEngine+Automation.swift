@@ -1,4 +1,7 @@
 extension CKSyncEngine {
+  /// The time between the fetches that need no push.
+  package static let watchdogInterval = Duration.seconds(300)
+
   /// Starts to sync by itself, if the configuration says so.
   func startAutomation() {
     guard let automation, let client = try? database.client.get() else { return }
@@ -6,6 +9,7 @@ extension CKSyncEngine {
       self?.automation?.endListening()
       self?.schedule(fetches: true, sends: true, now: true)
     }
+    automation.startWatchdog { [weak self] in self?.schedule(fetches: true) }
     schedule(fetches: true, sends: state.value.hasChangesToSend)
   }
 
@@ -57,30 +61,35 @@ extension CKSyncEngine {
 
   // MARK: - Pushes
 
-  /// Listens for pushes, and saves the subscription for them once.
+  /// Listens for pushes, unless it does.
   ///
-  /// - Throws: An error that passes. After others the engine syncs without pushes.
+  /// - Throws: A transient error. After others the engine syncs without pushes.
   private func listen() async throws {
-    guard let automation else { return }
-    if !state.value.isSubscribed {
-      let subscription = CKDatabaseSubscription(subscriptionID: automation.subscriptionID)
-      let info = CKSubscription.NotificationInfo()
-      info.shouldSendContentAvailable = true
-      subscription.notificationInfo = info
-      do {
-        try await database.save(subscription)
-      } catch {
-        guard !CKError(any: error).isTransient else { throw error }
-        database.report("The sync engine has no pushes: \(error.localizedDescription)")
-        return
-      }
-      state.update { $0.isSubscribed = true }
-      stateChanged()
+    guard let automation, !automation.isListening else { return }
+    do {
+      try await subscribe(automation.subscriptionID)
+    } catch {
+      guard !CKError(any: error).isTransient else { throw error }
+      database.report("The sync engine has no pushes: \(error.localizedDescription)")
+      return
     }
     guard let container = database.account.container ?? (try? CKContainer(sharing: database.client.get())) else {
       return
     }
     automation.listen(to: container) { [weak self] event in self?.receive(event) }
+  }
+
+  /// Saves the subscription for pushes, unless the server has it.
+  private func subscribe(_ id: CKSubscription.ID) async throws {
+    do {
+      _ = try await database.subscription(for: id)
+    } catch CKError.unknownItem {
+      let subscription = CKDatabaseSubscription(subscriptionID: id)
+      let info = CKSubscription.NotificationInfo()
+      info.shouldSendContentAvailable = true
+      subscription.notificationInfo = info
+      try await database.save(subscription)
+    }
   }
 
   private func receive(_ event: PushBroadcast.Event) {

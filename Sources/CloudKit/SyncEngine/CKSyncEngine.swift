@@ -24,8 +24,8 @@ public final class CKSyncEngine: Sendable {
     public var delegate: any CKSyncEngineDelegate
     /// Whether the engine syncs by itself; true by default.
     ///
-    /// If true, it fetches at its start and after pushes, sends when changes are added, and retries after errors that
-    /// pass. If false, it only syncs when you call `fetchChanges(_:)` or `sendChanges(_:)`.
+    /// If true, it fetches at its start, after pushes and every five minutes, sends when changes are added, and retries
+    /// after transient errors. If false, it only syncs when you call `fetchChanges(_:)` or `sendChanges(_:)`.
     public var automaticallySync: Bool
     /// The ID of the subscription for pushes; nil for the engine's own.
     public var subscriptionID: CKSubscription.ID?

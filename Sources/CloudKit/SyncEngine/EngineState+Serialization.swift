@@ -29,7 +29,6 @@ extension CKSyncEngine.State {
     var recordChanges: [Record] = []
     var databaseChanges: [ZoneChange] = []
     var hasUntracked: Bool
-    var isSubscribed: Bool
   }
 }
 
@@ -38,7 +37,6 @@ extension CKSyncEngine.State.Serialization {
     user = state.user?.recordName
     databaseToken = state.databaseToken?.wire
     hasUntracked = state.hasUntracked
-    isSubscribed = state.isSubscribed
     var places: [CKRecordZone.ID: Int] = [:]
     var zones: [Zone] = []
     func place(_ zoneID: CKRecordZone.ID) -> Int {
@@ -85,6 +83,5 @@ extension EngineState {
       }
     )
     hasUntracked = serialization.hasUntracked
-    isSubscribed = serialization.isSubscribed
   }
 }

@@ -12,8 +12,6 @@ struct EngineState: Sendable {
   var hasUntracked = false { didSet { if hasUntracked { untrackedSettings += 1 } } }
   /// How often the app said that it has untracked changes.
   private(set) var untrackedSettings = 0
-  /// Whether the server has the subscription for pushes.
-  var isSubscribed = false
 
   /// Whether there is anything to send.
   var hasChangesToSend: Bool { hasUntracked || !recordChanges.isEmpty || !databaseChanges.isEmpty }

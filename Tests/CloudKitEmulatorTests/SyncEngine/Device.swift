@@ -35,6 +35,7 @@ final class Device: CKSyncEngineDelegate {
   let options: @Sendable (CKSyncEngine.FetchChangesContext) -> CKSyncEngine.FetchChangesOptions
   private let isAutomatic: Bool
   private let pause: @Sendable (Duration) async throws -> Void
+  private let watchdog: @Sendable () async throws -> Void
 
   init(
     _ emulator: Emulator,
@@ -42,6 +43,7 @@ final class Device: CKSyncEngineDelegate {
     isAutomatic: Bool = false,
     react: @escaping @Sendable (CKSyncEngine.Event, Device) async -> Void = { _, _ in },
     pause: @escaping @Sendable (Duration) async throws -> Void = { _ in },
+    watchdog: @escaping @Sendable () async throws -> Void = { try await Task.sleep(for: .seconds(3600)) },
     options: @escaping @Sendable (CKSyncEngine.FetchChangesContext) -> CKSyncEngine.FetchChangesOptions = {
       $0.options
     }
@@ -53,6 +55,7 @@ final class Device: CKSyncEngineDelegate {
     )
     self.isAutomatic = isAutomatic
     self.pause = pause
+    self.watchdog = watchdog
     self.options = options
     self.react = react
     start()
@@ -69,7 +72,9 @@ final class Device: CKSyncEngineDelegate {
       delegate: self
     )
     configuration.automaticallySync = isAutomatic
-    let engine = CKSyncEngine(configuration, pause: pause)
+    let engine = CKSyncEngine(configuration) { [pause, watchdog] length in
+      if length == CKSyncEngine.watchdogInterval { try await watchdog() } else { try await pause(length) }
+    }
     content.withLock { $0.engine = engine }
   }
 

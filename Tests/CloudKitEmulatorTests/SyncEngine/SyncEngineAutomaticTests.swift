@@ -23,6 +23,24 @@ import Testing
     }
   }
 
+  /// The watchdog's waits, which a test ends one by one.
+  private final class Watchdog: Sendable {
+    private let (ticks, source) = AsyncStream<Void>.makeStream()
+    private let stopped = Mutex(false)
+    /// Whether the engine ended a wait.
+    var isStopped: Bool { stopped.withLock { $0 } }
+
+    func tick() { source.yield() }
+
+    var pause: @Sendable () async throws -> Void {
+      {
+        for await _ in self.ticks { return }
+        self.stopped.withLock { $0 = true }
+        throw CancellationError()
+      }
+    }
+  }
+
   @Test func `changes are sent when they are added, and fetched after a push`() async throws {
     let emulator = try Emulator()
     let first = Device(emulator, isAutomatic: true)
@@ -190,6 +208,53 @@ import Testing
 
     #expect(device.events.count { $0.contains("serverRecordChanged") } == 3)
     #expect(clock.waits.isEmpty)
+    device.stop()
+  }
+
+  @Test func `an engine fetches after each wait of the watchdog, too`() async throws {
+    let watchdog = Watchdog()
+    let device = Device(try Emulator(), isAutomatic: true, watchdog: watchdog.pause)
+    await wait { device.fetches >= 2 }
+
+    watchdog.tick()
+    await wait { device.fetches >= 3 }
+    watchdog.tick()
+    await wait { device.fetches >= 4 }
+
+    device.stop()
+    await wait { watchdog.isStopped }
+  }
+
+  @Test func `an engine whose pushes ended with an error listens again`() async throws {
+    let emulator = try Emulator()
+    let watchdog = Watchdog()
+    emulator.fail("tokens/create", limit: 1, .tooLarge)
+    let device = Device(emulator, isAutomatic: true, watchdog: watchdog.pause)
+    await wait {
+      watchdog.tick()
+      return emulator.faultCounts.first?.matched == 2
+    }
+
+    let other = Device(emulator)
+    try await other.setUp()
+    other.write("a", "one")
+    try await other.engine.sendChanges()
+    await wait { device.notes["a"] == "one" }
+    device.stop()
+  }
+
+  @Test func `a subscription that was deleted on the server is saved again at the next start`() async throws {
+    let device = Device(try Emulator(), isAutomatic: true)
+    await wait { device.fetches >= 2 }
+    device.stop()
+    let database = device.container.privateCloudDatabase
+    try await database.deleteSubscription(withID: CKDatabaseSubscription.allChangesID)
+
+    _ = device.takeEvents()
+    device.start()
+    await wait { device.fetches >= 2 }
+
+    #expect(try await database.allSubscriptions().map(\.subscriptionID) == [CKDatabaseSubscription.allChangesID])
     device.stop()
   }
 

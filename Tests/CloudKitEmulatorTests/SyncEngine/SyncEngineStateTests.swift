@@ -91,7 +91,7 @@ struct SyncEngineStateTests {
     }
     let text = #"""
       {"zones":[],"unfetched":[7],"recordChanges":[{"name":"a","zone":-1}],"databaseChanges":[{"zone":1}],
-      "hasUntracked":false,"isSubscribed":true}
+      "hasUntracked":false}
       """#
     let state = try decoder.decode(CKSyncEngine.State.Serialization.self, from: Data(text.utf8))
     let device = Device(try Emulator())
