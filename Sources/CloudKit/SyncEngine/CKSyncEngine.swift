@@ -129,6 +129,7 @@ public final class CKSyncEngine: Sendable {
     let task = Task {
       try await operations.withLock {
         guard let delegate = delegate.withLock({ $0.delegate }) else {
+          automation?.stop()
           throw CKError(.operationCancelled, "The sync engine's delegate was released. Keep it as long as the engine.")
         }
         let database = database.configured(by: OperationSettings(nil, group))

@@ -258,6 +258,21 @@ import Testing
     device.stop()
   }
 
+  @Test func `an engine whose delegate was released stops`() async throws {
+    let clock = Clock()
+    let watchdog = Watchdog()
+    var device: Device? = Device(try Emulator(), isAutomatic: true, pause: clock.pause, watchdog: watchdog.pause)
+    await wait { (device?.fetches ?? 0) >= 2 }
+    let engine = try #require(device?.engine)
+
+    device = nil
+    watchdog.tick()
+    await wait { watchdog.isStopped || clock.waits.count >= 3 }
+
+    #expect(watchdog.isStopped)
+    withExtendedLifetime(engine) {}
+  }
+
   @Test func `an engine that is released stops`() async throws {
     let emulator = try Emulator()
     let device = Device(emulator, isAutomatic: true)
