@@ -49,7 +49,9 @@ final class Automation: Sendable {
       guard !schedule.isStopped, !work.isEmpty else { return }
       schedule.wanted.add(work)
       if now { schedule.wait?.cancel() }
-      if schedule.driver == nil { schedule.driver = Task { await drive() } }
+      guard schedule.driver == nil else { return }
+      // The caller may be in a request for one sign-in; the cycles are for whoever is signed in by then.
+      WebServicesClient.$requiredSignIn.withValue(nil) { schedule.driver = Task { await drive() } }
     }
   }
 

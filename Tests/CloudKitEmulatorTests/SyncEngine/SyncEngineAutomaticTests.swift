@@ -273,6 +273,16 @@ import Testing
     withExtendedLifetime(engine) {}
   }
 
+  @Test func `an engine that starts during a request for another sign-in works for its own`() async throws {
+    let emulator = try Emulator()
+    let device = WebServicesClient.$requiredSignIn.withValue(-1) { Device(emulator, isAutomatic: true) }
+    await wait { device.fetches >= 2 }
+
+    let subscriptions = try await device.container.privateCloudDatabase.allSubscriptions()
+    #expect(subscriptions.map(\.subscriptionID) == [CKDatabaseSubscription.allChangesID])
+    device.stop()
+  }
+
   @Test func `an engine that is released stops`() async throws {
     let emulator = try Emulator()
     let device = Device(emulator, isAutomatic: true)
