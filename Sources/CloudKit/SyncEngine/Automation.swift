@@ -19,7 +19,7 @@ final class Automation: Sendable {
   private struct Schedule: Sendable {
     var wanted = Work()
     /// Runs the cycles, one after the other, and waits between them.
-    var driver: Task<Void, Never>?
+    var task: Task<Void, Never>?
     var wait: Task<Void, any Error>?
     var pace = CKNotificationSequence.Pace()
     var hasFailed = false
@@ -41,25 +41,25 @@ final class Automation: Sendable {
     self.pause = pause
   }
 
-  /// Wants work done. If no cycle runs or waits, `drive` starts one.
+  /// Wants work done. If no cycle runs or waits, `run` starts one.
   ///
   /// Work that is wanted during a wait is done after it, unless `now` ends the wait: the server may have asked for it.
-  func want(_ work: Work, now: Bool, drive: @escaping @Sendable () async -> Void) {
+  func want(_ work: Work, now: Bool, run: @escaping @Sendable () async -> Void) {
     schedule.withLock { schedule in
       guard !schedule.isStopped, !work.isEmpty else { return }
       schedule.wanted.add(work)
       if now { schedule.wait?.cancel() }
-      guard schedule.driver == nil else { return }
+      guard schedule.task == nil else { return }
       // The caller may be in a request for one sign-in; the cycles are for whoever is signed in by then.
-      WebServicesClient.$requiredSignIn.withValue(nil) { schedule.driver = Task { await drive() } }
+      WebServicesClient.$requiredSignIn.withValue(nil) { schedule.task = Task { await run() } }
     }
   }
 
-  /// Returns the work of the next cycle; nil if there is none, which ends the driver.
+  /// Returns the work of the next cycle; nil if there is none, which ends the task.
   func next() -> Work? {
     schedule.withLock { schedule in
       guard !schedule.wanted.isEmpty, !schedule.isStopped else {
-        schedule.driver = nil
+        schedule.task = nil
         return nil
       }
       schedule.isCancelled = false
@@ -86,7 +86,8 @@ final class Automation: Sendable {
       guard !schedule.isCancelled else { return nil }
       schedule.wanted.add(again)
       defer { schedule.hasFailed = true }
-      guard error.passes || schedule.hasFailed, !schedule.isStopped, !schedule.wanted.isEmpty else { return nil }
+      let isTransient = error.parts.contains(where: \.keepsChangePending)
+      guard isTransient || schedule.hasFailed, !schedule.isStopped, !schedule.wanted.isEmpty else { return nil }
       let length = schedule.pace.afterFailure(retryAfter: error.longestRetryAfter)
       let wait = Task { [pause] in try await pause(length) }
       schedule.wait = wait
@@ -173,10 +174,7 @@ private final class AccountObserver: Sendable {
 
 extension CKError {
   /// The errors of the failed items, or this error.
-  private var parts: [CKError] { partialErrorsByItemID?.values.map { CKError(any: $0) } ?? [self] }
-
-  /// Whether the error, or one of a failed item, passes without the app.
-  fileprivate var passes: Bool { parts.contains(where: \.keepsChangePending) }
+  fileprivate var parts: [CKError] { partialErrorsByItemID?.values.map { CKError(any: $0) } ?? [self] }
 
   /// The longest wait that the server asked for.
   fileprivate var longestRetryAfter: Double? { parts.compactMap(\.retryAfterSeconds).max() }

@@ -27,7 +27,7 @@ extension CKSyncEngine {
     }
   }
 
-  /// Runs a cycle: a fetch, so that the app merges before it sends, then a send.
+  /// Runs a cycle. If it has both, the fetch comes first, so that the app merges before it sends.
   ///
   /// - Returns: The error that ended it and what is left to do; nil if it succeeded.
   private func perform(_ work: Automation.Work) async -> (CKError, again: Automation.Work)? {

@@ -55,7 +55,7 @@ extension CKSyncEngine.State {
   /// record, the latest.
   ///
   /// A change that was sent is removed, as is one that failed with an error that only the app can solve. A change that
-  /// failed with an error that passes stays, as does one that was added again while it was being sent.
+  /// failed with a transient error stays, as does one that was added again while it was being sent.
   public var pendingRecordZoneChanges: [CKSyncEngine.PendingRecordZoneChange] { value.recordChanges.changes }
 
   /// The changes to zones that are not sent yet: one for each zone, the latest.

@@ -79,7 +79,7 @@ private final class SimulatedHistory {
     for _ in 0..<12 { for device in devices { await device.sync(sends: true, endsAfter: nil) } }
   }
 
-  /// What went wrong, in words.
+  /// The faults of the history, in words.
   func faults() async -> [String] {
     var faults = devices.flatMap(\.faults)
     for device in devices where !device.isIdle { faults.append("device \(device.number) still has pending changes") }
@@ -144,7 +144,7 @@ private final class WriteJournal: CKTransport {
 
 /// An app whose notes are lists of words: an edit adds a word, and a conflict keeps the words of both sides.
 private final class SimulatedNotes: CKSyncEngineDelegate {
-  /// What is on disk.
+  /// The content of the disk.
   struct Disk: Sendable {
     var notes: [CKRecord.ID: [String]] = [:]
     var known: [CKRecord.ID: CKRecord] = [:]
@@ -152,7 +152,7 @@ private final class SimulatedNotes: CKSyncEngineDelegate {
   }
 
   private struct Content: Sendable {
-    /// What the process has in memory; it is saved with each state.
+    /// The content of the process's memory; it is saved with each state.
     var memory = Disk()
     var disk = Disk()
     var engine: CKSyncEngine?
