@@ -112,7 +112,7 @@ struct VerdictHistoryTests {
     try lease.renew(store, notesVerdict: true)
     world.clock.advance(20)
 
-    #expect(try history(store) == [VerdictSpan(.sending, .waits, from: began, until: world.clock.now)])
+    #expect(try history(store) == [VerdictSpan(.sending, .fine, from: began, until: world.clock.now)])
   }
 
   @Test func `each sync notes its verdict, and looking notes nothing`() async throws {

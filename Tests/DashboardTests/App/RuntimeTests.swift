@@ -108,7 +108,8 @@ import Testing
 
   @Test func `a notice about the settings is shown from the start`() async throws {
     let service = try CloudKitService(opening: opening(), readsAtOnce: false)
-    let runtime = try runtime(service, notice: "mine.toml:5 is wrong")
+    // A notice is shown for a time.
+    let runtime = try runtime(service, notice: "mine.toml:5 is wrong", clock: Clock())
     runtime.start()
 
     await until { text.contains("Row/three") }
