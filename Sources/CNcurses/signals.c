@@ -88,6 +88,8 @@ void cknc_signals_remove(void) {
   for (size_t i = 0; i < COUNT(crash_signals); i++) sigaction(crash_signals[i], &before[crash_signals[i]], NULL);
 }
 
+void cknc_ignore_hangups(void) { before[SIGHUP] = (struct sigaction){.sa_handler = SIG_IGN}; }
+
 int cknc_signal_fd(void) { return pipe_ends[0]; }
 
 int cknc_next_signal(void) {

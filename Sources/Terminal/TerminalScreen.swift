@@ -278,7 +278,9 @@ package final class TerminalScreen: Display {
         // The process was stopped by SIGSTOP, and the shell has used the terminal meanwhile.
         cknc_leave()
         comeBack()
-      default: onEvent(.terminated(signal: signal))
+      default:
+        if signal == SIGHUP { cknc_ignore_hangups() }
+        onEvent(.terminated(signal: signal))
       }
     }
   }
@@ -318,6 +320,8 @@ package final class TerminalScreen: Display {
 
   private func lose() {
     guard sources != nil else { return }
+    // More hang-ups may come, from the kernel and from the shell, while the commands given before are carried out.
+    cknc_ignore_hangups()
     // A lost line often sends a signal too, and a signal ends a stalled write.
     var signal = cknc_next_signal()
     while signal != 0, ![SIGTERM, SIGHUP, SIGINT].contains(signal) { signal = cknc_next_signal() }

@@ -64,6 +64,9 @@ int cknc_input_fd(void);
 int cknc_signal_fd(void);
 /// The next signal of TERM, HUP, INT, TSTP, CONT and WINCH; 0 when there is none.
 int cknc_next_signal(void);
+
+/// Has hang-ups ignored once the terminal is given back: after the first, others come from the kernel and the shell.
+void cknc_ignore_hangups(void);
 /// Reads what was typed, without waiting. Returns the number of bytes, 0 for nothing yet, -1 when the line is gone.
 int cknc_read(uint8_t *buffer, int capacity);
 

@@ -166,7 +166,13 @@ extension FieldValue {
         // A day, for example, is equal to each of its times.
         comparison.holds(times.contains(time) ? 0 : time < times.lowerBound ? -1 : 1, 0)
       } ?? false
-    case .string(let own): comparison.holds(own.lowercased(), text.lowercased())
+    case .string(let own):
+      if comparison != .equal, let number = Double(decimal: text) {
+        // "many" is not more than 5, and "10" is.
+        Double(decimal: own).map { comparison.holds($0, number) } ?? false
+      } else {
+        comparison.holds(own.lowercased(), text.lowercased())
+      }
     case .reference(let reference):
       comparison == .equal && reference.recordName.lowercased() == text.lowercased()
     case .list(_, let elements): elements.contains { $0.satisfies(comparison, text) }

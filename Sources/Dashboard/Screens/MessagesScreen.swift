@@ -16,7 +16,9 @@ enum MessageKind: ListKind {
   static func line(_ message: Notice, _ world: World) -> String { message.commandLine ?? "" }
   static func opening(_ message: Notice, _ world: World) -> Opening {
     let command = message.commandLine.map { [("COMMAND LINE", $0, StyleRole.text)] } ?? []
-    return .screen(ValueScreen("Message", [("MESSAGE", message.text, message.role)] + command))
+    return .screen(
+      ValueScreen("Message", [("MESSAGE", message.text, message.role)] + command, copy: message.commandLine)
+    )
   }
 
   static func columns(_ list: RowList<MessageKind>, _ width: Int, _ world: World) -> [Table.Column] {

@@ -14,10 +14,13 @@ struct ValueScreen: Screen, Hashable {
 
   let field: String
   let parts: [Part]
+  private let copy: String?
   private var offset = 0
 
-  init(_ field: String, _ parts: [(heading: String, text: String, role: StyleRole)]) {
+  /// - Parameter copy: the text to copy; nil: all parts.
+  init(_ field: String, _ parts: [(heading: String, text: String, role: StyleRole)], copy: String? = nil) {
     (self.field, self.parts) = (field, parts.map { Part(heading: $0.heading, text: $0.text, role: $0.role) })
+    self.copy = copy
   }
 
   var isOverlay: Bool { true }
@@ -32,7 +35,7 @@ struct ValueScreen: Screen, Hashable {
   }
 
   func copied(_ world: World) -> [Step] {
-    [.effect(.copy(parts.map { "\($0.heading)\t\($0.text)" }.joined(separator: "\n")))]
+    [.effect(.copy(copy ?? parts.map { "\($0.heading)\t\($0.text)" }.joined(separator: "\n")))]
   }
 
   mutating func move(_ id: CommandID, _ world: World) -> [Step] {

@@ -12,7 +12,7 @@ struct RecordConditionTests {
     changeTag: "t",
     fields: [
       "count": .int64(5), "wide": .int64(.max), "ratio": .double(0.5), "title": .string("Buy Milk"),
-      "name": .string("other"),
+      "name": .string("other"), "code": .string("10"),
       "list": .reference(WireReference(recordName: "L1", action: "NONE")), "data": .bytes(Data([1, 2])),
       "tags": .list(.string, [.string("a"), .string("Bee")]), "secret": .encrypted(.string("x")),
       // 2026-01-01T10:30:00Z
@@ -35,7 +35,7 @@ struct RecordConditionTests {
     "none is null", "none != 1", "count is not null", "not none = 1", "count = 1 or count = 5",
     "(count = 1 or count = 5) and title like buy%", "due = 1767263400000", "due > 1767263399999", "count < 5.5",
     "wide < 9223372036854775806.0", "wide < 9223372036854775808",
-    "wide != 9223372036854775808",
+    "wide != 9223372036854775808", "code > 9", "code <= 10.0", "code = 10", "title > apple",
   ])
   func `a comparison holds by the type of the value`(text: String) throws { #expect(try isTrue(text)) }
 
@@ -74,7 +74,7 @@ struct RecordConditionTests {
     "due > 2026-01-01", "due < 2026", "due != 2026-01-01T10:30:00Z", "due > 2026-01-01T10:30", "data > 1",
     "created is not null", "count is null",
     "count = 5 and title = x", "not count = 5", "wide = 9223372036854775808", "wide >= 9223372036854775808.0",
-    "due = 1767263400001", "ratio > 1e-400",
+    "due = 1767263400001", "ratio > 1e-400", "title > 5", "title < 5", "code < 9", "code = 10.0",
   ])
   func `a comparison does not hold otherwise`(text: String) throws { #expect(try !isTrue(text)) }
 }

@@ -59,6 +59,8 @@ struct MessagesViewTests {
     #expect(session.top is ValueScreen)
     let words = session.text.split { $0.isWhitespace || $0 == "│" }.joined(separator: " ")
     #expect(words.contains(Self.long) && words.contains("cktop queue retry 10 11 12 13 14"))
+    session.type("y")
+    #expect(session.effects == [.copy("cktop queue retry 10 11 12 13 14")])
   }
 
   @Test func `the cursor stays with its message when others come`() {
