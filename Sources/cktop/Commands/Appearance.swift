@@ -50,8 +50,8 @@ struct Appearance: Sendable {
   ) throws {
     let file = try ConfigurationFile.read(environment)
     let options = option.map { [SettingKey.theme: $0] } ?? [:]
-    let theme = try SettingResolver(options: options, environment: environment, file: file).theme()
-    try self.init(theme, file, starts: starts, environment: environment)
+    let setting = try SettingResolver(options: options, environment: environment, file: file).text(.theme)
+    try self.init(OwnThemes(environment).theme(setting), file, starts: starts, environment: environment)
   }
 
   /// Throws if there is no terminal, before anything is started.

@@ -17,8 +17,13 @@ struct OwnThemes: Sendable {
   /// The names of all themes.
   var names: [String] { Theme.names(directories: directories) }
 
+  /// The theme in effect: that of a setting, else the one chosen last in the dashboard, else the default.
+  func theme(_ setting: Sourced<String>?) -> Sourced<String> {
+    setting ?? remembered ?? Sourced(SettingKey.theme.row.standard ?? "", .standard)
+  }
+
   /// The name of the theme that was chosen last in the dashboard; nil if none was, or it is gone.
-  var theme: Sourced<String>? {
+  private var remembered: Sourced<String>? {
     guard let name = try? String(contentsOf: file, encoding: .utf8), names.contains(name) else { return nil }
     return Sourced(name, .remembered(file.path))
   }

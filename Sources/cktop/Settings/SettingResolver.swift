@@ -41,12 +41,6 @@ struct SettingResolver {
     return found
   }
 
-  /// The theme: without a setting the one chosen last in the dashboard, else the default.
-  func theme() throws(CommandFailure) -> Sourced<String> {
-    if let named = try text(.theme) { return named }
-    return OwnThemes(variables).theme ?? Sourced(SettingKey.theme.row.standard ?? "", .standard)
-  }
-
   /// Returns the value in its standard form, such as `true` for `yes`. Throws a usage failure that names the source and
   /// what the setting accepts.
   static func checked(_ key: SettingKey, _ found: Sourced<String>) throws(CommandFailure) -> Sourced<String> {

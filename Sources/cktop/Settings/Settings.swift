@@ -11,6 +11,7 @@ enum EnvironmentName: String, CaseIterable, Hashable, Sendable {
 struct Settings: Equatable, Sendable {
   /// The settings in effect. All are checked except the policy, which most verbs ignore, and the theme.
   private var values: [SettingKey: Sourced<String>] = [:]
+  private let variables: [String: String]
 
   /// Resolves every setting. `file` is nil if there is no configuration file.
   init(
@@ -18,13 +19,13 @@ struct Settings: Equatable, Sendable {
     environment variables: [String: String],
     file: ConfigurationFile?
   ) throws(CommandFailure) {
+    self.variables = variables
     let resolver = try SettingResolver(options: options, environment: variables, file: file)
     for key in SettingKey.allCases {
       values[key] = key.row.standard.map { Sourced($0, .standard) }
       guard let found = try resolver.text(key) else { continue }
       values[key] = key == .policy ? found : try SettingResolver.checked(key, found)
     }
-    values[.theme] = try resolver.theme()
     // A server-to-server key can access only the public database; a user's token is for the private one.
     let hasKey = keyID != nil || keyFile != nil
     let database: DatabaseName = !hasKey && webAuthToken != nil ? .private : .public
@@ -59,7 +60,10 @@ struct Settings: Equatable, Sendable {
   var allowsHTTP: Sourced<Bool> { value(.allowHTTP, Bool.init) }
   /// Whether new records and zones may have names beyond ASCII.
   var acceptsUnicodeNames: Sourced<Bool> { value(.unicodeNames, Bool.init) }
-  var theme: Sourced<String> { value(.theme) { $0 } }
+  /// Read when it is asked for, because most verbs have no screen.
+  var theme: Sourced<String> {
+    OwnThemes(variables).theme(values[.theme].flatMap { $0.source == .standard ? nil : $0 })
+  }
   /// Milliseconds after which a full sync no longer counts while no process syncs.
   var freshFor: Int64 { value(.staleAfter, FilterLexer.age).value }
   var keyID: Sourced<String>? { values[.keyID] }
@@ -90,7 +94,9 @@ struct Settings: Equatable, Sendable {
   /// The settings in effect and their sources, with secrets masked.
   var report: [SettingLine] {
     SettingKey.allCases.map { key in
-      guard let found = values[key] else { return SettingLine(setting: key.rawValue, value: nil, source: "not set") }
+      guard let found = key == .theme ? theme : values[key] else {
+        return SettingLine(setting: key.rawValue, value: nil, source: "not set")
+      }
       // The same length for all, because a length reveals something about a secret.
       let value = key.row.kind == .secret ? "********" : found.value
       return SettingLine(setting: key.rawValue, value: value, source: found.source.place(of: key))
