@@ -73,10 +73,7 @@ extension CKSyncEngine {
       database.report("The sync engine has no pushes: \(error.localizedDescription)")
       return
     }
-    guard let container = database.account.container ?? (try? CKContainer(sharing: database.client.get())) else {
-      return
-    }
-    automation.listen(to: container) { [weak self] event in self?.receive(event) }
+    automation.listen(to: database.container(try database.client.get())) { [weak self] in self?.receive($0) }
   }
 
   /// Saves the subscription for pushes, unless the server has it.

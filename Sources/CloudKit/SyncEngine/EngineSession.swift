@@ -51,7 +51,7 @@ struct EngineSession: Sendable {
     guard client.takesUsers else { return }
     guard !Task.isCancelled else { throw CKError(.operationCancelled, "The sync was cancelled.") }
     var user: CKRecord.ID?
-    if client.isSignedIn { user = try await container(client).userRecordID() }
+    if client.isSignedIn { user = try await database.container(client).userRecordID() }
     guard user != nil || client.isSignedOut else {
       throw CKError(.notAuthenticated, "The web auth token was rejected. Sign in again.")
     }
@@ -64,11 +64,11 @@ struct EngineSession: Sendable {
     }
     guard user != nil else { throw CKError(.notAuthenticated, "No user is signed in.") }
   }
+}
 
+extension CKDatabase {
   /// The database's container; one that shares its client if the program released it.
-  private func container(_ client: WebServicesClient) -> CKContainer {
-    database.account.container ?? CKContainer(sharing: client)
-  }
+  func container(_ client: WebServicesClient) -> CKContainer { account.container ?? CKContainer(sharing: client) }
 }
 
 extension CKError {
