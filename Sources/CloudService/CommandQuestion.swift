@@ -1,7 +1,7 @@
 package import CloudSync
 import Facts
 
-/// A question before something that cannot be seen through at a glance, for a key and for a verb of the command line.
+/// A question before a command whose effect is not obvious, for a key and for a verb of the command line.
 package enum CommandQuestion: Hashable, Sendable {
   /// With the versions that were shown.
   case discardOne(QueueRow)
@@ -123,7 +123,7 @@ extension CommandQuestion {
     return "Resolve \(what) \(how)\(ways)?\(effect) You can undo this \(Words.undoLimit)."
   }
 
-  /// What a decision about deletions on hold also does to queued edits, or to files; nil if that is nothing.
+  /// The effect of a decision about deletions on hold on queued edits, or on files; nil if there is none.
   package var effect: String? {
     switch self {
     case .acceptDeletions(_, 0), .restoreDeletions(_, 0): nil
@@ -140,7 +140,7 @@ extension CommandQuestion {
 }
 
 extension HeldDeletions {
-  /// What the server deleted: "the server deleted 150 records in zone notes".
+  /// The deleted records or zone: "the server deleted 150 records in zone notes".
   package var text: String {
     let records = Words.count(records, "record")
     return isWholeZone

@@ -50,7 +50,7 @@ final class Automation: Sendable {
       schedule.wanted.add(work)
       if now { schedule.wait?.cancel() }
       guard schedule.task == nil else { return }
-      // The caller may be in a request for one sign-in; the cycles are for whoever is signed in by then.
+      // The caller may be in a request for one sign-in; the cycles are for the user signed in by then.
       WebServicesClient.$requiredSignIn.withValue(nil) { schedule.task = Task { await run() } }
     }
   }
@@ -147,6 +147,7 @@ final class Automation: Sendable {
 
 /// Observes the account changes of the containers that share a client.
 private final class AccountObserver: Sendable {
+  /// The center's token. It is opaque, and the center may be asked from any thread to remove it.
   private struct Token: @unchecked Sendable {
     var observer: (any NSObjectProtocol)?
   }

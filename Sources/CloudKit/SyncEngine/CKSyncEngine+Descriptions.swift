@@ -1,4 +1,4 @@
-// What a log shows: kinds, names and numbers, but no values of fields. Apple does not document the form.
+// The texts for logs: kinds, names and numbers, but no values of fields. Apple does not document the form.
 
 extension CKSyncEngine: CustomStringConvertible {
   /// The database and the number of pending changes.

@@ -150,7 +150,7 @@ public final class CKSyncEngine: Sendable {
   /// Calls the delegate when it is its turn, in a task that is not cancelled with the operation: what was fetched must
   /// be handled to its end.
   func call<Answer: Sendable>(_ body: @escaping @Sendable () async -> Answer) async -> Answer {
-    // What the delegate does may be for another user than the operation.
+    // The delegate may act for another user than the operation.
     await WebServicesClient.$requiredSignIn.withValue(nil) {
       await Task { await calls.withLock(body) }.value
     }

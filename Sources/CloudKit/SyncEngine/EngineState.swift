@@ -1,4 +1,4 @@
-/// All that an engine knows, and the rules for its changes. It sends nothing and calls no one.
+/// All that an engine knows, and the rules for its changes. It sends nothing and calls nothing.
 struct EngineState: Sendable {
   /// The user that the tokens and the pending changes belong to.
   var user: CKRecord.ID?

@@ -1,6 +1,6 @@
 package import Facts
 
-/// What is stored about one minute of the last 24 hours.
+/// The stored facts about one minute of the last 24 hours.
 package struct Moment: Hashable, Sendable {
   /// The beginning of the minute, in milliseconds since 1970.
   package var at: Int64
@@ -26,10 +26,10 @@ package struct Moment: Hashable, Sendable {
 }
 
 extension VerdictSpan {
-  /// What held, in a word or two.
+  /// The verdict in a word or two.
   package var words: String { state?.words ?? "nothing was syncing" }
 
-  /// What held, and when: "◆ offline, 02:31:04 until 02:52:10".
+  /// The verdict and its time: "◆ offline, 02:31:04 until 02:52:10".
   ///
   /// - Parameter now: the present time; what holds then has no end.
   package func text(_ format: Format, now: Int64) -> String {

@@ -4,7 +4,7 @@ import Facts
 import Glibc
 import TerminalUI
 
-/// What commands do with the views.
+/// The effects of commands on the views.
 extension App {
   /// Why a command would do nothing now, as a sentence without a full stop; nil if it would do something.
   func refusal(of command: Command, _ world: World) -> String? {

@@ -11,7 +11,7 @@ extension World {
     }.reduce(0) { $0 + $1.count }
   }
 
-  /// The number of changes that nobody sends when this dashboard ends, because it is the one that syncs.
+  /// The number of changes that no process sends when this dashboard ends, because it is the one that syncs.
   var unsentAfterQuitting: Int {
     // The demo's store ends with it.
     guard syncing != .off, faults.isEmpty else { return 0 }

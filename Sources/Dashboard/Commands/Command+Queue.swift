@@ -24,7 +24,7 @@ struct Operations {
 
   init(_ selection: Selection) { self.selection = selection }
 
-  /// What a retry asks: of all of a cause, and about zones that it creates again.
+  /// The question before a retry of all of a cause, or one that creates zones again; nil for others.
   fileprivate var retryQuestion: CommandQuestion? {
     if let cause {
       return .retryAll(cause.listing, filter: cause.filter.text, count: count, recreated: recreated)
@@ -50,8 +50,8 @@ extension Command {
   private func ifTaken() -> Command {
     let id = id
     return unless { app, world in
-      guard let chosen = app.top.operations(world) else { return app.top.unselected(world) ?? Command.isGone }
-      return chosen.row.flatMap { $0.obstacle(to: id) }
+      guard let operations = app.top.operations(world) else { return app.top.unselected(world) ?? Command.isGone }
+      return operations.row.flatMap { $0.obstacle(to: id) }
     }
   }
 
@@ -69,8 +69,8 @@ extension Command {
     Command(.retry, "r", "retry", "Retry the marked changes, else the selected one", both, .change).counted().ifTaken()
       .ask { $0.top.operations($1)?.retryQuestion }
       .run { app, world in
-        guard let chosen = app.top.operations(world), app.use(world) else { return [] }
-        return [.effect(.give(.perform(.retry, chosen.selection)))]
+        guard let operations = app.top.operations(world), app.use(world) else { return [] }
+        return [.effect(.give(.perform(.retry, operations.selection)))]
       },
     Command(.discard, "d", "discard", "Discard the marked changes, else the selected one (asks)", both, .change)
       .footer(.inFull).counted().ifTaken().ask { $0.top.operations($1)?.discardQuestion }
@@ -86,9 +86,9 @@ extension Command {
     Command(.pauseThese, "P", "pause these", "Pause or resume the marked changes, else the selected one", both, .change)
       .footer(.inFull).ifTaken().notOnCauses()
       .run { app, world in
-        guard let chosen = app.top.operations(world) else { return [] }
+        guard let operations = app.top.operations(world) else { return [] }
         app.rows?.unmark()
-        return [.effect(.give(.perform(chosen.isPaused ? .resume : .pause, chosen.selection)))]
+        return [.effect(.give(.perform(operations.isPaused ? .resume : .pause, operations.selection)))]
       },
     Command(.edit, "e", "edit", "Edit the fields of the selected failed save, and send it again", both, .change)
       .unless { app, world in

@@ -62,7 +62,7 @@ struct Command: Sendable {
   /// Makes the view that it opens, if that is always the same one.
   private(set) var view: (@Sendable () -> any Screen)?
 
-  /// What commands have in common.
+  /// Properties that several commands share.
   struct Traits: OptionSet, Sendable {
     let rawValue: Int
     /// It changes something, and is refused in read-only mode.
@@ -114,7 +114,7 @@ extension Command: Hashable {
   }
 }
 
-/// What a command does, added to its name. A closure or method about a screen acts on the top one.
+/// Adds the effect of a command to its name. A closure or method about a screen acts on the top one.
 extension Command {
   private func with(_ change: (inout Command) -> Void) -> Command {
     var command = self

@@ -6,7 +6,7 @@ import TerminalUI
 /// The verdicts and the changes of the last 24 hours as one strip that ends now. While all that is known is of the last
 /// hour, it shows that hour.
 struct DayStrip {
-  /// What is known of a time; the greater of two is shown where both held.
+  /// The condition of a time; the greater of two is shown where both held.
   enum Condition: Int, Hashable, Sendable, Comparable {
     /// No syncing process had noted a verdict yet.
     case unknown
@@ -97,7 +97,7 @@ struct DayStrip {
     drawCursor(scale, on: &grid, in: Rect(x: columns[1].x, y: area.y + 1, width: columns[1].width, height: y + 1))
   }
 
-  /// What the marks mean, as far as there is room beside the title.
+  /// The meaning of the marks, as far as there is room beside the title.
   private func legend(_ width: Int) -> StyledText {
     let parts: [(Condition, String)] = [
       (.act, "act now"), (.look, "look"), (.waits, "waits"), (.fine, "fine"), (.notSyncing, "nothing was syncing"),
@@ -161,6 +161,6 @@ extension World {
     return spans
   }
 
-  /// What is known of a minute, in minutes since 1970.
+  /// Returns what is stored about a minute, in minutes since 1970.
   func moment(ofMinute minute: Int64) -> Moment { Moment(minute, spans, data.throughput ?? []) }
 }

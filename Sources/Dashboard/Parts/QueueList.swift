@@ -131,7 +131,7 @@ extension RowList where Kind == QueueKind {
     operations.count = page?.isCounted == true ? state.marks.count(of: page?.total ?? 0) : nil
     operations.isPaused = !shown.isEmpty && shown.allSatisfy { $0.state == .paused }
     // Of marked rows that are not loaded, the list says what a retry of all does.
-    let recreated = chosen(world).map { Set($0.filter(\.recreatesZone).map(\.key.zone)) }
+    let recreated = targets(world).map { Set($0.filter(\.recreatesZone).map(\.key.zone)) }
     operations.recreated = recreated?.sorted() ?? page?.recreated ?? []
     return operations
   }

@@ -50,7 +50,7 @@ protocol ListKind: Sendable {
 
   /// A row in a sentence: "change".
   static var noun: String { get }
-  /// What Enter opens on a row.
+  /// Returns the effect of Enter on a row.
   static func opening(_ row: Row, _ world: World) -> Opening
   /// The row as a line to be copied.
   static func line(_ row: Row, _ world: World) -> String
@@ -191,7 +191,7 @@ struct RowList<Kind: ListKind>: Sendable {
   var isFiltered: Bool { listing != listing.unfiltered }
 
   /// The loaded rows that are marked, else the selected one; nil where a marked row is not loaded.
-  func chosen(_ world: World) -> [Kind.Row]? {
+  func targets(_ world: World) -> [Kind.Row]? {
     guard let page = page(world) else { return nil }
     let marked = page.rows.filter { state.marks.contains($0.id) }
     guard !state.marks.isEmpty else { return selected(world).map { [$0] } ?? [] }

@@ -34,7 +34,7 @@ extension RowList: Rows {
 
   /// Copies lines of the marked rows, else of the selected one; of one alone what a ticket needs, where it has that.
   func copied(_ world: World) -> [Step] {
-    guard let rows = chosen(world) else {
+    guard let rows = targets(world) else {
       return [.failure("Too many marked rows to copy; \(world.keys.name(of: .export)) writes them to a file")]
     }
     if rows.count == 1, let id = Kind.ticket(of: rows[0]) { return [.effect(.copyTicket(id))] }

@@ -34,7 +34,7 @@ enum EventKind: ListKind {
   }
 
   static func export(_ list: RowList<EventKind>, _ world: World) -> Export? {
-    if case .some(let marked) = list.state.marks, !marked.isEmpty { return list.chosen(world).map(Export.events) }
+    if case .some(let marked) = list.state.marks, !marked.isEmpty { return list.targets(world).map(Export.events) }
     return .allEvents(list.listing, except: list.state.marks.exceptions)
   }
 

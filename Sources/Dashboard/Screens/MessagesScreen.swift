@@ -42,7 +42,7 @@ extension Notice {
   fileprivate var role: StyleRole { isError ? .error : .text }
 }
 
-/// What this run has said: its notices and the results of its commands, with the command lines that do the same.
+/// The messages of this run: its notices and the results of its commands, with the command lines that do the same.
 struct MessagesScreen: ListScreen {
   var list = RowList<MessageKind>()
 

@@ -29,7 +29,7 @@ protocol Screen: Sendable {
   mutating func back(_ world: World) -> [Step]
   /// Why nothing is selected, as a sentence without a full stop; nil if something is.
   func unselected(_ world: World) -> String?
-  /// What Enter opens.
+  /// Returns the effect of Enter.
   func opening(_ world: World) -> Opening
   /// The steps that copy what is marked or selected.
   func copied(_ world: World) -> [Step]
@@ -106,7 +106,7 @@ extension Screen {
   func wake(_ world: World) -> Int64? { nil }
 }
 
-/// What Enter opens, with its label in the footer, or why it opens nothing.
+/// The effect of Enter, with its label in the footer, or why it opens nothing.
 struct Opening {
   var label: String?
   var steps: [Step] = []

@@ -55,7 +55,7 @@ extension UndoScreen {
   }
 
   fileprivate func restore(_ world: World) -> [Step] {
-    guard let rows = list.chosen(world) else {
+    guard let rows = list.targets(world) else {
       return [.failure("Too many marked rows; mark all that match the filter instead")]
     }
     var operations: [Int64] = []

@@ -87,11 +87,11 @@ struct ZonesScreen: ListScreen {
 
   /// The marked zones, else the selected one, that are on the server and have no deletions on hold.
   fileprivate func repairable(_ world: World) -> [ZoneRow] {
-    (list.chosen(world) ?? []).filter { $0.state == "ready" && $0.held == nil }
+    (list.targets(world) ?? []).filter { $0.state == "ready" && $0.held == nil }
   }
 
   fileprivate func unrepairable(_ world: World) -> String? {
-    unchosen(world) ?? (repairable(world).isEmpty ? "Nothing of this zone can be fetched now" : nil)
+    withoutTarget(world) ?? (repairable(world).isEmpty ? "Nothing of this zone can be fetched now" : nil)
   }
 
   /// Why there is nothing to decide about; nil if there are deletions on hold.
@@ -101,15 +101,15 @@ struct ZonesScreen: ListScreen {
     return zone.held == nil ? "Zone \(zone.key.zone) has no deletions on hold" : nil
   }
 
-  /// Why no zone is chosen; nil if one is.
-  fileprivate func unchosen(_ world: World) -> String? {
-    list.chosen(world)?.isEmpty == false ? nil : "No zone is selected"
+  /// Why no zone is selected; nil if one is.
+  fileprivate func withoutTarget(_ world: World) -> String? {
+    list.targets(world)?.isEmpty == false ? nil : "No zone is selected"
   }
 
-  fileprivate func isPaused(_ world: World) -> Bool { list.chosen(world)?.allSatisfy(\.isPaused) ?? false }
+  fileprivate func isPaused(_ world: World) -> Bool { list.targets(world)?.allSatisfy(\.isPaused) ?? false }
 
   fileprivate func label(_ verb: String, _ world: World) -> String? {
-    guard let zones = list.chosen(world), !zones.isEmpty else { return nil }
+    guard let zones = list.targets(world), !zones.isEmpty else { return nil }
     return list.state.marks.isEmpty ? "\(verb) zone" : "\(verb) \(Words.count(zones.count, "zone"))"
   }
 }
@@ -121,10 +121,10 @@ extension Command {
     Command(.restoreDeletions, "U", "restore", "Restore what the server deleted in the zone (asks)", .zones, .change)
       .unless(ZonesScreen.undecidable)
       .ask { (zones: ZonesScreen, world) in zones.list.selected(world)?.held.map { .restoreDeletions($0) } },
-    Command(.pauseZone, "p", "pause zone", pausing, .zones, .change).unless(ZonesScreen.unchosen)
+    Command(.pauseZone, "p", "pause zone", pausing, .zones, .change).unless(ZonesScreen.withoutTarget)
       .label { (zones: ZonesScreen, world) in zones.label(zones.isPaused(world) ? "resume" : "pause", world) }
       .run { (zones: inout ZonesScreen, world) in
-        let rules = (zones.list.chosen(world) ?? []).map { PauseRule.zone($0.key) }
+        let rules = (zones.list.targets(world) ?? []).map { PauseRule.zone($0.key) }
         defer { zones.list.unmark() }
         return [.effect(.give(zones.isPaused(world) ? .resume(rules) : .pause(rules)))]
       },

@@ -4,7 +4,7 @@ package import Facts
 package import TerminalUI
 
 extension StoreStatus {
-  /// What syncing did last, and what it does next.
+  /// Facts about the last syncs and the next.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func syncFacts(_ format: Format, now: Int64) -> [Fact] {
@@ -26,7 +26,7 @@ extension StoreStatus {
     return facts
   }
 
-  /// What waits for the server or the network, the first end first.
+  /// The waits for the server and the network, the first end first.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func waitFacts(_ format: Format, now: Int64) -> [Fact] {

@@ -29,7 +29,7 @@ package struct OperationFacts {
     (self.detail, self.format, self.now) = (detail, format, now)
   }
 
-  /// What the operation does to which record; nil if the store knows nothing of it.
+  /// The operation and its record; nil if the store knows nothing of it.
   package var title: String? {
     (detail.operation.map { $0.kind.phrase($0.type, $0.key) }
       ?? detail.history.map { $0.kind.phrase($0.type, $0.key) })?.sentence

@@ -37,7 +37,7 @@ extension Receipt {
     if json {
       OutputStream.standard.line(self.json.line)
     } else if !doesNotApply {
-      // What is reported as a failure is not said here as well.
+      // Failures are reported elsewhere.
       var done = self
       if isNamed || isOfConflicts {
         (done.result.skipped, done.result.unknown) = (result.skipped.filter { $0.value == .unchanged }, [])
