@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "OSShim", targets: ["OSShim"]),
     .library(name: "UniformTypeIdentifiersShim", targets: ["UniformTypeIdentifiersShim"]),
     .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
+    .library(name: "CloudKitSchema", targets: ["CloudKitSchema"]),
     .library(name: "CloudKitModels", targets: ["CloudKitModels"]),
     .library(name: "JSONFiles", targets: ["JSONFiles"]),
     // A product of its own, so that nothing else builds swift-syntax.
@@ -87,10 +88,12 @@ let package = Package(
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
+    // Apple's schema language, and what can be said about schemas without a server.
+    .target(name: "CloudKitSchema"),
     .target(
       name: "CloudKitEmulator",
       dependencies: [
-        "CloudKit", "JSONText",
+        "CloudKit", "CloudKitSchema", "JSONText",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -189,6 +192,7 @@ let package = Package(
     .target(name: "DisplaySupport", dependencies: ["Terminal", "TerminalUI"], path: "Tests/DisplaySupport"),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
     .testTarget(name: "JSONFilesTests", dependencies: ["JSONFiles"]),
+    .testTarget(name: "CloudKitSchemaTests", dependencies: ["CloudKitSchema"]),
     .testTarget(
       name: "CloudKitTests",
       dependencies: [
@@ -223,7 +227,8 @@ let package = Package(
     .testTarget(
       name: "CloudKitEmulatorTests",
       dependencies: [
-        "CloudKitEmulator", "CloudKit", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+        "CloudKitEmulator", "CloudKitSchema", "CloudKit", "TestSupport",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),

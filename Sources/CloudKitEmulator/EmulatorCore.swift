@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 
@@ -34,7 +35,7 @@ final class EmulatorCore {
   var databases: [DatabaseKey: DatabaseState] = [:]
   /// The last requested database that has no commit yet, so that a request that writes uses the same object.
   var asked: DatabaseState?
-  var schemas: [String: Schema] = [:]
+  var schemas: [String: CKSchema] = [:]
   /// The names of all known users, by record name.
   var users: [String: String] = [:]
   let seal: AssetSeal

@@ -1,3 +1,5 @@
+import CloudKitSchema
+
 /// The parsed path of a request: `/database/1/{container}/{environment}/{database}/{operation}` [D], or, for push
 /// tokens, which belong to no database, `/device/1/{container}/{environment}/{operation}` [L3].
 struct Route: Sendable {
@@ -82,7 +84,7 @@ struct Route: Sendable {
   /// separators. [E]
   static func isContainer(_ name: String) -> Bool {
     name.hasPrefix("iCloud.") && name.utf8.count <= 255
-      && name.utf8.allSatisfy { Schema.isLetter($0) || Schema.isDigit($0) || [0x2D, 0x2E, 0x5F].contains($0) }
+      && name.utf8.allSatisfy { CKSchema.isLetter($0) || CKSchema.isDigit($0) || [0x2D, 0x2E, 0x5F].contains($0) }
   }
 
   init?(path: String) {

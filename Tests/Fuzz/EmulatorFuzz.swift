@@ -1,8 +1,9 @@
 // Room: CloudKitEmulator
 // Sources: **/*.swift
 // Without: HTTP/*.swift EmulatorTransport.swift
-// Links: GRDB Crypto CryptoBoringWrapper CCryptoBoringSSL CCryptoBoringSSLShims CXKCP CXKCPShims
+// Links: CloudKitSchema GRDB Crypto CryptoBoringWrapper CCryptoBoringSSL CCryptoBoringSSLShims CXKCP CXKCPShims
 
+import CloudKitSchema
 import Foundation
 import JSONText
 
@@ -85,7 +86,7 @@ private final class Session {
     }
     // A data file has the schema as a text, and no start reads a file with one that is none.
     let schema = emulator.exportSchema(container: "iCloud.test")
-    precondition((try? SchemaParser(schema)) != nil, "The schema cannot be read again.")
+    precondition((try? CKSchema(parsing: schema)) != nil, "The schema cannot be read again.")
     return answers
   }
 

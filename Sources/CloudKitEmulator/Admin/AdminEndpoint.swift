@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 import Synchronization
@@ -6,7 +7,7 @@ import Synchronization
 struct AdminEndpoint: Sendable {
   static let path = "/emulator"
   /// The maximum size of a body in bytes; the same as that of a schema.
-  static let bodyLimit = SchemaParser.sizeLimit
+  static let bodyLimit = CKSchema.sizeLimit
 
   private static let overview = """
     GET  /emulator/state       all databases, zones and records as text

@@ -1,3 +1,4 @@
+import CloudKitSchema
 import JSONText
 
 /// `assets/upload` and `assets/rereference` (reference 5.9). [D]
@@ -7,19 +8,19 @@ extension EmulatorCore {
     let place = try place(call.body["zoneID"], for: call)
     let zone = place.zone
     // Callers without any write access cannot upload. [E]
-    if place.access?.mayWrite == false { throw SchemaPermission.write.refusal }
+    if place.access?.mayWrite == false { throw CKSchema.Permission.write.refusal }
     let guards = guards(call)
     var tokens: [JSON] = []
     for token in try items("tokens", of: call.body) {
       // A missing record name is generated. [D]
-      guard let type = token["recordType"]?.string, Schema.isName(type), let field = token["fieldName"]?.string,
-        Schema.isName(field)
+      guard let type = token["recordType"]?.string, CKSchema.isName(type), let field = token["fieldName"]?.string,
+        CKSchema.isName(field)
       else { throw .badRequest("A token needs a 'recordType' and a 'fieldName'") }
-      if let guards, !guards.mayWriteSome(schemas[call.route.schema]?[type]) { throw SchemaPermission.write.refusal }
+      if let guards, !guards.mayWriteSome(schemas[call.route.schema]?[type]) { throw CKSchema.Permission.write.refusal }
       uploads += 1
       let id = Derived.uuid("\(seed)/upload/\(zone.identity)/\(uploads)/\(call.milliseconds)")
       let record = token["recordName"]?.string ?? Derived.uuid("record of \(id)")
-      guard Schema.isRecordName(record) else { throw .badRequest("Invalid 'recordName'") }
+      guard StoredRecord.isName(record) else { throw .badRequest("Invalid 'recordName'") }
       let ticket = UploadTicket(
         id: id,
         zone: zone.identity,

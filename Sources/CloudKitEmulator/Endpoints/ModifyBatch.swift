@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 
@@ -6,7 +7,7 @@ import JSONText
 struct ModifyBatch {
   /// The effect of an operation if the batch succeeds.
   enum Effect {
-    case save(StoredRecord.Content, previous: StoredRecord?, learning: [String: Schema.FieldType])
+    case save(StoredRecord.Content, previous: StoredRecord?, learning: [String: CKSchema.FieldType])
     case delete
     /// A participant leaves a share; the share stays.
     case leave(StoredRecord.Content)
@@ -28,7 +29,7 @@ struct ModifyBatch {
   let access: SharedAccess?
   let configuration: EmulatorConfiguration
   let allowsNewSchema: Bool
-  let schema: Schema
+  let schema: CKSchema
   /// Returns the version of a record before the batch.
   let existing: (String) -> StoredRecord?
   let isPoisoned: (String) -> Bool
@@ -40,10 +41,10 @@ struct ModifyBatch {
   var steps: [Step] = []
   /// The types and fields that operations of this batch add, including operations that failed later. Within a batch, a
   /// field has one type.
-  private(set) var used: [String: [String: Schema.FieldType]] = [:]
+  private(set) var used: [String: [String: CKSchema.FieldType]] = [:]
 
   /// The types and fields that the successful steps add.
-  var learnt: [String: [String: Schema.FieldType]] {
+  var learnt: [String: [String: CKSchema.FieldType]] {
     steps.reduce(into: [:]) { learnt, step in
       guard case .success(.save(let content, _, let fields)) = step.outcome else { return }
       learnt[content.type, default: [:]].merge(fields) { known, _ in known }
@@ -61,12 +62,12 @@ struct ModifyBatch {
   }
 
   private mutating func decide(_ type: OperationType, _ json: JSONObject, name: String?) throws(ServerError) -> Effect {
-    guard let name, Schema.isRecordName(name) else { throw .badRequest("Missing or invalid 'recordName'") }
+    guard let name, StoredRecord.isName(name) else { throw .badRequest("Missing or invalid 'recordName'") }
     if isPoisoned(name) { throw .badRequest("Record '\(name)' cannot be processed") }
     try requireSameZone(json)
     let old = existing(name)
     if old == nil, access != nil, zone.records[name] != nil {
-      throw SchemaPermission.write.refusal
+      throw CKSchema.Permission.write.refusal
     }
     let tag = json["recordChangeTag"]?.string
     switch type {
@@ -121,7 +122,7 @@ struct ModifyBatch {
   /// their permission. [E] (Question 19)
   private func leave(_ record: StoredRecord) throws(ServerError) -> Effect? {
     guard let access, record.content.sharing != nil else { return nil }
-    guard assumptions.participantsLeaveByDeletingShares else { throw SchemaPermission.write.refusal }
+    guard assumptions.participantsLeaveByDeletingShares else { throw CKSchema.Permission.write.refusal }
     var content = record.content
     content.sharing?.remove(access.user)
     return .leave(content)
@@ -129,7 +130,7 @@ struct ModifyBatch {
 
   private func delete(_ record: StoredRecord) throws(ServerError) -> Effect {
     // [E]
-    guard record.type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be deleted") }
+    guard record.type != CKSchema.usersType else { throw .badRequest("Records of type 'Users' cannot be deleted") }
     return .delete
   }
 
@@ -143,15 +144,15 @@ struct ModifyBatch {
 
   private func requireWrite(_ record: StoredRecord) throws(ServerError) {
     if let access, access.permission(in: zone.share(of: record.name)) != .readWrite {
-      throw SchemaPermission.write.refusal
+      throw CKSchema.Permission.write.refusal
     }
     guard let guards, !guards.may(.write, schema[record.type], madeBy: record.created.userRecordName) else { return }
-    throw SchemaPermission.write.refusal
+    throw CKSchema.Permission.write.refusal
   }
 
   private func requireCreate(_ type: String) throws(ServerError) {
     guard let guards, !guards.may(.create, schema[type]) else { return }
-    throw SchemaPermission.create.refusal
+    throw CKSchema.Permission.create.refusal
   }
 
   private mutating func save(
@@ -167,7 +168,7 @@ struct ModifyBatch {
     } else {
       try requireCreate(type)
       // [E]
-      guard type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be created") }
+      guard type != CKSchema.usersType else { throw .badRequest("Records of type 'Users' cannot be created") }
     }
     try requireType(type)
     var content = StoredRecord.Content(name: name, type: type)
@@ -177,7 +178,7 @@ struct ModifyBatch {
     content.shortGUID = content.shortGUID ?? old?.content.shortGUID
     let fields = try apply(json["fields"], to: &content)
     try applyHierarchy(json, to: &content)
-    if type == ShareState.recordType { try applyShare(json, to: &content, over: old) }
+    if type == CKSchema.shareType { try applyShare(json, to: &content, over: old) }
     guard content.size <= configuration.recordSizeLimit else {
       throw configuration.exceeded("Record is larger than \(configuration.recordSizeLimit) bytes")
     }
@@ -186,10 +187,10 @@ struct ModifyBatch {
   }
 
   private func requireType(_ type: String) throws(ServerError) {
-    guard type != ShareState.recordType else { return }
+    guard type != CKSchema.shareType else { return }
     // The documented name fails with this error. [L3]
     guard type != "cloudKit.share" else { throw Self.noRoot }
-    guard Schema.isName(type) else { throw .badRequest("Invalid record type '\(type)'") }
+    guard CKSchema.isName(type) else { throw .badRequest("Invalid record type '\(type)'") }
     if schema[type] == nil, !allowsNewSchema {
       throw refusal("Cannot create new type \(type) in production schema")
     }
@@ -209,11 +210,11 @@ struct ModifyBatch {
   private func apply(
     _ json: JSON?,
     to content: inout StoredRecord.Content
-  ) throws(ServerError) -> [String: Schema.FieldType] {
+  ) throws(ServerError) -> [String: CKSchema.FieldType] {
     guard let json else { return [:] }
     guard let fields = json.object else { throw .badRequest("Unexpected input in 'fields'") }
     try checkFieldCount(fields.members.count)
-    var unknown: [String: Schema.FieldType] = [:]
+    var unknown: [String: CKSchema.FieldType] = [:]
     // Read once for all fields, because each use of `self` in the loop would copy it.
     let (type, record, asset) = (content.type, content.name, asset)
     let (inSchema, inBatch) = (schema[type]?.fields ?? [:], used[type] ?? [:])
@@ -221,12 +222,12 @@ struct ModifyBatch {
     // The fields are sorted as in the record, so each one is appended at the end.
     for member in fields.members.sorted(by: { $0.key < $1.key }) {
       let name = member.key
-      guard Schema.isField(name, of: type) else { throw .badRequest("Invalid field name '\(name)'") }
+      guard CKSchema.isField(name, of: type) else { throw .badRequest("Invalid field name '\(name)'") }
       if member.value.isNull {
         content.fields[name] = nil
         continue
       }
-      let known = inSchema[name] ?? inBatch[name].map { Schema.Field(type: $0) }
+      let known = inSchema[name] ?? inBatch[name].map { CKSchema.Field(type: $0) }
       let incoming = try FieldDecoding.field(name, member.value, known: known) { (object) throws(ServerError) in
         try asset(object, record, name)
       }
@@ -262,7 +263,7 @@ struct ModifyBatch {
   private func applyHierarchy(_ json: JSONObject, to content: inout StoredRecord.Content) throws(ServerError) {
     // `null` removes the parent. [E]
     if let parent = json["parent"] {
-      guard let name = parent.object?["recordName"]?.string, Schema.isRecordName(name) else {
+      guard let name = parent.object?["recordName"]?.string, StoredRecord.isName(name) else {
         throw .badRequest("Invalid 'parent'")
       }
       content.parent = name

@@ -1,3 +1,4 @@
+import CloudKitSchema
 import JSONText
 
 /// Shares in `records/modify` (reference 5.3), and the write access of their participants. [D]
@@ -8,7 +9,7 @@ extension ModifyBatch {
     to content: inout StoredRecord.Content,
     over old: StoredRecord?
   ) throws(ServerError) {
-    guard access == nil else { throw SchemaPermission.write.refusal }
+    guard access == nil else { throw CKSchema.Permission.write.refusal }
     // [D]
     guard guards == nil, zone.isCustom else { throw .badRequest("Only records of custom zones can be shared") }
     let reader = ShareReader(user: user, owner: zone.owner, origin: "\(zone.identity)/\(content.name)")
@@ -38,7 +39,7 @@ extension ModifyBatch {
     }
     guard let tag = root["recordChangeTag"]?.string else { throw .badRequest("Missing 'recordChangeTag' of the root") }
     guard tag == record.tag else { throw Self.conflict }
-    guard zone.zoneShare == nil, zone.share(of: name) == nil, record.type != Schema.usersType else {
+    guard zone.zoneShare == nil, zone.share(of: name) == nil, record.type != CKSchema.usersType else {
       throw .badRequest("The record is already shared")
     }
     return record

@@ -30,7 +30,7 @@ extension EmulatorCore {
   /// polled. [E]
   func registerToken(_ call: Call) throws(ServerError) -> JSONObject {
     _ = try apnsEnvironment(call)
-    guard let text = call.body["apnsToken"]?.string, Schema.isRecordName(text) else {
+    guard let text = call.body["apnsToken"]?.string, StoredRecord.isName(text) else {
       throw .badRequest("Missing or invalid 'apnsToken'")
     }
     try add(PushToken(text: text, owner: tokenHome(of: call), expires: call.milliseconds + PushToken.lifetime), call)

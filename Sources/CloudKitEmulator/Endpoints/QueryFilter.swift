@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 
@@ -45,7 +46,7 @@ struct QueryFilter {
   ///
   /// - Throws: `BAD_REQUEST` for an unknown comparator, an operand of the wrong type, or a field without the right
   ///   index.
-  init(_ json: JSONObject, type: Schema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
+  init(_ json: JSONObject, type: CKSchema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
     // The real service may ignore a filter that it cannot read and return everything [L3]; the emulator rejects it. [E]
     guard let comparator = json["comparator"]?.string.flatMap(Comparator.init(rawValue:)) else {
       throw .badRequest("Unknown comparator '\(json["comparator"]?.string ?? "")'")
@@ -64,8 +65,8 @@ struct QueryFilter {
     if case .list(_, let values) = operand { elements = values } else { elements = [operand] }
     if case .string(let text) = operand { tokens = Self.tokens(text) } else { tokens = [] }
     switch key {
-    case .system(let system): try checkOperand(Schema.FieldType(system.type))
-    case .wholeRecord: try checkOperand(Schema.FieldType(.string))
+    case .system(let system): try checkOperand(CKSchema.FieldType(system.type))
+    case .wholeRecord: try checkOperand(CKSchema.FieldType(.string))
     case .field(let name):
       if let field = type.fields[name]?.type {
         // The error was observed to name the types of the field and of the filter. [L3]
@@ -83,8 +84,8 @@ struct QueryFilter {
     return operand.scalarType?.rawValue ?? ""
   }
 
-  private func checkOperand(_ field: Schema.FieldType) throws(ServerError) {
-    let given: EmulatorValueType?
+  private func checkOperand(_ field: CKSchema.FieldType) throws(ServerError) {
+    let given: CKSchema.ValueType?
     if case .list(let element, _) = operand { given = element } else { given = operand.scalarType }
     // A record name is compared as a reference or as a string. [C]
     let isRecordNameAsText = field.scalar == .reference && given == .string
@@ -193,7 +194,7 @@ extension QueryFilter.Comparator {
 
   /// The index that the comparator needs; any one of them if there are several. (reference 5.1) [D] Which one
   /// BEGINS_WITH needs is unknown. [E]
-  var index: SchemaIndexes {
+  var index: CKSchema.Indexes {
     switch self {
     case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: .sortable
     case .beginsWith, .notBeginsWith: [.queryable, .sortable]
@@ -203,7 +204,7 @@ extension QueryFilter.Comparator {
   }
 
   /// Whether the comparator may be used for the field's element type, by the table of comparators (reference 5.1). [D]
-  func accepts(_ type: EmulatorValueType) -> Bool {
+  func accepts(_ type: CKSchema.ValueType) -> Bool {
     switch self {
     case .near: type == .location
     case .beginsWith, .notBeginsWith, .listMemberBeginsWith, .notListMemberBeginsWith:

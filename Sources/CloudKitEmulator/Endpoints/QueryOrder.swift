@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 
@@ -32,7 +33,7 @@ struct QueryOrder {
   /// Decodes `sortBy`.
   ///
   /// - Throws: `BAD_REQUEST` for a field that is unknown, has no order, or has no index.
-  init(_ elements: [JSON], type: Schema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
+  init(_ elements: [JSON], type: CKSchema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
     var descriptors: [Descriptor] = []
     for element in elements {
       guard let object = element.object else { throw .badRequest("Unexpected input in 'sortBy'") }

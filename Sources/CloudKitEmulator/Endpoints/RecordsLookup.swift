@@ -1,3 +1,4 @@
+import CloudKitSchema
 import JSONText
 
 /// `records/lookup` (reference 5.2). It returns every committed write at once. [L3]
@@ -12,7 +13,7 @@ extension EmulatorCore {
       guard let name = item["recordName"]?.string else { throw .badRequest("Missing 'recordName'") }
       if let record = record(name, in: place, for: call.caller) {
         guard mayRead(record, call) else {
-          results.append(.object(SchemaPermission.read.refusal.members(after: ["recordName": .string(name)])))
+          results.append(.object(CKSchema.Permission.read.refusal.members(after: ["recordName": .string(name)])))
           continue
         }
         // How the real service limits the size of a response is unknown. [E]

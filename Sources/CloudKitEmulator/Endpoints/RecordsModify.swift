@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 
@@ -14,7 +15,7 @@ extension EmulatorCore {
       access: place.access,
       configuration: configuration,
       allowsNewSchema: learnsSchema(call),
-      schema: schemas[database.key.schema] ?? Schema(),
+      schema: schemas[database.key.schema] ?? .predefined,
       existing: { [self] in record($0, in: place, for: call.caller) },
       isPoisoned: call.faults.isPoisoned,
       user: { [self] in user($0)?.recordName },

@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 
@@ -8,7 +9,7 @@ extension EmulatorCore {
       throw .badRequest("Missing 'query' or its 'recordType'")
     }
     // [D]
-    guard type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be queried") }
+    guard type != CKSchema.usersType else { throw .badRequest("Records of type 'Users' cannot be queried") }
     let places = try queriedPlaces(call)
     guard let recordType = schemas[call.route.schema]?[type] else { throw unknownType(type) }
     var filters: [QueryFilter] = []
@@ -77,9 +78,9 @@ extension EmulatorCore {
 
   /// Returns the user whose records alone the caller may read; `nil` for all records. A query that could find nothing
   /// is rejected. [E]
-  private func readableCreator(_ type: Schema.RecordType, _ call: Call) throws(ServerError) -> String? {
+  private func readableCreator(_ type: CKSchema.RecordType, _ call: Call) throws(ServerError) -> String? {
     guard let guards = guards(call), !guards.may(.read, type) else { return nil }
-    guard guards.mayAsCreator(.read, type) else { throw SchemaPermission.read.refusal }
+    guard guards.mayAsCreator(.read, type) else { throw CKSchema.Permission.read.refusal }
     return guards.user
   }
 

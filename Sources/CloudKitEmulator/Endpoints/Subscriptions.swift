@@ -1,3 +1,4 @@
+import CloudKitSchema
 import JSONText
 
 /// `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify` (reference 5.8). [D]
@@ -35,7 +36,7 @@ extension EmulatorCore {
     for (type, object) in operations {
       let id = object["subscriptionID"]?.string ?? freeID(call)
       do throws(ServerError) {
-        guard Schema.isRecordName(id) else { throw .badRequest("Invalid 'subscriptionID'") }
+        guard StoredRecord.isName(id) else { throw .badRequest("Invalid 'subscriptionID'") }
         switch type {
         case "create": results.append(.object(try subscribe(object, id, call)))
         case "update":
@@ -98,7 +99,7 @@ extension EmulatorCore {
   /// Checks filters by the rules of queries. Where writes extend the schema, filters on a type that does not exist yet
   /// are accepted. [E]
   private func checkFilters(_ filters: [JSONObject], _ type: String, _ call: Call) throws(ServerError) {
-    guard type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be queried") }
+    guard type != CKSchema.usersType else { throw .badRequest("Records of type 'Users' cannot be queried") }
     guard let recordType = schemas[call.route.schema]?[type] else {
       guard learnsSchema(call) else { throw unknownType(type) }
       return

@@ -64,7 +64,7 @@ extension EmulatorCore {
       if assumptions.existingZone == .exists { throw ServerError(.exists, "zone to insert already exists") }
       return zone.json
     }
-    guard Schema.isRecordName(name), !name.hasPrefix("_") else { throw .badRequest("Invalid zone name") }
+    guard StoredRecord.isName(name), !name.hasPrefix("_") else { throw .badRequest("Invalid zone name") }
     // The limit does not count the default zone. [E] (Question 22)
     if let limit = assumptions.zoneLimit, database.zones.count > limit {
       throw ServerError(.quotaExceeded, "Too many zones")

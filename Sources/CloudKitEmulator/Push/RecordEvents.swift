@@ -1,3 +1,4 @@
+import CloudKitSchema
 import JSONText
 
 /// The change of one record by a commit, as query subscriptions see it.
@@ -84,7 +85,7 @@ extension EmulatorCore {
         guard let zone = subscription.zone, zone.owner == database.owner, zones.contains(zone.name) else { continue }
         push(subscription, "fet", ["zid": .string(zone.name), "zoid": .string(zone.owner)], in: database)
       case .query(let type, let filters):
-        let recordType = schemas[database.key.schema]?[type] ?? Schema.RecordType()
+        let recordType = schemas[database.key.schema]?[type] ?? CKSchema.RecordType()
         for event in events where event.record.type == type && subscription.covers(event, in: database) {
           let isMatch = filters.allSatisfy { filter in
             // A filter on a field that no write has added yet matches nothing.

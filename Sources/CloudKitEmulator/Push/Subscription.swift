@@ -1,3 +1,4 @@
+import CloudKitSchema
 import JSONText
 
 /// A subscription to changes in one database of a user. (reference 5.8) [D]
@@ -74,7 +75,7 @@ struct Subscription {
       guard key.scope != .shared else {
         throw .badRequest("query subscriptions are not applicable in the shared database")
       }
-      guard let query = object["query"]?.object, let type = query["recordType"]?.string, Schema.isName(type) else {
+      guard let query = object["query"]?.object, let type = query["recordType"]?.string, CKSchema.isName(type) else {
         throw .badRequest("A query subscription needs a 'query' with a 'recordType'")
       }
       kind = .query(type: type, filters: (query["filterBy"]?.array ?? []).compactMap(\.object))

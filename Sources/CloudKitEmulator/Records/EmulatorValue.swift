@@ -1,3 +1,4 @@
+public import CloudKitSchema
 public import Foundation
 
 /// A field value as the emulator stores it.
@@ -19,10 +20,10 @@ public enum EmulatorValue: Sendable, Hashable {
   /// A file whose bytes have been uploaded.
   case asset(EmulatorAsset)
   /// A list of values of one scalar type. The type is `nil` only for an empty list that was sent without a type.
-  case list(EmulatorValueType?, [EmulatorValue])
+  case list(CKSchema.ValueType?, [EmulatorValue])
 
   /// The wire type of a scalar; `nil` for a list.
-  var scalarType: EmulatorValueType? {
+  var scalarType: CKSchema.ValueType? {
     switch self {
     case .string: .string
     case .int64: .int64
@@ -47,26 +48,6 @@ public enum EmulatorValue: Sendable, Hashable {
     case .list(_, let elements): elements.reduce(0) { $0 + $1.size }
     }
   }
-}
-
-/// The wire name of a scalar field type. The list type appends `_LIST`. [D]
-public enum EmulatorValueType: String, Sendable, Hashable, CaseIterable {
-  /// A text.
-  case string = "STRING"
-  /// A whole number.
-  case int64 = "INT64"
-  /// A floating point number.
-  case double = "DOUBLE"
-  /// Bytes.
-  case bytes = "BYTES"
-  /// A time in milliseconds since 1970.
-  case timestamp = "TIMESTAMP"
-  /// A location on Earth.
-  case location = "LOCATION"
-  /// A reference to another record.
-  case reference = "REFERENCE"
-  /// A file. [L3]
-  case asset = "ASSETID"
 }
 
 /// A location on Earth with optional details of the position fix. Units are those of CLLocation; the timestamp is in

@@ -1,10 +1,11 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 
 /// A field of a request after validation: either a value to set, or a request to clear the field.
 enum IncomingField {
   case clear
-  case set(EmulatorValue, Schema.FieldType?)
+  case set(EmulatorValue, CKSchema.FieldType?)
 }
 
 /// Decodes the field values of requests. The type comes from the type tag, or from the JSON if there is no tag, and
@@ -19,7 +20,7 @@ enum FieldDecoding {
   static func field(
     _ name: String,
     _ json: JSON,
-    known: Schema.Field?,
+    known: CKSchema.Field?,
     asset: AssetReader
   ) throws(ServerError) -> IncomingField {
     guard let object = json.object else { throw .badRequest("Unexpected input for field '\(name)'") }
@@ -30,7 +31,7 @@ enum FieldDecoding {
       return .set(.list(known?.type.scalar, []), try check(name, nil, known: known))
     }
     let found = try type(of: raw, tag, field: name)
-    let given = Schema.FieldType(found.scalar, isList: found.isList, isEncrypted: tag?.isEncrypted ?? false)
+    let given = CKSchema.FieldType(found.scalar, isList: found.isList, isEncrypted: tag?.isEncrypted ?? false)
     let type = try check(name, given, known: known)
     return .set(try value(raw, type ?? given, asset), type)
   }
@@ -53,9 +54,9 @@ enum FieldDecoding {
   /// - Parameter given: The value's own type; `nil` for an empty list without a type.
   private static func check(
     _ name: String,
-    _ given: Schema.FieldType?,
-    known: Schema.Field?
-  ) throws(ServerError) -> Schema.FieldType? {
+    _ given: CKSchema.FieldType?,
+    known: CKSchema.Field?
+  ) throws(ServerError) -> CKSchema.FieldType? {
     guard let known else { return given }
     let type = known.type
     guard let given else {
@@ -66,44 +67,44 @@ enum FieldDecoding {
     if given.isEncrypted, !type.isEncrypted {
       throw .badRequest("Attempt to save encrypted data in non encrypted field type for field '\(name)'")
     }
-    if known.number == .undecided, given == Schema.FieldType(.int64, isList: type.isList) { return type }
+    if known.number == .undecided, given == CKSchema.FieldType(.int64, isList: type.isList) { return type }
     guard given == type else { throw mismatch(name, given.name, type) }
     return type
   }
 
-  private static func mismatch(_ name: String, _ given: String, _ known: Schema.FieldType) -> ServerError {
+  private static func mismatch(_ name: String, _ given: String, _ known: CKSchema.FieldType) -> ServerError {
     .badRequest("invalid attempt to set value type \(given) for field '\(name)', defined to be: \(known.name)")
   }
 
-  private static func type(of json: JSON, _ tag: Tag?, field: String) throws(ServerError) -> Schema.FieldType {
+  private static func type(of json: JSON, _ tag: Tag?, field: String) throws(ServerError) -> CKSchema.FieldType {
     if let tagged = tag?.schemaField { return tagged }
     return try inferred(json, field: field)
   }
 
   /// Returns the type of an untagged value (reference 3.1). An integral number is INT64 even if the field is a DOUBLE.
   /// [D][C]
-  private static func inferred(_ json: JSON, field name: String) throws(ServerError) -> Schema.FieldType {
+  private static func inferred(_ json: JSON, field name: String) throws(ServerError) -> CKSchema.FieldType {
     switch json {
-    case .string: return Schema.FieldType(.string)
-    case .int, .bool: return Schema.FieldType(.int64)
-    case .double, .digits: return Schema.FieldType(.double)
+    case .string: return CKSchema.FieldType(.string)
+    case .int, .bool: return CKSchema.FieldType(.int64)
+    case .double, .digits: return CKSchema.FieldType(.double)
     case .object(let object):
-      if object["recordName"] != nil { return Schema.FieldType(.reference) }
-      if object["latitude"] != nil { return Schema.FieldType(.location) }
-      if object["receipt"] != nil || object["fileChecksum"] != nil { return Schema.FieldType(.asset) }
+      if object["recordName"] != nil { return CKSchema.FieldType(.reference) }
+      if object["latitude"] != nil { return CKSchema.FieldType(.location) }
+      if object["receipt"] != nil || object["fileChecksum"] != nil { return CKSchema.FieldType(.asset) }
       throw .badRequest("Unexpected input for field '\(name)'")
     case .array(let elements):
       guard let first = elements.first else { throw .badRequest("BadRequestException: Unexpected input") }
       let element = try inferred(first, field: name)
       guard !element.isList else { throw .badRequest("Unexpected input for field '\(name)'") }
-      return Schema.FieldType(element.scalar, isList: true)
+      return CKSchema.FieldType(element.scalar, isList: true)
     case .null: throw .badRequest("Unexpected input for field '\(name)'")
     }
   }
 
   private static func value(
     _ json: JSON,
-    _ field: Schema.FieldType,
+    _ field: CKSchema.FieldType,
     _ asset: AssetReader
   ) throws(ServerError) -> EmulatorValue {
     guard field.isList else { return try scalar(json, field.scalar, asset) }
@@ -116,7 +117,7 @@ enum FieldDecoding {
 
   static func scalar(
     _ json: JSON,
-    _ type: EmulatorValueType,
+    _ type: CKSchema.ValueType,
     _ asset: AssetReader
   ) throws(ServerError) -> EmulatorValue {
     switch type {
@@ -159,7 +160,7 @@ enum FieldDecoding {
   }
 
   private static func reference(_ object: JSONObject) throws(ServerError) -> EmulatorReference {
-    guard let name = object["recordName"]?.string, Schema.isRecordName(name) else {
+    guard let name = object["recordName"]?.string, StoredRecord.isName(name) else {
       throw .badRequest("Invalid value, expected type REFERENCE.")
     }
     // References in filters have no action [D]; a field without one is accepted. [E]
@@ -173,12 +174,12 @@ enum FieldDecoding {
 
 /// The `type` and `isEncrypted` keys of a field value.
 private struct Tag {
-  var type: EmulatorValueType?
+  var type: CKSchema.ValueType?
   var isList: Bool
   var isEncrypted: Bool
 
-  var schemaField: Schema.FieldType? {
-    type.map { Schema.FieldType($0, isList: isList, isEncrypted: isEncrypted) }
+  var schemaField: CKSchema.FieldType? {
+    type.map { CKSchema.FieldType($0, isList: isList, isEncrypted: isEncrypted) }
   }
 
   init?(_ object: JSONObject, field: String) throws(ServerError) {
@@ -196,7 +197,7 @@ private struct Tag {
     } else if name == "ASSET" || name == "ASSET_LIST" {
       // The documented name. [D]
       (type, isList) = (.asset, name == "ASSET_LIST")
-    } else if let known = Schema.FieldType(name: name), !known.isEncrypted {
+    } else if let known = CKSchema.FieldType(name: name), !known.isEncrypted {
       (type, isList) = (known.scalar, known.isList)
     } else {
       throw .badRequest("Unknown type '\(name)' of field '\(field)'")

@@ -1,3 +1,4 @@
+import CloudKitSchema
 import JSONText
 
 /// One committed version of a record. Versions are immutable: a write replaces the whole object.
@@ -63,7 +64,7 @@ final class StoredRecord: Sendable {
 
   /// Returns the record dictionary of a response (reference 2.4) [D], with the keys observed in addition [L3]. Fields
   /// are sorted by name, so that equal states give equal bytes.
-  func json(keys: Set<String>?, zoneID: JSON, schema: Schema.RecordType?, encoding: FieldEncoding) -> JSONObject {
+  func json(keys: Set<String>?, zoneID: JSON, schema: CKSchema.RecordType?, encoding: FieldEncoding) -> JSONObject {
     var fields = JSONObject()
     for field in content.fields where keys?.contains(field.name) ?? true {
       let isEncrypted = schema?.fields[field.name]?.type.isEncrypted ?? false
@@ -85,5 +86,14 @@ extension StoredRecord.Stamp {
     .object([
       "timestamp": .int(milliseconds), "userRecordName": .string(userRecordName), "deviceID": .string("1"),
     ])
+  }
+}
+
+extension StoredRecord {
+  /// Whether the name has 1 to 255 ASCII characters and no control characters. This is the framework's rule for record
+  /// and zone names. The emulator enforces it because it makes binary comparison and Swift's string comparison agree.
+  /// [E]
+  static func isName(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.count <= 255 && name.utf8.allSatisfy { $0 > 0x1F && $0 < 0x7F }
   }
 }

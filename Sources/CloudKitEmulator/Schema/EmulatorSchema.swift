@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Synchronization
 
 /// Import, export and deployment of schemas in CloudKit's schema language, as used by `cktool` and CloudKit Console.
@@ -12,21 +13,21 @@ extension Emulator {
   ///   - text: The schema, at most 4 MB, beginning with `DEFINE SCHEMA`.
   ///   - container: The container's identifier, e.g. `iCloud.com.example.notes`.
   ///   - environment: `development` or `production`.
-  /// - Throws: `SchemaError` with line and column; `EmulatorError` if the container or environment is invalid or the
+  /// - Throws: `CKSchemaError` with line and column; `EmulatorError` if the container or environment is invalid or the
   ///   data file cannot be written.
   public func importSchema(_ text: String, container: String, environment: String = "development") throws {
-    guard text.utf8.count <= SchemaParser.sizeLimit else {
-      throw SchemaError("The schema has more than \(SchemaParser.sizeLimit) bytes", at: SchemaPlace())
-    }
     try Self.check(container, environment)
-    let parsed = try SchemaParser(text)
+    var schema = try CKSchema(parsing: text)
+    schema.completePredefinedTypes()
     try core.withLock { core in
       let key = DatabaseKey(container: container, environment: environment, owner: nil)
       let production = DatabaseKey(container: container, environment: "production", owner: nil)
-      let (current, deployed) = (core.schemas[key.schema] ?? Schema(), core.schemas[production.schema] ?? Schema())
-      try SchemaUpdate(parsed: parsed, current: current, deployed: deployed).validate()
+      let (current, deployed) = (
+        core.schemas[key.schema] ?? .predefined, core.schemas[production.schema] ?? .predefined
+      )
+      try schema.validate(over: current, deployed: deployed)
       do throws(ServerError) {
-        try core.commit([.schemaChanged(parsed.schema)], to: key)
+        try core.commit([.schemaChanged(schema)], to: key)
       } catch {
         throw EmulatorError(error)
       }
@@ -44,7 +45,7 @@ extension Emulator {
   /// The text has the imported schema and, in development, what writes have added since.
   public func exportSchema(container: String, environment: String = "development") -> String {
     let key = DatabaseKey(container: container, environment: environment, owner: nil)
-    return SchemaWriter.text(core.withLock { $0.schemas[key.schema] ?? Schema() })
+    return core.withLock { $0.schemas[key.schema] ?? .predefined }.exported
   }
 
   /// Deploys the schema of a container: merges the record types, fields, indexes, grants and roles of development into
@@ -58,8 +59,8 @@ extension Emulator {
       let source = DatabaseKey(container: container, environment: "development", owner: nil)
       let target = DatabaseKey(container: container, environment: "production", owner: nil)
       do throws(ServerError) {
-        let schema = try (core.schemas[source.schema] ?? Schema()).deployed(
-          over: core.schemas[target.schema] ?? Schema()
+        let schema = try (core.schemas[source.schema] ?? .predefined).deployed(
+          over: core.schemas[target.schema] ?? .predefined
         )
         try core.commit([.schemaChanged(schema)], to: target)
       } catch {

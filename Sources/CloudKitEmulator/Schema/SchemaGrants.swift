@@ -1,29 +1,8 @@
-/// The permissions by role for records of one type in the public database. (reference 1.7) [FW]
-typealias SchemaGrants = [String: Set<SchemaPermission>]
+import CloudKitSchema
 
-/// A permission that a role can have. Deleting a record requires WRITE.
-enum SchemaPermission: String, Sendable, CaseIterable {
-  case read = "READ"
-  case create = "CREATE"
-  case write = "WRITE"
-
+extension CKSchema.Permission {
   /// The error for a missing permission. Observed wording for CREATE. [L3]
   var refusal: ServerError { ServerError(.accessDenied, "\(rawValue) operation not permitted") }
-}
-
-/// The roles that every container has. [FW]
-enum SchemaRole {
-  /// Every caller, with or without an account.
-  static let world = "_world"
-  /// Every signed-in caller, including server-to-server keys. [L3]
-  static let authenticated = "_icloud"
-  /// The user who created the record.
-  static let creator = "_creator"
-
-  static let predefined: Set<String> = [world, authenticated, creator]
-
-  /// The grants that Apple's page on the schema language recommends for types in public databases. [FW]
-  static let defaultGrants: SchemaGrants = [creator: [.write], authenticated: [.create], world: [.read]]
 }
 
 /// The permissions of a caller in the public database, by the roles that do not depend on a record.
@@ -36,31 +15,31 @@ struct SchemaGuard {
   ///   - custom: The custom roles assigned to the user. Server-to-server keys have none. [E]
   init(user: String?, custom: Set<String>) {
     self.user = user
-    roles = user == nil ? [SchemaRole.world] : custom.union([SchemaRole.world, SchemaRole.authenticated])
+    roles = user == nil ? [CKSchema.Role.world] : custom.union([CKSchema.Role.world, CKSchema.Role.authenticated])
   }
 
   /// Whether the caller has the permission regardless of who created the record. CREATE is checked before a record
   /// exists, so a grant to `_creator` does not apply. Server-to-server keys were observed to need both grants. [L3]
-  func may(_ permission: SchemaPermission, _ type: Schema.RecordType?) -> Bool {
-    (type?.grants ?? SchemaRole.defaultGrants).contains { $0.value.contains(permission) && roles.contains($0.key) }
+  func may(_ permission: CKSchema.Permission, _ type: CKSchema.RecordType?) -> Bool {
+    (type?.grants ?? CKSchema.Role.defaultGrants).contains { $0.value.contains(permission) && roles.contains($0.key) }
   }
 
-  func may(_ permission: SchemaPermission, _ type: Schema.RecordType?, madeBy creator: String) -> Bool {
+  func may(_ permission: CKSchema.Permission, _ type: CKSchema.RecordType?, madeBy creator: String) -> Bool {
     may(permission, type) || user == creator && mayAsCreator(permission, type)
   }
 
-  func mayRead(_ record: StoredRecord, _ type: Schema.RecordType?) -> Bool {
+  func mayRead(_ record: StoredRecord, _ type: CKSchema.RecordType?) -> Bool {
     may(.read, type, madeBy: record.created.userRecordName)
   }
 
   /// Whether the caller may write any record of the type.
-  func mayWriteSome(_ type: Schema.RecordType?) -> Bool {
+  func mayWriteSome(_ type: CKSchema.RecordType?) -> Bool {
     may(.create, type) || may(.write, type) || mayAsCreator(.write, type)
   }
 
   /// Whether the caller has the permission for records that they created.
-  func mayAsCreator(_ permission: SchemaPermission, _ type: Schema.RecordType?) -> Bool {
-    user != nil && (type?.grants ?? SchemaRole.defaultGrants)[SchemaRole.creator]?.contains(permission) == true
+  func mayAsCreator(_ permission: CKSchema.Permission, _ type: CKSchema.RecordType?) -> Bool {
+    user != nil && (type?.grants ?? CKSchema.Role.defaultGrants)[CKSchema.Role.creator]?.contains(permission) == true
   }
 }
 

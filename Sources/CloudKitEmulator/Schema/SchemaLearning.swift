@@ -1,3 +1,5 @@
+import CloudKitSchema
+
 /// Record types and fields that writes add to the schema.
 extension EmulatorCore {
   /// Whether writes may add to the schema. In production they never may. [D] (Question 15)
@@ -7,18 +9,35 @@ extension EmulatorCore {
 
   /// Returns the schema with the types and fields that a batch uses first, or `nil` if there is nothing new, which is
   /// the usual case.
-  func schema(_ name: String, with learnt: [String: [String: Schema.FieldType]]) -> Schema? {
+  func schema(_ name: String, with learnt: [String: [String: CKSchema.FieldType]]) -> CKSchema? {
     let known = schemas[name]
     let isNew = learnt.contains { type, fields in
       guard let old = known?[type] else { return true }
       return fields.keys.contains { old.fields[$0] == nil }
     }
     guard isNew else { return nil }
-    var schema = known ?? Schema()
+    var schema = known ?? .predefined
     for (type, fields) in learnt {
       let indexesSystemFields = configuration.assumptions.learntTypesIndexSystemFields
       schema.learn(type: type, fields: fields, indexesSystemFields: indexesSystemFields)
     }
     return schema
+  }
+}
+
+extension CKSchema {
+  /// Adds a type and its fields as the first save does: with every index that fits, as the exported schemas of apps
+  /// without a declared schema show [C], and with the grants that the Console gives a new type [FW].
+  mutating func learn(type: String, fields: [String: FieldType], indexesSystemFields: Bool) {
+    var known = types[type] ?? RecordType(grants: Role.defaultGrants)
+    if types[type] == nil, indexesSystemFields {
+      for field in SystemField.allCases where field != .etag {
+        known.systemIndexes[field] = Indexes.fitting(FieldType(field.type)).union(.sortable)
+      }
+    }
+    for (name, type) in fields where known.fields[name] == nil {
+      known.fields[name] = Field(type: type, indexes: .fitting(type))
+    }
+    types[type] = known
   }
 }

@@ -1,62 +1,39 @@
+import CloudKitSchema
+
 /// The rules for replacing a schema: additions are always allowed, removals only for what production does not have.
 /// [FW]
-struct SchemaUpdate {
-  let parsed: SchemaParser
-  /// The schema to be replaced.
-  let current: Schema
-  /// The schema in production, from which nothing may be removed.
-  let deployed: Schema
-
-  /// Checks the new schema as `validate-schema` does.
+extension CKSchema {
+  /// Checks this schema, as `validate-schema` does, before it replaces the current one.
   ///
+  /// - Parameter deployed: The schema in production, from which nothing may be removed.
   /// - Throws: The first violation, by name.
-  func validate() throws(SchemaError) {
-    for (name, type) in deployed.types.sorted(by: { $0.key < $1.key }) {
-      guard let new = parsed.schema.types[name] else {
-        throw SchemaError("Record type '\(name)' is in production and cannot be removed", at: SchemaPlace())
-      }
-      for (field, old) in type.fields.sorted(by: { $0.key < $1.key }) {
-        guard let changed = new.fields[field] else {
-          let place = parsed.places[name] ?? SchemaPlace()
-          throw SchemaError("Field '\(field)' of '\(name)' is in production and cannot be removed", at: place)
-        }
-        guard old.mayBecome(changed) else { throw typeChange(field, of: name, old, changed) }
-      }
+  func validate(over current: CKSchema, deployed: CKSchema) throws(CKSchemaError) {
+    // Numbers with a preferred type keep it, in development too. [FW]
+    let numbers = current.changes(to: self).filter { change in
+      change.kind == .fieldTypeChanged
+        && change.type.flatMap { current.types[$0] }?.fields[change.field ?? ""]?.number == .preferred
     }
-    try validateNumbers()
-  }
-
-  /// Checks that numbers with a preferred type keep it, in development too. [FW]
-  private func validateNumbers() throws(SchemaError) {
-    for (name, type) in current.types.sorted(by: { $0.key < $1.key }) {
-      for (field, old) in type.fields.sorted(by: { $0.key < $1.key }) where old.number == .preferred {
-        guard let changed = parsed.schema.types[name]?.fields[field], !old.mayBecome(changed) else { continue }
-        throw typeChange(field, of: name, old, changed)
-      }
+    guard let change = (deployed.changes(to: self) + numbers).first(where: \.isRefused), let type = change.type else {
+      return
     }
-  }
-
-  private func typeChange(_ field: String, of type: String, _ old: Schema.Field, _ new: Schema.Field) -> SchemaError {
-    SchemaError(
-      "Field '\(field)' of '\(type)' is \(old.type.name) and cannot become \(new.type.name)",
-      at: parsed.places["\(type).\(field)"] ?? SchemaPlace()
-    )
+    switch (change.kind, change.field) {
+    case (.fieldRemoved, let field?):
+      throw CKSchemaError("Field '\(field)' of '\(type)' is in production and cannot be removed", at: place(of: type))
+    case (.fieldTypeChanged, let field?):
+      throw CKSchemaError(
+        "Field '\(field)' of '\(type)' is \(change.from ?? "") and cannot become \(change.to ?? "")",
+        at: place(of: type, field: field)
+      )
+    default:
+      throw CKSchemaError("Record type '\(type)' is in production and cannot be removed", at: Place())
+    }
   }
 }
 
-extension Schema.Field {
-  /// Whether a deployed field may be redeclared like this. A type never changes, except that a plain `NUMBER` may
-  /// become INT64 or DOUBLE. [FW]
-  func mayBecome(_ new: Schema.Field) -> Bool {
-    guard number == .undecided else { return type == new.type && new.number != .undecided }
-    return [.int64, .double].map { Schema.FieldType($0, isList: type.isList) }.contains(new.type)
-  }
-}
-
-extension Schema {
+extension CKSchema {
   /// Returns the schema of production after this one is deployed: indexes, grants and roles come from development, and
   /// nothing is removed. [FW]
-  func deployed(over production: Schema) throws(ServerError) -> Schema {
+  func deployed(over production: CKSchema) throws(ServerError) -> CKSchema {
     var merged = self
     for (name, type) in production.types.sorted(by: { $0.key < $1.key }) {
       guard var new = merged.types[name] else {

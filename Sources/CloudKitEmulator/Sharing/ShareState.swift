@@ -39,8 +39,6 @@ struct ShareParticipant: Sendable, Hashable {
 
 /// The state of a `cloudkit.share` record besides its fields.
 struct ShareState: Sendable, Hashable {
-  /// The record type. The documented name with a capital K does not work. [L3]
-  static let recordType = "cloudkit.share"
   /// The name of the record that shares a whole zone. [FW]
   static let zoneShareName = "cloudkit.zoneshare"
   /// The maximum number of participants without the owner, from the framework's documentation. [FW]

@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 
@@ -33,7 +34,7 @@ enum FieldKey: Sendable, Hashable {
     }
 
     /// The type that a filter's value must have. Record names are also compared with STRING.
-    var type: EmulatorValueType {
+    var type: CKSchema.ValueType {
       switch self {
       case .recordName, .createdUserRecordName, .modifiedUserRecordName, .parent, .share: .reference
       case .createdTimestamp, .modifiedTimestamp: .timestamp

@@ -1,3 +1,5 @@
+import CloudKitSchema
+
 /// All changes of one request in one database. Written to the store at once, then applied to the core.
 struct Commit {
   enum Change {
@@ -8,7 +10,7 @@ struct Commit {
     case zoneCreated(ZoneRow)
     case zoneChanged(ZoneRow)
     case zoneDeleted(name: String, sequence: Int64)
-    case schemaChanged(Schema)
+    case schemaChanged(CKSchema)
     case userSeen(name: String)
     case subscribed(Subscription)
     case unsubscribed(Subscription.Key)

@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import GRDB
 import JSONText
@@ -8,8 +9,9 @@ extension FileStore {
     try queue.inDatabase { db in
       for commit in try Self.databases(db) { core.apply(commit) }
       for row in try Row.fetchAll(db, sql: "SELECT name, text FROM schema") {
-        guard let parsed = try? SchemaParser(row["text"]) else { throw DamagedBytes() }
-        core.schemas[row["name"]] = parsed.schema
+        guard var schema = try? CKSchema(parsing: row["text"]) else { throw DamagedBytes() }
+        schema.completePredefinedTypes()
+        core.schemas[row["name"]] = schema
       }
       let shares = """
         SELECT zone.database, zone.name AS zone, record.name FROM record JOIN zone ON zone.id = record.zone WHERE isShare

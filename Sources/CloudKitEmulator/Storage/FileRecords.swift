@@ -43,7 +43,7 @@ final class FileRecords: ZoneRecords {
 
   private func row<Value>(_ name: String, deleted: Bool, _ body: (Row) throws -> Value) -> Value? {
     // SQLite would cut the name at its first NUL.
-    guard Schema.isRecordName(name) else { return nil }
+    guard StoredRecord.isName(name) else { return nil }
     return read(otherwise: nil) { db, id in
       let sql = "SELECT sequence, body FROM record WHERE zone = ? AND name = ? AND deleted = ?"
       let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [id, name, deleted])

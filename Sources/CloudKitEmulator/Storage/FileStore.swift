@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import GRDB
 import JSONText
@@ -242,7 +243,7 @@ final class FileStore: EmulatorStore {
     case .saved, .buried, .zoneDeleted: break
     case .zoneCreated(let row), .zoneChanged(let row): try put(row, deleted: false, path, db)
     case .schemaChanged(let schema):
-      try db.run("INSERT OR REPLACE INTO schema VALUES (?, ?)", [key.schema, SchemaWriter.text(schema)])
+      try db.run("INSERT OR REPLACE INTO schema VALUES (?, ?)", [key.schema, schema.exported])
     case .userSeen(let name): try db.run("INSERT OR IGNORE INTO user VALUES (?)", [name])
     case .subscribed(let subscription):
       let (key, body) = (subscription.key, JSON.object(subscription.json).data)

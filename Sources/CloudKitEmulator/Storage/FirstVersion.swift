@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import GRDB
 import JSONText
@@ -45,15 +46,15 @@ enum FirstVersion {
 
   /// Schemas of the first version had the types of fields, but no indexes and grants.
   private static func takeOverSchemas(_ db: Database) throws {
-    var schemas: [String: Schema] = [:]
+    var schemas: [String: CKSchema] = [:]
     for row in try Row.fetchAll(db, sql: "SELECT * FROM field") {
       let (schema, type, name): (String, String, String) = (row["schema"], row["type"], row["name"])
-      var fields: [String: Schema.FieldType] = [:]
+      var fields: [String: CKSchema.FieldType] = [:]
       // An empty name marked a type without fields.
-      if Schema.isField(name, of: type) { fields[name] = Schema.FieldType(name: row["kind"]) }
-      schemas[schema, default: Schema()].learn(type: type, fields: fields, indexesSystemFields: true)
+      if CKSchema.isField(name, of: type) { fields[name] = CKSchema.FieldType(name: row["kind"]) }
+      schemas[schema, default: .predefined].learn(type: type, fields: fields, indexesSystemFields: true)
     }
-    for (name, schema) in schemas { try db.run("INSERT INTO schema VALUES (?, ?)", [name, SchemaWriter.text(schema)]) }
+    for (name, schema) in schemas { try db.run("INSERT INTO schema VALUES (?, ?)", [name, schema.exported]) }
     try db.execute(sql: "DROP TABLE field")
   }
 
@@ -91,7 +92,7 @@ enum FirstVersion {
 
   private static func value(_ json: JSON, type: String) throws -> EmulatorValue {
     if type == "_LIST" { return .list(nil, []) }
-    guard let field = Schema.FieldType(name: type) else { throw DamagedBytes() }
+    guard let field = CKSchema.FieldType(name: type) else { throw DamagedBytes() }
     guard field.isList else { return try FieldDecoding.scalar(json, field.scalar, asset) }
     guard let elements = json.array else { throw DamagedBytes() }
     return .list(field.scalar, try elements.map { try FieldDecoding.scalar($0, field.scalar, asset) })

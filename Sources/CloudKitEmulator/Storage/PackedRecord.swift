@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 
@@ -147,15 +148,15 @@ extension PackedReader {
   fileprivate mutating func value() throws(DamagedBytes) -> EmulatorValue {
     let tag = try byte()
     let number = tag & ~PackedRecord.list
-    guard tag & PackedRecord.list != 0 else { return try bare(try EmulatorValueType(number: number)) }
+    guard tag & PackedRecord.list != 0 else { return try bare(try CKSchema.ValueType(number: number)) }
     guard number != PackedRecord.untyped else { return .list(nil, []) }
-    let type = try EmulatorValueType(number: number)
+    let type = try CKSchema.ValueType(number: number)
     var elements: [EmulatorValue] = []
     while !isAtEnd { elements.append(try bare(type)) }
     return .list(type, elements)
   }
 
-  private mutating func bare(_ type: EmulatorValueType) throws(DamagedBytes) -> EmulatorValue {
+  private mutating func bare(_ type: CKSchema.ValueType) throws(DamagedBytes) -> EmulatorValue {
     switch type {
     case .string: return .string(try text())
     case .int64: return .int64(try signed())
@@ -195,7 +196,7 @@ extension PackedRecord {
 }
 
 // Data files contain these numbers, so they must never change.
-extension EmulatorValueType {
+extension CKSchema.ValueType {
   fileprivate var number: UInt8 {
     switch self {
     case .string: 1

@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import CloudKitSchema
 import Foundation
 import Testing
 
@@ -27,10 +28,10 @@ import Testing
       ("extra STRING", "", "Field 'title' of 'Note' is in production and cannot be removed at line 1, column 27"),
     ]
     for (fields, more, reason) in mistakes {
-      let error = #expect(throws: SchemaError.self) { try load(fields, more) }
+      let error = #expect(throws: CKSchemaError.self) { try load(fields, more) }
       #expect(error?.reason == reason)
     }
-    let gone = #expect(throws: SchemaError.self) {
+    let gone = #expect(throws: CKSchemaError.self) {
       try emulator.importSchema("DEFINE SCHEMA", container: Self.container)
     }
     #expect(gone?.reason == "Record type 'Note' is in production and cannot be removed at line 1, column 1")
@@ -55,7 +56,7 @@ import Testing
     #expect(export().contains("title           STRING SEARCHABLE,\n        GRANT READ TO boss"))
     #expect(export().contains("RECORD TYPE Kept ("))
     #expect(export().contains("CREATE ROLE boss;"))
-    #expect(throws: SchemaError.self) {
+    #expect(throws: CKSchemaError.self) {
       try emulator.importSchema(
         Self.schema("title STRING"),
         container: Self.container,
@@ -71,8 +72,8 @@ import Testing
     try load("NUMBER")
     try emulator.deploySchema(of: Self.container)
     try load("NUMBER PREFERRED AS INT64")
-    #expect(throws: SchemaError.self) { try load("NUMBER PREFERRED AS DOUBLE") }
-    #expect(throws: SchemaError.self) { try load("STRING") }
+    #expect(throws: CKSchemaError.self) { try load("NUMBER PREFERRED AS DOUBLE") }
+    #expect(throws: CKSchemaError.self) { try load("STRING") }
     try load("INT64")
   }
 
