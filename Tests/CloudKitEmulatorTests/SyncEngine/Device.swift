@@ -29,6 +29,7 @@ final class Device: CKSyncEngineDelegate {
 
   let content = Mutex(Content())
   let container: CKContainer
+  let database: CKDatabase
   /// Called with each event, after the app has handled it.
   let react: @Sendable (CKSyncEngine.Event, Device) async -> Void
   /// The options of fetches.
@@ -37,9 +38,12 @@ final class Device: CKSyncEngineDelegate {
   private let pause: @Sendable (Duration) async throws -> Void
   private let watchdog: @Sendable () async throws -> Void
 
+  /// - Parameter transport: The way to the emulator; nil for the one in this process.
   init(
     _ emulator: Emulator,
+    over transport: (any CKTransport)? = nil,
     user: String? = "ana",
+    scope: CKDatabase.Scope = .private,
     isAutomatic: Bool = false,
     react: @escaping @Sendable (CKSyncEngine.Event, Device) async -> Void = { _, _ in },
     pause: @escaping @Sendable (Duration) async throws -> Void = { _ in },
@@ -51,8 +55,9 @@ final class Device: CKSyncEngineDelegate {
     container = CKContainer(
       identifier: "iCloud.test",
       credential: user.map { .webAuth(apiToken: "token", webAuthToken: $0) } ?? .apiToken("token"),
-      transport: EmulatorTransport(emulator, now: { Date() })
+      transport: transport ?? EmulatorTransport(emulator, now: { Date() })
     )
+    database = container.database(with: scope)
     self.isAutomatic = isAutomatic
     self.pause = pause
     self.watchdog = watchdog
@@ -67,7 +72,7 @@ final class Device: CKSyncEngineDelegate {
       try? JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0)
     }
     var configuration = CKSyncEngine.Configuration(
-      database: container.privateCloudDatabase,
+      database: database,
       stateSerialization: serialization,
       delegate: self
     )
@@ -107,9 +112,11 @@ final class Device: CKSyncEngineDelegate {
     _ = takeEvents()
   }
 
-  func write(_ name: String, _ text: String) {
-    content.withLock { $0.notes[Self.id(name)] = text }
-    state.add(pendingRecordZoneChanges: [.saveRecord(Self.id(name))])
+  func write(_ name: String, _ text: String) { write(Self.id(name), text) }
+
+  func write(_ id: CKRecord.ID, _ text: String) {
+    content.withLock { $0.notes[id] = text }
+    state.add(pendingRecordZoneChanges: [.saveRecord(id)])
   }
 
   func delete(_ name: String) {
@@ -227,6 +234,11 @@ extension Emulator {
   func fail(_ operation: String, limit: Int? = nil, _ action: FaultAction) {
     faults = FaultPlan(rules: [FaultRule(when: FaultCondition(operation: operation, limit: limit), then: action)])
   }
+}
+
+/// Waits until something is true; only the time limit of the test ends it otherwise.
+func wait(until isTrue: () -> Bool) async {
+  while !isTrue(), !Task.isCancelled { await Task.yield() }
 }
 
 /// The code of the error that a call throws; nil if it throws none.

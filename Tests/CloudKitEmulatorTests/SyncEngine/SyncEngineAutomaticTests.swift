@@ -5,11 +5,6 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct SyncEngineAutomaticTests {
-  /// Waits until something is true of the device; only the time limit ends it otherwise.
-  private func wait(until isTrue: () -> Bool) async {
-    while !isTrue(), !Task.isCancelled { await Task.yield() }
-  }
-
   /// Waits as long as the server asks, and counts the waits.
   private final class Clock: Sendable {
     private let lengths = Mutex<[Duration]>([])
