@@ -62,7 +62,10 @@ public final class CKDatabase: NSObject, Sendable {
   }
 
   /// The maximum number of items in one request of Web Services (reference 4).
-  static let largestBatch = 200
+  package static let largestBatch = 200
+  /// The maximum number of bytes of the items in one request: below the 2 MB that Web Services are assumed to accept
+  /// (reference 4).
+  package static let largestBody = 1_500_000
 
   /// The name of the database in URLs.
   var name: DatabaseName {
@@ -117,6 +120,28 @@ extension Array {
   /// Returns the elements in chunks of at most `size`.
   func chunks(of size: Int) -> [ArraySlice<Element>] {
     stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+  }
+
+  /// Returns the elements in batches of at most `count` elements, each with at most `limit` in total. An element that is
+  /// larger is alone.
+  package func batches(
+    of count: Int = CKDatabase.largestBatch,
+    upTo limit: Int,
+    size: (Element) -> Int
+  ) -> [[Element]] {
+    var batches: [[Element]] = []
+    var total = 0
+    for element in self {
+      let size = size(element)
+      if let last = batches.last?.count, last < count, total + size <= limit {
+        batches[batches.count - 1].append(element)
+        total += size
+      } else {
+        batches.append([element])
+        total = size
+      }
+    }
+    return batches
   }
 
   /// Returns the elements grouped by key, with the keys in the order of their first element.

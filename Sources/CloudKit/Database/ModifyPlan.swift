@@ -58,8 +58,6 @@ struct ModifyPlan {
   /// The errors of changes that are not sent.
   private(set) var unsendable: [CKRecordID: CKError] = [:]
 
-  static let largestBody = 1_500_000
-
   /// - Throws: `CKError.invalidArguments` if a record appears twice, `limitExceeded` if an atomic group is too large.
   init(
     saving records: [CKRecord],
@@ -114,7 +112,7 @@ struct ModifyPlan {
         throw CKError(
           .limitExceeded,
           "An atomic group of \(changes.count) changes in the zone \(zoneID.zoneName) does not fit into one request "
-            + "(\(CKDatabase.largestBatch) changes, \(Self.largestBody) bytes). Save fewer, or not atomically."
+            + "(\(CKDatabase.largestBatch) changes, \(CKDatabase.largestBody) bytes). Save fewer, or not atomically."
         )
       }
       requests += cut.map { Request(zoneID: zoneID, atomic: atomic, changes: $0) }
@@ -151,28 +149,10 @@ struct ModifyPlan {
   }
 
   /// Orders the saves of a zone: each comes after those of its parent and `VALIDATE` targets, wherever they are in the
-  /// call. Others, and those that need each other, stay in the caller's order.
+  /// call. Others stay in the caller's order.
   private static func ordered(_ changes: [Change]) -> [Change] {
     let places = Dictionary(changes.enumerated().map { ($1.id.recordName, $0) }) { first, _ in first }
-    var waiting = changes.map { Set($0.targets.compactMap { places[$0] }) }
-    for index in waiting.indices { waiting[index].remove(index) }
-    var dependents: [Int: [Int]] = [:]
-    for (index, needed) in waiting.enumerated() { for other in needed { dependents[other, default: []].append(index) } }
-    var depths = changes.map { _ in Int.max }
-    var ready = changes.indices.filter { waiting[$0].isEmpty }
-    var depth = 0
-    while !ready.isEmpty {
-      var next: [Int] = []
-      for index in ready {
-        depths[index] = depth
-        for dependent in dependents[index] ?? [] {
-          waiting[dependent].remove(index)
-          if waiting[dependent].isEmpty { next.append(dependent) }
-        }
-      }
-      (ready, depth) = (next, depth + 1)
-    }
-    return changes.indices.sorted { (depths[$0], $0) < (depths[$1], $1) }.map { changes[$0] }
+    return dependencyOrder(changes.map { Set($0.targets.compactMap { places[$0] }) }).map { changes[$0] }
   }
 
   /// Encodes the changes that save records, in parallel.
@@ -193,19 +173,7 @@ struct ModifyPlan {
   }
 
   private static func cut(_ changes: [Change]) -> [[Change]] {
-    var requests: [[Change]] = []
-    var bytes = 0
-    for change in changes {
-      let size = change.json.count
-      if let last = requests.last, last.count < CKDatabase.largestBatch, bytes + size <= largestBody {
-        requests[requests.count - 1].append(change)
-        bytes += size
-      } else {
-        requests.append([change])
-        bytes = size
-      }
-    }
-    return requests
+    changes.batches(upTo: CKDatabase.largestBody) { $0.json.count }
   }
 }
 

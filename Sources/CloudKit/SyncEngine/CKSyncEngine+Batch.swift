@@ -28,7 +28,7 @@ extension CKSyncEngine {
         case .saveRecord(let id):
           guard let record = await recordProvider(id) else { continue }
           bytes += record.sentBytes
-          guard bytes <= ModifyPlan.largestBody || batch.count == 0 else {
+          guard bytes <= CKDatabase.largestBody || batch.count == 0 else {
             self = batch
             return
           }

@@ -55,10 +55,9 @@ struct Cycles {
     let single = cycles.lazy.flatMap { $0 }.first { !units[$0].isGroup }.map { units[$0].members[0] }
     guard let single else {
       guard let group = cycles.first?.first.map({ units[$0].members }) else { return nil }
-      return step(ordered(group), of: group, atomic: true)
+      return step(ordered(group), atomic: true)
     }
     var room = room
-    var batch: [Int64] = []
     var members: [Candidate] = []
     for cycle in cycles {
       let part = cycle.lazy.map { units[$0] }.filter { !$0.isGroup && $0.members[0].zone == single.zone }.map {
@@ -66,23 +65,21 @@ struct Cycles {
       }
       // A change in bisection may cause its request to be rejected, so it is sent alone.
       if let bisected = part.first(where: \.isBisected) {
-        if batch.isEmpty { return step([bisected.id], of: [bisected], atomic: false) }
+        if members.isEmpty { return step([bisected], atomic: false) }
         continue
       }
-      let byID = Dictionary(part.map { ($0.id, $0) }) { first, _ in first }
       var rest = room
-      let taken = ordered(Array(part)).filter { id in byID[id].map { rest.take($0) } ?? false }
+      let taken = ordered(Array(part)).filter { rest.take($0) }
       // Split a cycle only if it does not fit into a request of its own.
-      guard batch.isEmpty || taken.count == part.count else { continue }
+      guard members.isEmpty || taken.count == part.count else { continue }
       room = rest
-      batch += taken
-      members += taken.compactMap { byID[$0] }
+      members += taken
     }
-    return step(batch, of: members, atomic: false)
+    return step(members, atomic: false)
   }
 
-  private func step(_ ids: [Int64], of members: [Candidate], atomic: Bool) -> Step {
-    let taken = Set(ids)
+  private func step(_ members: [Candidate], atomic: Bool) -> Step {
+    let taken = Set(members.map(\.id))
     let saves = Set(members.lazy.filter { $0.kind == .save }.map(\.id))
     var deferring: [Int64: Set<Int64>] = [:]
     for member in members {
@@ -90,7 +87,7 @@ struct Cycles {
       if !atomic, member.mayTakeAlong(saves) { later.formUnion(member.blockers.intersection(saves)) }
       if !later.isEmpty { deferring[member.id] = later }
     }
-    return .send(members[0].zone, ids, atomic: atomic, deferring: deferring)
+    return .send(members[0].zone, members.map(\.id), atomic: atomic, deferring: deferring)
   }
 
   /// The strongly connected components that nothing outside blocks, by Tarjan's algorithm without recursion.

@@ -1,15 +1,17 @@
+import CloudKit
+
 /// Decides what is sent next. It does no work and knows no clock.
 package struct Planner: Hashable, Sendable {
-  /// The number of operations the server accepts in one request (reference 4).
-  package static let requestLimit = 200
+  /// The number of operations the server accepts in one request.
+  package static let requestLimit = CKDatabase.largestBatch
   /// The number of operations per request: lowered after the server rejected one as too large.
   package var operationLimit = requestLimit
-  /// The number of bytes per request: below the 2 MB that Web Services are assumed to accept (reference 4).
-  package static let byteLimit = 1_500_000
+  /// The number of bytes per request.
+  package static let byteLimit = CKDatabase.largestBody
   /// The number of references per request: as many as may point to one record (reference 4).
   package static let referenceLimit = 750
   /// The number of assets per request: those for which one request returns upload addresses (reference 4).
-  package static let assetLimit = 200
+  package static let assetLimit = CKDatabase.largestBatch
 
   package init(operationLimit: Int = requestLimit) {
     self.operationLimit = max(1, min(Self.requestLimit, operationLimit))
@@ -83,14 +85,15 @@ package struct Planner: Hashable, Sendable {
       guard let group = candidate.group else {
         guard candidate.blockers.isEmpty else { continue }
         let single = candidates.filter { $0.group == nil && !$0.isBisected }
-        return .send(zone, pack(inGoodOrder(single), room), atomic: false)
+        let isInOrder = single.allSatisfy(\.precedents.isEmpty)
+        return .send(zone, pack(isInOrder ? single : ordered(single), room), atomic: false)
       }
       guard tried.insert(group).inserted else { continue }
       let members = groups[group] ?? []
       let ids = Set(members.map(\.id))
       // A group is sent only as a whole: a member that is on hold blocks the others.
       guard members.count == groupSizes[group], members.allSatisfy({ $0.blockers.isSubset(of: ids) }) else { continue }
-      return .send(zone, ordered(members), atomic: true)
+      return .send(zone, ordered(members).map(\.id), atomic: true)
     }
     return nil
   }
@@ -155,43 +158,10 @@ struct Room {
   }
 }
 
-/// Returns the members with referenced records before those that refer to them, as far as the server accepts any order.
-func inGoodOrder(_ members: [Candidate]) -> [Candidate] {
-  guard members.contains(where: { !$0.precedents.isEmpty }) else { return members }
-  let byID = Dictionary(members.map { ($0.id, $0) }) { first, _ in first }
-  return ordered(members).compactMap { byID[$0] }
-}
-
-/// Sorts blockers and precedents first; members of a reference cycle by age. A cycle may be as long as the queue.
-func ordered(_ members: [Candidate]) -> [Int64] {
+/// Returns the members with blockers and referenced records before those that need them; members of a reference cycle by
+/// age.
+func ordered(_ members: [Candidate]) -> [Candidate] {
   let places = Dictionary(members.enumerated().map { ($1.id, $0) }) { first, _ in first }
-  var dependants = [[Int]](repeating: [], count: members.count)
-  var blockersLeft = [Int](repeating: 0, count: members.count)
-  for (place, member) in members.enumerated() {
-    for blocker in member.blockers.union(member.precedents).compactMap({ places[$0] }) {
-      dependants[blocker].append(place)
-      blockersLeft[place] += 1
-    }
-  }
-  var ids: [Int64] = []
-  var isTaken = [Bool](repeating: false, count: members.count)
-  var oldest = 0
-  var round = members.indices.filter { blockersLeft[$0] == 0 }
-  while ids.count < members.count {
-    if round.isEmpty {
-      while isTaken[oldest] { oldest += 1 }
-      round = [oldest]
-    }
-    var freed: [Int] = []
-    for place in round {
-      ids.append(members[place].id)
-      isTaken[place] = true
-      for dependant in dependants[place] {
-        blockersLeft[dependant] -= 1
-        if blockersLeft[dependant] == 0, !isTaken[dependant] { freed.append(dependant) }
-      }
-    }
-    round = freed.sorted()
-  }
-  return ids
+  return dependencyOrder(members.map { Set($0.blockers.union($0.precedents).compactMap { places[$0] }) })
+    .map { members[$0] }
 }

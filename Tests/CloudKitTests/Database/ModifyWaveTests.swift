@@ -57,6 +57,20 @@ import Testing
     #expect(gate.mostUnderWay == 4)
   }
 
+  @Test(
+    arguments: [
+      ([[], [], []], [0, 1, 2]),
+      ([[2], [], []], [1, 2, 0]),
+      ([[1], [2], []], [2, 1, 0]),
+      ([[0], [], [0, 1]], [0, 1, 2]),
+      ([[1], [0], [], [1]], [2, 0, 1, 3]),
+      ([[2], [2], [0], []], [3, 0, 2, 1]),
+    ] as [([Set<Int>], [Int])]
+  )
+  func `an item comes after those that it needs, and the first of a cycle first`(needs: [Set<Int>], order: [Int]) {
+    #expect(dependencyOrder(needs) == order)
+  }
+
   @Test func `a request waits for those that save what it refers to`() async throws {
     let (parents, children) = (notes(400, "p"), notes(200, "c"))
     #expect(try await waves(parents + children) == [3])
