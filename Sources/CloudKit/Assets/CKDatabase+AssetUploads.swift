@@ -32,7 +32,9 @@ extension CKDatabase {
         supplied.append((need, .failure(error)))
       }
     }
-    for batch in Self.cut(files) {
+    // Upload addresses are valid for 15 minutes, so each batch is small enough to be uploaded in that time over a slow
+    // connection.
+    for batch in files.batches(upTo: 2 * Int(CKAsset.largestFile), size: { Int($0.size) }) {
       switch await addresses(for: batch.map(\.need), in: request.zoneID) {
       case .failure(let failure):
         supply.failure = failure
@@ -68,25 +70,6 @@ extension CKDatabase {
     }
   }
 
-  /// Splits files into batches. Upload addresses are valid for 15 minutes, so each batch is small enough to be uploaded
-  /// in that time over a slow connection.
-  private static func cut(
-    _ files: [(need: Need, file: URL, size: Int64)]
-  ) -> [[(need: Need, file: URL, size: Int64)]] {
-    var batches: [[(need: Need, file: URL, size: Int64)]] = []
-    var bytes: Int64 = 0
-    for file in files {
-      if let last = batches.last, last.count < largestBatch, bytes + file.size <= 2 * CKAsset.largestFile {
-        batches[batches.count - 1].append(file)
-        bytes += file.size
-      } else {
-        batches.append([file])
-        bytes = file.size
-      }
-    }
-    return batches
-  }
-
   // MARK: - Calls
 
   /// Requests an upload address, or an error, for each need. If a refusal may concern only one record, each record is
@@ -99,7 +82,7 @@ extension CKDatabase {
       try await client.assetAddresses(needs.map(\.token), zone: zoneID.wire, in: name)
     }
     switch answer {
-    case .success(let addresses): return .success(Self.match(addresses, to: needs))
+    case .success(let addresses): return .success(addresses.map { .success($0) })
     case .failure(.local(let error)):
       return .failure(WebServicesError(.networkError, error.localizedDescription, effect: .notSent))
     case .failure(.server(let failure)):
@@ -119,48 +102,27 @@ extension CKDatabase {
     }
   }
 
-  /// Matches addresses, which come in the order of the request, to needs. Names must match if the server returns them.
-  private static func match(_ addresses: [WireAssetAddress], to needs: [Need]) -> [Result<String, CKError>] {
-    needs.enumerated().map { index, need in
-      guard index < addresses.count, addresses[index].isFor(need.token) else {
-        return .failure(CKError(.internalError, "The reply has no upload address for field \(need.key)."))
-      }
-      return .success(addresses[index].url)
-    }
-  }
-
   /// Returns the assets that the server allows to be referenced again. The others must be uploaded, unless the server asks
   /// for a pause, which is the failure.
   private func rereference(
     _ needs: [Need],
     in zoneID: CKRecordZoneID
   ) async -> Result<[Supplied], WebServicesError> {
-    let origins = Set(needs.compactMap(\.asset.origin)).sorted {
-      ($0.recordID.recordName, $0.key) < ($1.recordID.recordName, $1.key)
+    let assets = needs.compactMap { need in
+      need.asset.origin.map { origin in
+        (WireAssetPlace(recordName: origin.recordID.recordName, fieldName: origin.key), need.asset.wire?.fileChecksum)
+      }
     }
-    let places = origins.map { WireAssetPlace(recordName: $0.recordID.recordName, fieldName: $0.key) }
     let answer = await attempt { client throws(WebServicesError) in
-      try await client.rereferenceAssets(places, zone: zoneID.wire, in: name)
+      try await client.rereferenceAssets(assets, zone: zoneID.wire, in: name)
     }
-    let elements: [WireRereferencedAsset]
     switch answer {
-    case .success(let answered): elements = answered
+    case .success(let known):
+      return .success(zip(needs, known).compactMap { need, asset in asset.map { (need, .success($0)) } })
     case .failure(.server(let failure)) where failure.code == .throttled || failure.retryAfter != nil:
       return .failure(failure)
     case .failure: return .success([])
     }
-    let known = needs.compactMap { need -> Supplied? in
-      guard let origin = need.asset.origin else { return nil }
-      let place = WireAssetPlace(recordName: origin.recordID.recordName, fieldName: origin.key)
-      // The checksum proves that the bytes are the same, even if the field has changed since. A receipt is for the
-      // asset of one field: another field may hold the same bytes.
-      let element = elements.first {
-        $0.isFor(place) && $0.asset.receipt != nil && $0.asset.fileChecksum != nil
-          && $0.asset.fileChecksum == need.asset.wire?.fileChecksum
-      }
-      return element.map { (need, .success($0.asset)) }
-    }
-    return .success(known)
   }
 }
 

@@ -61,7 +61,7 @@ extension CKDatabase {
     while let planned = wave.popLast() {
       if let request = await namingRoot(in: planned, &outcome) { waiting.append(request) }
     }
-    var failed: [(request: ModifyPlan.Request, failure: Failure)] = []
+    var failed: [(request: ModifyPlan.Request, error: CKError)] = []
     await withTaskGroup(of: (AssetSupply, Result<ModifyOutcome, Failure>).self) { group in
       var underWay = 0
       while true {
@@ -80,15 +80,16 @@ extension CKDatabase {
           outcome.isAnswered = true
           for change in supply.request.changes { outcome.fail(change, CKError(failure, in: .item)) }
         case .failure(let failure):
-          failed.append((supply.request, failure))
+          // A request whose assets could not be supplied was not sent.
+          failed.append((supply.request, failure.error(supply.failure == nil ? .write : .read)))
           // The remaining requests were not sent, so they cannot have taken effect: their error is that of a read.
           outcome.stopped = outcome.stopped ?? failure.error(.read)
         }
       }
     }
-    if let first = failed.first, !outcome.isAnswered { throw first.failure.error(.write) }
-    for (request, failure) in failed {
-      for change in request.changes { outcome.fail(change, failure.error(.write)) }
+    if let first = failed.first, !outcome.isAnswered { throw first.error }
+    for (request, error) in failed {
+      for change in request.changes { outcome.fail(change, error) }
     }
     if let stopped = outcome.stopped {
       for change in waiting.flatMap(\.changes) { outcome.fail(change, stopped) }

@@ -1,29 +1,46 @@
-package import JSONText
+import JSONText
 
 /// The asset calls of Web Services (reference 5.9). The bytes themselves are sent to other hosts.
 extension WebServicesClient {
   /// Requests addresses for up to 200 uploads, one for each field or list element. They are valid for 15 minutes.
+  ///
+  /// - Returns: The addresses in the order of the tokens.
   package func assetAddresses(
     _ tokens: [WireAssetToken],
     zone: WireZoneID,
     in database: DatabaseName
-  ) async throws(WebServicesError) -> [WireAssetAddress] {
-    try await call("assets/upload", in: database, as: WireList.self) {
+  ) async throws(WebServicesError) -> [String] {
+    let addresses: [WireAssetAddress] = try await call("assets/upload", in: database, as: WireList.self) {
       $0.member("tokens", tokens)
       $0.member("zoneID", zone)
     }.elements
+    guard addresses.count == tokens.count, zip(addresses, tokens).allSatisfy({ $0.isFor($1) }) else {
+      throw WebServicesError(.unexpectedServerResponse, "the reply does not include the addresses that were requested")
+    }
+    return addresses.map(\.url)
   }
 
   /// Requests descriptors that let up to 200 assets of a zone be saved in other fields of the same zone.
+  ///
+  /// - Returns: The descriptors in the order of the request; nil for assets that must be uploaded.
   package func rereferenceAssets(
-    _ places: [WireAssetPlace],
+    _ assets: [(place: WireAssetPlace, checksum: String?)],
     zone: WireZoneID,
     in database: DatabaseName
-  ) async throws(WebServicesError) -> [WireRereferencedAsset] {
-    try await call("assets/rereference", in: database, as: WireList.self) {
+  ) async throws(WebServicesError) -> [WireAsset?] {
+    var places: [WireAssetPlace] = []
+    for (place, _) in assets where !places.contains(place) { places.append(place) }
+    let known: [WireRereferencedAsset] = try await call("assets/rereference", in: database, as: WireList.self) {
       $0.member("assets", places)
       $0.member("zoneID", zone)
     }.elements
+    return assets.map { place, checksum in
+      // The checksum proves that the bytes are the same, even if the field has changed since. A receipt is for the
+      // asset of one field: another field may hold the same bytes.
+      known.first {
+        $0.isFor(place) && $0.asset.receipt != nil && checksum != nil && $0.asset.fileChecksum == checksum
+      }?.asset
+    }
   }
 }
 
@@ -41,15 +58,15 @@ package struct WireAssetToken: Hashable, Sendable, Encodable, JSONWritable {
 }
 
 /// The address to post a field's file to.
-package struct WireAssetAddress: Hashable, Sendable, Decodable, WireListElement {
-  package static var list: StaticString { "tokens" }
+private struct WireAssetAddress: Sendable, Decodable, WireListElement {
+  static var list: StaticString { "tokens" }
 
-  package var recordName: String?
-  package var fieldName: String?
-  package var url: String
+  var recordName: String?
+  var fieldName: String?
+  var url: String
 
   /// Whether the address belongs to a token. Names must match if the server returns them.
-  package func isFor(_ token: WireAssetToken) -> Bool {
+  func isFor(_ token: WireAssetToken) -> Bool {
     recordName ?? token.recordName == token.recordName && fieldName ?? token.fieldName == token.fieldName
   }
 }
@@ -71,19 +88,19 @@ package struct WireAssetPlace: Hashable, Sendable, Codable, JSONWritable {
 }
 
 /// An asset with its new receipt, and its source field if the server returns it.
-package struct WireRereferencedAsset: Hashable, Sendable, WireListElement {
-  package static var list: StaticString { "assets" }
+private struct WireRereferencedAsset: Sendable, WireListElement {
+  static var list: StaticString { "assets" }
 
-  package var recordName: String?
-  package var fieldName: String?
-  package var asset: WireAsset
+  private var recordName: String?
+  private var fieldName: String?
+  var asset: WireAsset
 
   /// Whether it is an asset of a field. Names must match if the server returns them.
-  package func isFor(_ place: WireAssetPlace) -> Bool {
+  func isFor(_ place: WireAssetPlace) -> Bool {
     recordName ?? place.recordName == place.recordName && fieldName ?? place.fieldName == place.fieldName
   }
 
-  package init(json: inout JSONReader) throws(JSONError) {
+  init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset
     asset = try WireAsset(json: &json)
     json.offset = start

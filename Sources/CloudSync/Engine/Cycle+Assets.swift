@@ -1,6 +1,7 @@
 import CloudKit
 import Facts
 import Foundation
+import Synchronization
 
 /// Uploads the files of queued assets from disk, in bounded memory, so that their records can be sent.
 extension Cycle {
@@ -9,54 +10,41 @@ extension Cycle {
 
   /// The number of bytes (or one file) for which addresses are requested at once. Queued changes and fetches wait
   /// meanwhile.
-  private static let batchBytes: Int64 = 16 << 20
-  /// The number of parallel uploads.
-  private static let width = 4
+  private static let batchBytes = 16 << 20
 
   /// Gets upload receipts for the assets of these operations: by referring to a record of the zone with the same bytes,
   /// or by an upload.
   func supplyAssets(_ zone: ZoneKey, _ ids: [Int64]) async throws {
-    var bytes: Int64 = 0
-    let needs = try store.assetNeeds(ids).prefix { need in
-      let size = Self.boundedSize(of: need)
-      defer { bytes += size }
-      return bytes == 0 || bytes + size <= Self.batchBytes
-    }.prefix(Planner.requestLimit)
+    let needs = try store.assetNeeds(ids).batches(upTo: Self.batchBytes, size: Self.boundedSize).first ?? []
     lease.shown.start(.sending)
     let known = needs.filter { $0.asset.place != nil }
     if !known.isEmpty {
-      let supplied = try await rereference(Array(known), zone)
+      let supplied = try await rereference(known, zone)
       try finish(supplied)
     }
     let files = needs.filter { $0.asset.place == nil }
     guard !files.isEmpty else { return }
-    let addressed = try await addresses(Array(files), zone)
+    let addressed = try await addresses(files, zone)
     try finish(try await upload(addressed))
   }
 
   /// A size that cannot overflow a sum: the server's sizes and edited rows may hold any value.
-  private static func boundedSize(of need: Need) -> Int64 { min(max(0, need.asset.size), 1 << 40) }
+  private static func boundedSize(of need: Need) -> Int { Int(min(max(0, need.asset.size), 1 << 40)) }
 
   /// Uploads files, several at a time, and publishes the progress in bytes.
   private func upload(_ jobs: [(need: Need, address: String)]) async throws -> [Supplied] {
     let (transport, store, shown) = (configuration.assetTransport, store, lease.shown)
-    let total = jobs.reduce(0) { $0 + Int(Self.boundedSize(of: $1.need)) }
+    let total = jobs.reduce(0) { $0 + Self.boundedSize(of: $1.need) }
+    let uploaded = Mutex(0)
     shown.show(Progress(phase: .upload, done: 0, total: total))
     return try await request { (client, database) async throws(WebServicesError) in
-      await withTaskGroup(of: Supplied.self) { group in
-        var supplied: [Supplied] = []
-        var bytes = 0
-        let take = { (done: Supplied) in
-          supplied.append(done)
-          bytes += Int(Self.boundedSize(of: done.need))
-          shown.show(Progress(phase: .upload, done: bytes, total: total))
+      await jobs.concurrently { job in
+        let outcome = await Self.upload(job.need, to: job.address, client, over: transport, store)
+        uploaded.withLock { uploaded in
+          uploaded += Self.boundedSize(of: job.need)
+          shown.show(Progress(phase: .upload, done: uploaded, total: total))
         }
-        for (index, job) in jobs.enumerated() {
-          if index >= Self.width, let done = await group.next() { take(done) }
-          group.addTask { (job.need, await Self.upload(job.need, to: job.address, client, over: transport, store)) }
-        }
-        for await done in group { take(done) }
-        return supplied
+        return (job.need, outcome)
       }
     }
   }
@@ -65,20 +53,11 @@ extension Cycle {
   private func rereference(_ needs: [Need], _ zone: ZoneKey) async throws -> [Supplied] {
     let askedAt = store.now()
     return try await prepare(needs) { [self] needs throws(WebServicesError) in
-      let places = needs.compactMap(\.asset.place).reduce(into: [WireAssetPlace]()) { places, place in
-        if !places.contains(place) { places.append(place) }
-      }
+      let known = needs.compactMap { need in need.asset.place.map { ($0, need.asset.checksum) } }
       let assets = try await request { (client, database) async throws(WebServicesError) in
-        try await client.rereferenceAssets(places, zone: zone.wire, in: database)
+        try await client.rereferenceAssets(known, zone: zone.wire, in: database)
       }
-      return needs.map { need in
-        // The checksum proves that these are the right bytes, whatever the field holds now.
-        let found = assets.first { found in
-          need.asset.place.map(found.isFor) == true && found.asset.receipt != nil
-            && found.asset.fileChecksum == need.asset.checksum
-        }
-        return (need, found.map { .uploaded($0.asset, at: askedAt) } ?? .notThere)
-      }
+      return zip(needs, assets).map { need, asset in (need, asset.map { .uploaded($0, at: askedAt) } ?? .notThere) }
     } refused: { needs, _, _ in
       needs.map { ($0, .notThere) }
     }
@@ -90,13 +69,10 @@ extension Cycle {
       let tokens = needs.map { need in
         WireAssetToken(recordName: need.key.name, recordType: need.type, fieldName: need.asset.field)
       }
-      let answer = try await request { (client, database) async throws(WebServicesError) in
+      let addresses = try await request { (client, database) async throws(WebServicesError) in
         try await client.assetAddresses(tokens, zone: zone.wire, in: database)
       }
-      guard answer.count == tokens.count, zip(answer, tokens).allSatisfy({ $0.isFor($1) }) else {
-        throw WebServicesError(.unexpectedServerResponse, "the answer has not the addresses that were asked for")
-      }
-      return zip(needs, answer).map { ($0, $1.url) }
+      return zip(needs, addresses).map { ($0, $1) }
     } refused: { [self] needs, error, missesZone in
       let isMissing = missesZone ? try await isMissing(zone) : false
       try finish(needs.map { ($0, isMissing ? .zoneMissing(error) : .failed(error)) })
