@@ -175,26 +175,20 @@ struct ModifyOutcome: Sendable {
   }
 
   mutating func read(_ elements: [WireRecordResult], of request: ModifyPlan.Request) {
-    let answer = RecordAnswer(elements, names: request.changes.map(\.id.recordName))
-    for change in request.changes {
-      switch (change.kind, answer[change.id.recordName]) {
-      case (.save(let record, let sent), .record(let saved)):
+    for (change, element) in zip(request.changes, elements.matched(to: request.changes.map(\.id.recordName))) {
+      switch (change.kind, SentResult(element, ofDelete: change.isDelete)) {
+      case (.save(let record, let sent), .saved(let saved)):
         record.accept(saved, sent: sent)
         saves[change.id] = .success(record)
-      case (.delete, .deleted), (.delete, .record): deletes[change.id] = .success(())
-      case (.save, .failure(_, let failure)) where request.makesShare && failure.code == .conflict:
-        // The conflict concerns the root record, so there is no server version of the share.
+      case (.save(let record, _), .failed(let failure)) where [.conflict, .exists].contains(failure.code):
+        // The conflict of a new share concerns the root record, so there is no server version of the share.
+        if failure.code == .exists || !request.makesShare { conflicts.append((record, failure)) }
         fail(change, CKError(failure, in: .writtenItem))
-      case (.save(let record, _), .failure(_, let failure)) where [.conflict, .exists].contains(failure.code):
-        conflicts.append((record, failure))
-        fail(change, CKError(failure, in: .writtenItem))
-      case (_, .failure(_, let failure)):
+      case (_, .failed(let failure)):
         let error = CKError(failure, in: .writtenItem)
         fail(change, error)
         stop(after: error)
-      case (.save, .deleted): fail(change, CKError(.unknownItem, "The record was deleted instead of saved."))
-      case (_, nil):
-        fail(change, CKError(.serverResponseLost, "The reply does not include the record \(change.id.recordName)."))
+      case (_, .deleted), (.delete, .saved): deletes[change.id] = .success(())
       }
     }
   }

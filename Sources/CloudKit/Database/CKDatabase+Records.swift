@@ -65,11 +65,10 @@ extension CKDatabase {
     } catch  where error.code == .zoneNotFound {
       return Dictionary(uniqueKeysWithValues: ids.map { ($0, .failure(error)) })
     }
-    let elements = RecordAnswer(answer, names: ids.map(\.recordName))
     var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-    for id in ids {
+    for (id, element) in zip(ids, answer.matched(to: ids.map(\.recordName))) {
       results[id] =
-        switch elements[id.recordName] {
+        switch element {
         case .record(let record): .success(.received(record, zoneID: zoneID))
         case .deleted: .failure(CKError(.unknownItem, "The record was deleted."))
         case .failure(_, let failure): .failure(CKError(failure, in: .item))
@@ -106,20 +105,4 @@ extension CKDatabase {
     try result.get()
     return recordID
   }
-}
-
-/// The elements of a reply, by record name.
-///
-/// The server does not guarantee the order of the request, so elements are matched by name. An element without a name
-/// is matched by position (reference 2.5).
-struct RecordAnswer {
-  private var byName: [String: WireRecordResult] = [:]
-
-  init(_ elements: [WireRecordResult], names: [String]) {
-    for (index, element) in elements.enumerated() {
-      if let name = element.recordName ?? (index < names.count ? names[index] : nil) { byName[name] = element }
-    }
-  }
-
-  subscript(name: String) -> WireRecordResult? { byName[name] }
 }

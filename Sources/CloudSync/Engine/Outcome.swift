@@ -25,8 +25,7 @@ package enum Outcome: Hashable, Sendable {
   }
 }
 
-/// Turns a reply into one outcome for each operation sent. Elements are matched by name, and by index only if a name is
-/// missing, because the order of a reply is not guaranteed (reference 7.20).
+/// Turns a reply into one outcome for each operation sent.
 package enum Interpreter {
   package static func outcomes(
     of sent: [QueuedOperation],
@@ -39,27 +38,22 @@ package enum Interpreter {
     case .failure(let error):
       return failAll(sent, error)
     }
-    // All operations of a request are in one zone.
-    var places: [RecordKey: Int] = [:]
-    for (place, result) in results.enumerated() {
-      if let name = result.recordName, let zone = sent.first?.key.zoneKey { places[RecordKey(zone, name)] = place }
-    }
-    for (place, operation) in sent.enumerated().prefix(results.count)
-    where results[place].recordName == nil && places[operation.key] == nil {
-      places[operation.key] = place
-    }
-    var outcomes: [Int64: Outcome] = [:]
     let blamesNobody =
       !results.isEmpty
       && results.allSatisfy { result in
         if case .failure(_, let error) = result { error.code == .atomicError } else { false }
       }
-    for operation in sent {
-      outcomes[operation.id] = outcome(
-        of: operation,
-        places[operation.key].map { results[$0] },
-        blamesNobody: blamesNobody
-      )
+    var outcomes: [Int64: Outcome] = [:]
+    for (operation, result) in zip(sent, results.matched(to: sent.map(\.key.name))) {
+      let isDelete = (operation.sentKind ?? operation.kind) == .delete
+      outcomes[operation.id] =
+        switch SentResult(result, ofDelete: isDelete) {
+        case .saved(let record):
+          MirrorRecord(record, in: operation.key.zoneKey).map(Outcome.saved)
+            ?? lost(operation, "the answer holds the record without its type or tag")
+        case .deleted: .deleted
+        case .failed(let error): failure(of: operation, error, isWhole: blamesNobody && error.code == .atomicError)
+        }
     }
     return outcomes
   }
@@ -68,22 +62,6 @@ package enum Interpreter {
     var outcomes: [Int64: Outcome] = [:]
     for operation in sent { outcomes[operation.id] = failure(of: operation, error, isWhole: true) }
     return outcomes
-  }
-
-  private static func outcome(
-    of operation: QueuedOperation,
-    _ result: WireRecordResult?,
-    blamesNobody: Bool
-  ) -> Outcome {
-    switch (operation.sentKind ?? operation.kind, result) {
-    case (.save, .record(let wire)):
-      if let record = MirrorRecord(wire, in: operation.key.zoneKey) { return .saved(record) }
-      return lost(operation, "the answer holds the record without its type or tag")
-    case (.delete, .deleted): return .deleted
-    case (_, .failure(_, let error)): return failure(of: operation, error, isWhole: blamesNobody)
-    case (_, nil): return lost(operation, "the answer does not mention the record")
-    default: return lost(operation, "the answer does not fit the operation")
-    }
   }
 
   /// The outcome of a reply that does not show what became of the operation: verify.

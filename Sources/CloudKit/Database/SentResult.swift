@@ -1,0 +1,48 @@
+extension Array where Element == WireRecordResult {
+  /// Returns the element of a reply for each record of the request, in one zone; nil for a record that the reply does not
+  /// include.
+  ///
+  /// The server does not guarantee the order of the request, so elements are matched by name, byte for byte. An element
+  /// without a name is matched by position, unless the reply names that record (reference 2.5).
+  package func matched(to names: [String]) -> [WireRecordResult?] {
+    var places: [ExactName: Int] = [:]
+    for (place, element) in enumerated() {
+      if let name = element.recordName { places[ExactName(text: name)] = place }
+    }
+    return names.enumerated().map { place, name in
+      if let found = places[ExactName(text: name)] { return self[found] }
+      return place < count && self[place].recordName == nil ? self[place] : nil
+    }
+  }
+}
+
+/// A name by its bytes: the server distinguishes two spellings of an accent.
+private struct ExactName: Hashable {
+  let text: String
+
+  static func == (lhs: Self, rhs: Self) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
+}
+
+/// The server's result for one change of a record that was sent.
+package enum SentResult: Sendable {
+  /// The record was saved, and is as the server holds it now.
+  case saved(WireRecord)
+  case deleted
+  /// The change failed. The code is `unexpectedServerResponse` if the reply does not show what became of the change.
+  case failed(WebServicesError)
+
+  /// Reads the element of a reply; nil if the reply does not include the record.
+  package init(_ element: WireRecordResult?, ofDelete isDelete: Bool) {
+    switch element {
+    case .record(let record)? where !isDelete: self = .saved(record)
+    case .deleted? where isDelete: self = .deleted
+    case .failure(_, let error)?: self = .failed(error)
+    case nil: self = .unknown("the reply does not include the record")
+    case .record?, .deleted?: self = .unknown("the reply does not fit the change")
+    }
+  }
+
+  private static func unknown(_ reason: String) -> SentResult {
+    .failed(WebServicesError(.unexpectedServerResponse, reason, effect: .unknown))
+  }
+}
