@@ -22,12 +22,13 @@ extension CKError {
   init(_ failure: WebServicesError, in context: FailureContext) {
     let code: Code =
       switch failure.code {
+      case _ where context.writes && failure.leavesWriteInDoubt: .serverResponseLost
       case .accessDenied: .permissionFailure
       case .atomicError: .batchRequestFailed
       case .authenticationFailed, .authenticationRequired: .notAuthenticated
       case .badRequest: context == .changes && failure.refusesChangeToken ? .changeTokenExpired : .invalidArguments
       case .conflict, .exists: .serverRecordChanged
-      case .internalError: context.writes ? .serverResponseLost : .internalError
+      case .internalError, .unexpectedServerResponse: .internalError
       case .notFound: .unknownItem
       case .quotaExceeded: .quotaExceeded
       case .throttled: .requestRateLimited
@@ -35,12 +36,7 @@ extension CKError {
       case .validatingReferenceError: .referenceViolation
       case .zoneNotFound: .zoneNotFound
       case .uniqueFieldError: .constraintViolation
-      case .networkError:
-        switch failure.effect {
-        case .notSent: .networkUnavailable
-        case .unknown, .refused: context.writes ? .serverResponseLost : .networkFailure
-        }
-      case .unexpectedServerResponse: context.writes ? .serverResponseLost : .internalError
+      case .networkError: failure.effect == .notSent ? .networkUnavailable : .networkFailure
       case .limitExceeded: .limitExceeded
       case .unknown: failure.refusesChangeToken ? .changeTokenExpired : .internalError
       }

@@ -35,6 +35,9 @@ import Testing
     #expect(code(.internalError, .write) == .serverResponseLost)
     #expect(code(.internalError, .writtenItem) == .serverResponseLost)
     #expect(code(.internalError, .read) == .internalError && code(.internalError, .item) == .internalError)
+    // A gateway may reply so after the server behind it has committed.
+    #expect(code(.tryAgainLater, .write, effect: .unknown) == .serverResponseLost)
+    #expect(code(.tryAgainLater, .read, effect: .unknown) == .serviceUnavailable)
     #expect(code(.tryAgainLater, .writtenItem) == .zoneBusy)
     #expect(code(.tryAgainLater, .item) == .zoneBusy)
   }
