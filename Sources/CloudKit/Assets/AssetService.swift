@@ -58,13 +58,11 @@ struct AssetService: Sendable {
   /// Uploads a file to an address that the server returned.
   ///
   /// - Returns: The descriptor, with the upload receipt that is needed to save it.
-  /// - Throws: `CKError.assetFileNotFound` or `assetFileModified` for problems with the file; another error if the
-  ///   upload failed.
-  func upload(_ file: URL, to address: String) async throws(CKError) -> WireAsset {
+  func upload(_ file: URL, to address: String) async throws(UploadFailure) -> WireAsset {
     guard let url = AssetAddress.url(address) else {
-      throw CKError(.internalError, "The upload address of the asset is not the address of a web host.")
+      throw .unexpected("the upload address of the asset is not the address of a web host")
     }
-    let before = try FileFacts(of: file)
+    guard let before = try? FileFacts(of: file) else { throw .missing }
     let answer: CKTransportResponse
     let exchange = Instruments.Exchange(transfer: "asset upload", sent: Int(before.size))
     do throws(CKTransportError) {
@@ -75,23 +73,22 @@ struct AssetService: Sendable {
     } catch {
       instruments.failed(exchange, error)
       try unchanged(file, since: before)
-      throw CKError(error)
+      throw .host(WebServicesError(transfer: error))
     }
     try unchanged(file, since: before)
-    if let refusal = CKError(assetStatus: answer) { throw refusal }
+    if let refusal = WebServicesError(assetStatus: answer) { throw .host(refusal) }
     guard let stored = try? WireUploadedFile(json: answer.body).singleFile,
       stored.receipt != nil
-    else { throw CKError(.internalError, "The reply to the asset upload has no receipt.") }
+    else { throw .unexpected("the reply to the asset upload has no receipt") }
     guard stored.size ?? before.size == before.size else {
-      throw CKError(.internalError, "The server stored \(stored.size ?? 0) of the asset's \(before.size) bytes.")
+      throw .unexpected("the server stored \(stored.size ?? 0) of the asset's \(before.size) bytes")
     }
     return stored
   }
 
-  private func unchanged(_ file: URL, since before: FileFacts) throws(CKError) {
-    guard try FileFacts(of: file) == before else {
-      throw CKError(.assetFileModified, "The asset's file \(file.lastPathComponent) changed during the upload.")
-    }
+  private func unchanged(_ file: URL, since before: FileFacts) throws(UploadFailure) {
+    guard let now = try? FileFacts(of: file) else { throw .missing }
+    guard now == before else { throw .changed }
   }
 
   /// Downloads the file of a descriptor.
@@ -116,13 +113,14 @@ struct AssetService: Sendable {
       }
     } catch {
       instruments.failed(exchange, error)
-      throw CKError(error)
+      guard error.delivery != .cancelled else { throw CKError(.operationCancelled, error.message) }
+      throw CKError(transfer: WebServicesError(transfer: error))
     }
     let size = try FileFacts(of: file.url).size
     instruments.transferred(exchange, status: answer.status, received: Int(size))
     // Content hosts refuse signed addresses with 403 after they expire.
     if [403, 404, 410].contains(answer.status) { return nil }
-    if let refusal = CKError(assetStatus: answer) { throw refusal }
+    if let refusal = WebServicesError(assetStatus: answer) { throw CKError(transfer: refusal) }
     guard asset.size ?? size == size else {
       throw CKError(.networkFailure, "Only \(size) of the asset's \(asset.size ?? 0) bytes arrived.")
     }
@@ -162,33 +160,62 @@ extension OperationSettings {
   var transferEnd: ContinuousClock.Instant? { deadline ?? begun().deadline }
 }
 
-extension CKError {
-  /// Creates the error for a transfer that was not completed. Transfers do not change records, so a lost reply needs no
+/// The reason why the file of an asset was not uploaded.
+package enum UploadFailure: Error {
+  case missing
+  /// The file changed during the upload.
+  case changed
+  /// The transfer failed, or the host refused the file.
+  case host(WebServicesError)
+
+  fileprivate static func unexpected(_ reason: String) -> UploadFailure {
+    .host(WebServicesError(.unexpectedServerResponse, reason))
+  }
+}
+
+extension WebServicesError {
+  /// Makes the error for a transfer that was not completed. Transfers do not change records, so a lost reply needs no
   /// verification.
-  fileprivate init(_ failure: CKTransportError) {
-    let code: Code =
-      switch failure.delivery {
-      case .notSent: .networkUnavailable
-      case .unknown: .networkFailure
-      case .cancelled: .operationCancelled
-      }
-    self.init(code, failure.message)
+  fileprivate init(transfer failure: CKTransportError) {
+    self.init(.networkError, failure.message, effect: failure.delivery == .unknown ? .unknown : .notSent)
   }
 
-  /// Creates the error for the reply of an asset host, which has no JSON envelope; nil for success.
+  /// Makes the error for the reply of an asset host, which has no JSON envelope; nil for success.
   fileprivate init?(assetStatus answer: CKTransportResponse) {
-    let code: Code
+    let code: ServerErrorCode
     switch answer.status {
     case 200..<300: return nil
     case 413: code = .limitExceeded
-    case 429: code = .requestRateLimited
-    case 421, 502, 503, 504: code = .serviceUnavailable
-    case 400..<500: code = .serverRejectedRequest
-    default: code = .internalError
+    case 429: code = .throttled
+    case 421, 502, 503, 504: code = .tryAgainLater
+    default: code = .unexpectedServerResponse
     }
-    let wait = answer.retryAfter(now: Date())
-    let info: [String: any Sendable] = wait.map { [CKErrorRetryAfterKey: $0] } ?? [:]
-    self.init(code, "The asset host replied with HTTP status \(answer.status).", adding: info)
+    // A host that names no wait asks for a short one.
+    let wait = answer.retryAfter(now: Date()) ?? (code == .throttled ? 1 : nil)
+    self.init(
+      code,
+      "the asset host replied with HTTP status \(answer.status)",
+      retryAfter: wait,
+      httpStatus: answer.status
+    )
+  }
+}
+
+extension CKError {
+  /// Converts the failure of a transfer.
+  fileprivate init(transfer failure: WebServicesError) {
+    let isRefused = failure.code == .unexpectedServerResponse && failure.httpStatus.map { $0 < 500 } ?? false
+    self = isRefused ? CKError(.serverRejectedRequest, failure) : CKError(failure, in: .read)
+  }
+
+  /// Converts the failure of an upload.
+  init(_ failure: UploadFailure, of file: URL) {
+    switch failure {
+    case .missing: self.init(.assetFileNotFound, "The asset's file \(file.lastPathComponent) does not exist.")
+    case .changed:
+      self.init(.assetFileModified, "The asset's file \(file.lastPathComponent) changed during the upload.")
+    case .host(let failure): self.init(transfer: failure)
+    }
   }
 }
 

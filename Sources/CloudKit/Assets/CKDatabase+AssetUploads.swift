@@ -43,10 +43,12 @@ extension CKDatabase {
         let service = assets.ending(at: settings.transferEnd)
         let jobs = zip(batch, addresses).map { (need: $0.need, file: $0.file, address: $1) }
         supplied += await jobs.concurrently { job -> Supplied in
-          do throws(CKError) {
-            return (job.need, .success(try await service.upload(job.file, to: try job.address.get())))
+          let address: String
+          do throws(CKError) { address = try job.address.get() } catch { return (job.need, .failure(error)) }
+          do throws(UploadFailure) {
+            return (job.need, .success(try await service.upload(job.file, to: address)))
           } catch {
-            return (job.need, .failure(error))
+            return (job.need, .failure(CKError(error, of: job.file)))
           }
         }
       }

@@ -7,13 +7,11 @@ extension WebServicesClient {
   /// - Parameter transport: The transport for the bytes; nil for that of the client's own transport.
   /// - Returns: The descriptor with the upload receipt, which lets it be saved once, in the field that the address is
   ///   for.
-  /// - Throws: `CKError.assetFileNotFound` or `assetFileModified` for problems with the file; another error if the
-  ///   upload failed.
   package func uploadAsset(
     _ file: URL,
     to address: String,
     over transport: (any CKAssetTransport)? = nil
-  ) async throws(CKError) -> WireAsset {
+  ) async throws(UploadFailure) -> WireAsset {
     let service = AssetService(transport ?? assetTransport, configuration.instruments)
     return try await service.upload(file, to: address)
   }

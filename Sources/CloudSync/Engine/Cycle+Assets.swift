@@ -158,11 +158,17 @@ extension Cycle {
         return .refused(.file(.changed, path: file.path, field: field))
       }
     }
-    do {
+    do throws(UploadFailure) {
       // The receipt's age counts from here, not from the end of the batch.
       return .uploaded(try await client.uploadAsset(file, to: address, over: transport), at: store.now())
     } catch {
-      return outcome(of: error, file, field)
+      switch error {
+      case .missing: return .refused(.file(.missing, path: file.path, field: field))
+      case .changed: return .refused(.file(.changed, path: file.path, field: field))
+      case .host(let error) where error.code == .limitExceeded:
+        return .refused(.fileTooLarge(field: field, code: error.code.name, message: error.reason))
+      case .host(let error): return .failed(error)
+      }
     }
   }
 
@@ -176,27 +182,6 @@ extension Cycle {
       return .refused(.file(.missing, path: file.path, field: field))
     default:
       return .refused(.file(.unreadable(AssetVault.text(error)), path: file.path, field: field))
-    }
-  }
-
-  private static func outcome(of error: CKError, _ file: URL, _ field: String) -> SyncStore.AssetOutcome {
-    let reason = error.localizedDescription
-    switch error.code {
-    case .assetFileNotFound:
-      return .refused(.file(.missing, path: file.path, field: field))
-    case .assetFileModified:
-      return .refused(.file(.changed, path: file.path, field: field))
-    case .limitExceeded:
-      return .refused(.fileTooLarge(field: field, code: ServerErrorCode.limitExceeded.name, message: reason))
-    case .requestRateLimited:
-      return .failed(WebServicesError(.throttled, reason, retryAfter: error.retryAfterSeconds ?? 1))
-    case .serviceUnavailable:
-      return .failed(WebServicesError(.tryAgainLater, reason, retryAfter: error.retryAfterSeconds))
-    case .networkUnavailable, .operationCancelled:
-      return .failed(WebServicesError(.networkError, reason, effect: .notSent))
-    // An interrupted upload counts an attempt, so that it does not restart for ever.
-    case .networkFailure: return .failed(WebServicesError(.networkError, reason, effect: .unknown))
-    default: return .failed(WebServicesError(.unexpectedServerResponse, reason))
     }
   }
 }
