@@ -35,7 +35,7 @@ extension CKDatabase {
       let answer = try await perform(.read) { client throws(WebServicesError) in
         try await client.lookupZones(chunk.map(\.wire), in: name)
       }
-      for (id, element) in match(answer, to: Array(chunk)) { results[id] = element.map { CKRecordZone(zoneID: $0) } }
+      results.merge(Self.match(answer, to: Array(chunk)).mapValues { $0.map(CKRecordZone.init(zoneID:)) }) { $1 }
     }
     return results
   }
@@ -82,7 +82,7 @@ extension CKDatabase {
       let answer = try await perform(.write) { client throws(WebServicesError) in
         try await client.modifyZones(chunk.map(\.1), in: name)
       }
-      results.merge(match(answer, to: chunk.map(\.0))) { _, new in new }
+      results.merge(Self.match(answer, to: chunk.map(\.0))) { $1 }
     }
     let saveResults = recordZonesToSave.map { zone in
       (zone.zoneID, (results[zone.zoneID] ?? Self.unnamed(zone.zoneID)).existingCounts(as: zone))
@@ -97,19 +97,16 @@ extension CKDatabase {
     .failure(CKError(.serverResponseLost, "The reply does not include the zone \(id.zoneName)."))
   }
 
-  private func match(
+  private static func match(
     _ elements: [WireZoneResult],
     to ids: [CKRecordZone.ID]
   ) -> [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] {
     var results: [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] = [:]
-    for (index, element) in elements.enumerated() {
+    for (id, element) in zip(ids, elements.matched(to: ids.map(\.wire))) {
       switch element {
-      case .zone(let zone):
-        let id = CKRecordZoneID(wire: zone.zoneID, in: databaseScope)
-        results[id] = .success(id)
-      case .failure(let wire, let failure):
-        let id = wire.map { CKRecordZoneID(wire: $0, in: databaseScope) } ?? (index < ids.count ? ids[index] : nil)
-        if let id { results[id] = .failure(CKError(failure, in: .item)) }
+      case .zone: results[id] = .success(id)
+      case .failure(_, let failure): results[id] = .failure(CKError(failure, in: .item))
+      case nil: continue
       }
     }
     return results

@@ -66,7 +66,7 @@ extension Cycle {
       results = [.failure(zone.wire, error)]
     }
     summary.requests += 1
-    return Interpreter.byZone([zone], results)[zone]
+    return results.matched(to: [zone.wire])[0]
   }
 }
 

@@ -104,22 +104,6 @@ package enum Interpreter {
     return outcomes
   }
 
-  /// The reply's elements by zone. A failure without a name belongs to the only zone that is left.
-  package static func byZone(_ asked: [ZoneKey], _ results: [WireZoneResult]) -> [ZoneKey: WireZoneResult] {
-    var found: [ZoneKey: WireZoneResult] = [:]
-    var nameless: [WireZoneResult] = []
-    for result in results {
-      switch result {
-      case .zone(let zone): asked.filter { $0.zone == zone.zoneID.zoneName }.forEach { found[$0] = result }
-      case .failure(let name?, _): asked.filter { $0.zone == name.zoneName }.forEach { found[$0] = result }
-      case .failure(nil, _): nameless.append(result)
-      }
-    }
-    let left = asked.filter { found[$0] == nil }
-    if left.count == 1, nameless.count == 1 { found[left[0]] = nameless[0] }
-    return found
-  }
-
   package static func outcome(
     ofZoneOperation operation: QueuedOperation,
     _ answer: Result<[WireZoneResult], WebServicesError>
@@ -127,8 +111,7 @@ package enum Interpreter {
     switch answer {
     case .failure(let error): return failure(of: operation, error, isWhole: true)
     case .success(let results):
-      let zone = operation.key.zoneKey
-      switch byZone([zone], results)[zone] {
+      switch results.matched(to: [operation.key.zoneKey.wire])[0] {
       case .zone: return .zoneDone
       // A zone request names a single zone, so nothing else can be the cause.
       case .failure(_, let error): return failure(of: operation, error, isWhole: error.code == .atomicError)

@@ -233,11 +233,11 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) {
-    let results = Interpreter.byZone(zones, results)
+    let results = results.matched(to: zones.map(\.wire))
     let refused = try write(lease) { ledger, now in
       var refused: [(ZoneKey, WebServicesError)] = []
-      for zone in zones {
-        switch results[zone] {
+      for (zone, result) in zip(zones, results) {
+        switch result {
         case .zone: try ledger.markCreatedHere(zone)
         case .failure(_, let error):
           switch Disposition(of: error, during: .creatingZone(isWhole: false)) {
