@@ -24,14 +24,28 @@ public struct NWPath: Hashable, Sendable {
   /// Whether the user wants to limit traffic. Linux does not know, so it is always false.
   public var isConstrained: Bool { false }
 
+  /// The interfaces that connections can use, in the order of the system.
+  public let availableInterfaces: [NWInterface]
+
+  /// Whether connections can use an interface of a type.
+  public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool {
+    availableInterfaces.contains { $0.type == type }
+  }
+
   /// The interfaces with their addresses: a path over others counts as a different path, even if it supports the same
   /// protocols. A container's bridge may keep a path satisfied while the machine's own network is lost and comes back.
   private let addresses: Set<[UInt8]>
 
-  init(supportsIPv4: Bool, supportsIPv6: Bool, addresses: Set<[UInt8]> = []) {
+  init(
+    supportsIPv4: Bool,
+    supportsIPv6: Bool,
+    addresses: Set<[UInt8]> = [],
+    availableInterfaces: [NWInterface] = []
+  ) {
     self.supportsIPv4 = supportsIPv4
     self.supportsIPv6 = supportsIPv6
     self.addresses = addresses
+    self.availableInterfaces = availableInterfaces
     status = supportsIPv4 || supportsIPv6 ? .satisfied : .unsatisfied
   }
 
@@ -42,6 +56,7 @@ public struct NWPath: Hashable, Sendable {
     defer { freeifaddrs(list) }
     var (ipv4, ipv6) = (false, false)
     var addresses: Set<[UInt8]> = []
+    var interfaces: [NWInterface] = []
     var next = list
     while let interface = next?.pointee {
       next = interface.ifa_next
@@ -55,9 +70,11 @@ public struct NWPath: Hashable, Sendable {
       case AF_INET6: ipv6 = true
       default: continue
       }
-      addresses.insert(Array(String(cString: interface.ifa_name).utf8) + address.addressBytes)
+      let name = String(cString: interface.ifa_name)
+      addresses.insert(Array(name.utf8) + address.addressBytes)
+      if !interfaces.contains(where: { $0.name == name }) { interfaces.append(NWInterface(name: name)) }
     }
-    return NWPath(supportsIPv4: ipv4, supportsIPv6: ipv6, addresses: addresses)
+    return NWPath(supportsIPv4: ipv4, supportsIPv6: ipv6, addresses: addresses, availableInterfaces: interfaces)
   }
 }
 

@@ -47,6 +47,9 @@ public final class OSLog: Sendable {
     self.init(Logging.Logger(label: "\(subsystem).\(category)"))
   }
 
+  /// Whether messages at a level are logged, as far as the logger's level decides.
+  public func isEnabled(type: OSLogType) -> Bool { logger.map { $0.logLevel <= type.level } ?? false }
+
   func write(_ message: @autoclosure () -> String, _ type: OSLogType) {
     logger?.log(level: type.level, "\(message())")
   }

@@ -91,6 +91,29 @@ import Testing
     _ = subscription
   }
 
+  @Test func `joined publishers have types that can be written`() {
+    let (a, b) = (PassthroughSubject<Int, Never>(), PassthroughSubject<String, Never>())
+    let c = PassthroughSubject<Bool, Never>()
+    var heard: [String] = []
+    let latest:
+      Publishers.CombineLatest3<
+        PassthroughSubject<Int, Never>, PassthroughSubject<String, Never>, PassthroughSubject<Bool, Never>
+      > =
+        Publishers.CombineLatest3(a, b, c)
+    let all = Publishers.CombineLatest4(a, b, c, a)
+    let merged = Publishers.Merge3(a, a.map { $0 * 10 }, a.map { $0 * 100 })
+    var bag = [latest.sink { heard.append("\($0.0)\($0.1)\($0.2)") }]
+    all.sink { heard.append("\($0.0)\($0.3)") }.store(in: &bag)
+    merged.filter { $0 >= 100 }.sink { heard.append("\($0)") }.store(in: &bag)
+    Publishers.Zip(a, b).sink { heard.append("zip\($0.0)\($0.1)") }.store(in: &bag)
+
+    b.send("x")
+    c.send(true)
+    a.send(1)
+
+    #expect(Set(heard) == ["1xtrue", "11", "100", "zip1x"])
+  }
+
   @Test func `many publishers are merged in one`() {
     let subjects = (0..<4).map { _ in PassthroughSubject<Int, Never>() }
     var heard: [Int] = []

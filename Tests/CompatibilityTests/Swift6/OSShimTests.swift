@@ -39,6 +39,10 @@ import os
     os_log("nobody reads \("this")")
     os.Logger(subsystem: "org.example", category: "sync").trace("nor this")
 
+    var quiet = Logging.Logger(label: "org.example.quiet")
+    quiet.logLevel = .error
+    #expect(log.isEnabled(type: .debug) && !OSLog(quiet).isEnabled(type: .info) && OSLog(quiet).isEnabled(type: .fault))
+    #expect(!OSLog.disabled.isEnabled(type: .fault))
     #expect(
       lines.text.withLock { $0 } == [
         "info: sent 3 of <private> for Ana", "error: failed",

@@ -196,6 +196,19 @@ private final class Keeper: ServiceDelegate {
     #expect(monitor.pathUpdateHandler == nil)
   }
 
+  @Test func `an interface has the kind that the kernel shows`() {
+    func type(_ name: String, _ present: String = "") -> NWInterface.InterfaceType {
+      NWInterface(name: name, exists: { $0 == "/sys/class/net/\(name)/\(present)" }).type
+    }
+    #expect(type("lo") == .loopback)
+    #expect(type("wlp3s0", "phy80211") == .wifi)
+    #expect(type("wwan0") == .cellular)
+    #expect(type("enp1s0") == .wiredEthernet)
+    #expect(type("docker0") == .other)
+    let path = NWPathMonitor().currentPath
+    #expect(path.availableInterfaces.allSatisfy { path.usesInterfaceType($0.type) && $0.type != .loopback })
+  }
+
   @Test func `a monitor tells each change of the path once`() async throws {
     let paths = [
       NWPath(supportsIPv4: true, supportsIPv6: false, addresses: [[1]]),
