@@ -14,6 +14,8 @@ import Testing
 
   private static let ana = CKRecord.Reference(recordID: CKRecord.ID(recordName: "ana"), action: .none)
 
+  private static let range = 1...2
+
   private static let comparisons: [(Query<Post>, String)] = [
     (Query<Post>().filter(\.title, equals: "a"), "title == \"a\""),
     (Query<Post>().filter(.title, equals: "a"), "title == \"a\""),
@@ -43,6 +45,15 @@ import Testing
       Query<Post>().filter(\.title, equals: "a").excluding(.likes, .equals(2)),
       "title == \"a\" AND NOT likes == 2"
     ),
+    (Query<Post>().filter(#Predicate { $0.title == "a" }), "title == \"a\""),
+    (Query<Post>().filter(#Predicate { 2 < $0.likes && $0.likes <= 9 }), "likes > 2 AND likes <= 9"),
+    (Query<Post>().filter(#Predicate { $0.likes == 1 || $0.likes == 2 }), "likes IN {1, 2}"),
+    (Query<Post>().filter(#Predicate { !($0.title != "a") }), "title == \"a\""),
+    (Query<Post>().filter(#Predicate { $0.topics.contains("a") }), "topics CONTAINS \"a\""),
+    (Query<Post>().filter(#Predicate { [1, 2].contains($0.likes) }), "likes IN {1, 2}"),
+    (Query<Post>().filter(#Predicate { range.contains($0.likes) }), "likes BETWEEN {1, 2}"),
+    (Query<Post>().filter(#Predicate { (1...2).contains($0.likes) }), "likes BETWEEN {1, 2}"),
+    (Query<Post>().filter(#Predicate { $0.title.starts(with: "a") }), "title BEGINSWITH \"a\""),
     (Query<Post>(), "TRUEPREDICATE"),
   ]
 
@@ -52,6 +63,16 @@ import Testing
     let expected = CKQuery(recordType: "Post", predicate: NSPredicate(format: format))
 
     #expect(try query.query().wire(zoneID: .default) == expected.wire(zoneID: .default))
+  }
+
+  @Test func `a predicate that CloudKit has no part for is refused when the query is run`() {
+    let queries = [
+      Query<Post>().filter(#Predicate { $0.title.count > 3 }),
+      Query<Post>().filter(#Predicate { _ in true }),
+    ]
+    for query in queries {
+      #expect { try query.query() } throws: { ($0 as? CKError)?.code == .invalidArguments }
+    }
   }
 
   @Test func `a model's predicates and orders are those of its queries`() throws {

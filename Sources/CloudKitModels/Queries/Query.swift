@@ -15,11 +15,8 @@ internal import Foundation
 /// All conditions hold for each result. A field is given as a property of a `@CKModel` type or as a case of its
 /// `Fields`. What the server cannot do throws `CKError.invalidArguments`, with the part's name, when the query is run.
 public struct Query<Model: CKRecordModel>: Sendable {
-  private enum Condition: Sendable {
-    case field(String, @Sendable (String, CKRecordZone.ID) throws -> NSPredicate, isNegated: Bool)
-    /// A query can be sent between tasks, a predicate cannot.
-    case predicate(of: CKQuery)
-  }
+  /// Makes the predicate for a zone.
+  typealias Condition = @Sendable (CKRecordZone.ID) throws -> NSPredicate
 
   private enum Order: Sendable {
     case field(String, ascending: Bool)
@@ -42,14 +39,26 @@ public struct Query<Model: CKRecordModel>: Sendable {
 
   /// Adds a condition for a field.
   func filter<Value>(named name: String?, _ comparison: QueryComparison<Value>, isNegated: Bool) -> Self {
-    adding(name) { $0.conditions.append(.field($1, comparison.predicate, isNegated: isNegated)) }
+    adding(name) { query, name in
+      query.conditions.append { zoneID in
+        let predicate = try comparison.predicate(of: name, in: zoneID)
+        return isNegated ? NSCompoundPredicate(type: .not, subpredicates: [predicate]) : predicate
+      }
+    }
+  }
+
+  /// Adds a condition.
+  func filter(by condition: @escaping Condition) -> Self {
+    var query = self
+    query.conditions.append(condition)
+    return query
   }
 
   /// Adds any predicate that the server can evaluate.
   public func filter(_ predicate: NSPredicate) -> Self {
-    var query = self
-    query.conditions.append(.predicate(of: CKQuery(recordType: Model.recordType, predicate: predicate)))
-    return query
+    // A query can be sent between tasks, a predicate cannot.
+    let query = CKQuery(recordType: Model.recordType, predicate: predicate)
+    return filter(by: { _ in query.predicate })
   }
 
   /// Adds the condition that a text field of the record contains all of these words. Only fields with a searchable
@@ -101,14 +110,7 @@ public struct Query<Model: CKRecordModel>: Sendable {
   ///   cannot be queried.
   public func query(in zoneID: CKRecordZone.ID = .default) throws -> CKQuery {
     if let problem { throw CKError(.invalidArguments, problem) }
-    let predicates = try conditions.map { condition in
-      switch condition {
-      case .predicate(let query): query.predicate
-      case .field(let name, let predicate, isNegated: false): try predicate(name, zoneID)
-      case .field(let name, let predicate, isNegated: true):
-        NSCompoundPredicate(type: .not, subpredicates: [try predicate(name, zoneID)])
-      }
-    }
+    let predicates = try conditions.map { try $0(zoneID) }
     let whole =
       switch predicates.count {
       case 0: NSPredicate(value: true)

@@ -18,12 +18,27 @@ public struct QueryComparison<Value>: Sendable {
   ///
   /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
   func predicate(of field: String, in zoneID: CKRecordZone.ID) throws -> NSPredicate {
+    try NSPredicate(comparing: field, format, values, in: zoneID)
+  }
+}
+
+extension NSPredicate {
+  /// Makes a comparison of a field with values, as `CKRecordEncoder` stores them.
+  ///
+  /// - Parameter format: The format, with `%K` for the field and `%@` for each value.
+  /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
+  convenience init(
+    comparing field: String,
+    _ format: String,
+    _ values: [any Encodable],
+    in zoneID: CKRecordZone.ID
+  ) throws {
     let objects = try values.map { value -> any CKRecordValue in
       let object: (any CKRecordValue)?
       do {
         object = try FieldContent.field(of: value, at: [FieldKey(field)], zoneID: zoneID)?.value
       } catch {
-        throw CKModelError(Value.self, encoding: error)
+        throw CKModelError(type(of: value), encoding: error)
       }
       guard let object else {
         let nothing = (value as? any Collection)?.isEmpty == true ? "an empty list" : "no value"
@@ -31,7 +46,7 @@ public struct QueryComparison<Value>: Sendable {
       }
       return object
     }
-    return NSPredicate(format: format, argumentArray: [field] + objects)
+    self.init(format: format, argumentArray: [field] + objects)
   }
 }
 
