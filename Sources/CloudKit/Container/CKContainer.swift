@@ -2,25 +2,72 @@ public import Foundation
 internal import Synchronization
 
 /// The data of one app: a public, a private and a shared database.
-public final class CKContainer: NSObject, Sendable {
+///
+/// A subclass, for example in tests, can override the databases and the starting of operations.
+///
+/// `@unchecked Sendable`: it is immutable.
+open class CKContainer: NSObject, @unchecked Sendable {
   /// The container's identifier; nil for the default container if no identifier is configured.
-  public let containerIdentifier: String?
+  open var containerIdentifier: String? { parts.identifier }
   /// The database that all users share. A server-to-server key can access only this one.
-  public let publicCloudDatabase: CKDatabase
+  open var publicCloudDatabase: CKDatabase { parts.publicDatabase }
   /// The signed-in user's own database.
-  public let privateCloudDatabase: CKDatabase
+  open var privateCloudDatabase: CKDatabase { parts.privateDatabase }
   /// The records that other users have shared with the signed-in user.
-  public let sharedCloudDatabase: CKDatabase
+  open var sharedCloudDatabase: CKDatabase { parts.sharedDatabase }
 
-  /// The last known state of the user's account.
-  let account: AccountWatch
+  /// What a container consists of.
+  private struct Parts: Sendable {
+    let configuration: Result<CKContainerConfiguration, CKCredentialError>
+    let client: Result<WebServicesClient, CKError>
+    let account: AccountWatch
+    let assets: AssetService
+    let identifier: String?
+    let settings: OperationSettings
+    let publicDatabase: CKDatabase
+    let privateDatabase: CKDatabase
+    let sharedDatabase: CKDatabase
+
+    init(
+      _ configuration: Result<CKContainerConfiguration, CKCredentialError>,
+      client: Result<WebServicesClient, CKError>,
+      account: AccountWatch,
+      assets: AssetService,
+      identifier: String?,
+      settings: OperationSettings = OperationSettings()
+    ) {
+      (self.configuration, self.client, self.account, self.assets) = (configuration, client, account, assets)
+      (self.identifier, self.settings) = (identifier, settings)
+      func database(_ scope: CKDatabase.Scope) -> CKDatabase {
+        CKDatabase(scope: scope, client: client, assets: assets, account: account, settings: settings)
+      }
+      publicDatabase = database(.public)
+      privateDatabase = database(.private)
+      sharedDatabase = database(.shared)
+    }
+
+    init(_ configuration: Result<CKContainerConfiguration, CKCredentialError>, identifier: String?) {
+      let account = AccountWatch()
+      self.init(
+        configuration,
+        client: CKContainer.client(configuration, account),
+        account: account,
+        assets: AssetService(try? configuration.get()),
+        identifier: identifier.flatMap { $0.isEmpty ? nil : $0 }
+      )
+    }
+  }
+
+  private let parts: Parts
   /// The pushes for all observers of models.
   let pushes = PushBroadcast()
-  let client: Result<WebServicesClient, CKError>
-  private let configuration: Result<CKContainerConfiguration, CKCredentialError>
-  private let assets: AssetService
+
+  /// The last known state of the user's account.
+  var account: AccountWatch { parts.account }
+  var client: Result<WebServicesClient, CKError> { parts.client }
   /// The settings from `configuredWith(configuration:group:body:)` for calls through this instance.
-  let settings: OperationSettings
+  var settings: OperationSettings { parts.settings }
+  private var configuration: Result<CKContainerConfiguration, CKCredentialError> { parts.configuration }
 
   /// Makes a container with the default container's configuration and another identifier.
   public convenience init(identifier containerIdentifier: String) {
@@ -35,8 +82,10 @@ public final class CKContainer: NSObject, Sendable {
   }
 
   /// Makes a container from a configuration.
-  public convenience init(configuration: CKContainerConfiguration) {
-    self.init(.success(configuration), identifier: configuration.identifier)
+  public init(configuration: CKContainerConfiguration) {
+    parts = Parts(.success(configuration), identifier: configuration.identifier)
+    super.init()
+    account.belongs(to: self)
   }
 
   /// Makes a container from its identifier, environment and credential. By default, requests go to Apple.
@@ -56,6 +105,16 @@ public final class CKContainer: NSObject, Sendable {
     )
   }
 
+  /// Runs an operation in this container as soon as its dependencies have finished. A database operation without a
+  /// database runs in the private database.
+  open func add(_ operation: CKOperation) {
+    if let operation = operation as? CKDatabaseOperation, operation.database == nil {
+      operation.database = privateCloudDatabase
+    }
+    operation.configuration.container = self
+    OperationQueue.cloudKit.addOperation(operation)
+  }
+
   /// Makes a container around an existing client: both work as the same user, with the same tokens.
   package convenience init(sharing client: WebServicesClient) {
     let known = client.configuration
@@ -66,59 +125,34 @@ public final class CKContainer: NSObject, Sendable {
       transport: client.transport
     )
     self.init(
-      .success(configuration),
-      client: .success(client),
-      account: AccountWatch(),
-      assets: AssetService(configuration),
-      identifier: known.container,
-      settings: OperationSettings()
+      Parts(
+        .success(configuration),
+        client: .success(client),
+        account: AccountWatch(),
+        assets: AssetService(configuration),
+        identifier: known.container
+      )
     )
   }
 
   private convenience init(_ configuration: Result<CKContainerConfiguration, CKCredentialError>, identifier: String?) {
-    let account = AccountWatch()
-    self.init(
-      configuration,
-      client: Self.client(configuration, account),
-      account: account,
-      assets: AssetService(try? configuration.get()),
-      identifier: identifier.flatMap { $0.isEmpty ? nil : $0 },
-      settings: OperationSettings()
-    )
+    self.init(Parts(configuration, identifier: identifier))
     account.belongs(to: self)
   }
 
-  private init(
-    _ configuration: Result<CKContainerConfiguration, CKCredentialError>,
-    client: Result<WebServicesClient, CKError>,
-    account: AccountWatch,
-    assets: AssetService,
-    identifier: String?,
-    settings: OperationSettings
-  ) {
-    self.configuration = configuration
-    self.client = client
-    self.account = account
-    self.assets = assets
-    self.settings = settings
-    containerIdentifier = identifier
-    func database(_ scope: CKDatabase.Scope) -> CKDatabase {
-      CKDatabase(scope: scope, client: client, assets: assets, account: account, settings: settings)
-    }
-    publicCloudDatabase = database(.public)
-    privateCloudDatabase = database(.private)
-    sharedCloudDatabase = database(.shared)
-  }
+  private init(_ parts: Parts) { self.parts = parts }
 
   /// Returns the same container with other settings. Settings that are not set there keep this instance's values.
   func configured(by settings: OperationSettings) -> CKContainer {
     CKContainer(
-      configuration,
-      client: client,
-      account: account,
-      assets: assets,
-      identifier: containerIdentifier,
-      settings: settings.completed(by: self.settings)
+      Parts(
+        configuration,
+        client: client,
+        account: account,
+        assets: parts.assets,
+        identifier: parts.identifier,
+        settings: settings.completed(by: self.settings)
+      )
     )
   }
 
@@ -252,4 +286,6 @@ public enum CKAccountStatus: Int, Sendable {
   case noAccount = 3
   /// The account is temporarily unavailable. Never produced here.
   case temporarilyUnavailable = 4
+  /// Never used: <doc:MovingToAServer#Switches>.
+  @available(*, unavailable) case _unknown = -1
 }

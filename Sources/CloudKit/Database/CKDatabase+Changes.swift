@@ -17,6 +17,8 @@ extension CKDatabase {
         case purged
         /// The user reset all encrypted data. Web Services do not report this, so it is never produced here.
         case encryptedDataReset
+        /// Never used: <doc:MovingToAServer#Switches>.
+        @available(*, unavailable) case _unknown
       }
 
       /// The zone's ID.

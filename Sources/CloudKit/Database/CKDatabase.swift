@@ -4,19 +4,23 @@ public import Foundation
 ///
 /// Calls neither retry nor queue: they throw, and the error says whether the request may have taken effect. All calls
 /// respect cancellation of their task and then throw `CKError.operationCancelled`; a write may still have taken effect.
-public final class CKDatabase: NSObject, Sendable {
+///
+/// `@unchecked Sendable`: it is immutable.
+open class CKDatabase: NSObject, @unchecked Sendable {
   /// The databases of a container, with Apple's raw values.
-  public enum Scope: Int, Sendable, CaseIterable {
+  public enum Scope: Int, Sendable {
     /// The public database, which all users share.
     case `public` = 1
     /// The signed-in user's private database.
     case `private` = 2
     /// The records that other users have shared with the signed-in user.
     case shared = 3
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   /// The scope of this database.
-  public let databaseScope: Scope
+  open private(set) var databaseScope: Scope
 
   let client: Result<WebServicesClient, CKError>
   /// The service that uploads and downloads asset files.
@@ -38,6 +42,12 @@ public final class CKDatabase: NSObject, Sendable {
     self.assets = assets
     self.account = account
     self.settings = settings
+  }
+
+  /// Runs an operation in this database as soon as its dependencies have finished.
+  open func add(_ operation: CKDatabaseOperation) {
+    operation.database = self
+    OperationQueue.cloudKit.addOperation(operation)
   }
 
   /// Returns this database with other assets and settings.

@@ -8,6 +8,8 @@ extension CKModifyRecordsOperation {
     /// Overwrites all fields that the local record has and clears those that were cleared locally; the server's other
     /// fields stay.
     case allKeys = 2
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 }
 
@@ -40,6 +42,10 @@ extension CKRecord {
     } else if state.parentChanged, !isNew {
       wire.clearsParent = true
     }
+    guard (self as? CKShare)?.isReadable != false else {
+      throw .invalidArguments("The share was read from a damaged archive. Fetch it.")
+    }
+    try state.sharing?.checkIsSupported()
     wire.sharing = state.sharing?.wire(all: sendsAll)
     switch policy {
     case .ifServerRecordUnchanged where creates: return (WireRecordOperation(.create, wire), state)

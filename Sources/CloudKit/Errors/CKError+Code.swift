@@ -2,7 +2,7 @@ public import Foundation
 
 extension CKError {
   /// The error codes, with Apple's raw values.
-  public enum Code: Int, Sendable, CaseIterable, _ErrorCodeProtocol {
+  public enum Code: Int, Sendable, _ErrorCodeProtocol {
     /// The error type that these codes belong to.
     public typealias _ErrorType = CKError
 
@@ -80,6 +80,8 @@ extension CKError {
     case accountTemporarilyUnavailable = 36
     /// The participant is already invited. Never produced here.
     case participantAlreadyInvited = 37
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 }
 

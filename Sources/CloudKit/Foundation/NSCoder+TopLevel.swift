@@ -35,7 +35,7 @@ extension NSCoder {
     guard let classes else { return try successful(decodeObject(forKey: key)) }
     guard classes.allSatisfy(Self.isOwn) else { return try successful(decodeObject(of: classes, forKey: key)) }
     // Foundation ends the process at an object of another class, which damage can cause.
-    guard let object = try successful(archivedObject(forKey: key)) else { return nil }
+    guard let object = try successful(topLevelObject(forKey: key)) else { return nil }
     func isObject<Object: AnyObject>(of type: Object.Type) -> Bool { object is Object }
     guard classes.contains(where: { isObject(of: $0) }) else { throw CocoaError(.coderReadCorrupt) }
     return object

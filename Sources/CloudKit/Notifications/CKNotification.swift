@@ -21,6 +21,8 @@ open class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable 
     case readNotification = 3
     /// From a database subscription: `CKDatabaseNotification`.
     case database = 4
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   let payload: NotificationPayload

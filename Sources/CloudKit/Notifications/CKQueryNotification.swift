@@ -10,6 +10,8 @@ open class CKQueryNotification: CKNotification, @unchecked Sendable {
     case recordUpdated = 2
     /// The record was deleted.
     case recordDeleted = 3
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   /// The kind of change. An unknown value reads as `recordUpdated`.

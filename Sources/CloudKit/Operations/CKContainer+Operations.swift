@@ -1,16 +1,6 @@
 internal import Foundation
 
 extension CKContainer {
-  /// Runs an operation in this container as soon as its dependencies have finished. A database operation without a
-  /// database runs in the private database.
-  public func add(_ operation: CKOperation) {
-    if let operation = operation as? CKDatabaseOperation, operation.database == nil {
-      operation.database = privateCloudDatabase
-    }
-    operation.configuration.container = self
-    OperationQueue.cloudKit.addOperation(operation)
-  }
-
   /// Calls a closure with a copy of this container that has other settings. All calls and operations of that copy and
   /// its databases use these settings.
   ///

@@ -1,12 +1,6 @@
 internal import Foundation
 
 extension CKDatabase {
-  /// Runs an operation in this database as soon as its dependencies have finished.
-  public func add(_ operation: CKDatabaseOperation) {
-    operation.database = self
-    OperationQueue.cloudKit.addOperation(operation)
-  }
-
   /// Calls a closure with a copy of this database that has other settings. All calls and operations of that copy use
   /// these settings.
   ///

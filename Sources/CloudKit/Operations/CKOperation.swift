@@ -55,6 +55,15 @@ open class CKOperation: Operation, @unchecked Sendable {
   /// Makes an operation that does nothing. Use a subclass.
   public override init() {}
 
+  /// The settings of the operation. Setting nil resets them.
+  open var configuration: Configuration! {
+    get { state.withLock { $0.configuration } }
+    set {
+      let configuration = CKOperationConfiguration(newValue?.settings ?? OperationSettings())
+      state.withLock { $0.configuration = configuration }
+    }
+  }
+
   // MARK: - Execution
 
   /// Does the work and calls the blocks. It does not throw: errors are passed to the blocks.
@@ -175,15 +184,6 @@ open class CKOperation: Operation, @unchecked Sendable {
 // MARK: - Settings
 
 extension CKOperation {
-  /// The settings of the operation. Setting nil resets them.
-  public var configuration: Configuration! {
-    get { state.withLock { $0.configuration } }
-    set {
-      let configuration = CKOperationConfiguration(newValue?.settings ?? OperationSettings())
-      state.withLock { $0.configuration = configuration }
-    }
-  }
-
   /// The group that the operation belongs to.
   public var group: CKOperationGroup? {
     get { state.withLock { $0.group } }

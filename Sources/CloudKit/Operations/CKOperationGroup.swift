@@ -24,6 +24,8 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, Sendab
     case tensOfGigabytes = 6
     /// Hundreds of gigabytes.
     case hundredsOfGigabytes = 7
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   private struct Content: Sendable {

@@ -8,11 +8,11 @@ internal import Synchronization
 /// `CKError.invalidArguments`.
 ///
 /// `@unchecked Sendable`: predicates and descriptors are immutable, and a lock protects the list of descriptors.
-public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// The record type.
-  public let recordType: CKRecord.RecordType
+  open private(set) var recordType: CKRecord.RecordType
   /// The predicate.
-  public let predicate: NSPredicate
+  open private(set) var predicate: NSPredicate
 
   private struct Sorting: @unchecked Sendable {
     var descriptors: [NSSortDescriptor]?
@@ -30,7 +30,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
 
   /// The order of the results, made with `NSSortDescriptor(key:ascending:)` or `CKLocationSortDescriptor`. Without one,
   /// the order is unspecified.
-  public var sortDescriptors: [NSSortDescriptor]? {
+  open var sortDescriptors: [NSSortDescriptor]? {
     get { sorting.withLock { $0 }.descriptors }
     set {
       let value = Sorting(descriptors: newValue)
@@ -39,14 +39,14 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
   }
 
   /// Returns a copy of the query.
-  public func copy(with zone: NSZone? = nil) -> Any {
+  open func copy(with zone: NSZone? = nil) -> Any {
     let copy = CKQuery(recordType: recordType, predicate: predicate)
     copy.sortDescriptors = sortDescriptors
     return copy
   }
 
   /// Decodes an archived query; nil if it is damaged, or its predicate could not be archived.
-  public convenience init?(coder: NSCoder) {
+  public required convenience init?(coder: NSCoder) {
     guard let recordType = coder.string(forKey: ArchiveKey.recordType),
       let predicate = coder.predicate(forKey: ArchiveKey.predicate)
     else { return nil }
@@ -58,7 +58,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
 
   /// Archives the type, predicate and order. A predicate made from a block and a descriptor made with a key path cannot
   /// be archived.
-  public func encode(with coder: NSCoder) {
+  open func encode(with coder: NSCoder) {
     coder.encode(NSString(string: recordType), forKey: ArchiveKey.recordType)
     coder.encode(node, forKey: ArchiveKey.predicate)
     guard let parts = sortDescriptors?.compactMap(SortPart.init) else { return }

@@ -44,6 +44,37 @@ extension CKRecord {
     store(recordValue, forKey: key)
   }
 
+  /// Returns the value at a path: of a field, or of a part of the reference, identifier, asset or location in it, such as
+  /// `customer.recordID.recordName`. For a list, the parts of its elements, or their number for `@count`. Nil if a part of
+  /// the path has no value. Replaces key-value coding, which Linux does not have.
+  public func value(forKeyPath keyPath: String) -> Any? {
+    var parts = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
+    let field = parts.popFirst().flatMap { value(forKey: $0) }
+    return parts.reduce(field) { value, part in value.flatMap { Self.part(part, of: $0) } }
+  }
+
+  /// Sets a field, or clears it if nil. Traps for a value that no field can hold, and for a path of several parts, because
+  /// the parts of a value cannot be set.
+  public func setValue(_ value: Any?, forKeyPath keyPath: String) {
+    precondition(!keyPath.contains("."), "A part of a field's value cannot be set (\(keyPath)). Set the field.")
+    setValue(value, forKey: keyPath)
+  }
+
+  private static func part(_ name: String, of value: Any) -> Any? {
+    switch (value, name) {
+    case (let list as NSArray, "@count"): list.count
+    case (let list as NSArray, _): list.compactMap { part(name, of: $0) }
+    case (let reference as CKReference, "recordID"): reference.recordID
+    case (let id as CKRecordID, "recordName"): id.recordName
+    case (let id as CKRecordID, "zoneID"): id.zoneID
+    case (let id as CKRecordZoneID, "zoneName"): id.zoneName
+    case (let id as CKRecordZoneID, "ownerName"): id.ownerName
+    case (let asset as CKAsset, "fileURL"): asset.fileURL
+    case (let location as CLLocation, "coordinate"): location.coordinate
+    default: nil
+    }
+  }
+
   /// Returns the values of several fields; `NSNull` for a field without a value.
   public func dictionaryWithValues(forKeys keys: [FieldKey]) -> [FieldKey: Any] {
     Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }) { first, _ in first }

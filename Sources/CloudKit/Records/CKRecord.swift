@@ -53,16 +53,9 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// Reads an archived record: a complete one, or only the system fields. Nil if the type or the identifier is missing,
   /// or the archive is damaged.
   public required init?(coder: NSCoder) {
-    guard
-      (try? coder.returnErrors(of: RecordState.ArchiveKey.isOwn)) != nil,
-      let recordType = coder.string(forKey: RecordState.ArchiveKey.recordType),
-      let recordID = coder.object(CKRecordID.self, forKey: RecordState.ArchiveKey.recordID)
-    else { return nil }
-    type = recordType
-    identity = recordID
-    let state = RecordState(coder: coder, zoneID: recordID.zoneID)
-    state.noteOrigins(recordName: recordID.recordName, zoneID: recordID.zoneID)
-    self.state = Mutex(state)
+    guard let archived = RecordState.archived(in: coder) else { return nil }
+    (type, identity) = (archived.type, archived.id)
+    state = Mutex(archived.state)
   }
 
   /// Archives the complete record, including edits.
@@ -75,7 +68,11 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// users, parent and share.
   ///
   /// Store it with your own model. `init(coder:)` makes a record without fields from it.
+  ///
+  /// The same system fields always give the same bytes. For that, a keyed archiver's `outputFormat` becomes `.xml`:
+  /// Foundation on Linux writes binary property lists in an order that changes.
   open func encodeSystemFields(with coder: NSCoder) {
+    (coder as? NSKeyedArchiver)?.outputFormat = .xml
     coder.encode(NSString(string: recordType), forKey: RecordState.ArchiveKey.recordType)
     coder.encode(recordID, forKey: RecordState.ArchiveKey.recordID)
     state.withLock { $0 }.encodeSystemFields(with: coder)

@@ -10,11 +10,15 @@ public protocol CKRecordValueProtocol {}
 /// `as? Bool`.
 public protocol CKRecordValue: CKRecordValueProtocol {}
 
-extension NSString: CKRecordValue {}
-extension NSNumber: CKRecordValue {}
-extension NSDate: CKRecordValue {}
-extension NSData: CKRecordValue {}
-extension NSArray: CKRecordValue {}
+/// A value of a class, as Apple's Objective-C interface has it. Swift on Linux does not bridge: write
+/// `NSString(string: text)` where code for Apple's systems has `text as __CKRecordObjCValue`.
+public protocol __CKRecordObjCValue: AnyObject, CKRecordValue {}
+
+extension NSString: __CKRecordObjCValue {}
+extension NSNumber: __CKRecordObjCValue {}
+extension NSDate: __CKRecordObjCValue {}
+extension NSData: __CKRecordObjCValue {}
+extension NSArray: __CKRecordObjCValue {}
 
 extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
 extension Array: CKRecordValue where Element: CKRecordValue {}

@@ -41,6 +41,8 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     case perRecord = 0
     /// All records of the zone share their keys.
     case perZone = 1
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   /// The scope of the keys for encrypted fields; `perRecord` by default. Web Services cannot set or report it, so it is

@@ -6,12 +6,14 @@ public enum CKReferenceAction: UInt, Sendable {
   case none = 0
   /// The referring record is deleted too. At most 750 records may refer to one target this way.
   case deleteSelf = 1
+  /// Never used: <doc:MovingToAServer#Switches>.
+  @available(*, unavailable) case _unknown = 1_000
 }
 
 /// A reference from a field of one record to another record of the same zone. Compared by value.
 ///
 /// Use it by its name `CKRecord.Reference`.
-public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordValue, Sendable {
+public final class CKReference: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue, Sendable {
   /// The ID of the target record.
   public let recordID: CKRecordID
   /// The effect on the referring record when the target is deleted.

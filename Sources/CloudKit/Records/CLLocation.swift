@@ -29,7 +29,7 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
 }
 
 /// A geographic location that a record's field can hold. Linux has no framework that declares this type.
-public final class CLLocation: NSObject, NSSecureCoding, NSCopying, CKRecordValue, Sendable {
+public final class CLLocation: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue, Sendable {
   /// The coordinate.
   public let coordinate: CLLocationCoordinate2D
   /// The altitude in metres above sea level; meaningless if `verticalAccuracy` is negative.

@@ -13,3 +13,11 @@ public let CKRecordParentKey = CKRecord.parentKey
 public let CKRecordShareKey = CKRecord.shareKey
 /// The older name of `CKQueryOperation.maximumResults`.
 public let CKQueryOperationMaximumResults = CKQueryOperation.maximumResults
+/// The older name of `CKRecord.ReferenceAction`.
+public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
+/// The older name of `CKShare.ParticipantAcceptanceStatus`.
+public typealias CKShare_Participant_AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+/// The older name of `CKShare.ParticipantPermission`.
+public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
+/// The older name of `CKShare.ParticipantRole`.
+public typealias CKShare_Participant_Role = CKShare.ParticipantRole

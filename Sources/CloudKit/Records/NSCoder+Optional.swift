@@ -45,6 +45,20 @@ extension NSCoder {
   func archivedObject(forKey key: String) -> Any? { object(of: Self.archivable, forKey: key) }
 
   private func object(of classes: [AnyClass], forKey key: String) -> Any? {
+    let object = anyObject(of: classes, forKey: key)
+    return (object as? CKShare)?.isReadable == false ? nil : object
+  }
+
+  /// Decodes an object of CloudKit at the top level.
+  ///
+  /// - Throws: `CocoaError.coderReadCorrupt` for a share that cannot be read: its initializer cannot fail.
+  func topLevelObject(forKey key: String) throws -> Any? {
+    let object = anyObject(of: Self.archivable, forKey: key)
+    guard (object as? CKShare)?.isReadable != false else { throw CocoaError(.coderReadCorrupt) }
+    return object
+  }
+
+  private func anyObject(of classes: [AnyClass], forKey key: String) -> Any? {
     // Foundation on Linux terminates the process if the key is absent.
     guard Self.depth < 16, containsValue(forKey: key) else { return nil }
     return Self.$depth.withValue(Self.depth + 1) { decodeObject(of: classes, forKey: key) }

@@ -72,7 +72,19 @@ extension RecordState {
     }
   }
 
-  init(coder: NSCoder, zoneID: CKRecordZoneID) {
+  /// Reads a record's type, identifier and state; nil if the type or the identifier is missing, or the archive is
+  /// damaged.
+  static func archived(in coder: NSCoder) -> (type: String, id: CKRecordID, state: RecordState)? {
+    guard (try? coder.returnErrors(of: ArchiveKey.isOwn)) != nil,
+      let type = coder.string(forKey: ArchiveKey.recordType),
+      let id = coder.object(CKRecordID.self, forKey: ArchiveKey.recordID)
+    else { return nil }
+    let state = RecordState(coder: coder, zoneID: id.zoneID)
+    state.noteOrigins(recordName: id.recordName, zoneID: id.zoneID)
+    return (type, id, state)
+  }
+
+  private init(coder: NSCoder, zoneID: CKRecordZoneID) {
     changeTag = coder.string(forKey: ArchiveKey.changeTag)
     created = Self.stamp(coder, ArchiveKey.created, ArchiveKey.creator)
     modified = Self.stamp(coder, ArchiveKey.modified, ArchiveKey.modifier)

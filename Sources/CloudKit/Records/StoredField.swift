@@ -108,7 +108,7 @@ package enum Milliseconds {
 }
 
 /// A value of a type that this library does not know. It can be copied between fields and sent back.
-final class CKOpaqueValue: NSObject, CKRecordValue {
+final class CKOpaqueValue: NSObject, __CKRecordObjCValue {
   let wire: FieldValue
 
   init(_ wire: FieldValue) { self.wire = wire }

@@ -5,7 +5,7 @@ extension CKShare {
   public typealias Metadata = CKShareMetadata
 
   /// The role of a participant in a share. The raw values are Apple's.
-  public enum ParticipantRole: Int, Sendable, CaseIterable {
+  public enum ParticipantRole: Int, Sendable {
     /// The role is unknown.
     case unknown = 0
     /// The owner of the shared records.
@@ -16,10 +16,12 @@ extension CKShare {
     case privateUser = 3
     /// A participant who joined through the URL.
     case publicUser = 4
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   /// The role of a participant under its older name. The raw values are Apple's.
-  public enum ParticipantType: Int, Sendable, CaseIterable {
+  public enum ParticipantType: Int, Sendable {
     /// The role is unknown.
     case unknown = 0
     /// The owner of the shared records.
@@ -28,10 +30,12 @@ extension CKShare {
     case privateUser = 3
     /// A participant who joined through the URL.
     case publicUser = 4
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   /// The permission of a participant for the shared records. The raw values are Apple's.
-  public enum ParticipantPermission: Int, Sendable, CaseIterable {
+  public enum ParticipantPermission: Int, Sendable {
     /// The permission is unknown.
     case unknown = 0
     /// No access.
@@ -40,10 +44,12 @@ extension CKShare {
     case readOnly = 2
     /// Read and write access.
     case readWrite = 3
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   /// The participant's reply to the invitation. The raw values are Apple's.
-  public enum ParticipantAcceptanceStatus: Int, Sendable, CaseIterable {
+  public enum ParticipantAcceptanceStatus: Int, Sendable {
     /// The status is unknown.
     case unknown = 0
     /// Invited, without a reply so far.
@@ -52,6 +58,8 @@ extension CKShare {
     case accepted = 2
     /// Removed from the share.
     case removed = 3
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 }
 

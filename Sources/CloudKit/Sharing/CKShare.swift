@@ -74,11 +74,20 @@ open class CKShare: CKRecord, @unchecked Sendable {
     super.init(recordType: SystemType.share, recordID: recordID, state: state)
   }
 
-  /// Decodes an archived share; nil if its identity is missing.
-  public required init?(coder: NSCoder) {
-    super.init(coder: coder)
-    state.withLock { $0.sharing = ShareState(coder: coder) }
+  /// Decodes an archived share.
+  ///
+  /// It cannot fail, as in Apple's framework. If the identifier is missing or the archive is damaged, the share has a new
+  /// identifier, no participants but the owner and no URL, and saving it fails with `CKError.invalidArguments`;
+  /// unarchivers throw.
+  public required init(coder: NSCoder) {
+    let archived = RecordState.archived(in: coder)
+    var state = archived?.state ?? RecordState()
+    if archived != nil { state.sharing = ShareState(coder: coder) }
+    super.init(recordType: SystemType.share, recordID: archived?.id ?? CKRecordID(), state: state)
   }
+
+  /// Whether it was not made from a damaged archive.
+  var isReadable: Bool { state.withLock { $0.sharing != nil } }
 
   /// Archives the data that is needed to save a later version of this share, including participants and URL.
   open override func encodeSystemFields(with coder: NSCoder) {
@@ -94,7 +103,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
   // MARK: - Participants
 
-  /// The sharing state. Every share has one.
+  /// The sharing state. Every share has one, unless it was made from a damaged archive.
   private var sharing: ShareState { state.withLock { $0.sharing } ?? ShareState(rootRecordName: nil) }
 
   /// The permission of everybody who knows the URL; none by default.

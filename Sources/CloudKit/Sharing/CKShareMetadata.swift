@@ -3,35 +3,37 @@ public import Foundation
 /// The metadata of a share, fetched by its URL, before or after it is accepted.
 ///
 /// Use it by its name `CKShare.Metadata`. `CKContainer.shareMetadata(for:)` returns it, and `CKContainer.accept(_:)`
-/// takes it.
-public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendable {
+/// takes it. A subclass, for example in tests, can override its values; `accept(_:)` uses those of the underlying metadata.
+///
+/// `@unchecked Sendable`: it is immutable.
+open class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// The container of the shared records.
-  public let containerIdentifier: String
+  open private(set) var containerIdentifier: String
   /// The share.
-  public let share: CKShare
+  open private(set) var share: CKShare
   /// The root of the shared hierarchy; nil if a whole zone is shared.
-  public let hierarchicalRootRecordID: CKRecordID?
+  open private(set) var hierarchicalRootRecordID: CKRecordID?
   /// The role of the current user.
-  public let participantRole: CKShare.ParticipantRole
+  open private(set) var participantRole: CKShare.ParticipantRole
   /// The current user's reply to the invitation.
-  public let participantStatus: CKShare.ParticipantAcceptanceStatus
+  open private(set) var participantStatus: CKShare.ParticipantAcceptanceStatus
   /// The permission of the current user.
-  public let participantPermission: CKShare.ParticipantPermission
+  open private(set) var participantPermission: CKShare.ParticipantPermission
   /// The owner of the shared records.
-  public let ownerIdentity: CKUserIdentity
+  open private(set) var ownerIdentity: CKUserIdentity
   /// The root of the shared hierarchy, if it was requested.
-  public let rootRecord: CKRecord?
+  open private(set) var rootRecord: CKRecord?
 
   /// The short GUID that identifies the share to the server.
   let shortGUID: String
 
   /// The role under its older name.
   @available(*, deprecated, renamed: "participantRole")
-  public var participantType: CKShare.ParticipantType { participantRole.type }
+  open var participantType: CKShare.ParticipantType { participantRole.type }
 
   /// The root of the shared hierarchy; for a shared zone, the ID of the share itself.
   @available(*, deprecated, renamed: "hierarchicalRootRecordID")
-  public var rootRecordID: CKRecordID { hierarchicalRootRecordID ?? share.recordID }
+  open var rootRecordID: CKRecordID { hierarchicalRootRecordID ?? share.recordID }
 
   /// Creates metadata from a reply.
   ///
@@ -51,7 +53,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
   }
 
   /// Decodes archived metadata; nil if a part is missing.
-  public init?(coder: NSCoder) {
+  public required init?(coder: NSCoder) {
     guard
       let containerIdentifier = coder.string(forKey: ArchiveKey.container),
       let share = coder.object(CKShare.self, forKey: ArchiveKey.share),
@@ -72,7 +74,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
   }
 
   /// Archives the metadata with its share.
-  public func encode(with coder: NSCoder) {
+  open func encode(with coder: NSCoder) {
     coder.encode(NSString(string: containerIdentifier), forKey: ArchiveKey.container)
     coder.encode(share, forKey: ArchiveKey.share)
     coder.encode(NSString(string: shortGUID), forKey: ArchiveKey.shortGUID)
@@ -87,7 +89,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
   /// Returns the metadata itself, because it is immutable.
-  public func copy(with zone: NSZone? = nil) -> Any { self }
+  open func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// The container, and the role, permission and status of the current user.
   public override var description: String {

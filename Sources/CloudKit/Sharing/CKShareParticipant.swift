@@ -82,6 +82,16 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     CKShare.ParticipantAcceptanceStatus(wire: content.wire.acceptanceStatus)
   }
 
+  /// Whether the participant asked for access and was approved. Always false: Web Services have no such requests.
+  public var isApprovedRequester: Bool { false }
+
+  /// The date when the participant was added. Always nil: Web Services do not report it.
+  public var dateAddedToShare: Date? { nil }
+
+  /// Makes a participant that is invited by a URL of its own. Saving a share with it fails with
+  /// `CKError.invalidArguments`: Web Services have no such URLs.
+  public static func oneTimeURLParticipant() -> CKShareParticipant { CKShareParticipant(wire: WireParticipant()) }
+
   /// The identifier of the participant within the share. It changes with the first save of a new participant.
   public var participantID: ID {
     let content = content
@@ -123,6 +133,9 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 }
 
 extension WireParticipant {
+  /// Whether it is invited by a URL of its own: nobody is known to invite.
+  var isForOneTimeURL: Bool { userIdentity == nil && participantId == nil }
+
   /// Whether both values describe the same person in the same share: by participant ID, by user, or by the lookup info
   /// of the invitation. A share has only one owner.
   func isSamePerson(as other: WireParticipant) -> Bool {

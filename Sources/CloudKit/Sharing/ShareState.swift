@@ -11,6 +11,8 @@ struct ShareState: Sendable {
   var publicPermission = CKShare.ParticipantPermission.none
   var participants: [CKShareParticipant] = []
   var currentUser: CKShareParticipant?
+  /// Whether people may ask for access, which cannot be sent.
+  var allowsAccessRequests = false
   /// The values last received from the server; nil for a share that was never saved.
   private(set) var server: Told?
 
@@ -89,6 +91,14 @@ extension ShareState {
     let sendable = Self.sendable(participants)
     if sendable != server?.participants, server != nil || !sendable.isEmpty { wire.participants = sendable }
     return wire.isEmpty ? nil : wire
+  }
+
+  /// - Throws: `CKError.invalidArguments` for what Web Services have no call for.
+  func checkIsSupported() throws(CKError) {
+    guard !allowsAccessRequests else { throw .unsupported("let people ask for access to a share") }
+    guard !participants.contains(where: { $0.content.wire.isForOneTimeURL }) else {
+      throw .unsupported("make a URL for one participant")
+    }
   }
 
   /// Returns the participants that can be sent. The placeholder for the current user is left out; the server knows the

@@ -23,6 +23,8 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     case recordZone = 2
     /// Fires for any change in a database.
     case database = 3
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   /// The identifier, unique among the owner's subscriptions in a database.

@@ -25,6 +25,8 @@ extension CKSyncEngine {
     case willSendChanges(WillSendChanges)
     /// A send ended.
     case didSendChanges(DidSendChanges)
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown
   }
 }
 
@@ -53,6 +55,8 @@ extension CKSyncEngine.Event {
       case signOut(previousUser: CKRecord.ID)
       /// Another user signed in. Delete the local data of the previous user.
       case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
+      /// Never used: <doc:MovingToAServer#Switches>.
+      @available(*, unavailable) case _unknown
     }
   }
 }

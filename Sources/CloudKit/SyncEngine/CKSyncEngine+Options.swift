@@ -5,6 +5,8 @@ extension CKSyncEngine {
     case scheduled
     /// The app called `fetchChanges(_:)` or `sendChanges(_:)`.
     case manual
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown
   }
 
   /// The options of a fetch.
@@ -17,6 +19,8 @@ extension CKSyncEngine {
       case allExcluding([CKRecordZone.ID])
       /// These zones.
       case zoneIDs([CKRecordZone.ID])
+      /// Never used: <doc:MovingToAServer#Switches>.
+      @available(*, unavailable) case _unknown
 
       /// Returns whether the scope contains a zone.
       public func contains(_ zoneID: CKRecordZone.ID) -> Bool {
@@ -62,6 +66,8 @@ extension CKSyncEngine {
       case zoneIDs([CKRecordZone.ID])
       /// The changes to these records.
       case recordIDs([CKRecord.ID])
+      /// Never used: <doc:MovingToAServer#Switches>.
+      @available(*, unavailable) case _unknown
 
       /// Returns whether the scope contains a record.
       public func contains(_ recordID: CKRecord.ID) -> Bool {

@@ -5,6 +5,8 @@ extension CKSyncEngine {
     case saveRecord(CKRecord.ID)
     /// The record has to be deleted.
     case deleteRecord(CKRecord.ID)
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown
   }
 
   /// A change to a zone that has to be sent.
@@ -13,6 +15,8 @@ extension CKSyncEngine {
     case saveZone(CKRecordZone)
     /// The zone and its records have to be deleted.
     case deleteZone(CKRecordZone.ID)
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown
   }
 }
 

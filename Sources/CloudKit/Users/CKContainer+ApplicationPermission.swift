@@ -20,6 +20,8 @@ extension CKContainer {
     case denied = 2
     /// The user granted the permission.
     case granted = 3
+    /// Never used: <doc:MovingToAServer#Switches>.
+    @available(*, unavailable) case _unknown = -1
   }
 
   /// Returns the user's decision about a permission.
@@ -43,3 +45,27 @@ extension CKContainer {
     try await applicationPermissionStatus(for: applicationPermission)
   }
 }
+
+// MARK: - Other names
+
+// Apple's headers name these inside of a type that does not exist, so that Swift sees them with underscores; older code
+// has the nested names.
+
+extension CKContainer {
+  /// A namespace for older names of the permissions.
+  public enum Application {
+    /// The older name of `CKContainer.ApplicationPermissions`.
+    public typealias Permissions = ApplicationPermissions
+    /// The older name of `CKContainer.ApplicationPermissionStatus`.
+    public typealias PermissionStatus = ApplicationPermissionStatus
+    /// A handler that gets the user's decision, or `couldNotComplete` and an error.
+    public typealias PermissionBlock = @Sendable (ApplicationPermissionStatus, (any Error)?) -> Void
+  }
+}
+
+/// The same as `CKContainer.ApplicationPermissions`.
+public typealias CKContainer_Application_Permissions = CKContainer.ApplicationPermissions
+/// The same as `CKContainer.ApplicationPermissionStatus`.
+public typealias CKContainer_Application_PermissionStatus = CKContainer.ApplicationPermissionStatus
+/// The same as `CKContainer.Application.PermissionBlock`.
+public typealias CKContainer_Application_PermissionBlock = CKContainer.Application.PermissionBlock

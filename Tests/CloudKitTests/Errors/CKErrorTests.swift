@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test func `the numbers are Apple's`() {
-    #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
+    #expect((-9...99).filter { CKError.Code(rawValue: $0) != nil } == Array(1...37))
     #expect(CKError(_nsError: NSError(domain: CKErrorDomain, code: 999)).code == .internalError)
   }
 

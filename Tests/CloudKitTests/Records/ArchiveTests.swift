@@ -79,6 +79,33 @@ import Testing
     #expect(copy.allKeys().isEmpty)
   }
 
+  @Test func `the system fields of a record always give the same bytes`() throws {
+    func archives(_ record: CKRecord) -> Set<Data> {
+      Set(
+        (0..<50).map { _ in
+          let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+          record.encodeSystemFields(with: archiver)
+          archiver.finishEncoding()
+          return archiver.encodedData
+        }
+      )
+    }
+    let record = record()
+    record.setParent(CKRecord.ID(recordName: "other", zoneID: zone))
+    let share = CKShare(rootRecord: record)
+    share.publicPermission = .readOnly
+
+    #expect(archives(record).count == 1)
+    #expect(archives(share).count == 1)
+    let system = try #require(archives(record).first)
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: system)
+    let copy = try #require(CKRecord(coder: unarchiver))
+    #expect(copy.recordID == record.recordID)
+    #expect(copy.parent == record.parent)
+    #expect(copy.share == record.share)
+    #expect(archives(copy) == [system])
+  }
+
   @Test func `an archive without a record gives nil, not a crash`() throws {
     let archiver = NSKeyedArchiver(requiringSecureCoding: true)
     archiver.encode("nothing" as NSString, forKey: "Other")

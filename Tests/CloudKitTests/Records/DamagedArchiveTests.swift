@@ -42,8 +42,11 @@ final class AppState: NSObject, NSSecureCoding {
     return try #require(list as? [String: Any])
   }
 
-  private static func read(_ archive: [String: Any]) throws -> CKRecord? {
-    let data = try PropertyListSerialization.data(fromPropertyList: archive, format: .binary, options: 0)
+  private static func read(
+    _ archive: [String: Any],
+    _ format: PropertyListSerialization.PropertyListFormat = .binary
+  ) throws -> CKRecord? {
+    let data = try PropertyListSerialization.data(fromPropertyList: archive, format: format, options: 0)
     let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
     unarchiver.requiresSecureCoding = true
     return CKRecord(coder: unarchiver)
@@ -272,6 +275,7 @@ final class AppState: NSObject, NSSecureCoding {
       changed[index] = object
       damaged["$objects"] = changed
       #expect(try Self.read(damaged) == nil)
+      #expect(try Self.read(damaged, .xml) == nil)
     }
   }
 }
