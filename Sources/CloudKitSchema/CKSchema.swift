@@ -199,6 +199,9 @@ extension CKSchema {
 }
 
 extension CKSchema: Hashable, CustomStringConvertible {
+  /// The declaration of a record type; `nil` if the schema has none.
+  public subscript(type: String) -> RecordType? { types[type] }
+
   /// Whether both declare the same, whatever their comments and order.
   public static func == (left: CKSchema, right: CKSchema) -> Bool {
     left.roles == right.roles && left.types == right.types

@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import CloudKitSchema
 import Foundation
 import GRDB
 import TestSupport

@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 import JSONText
 

@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 
 /// The stored assets and why they are kept: a record refers to them, or an upload receipt is still valid.
