@@ -160,6 +160,8 @@ let package = Package(
       name: "Dashboard",
       dependencies: ["CloudService", "CloudSync", "CloudKit", "Facts", "TerminalUI", "Terminal"]
     ),
+    // The behaviours of the server on which the emulator and the engine rest, as checks that any server can be asked.
+    .target(name: "CloudKitContract", dependencies: ["CloudKit", "JSONText"]),
     // The devices that `cktop demo` simulates, and the server that they share.
     .target(name: "CktopDemo", dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator"]),
     .executableTarget(
@@ -191,6 +193,10 @@ let package = Package(
     // Displays that tests look at.
     .target(name: "DisplaySupport", dependencies: ["Terminal", "TerminalUI"], path: "Tests/DisplaySupport"),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
+    .testTarget(
+      name: "CloudKitContractTests",
+      dependencies: ["CloudKitContract", "CloudKit", "CloudKitEmulator"]
+    ),
     .testTarget(name: "JSONFilesTests", dependencies: ["JSONFiles"]),
     .testTarget(name: "CloudKitSchemaTests", dependencies: ["CloudKitSchema"]),
     .testTarget(

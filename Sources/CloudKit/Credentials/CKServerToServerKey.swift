@@ -52,14 +52,14 @@ public struct CKServerToServerKey: Sendable {
   /// Server-to-Server Key").
   ///
   /// - Parameters:
-  ///   - body: The exact bytes that will be sent.
+  ///   - body: The exact bytes that will be sent; nil signs an empty text in place of their hash.
   ///   - path: The percent-encoded path from `/database/…`, without the query.
   ///   - date: The current date by the server's clock: the server rejects a signature ten minutes after its date.
   ///
   /// - Throws: The cryptographic library's error if it cannot sign, which happens only when memory runs out.
-  package func signatureHeaders(body: Data, path: String, date: Date) throws -> [CKHTTPHeader] {
+  package func signatureHeaders(body: Data?, path: String, date: Date) throws -> [CKHTTPHeader] {
     let stamp = date.formatted(Date.ISO8601FormatStyle(timeZone: .gmt))
-    let bodyHash = Data(SHA256.hash(data: body)).base64EncodedString()
+    let bodyHash = body.map { Data(SHA256.hash(data: $0)).base64EncodedString() } ?? ""
     let message = Data("\(stamp):\(bodyHash):\(path)".utf8)
     // `signature(for:)` hashes the message.
     let signature = try privateKey.signature(for: message)

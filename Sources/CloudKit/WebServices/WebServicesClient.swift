@@ -57,12 +57,12 @@ package final class WebServicesClient: Sendable {
   }
 
   package let configuration: Configuration
-  let transport: any CKTransport
+  package let transport: any CKTransport
   /// The transport for the bytes of assets.
   let assetTransport: any CKAssetTransport
   private let webAuth: WebAuthSession
   /// The container and its environment, as in URL paths.
-  let place: String
+  package let place: String
   /// The seconds to add to the local clock, known from a refused signature.
   private let clockOffset = Mutex<TimeInterval>(0)
 
@@ -73,6 +73,26 @@ package final class WebServicesClient: Sendable {
     place = "\(Self.segment(configuration.container))/\(configuration.environment)"
     let token: String? = if case .webAuth(_, let token) = configuration.credential { token } else { nil }
     webAuth = WebAuthSession(token: token, rotated: configuration.tokenRotated, refused: configuration.tokenRefused)
+  }
+
+  /// The credential with the newest web auth token.
+  package var credential: CKCredential? {
+    guard case .webAuth(let apiToken, _) = configuration.credential, let token = webAuth.current else {
+      return configuration.credential
+    }
+    return .webAuth(apiToken: apiToken, webAuthToken: token.text)
+  }
+
+  /// Returns a client of the same container with its own session.
+  ///
+  /// - Parameter wrap: Returns a transport around this client's.
+  package func with(
+    _ credential: CKCredential?,
+    through wrap: (any CKTransport) -> any CKTransport = { $0 }
+  ) -> WebServicesClient {
+    var configuration = configuration
+    configuration.credential = credential
+    return WebServicesClient(configuration, transport: wrap(transport))
   }
 
   /// Whether users can sign in, which requires an API token.
