@@ -55,6 +55,8 @@ package enum SentResult: Sendable {
     switch element {
     case .record(let record)? where !isDelete: self = .saved(record)
     case .deleted? where isDelete: self = .deleted
+    // A name alone: a failure would have a code, and a record a change tag.
+    case .record(let record)? where record.recordChangeTag == nil: self = .deleted
     case .failure(_, let error)?: self = .failed(error)
     case nil: self = .unknown("the reply does not include the record")
     case .record?, .deleted?: self = .unknown("the reply does not fit the change")

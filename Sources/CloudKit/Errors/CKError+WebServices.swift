@@ -22,10 +22,10 @@ extension CKError {
   init(_ failure: WebServicesError, in context: FailureContext) {
     let code: Code =
       switch failure.code {
+      case .authenticationFailed, .authenticationRequired: .notAuthenticated
       case _ where context.writes && failure.leavesWriteInDoubt: .serverResponseLost
       case .accessDenied: .permissionFailure
       case .atomicError: .batchRequestFailed
-      case .authenticationFailed, .authenticationRequired: .notAuthenticated
       case .badRequest: context == .changes && failure.refusesChangeToken ? .changeTokenExpired : .invalidArguments
       case .conflict, .exists: .serverRecordChanged
       case .internalError, .unexpectedServerResponse: .internalError

@@ -351,6 +351,24 @@ import Testing
     #expect(server.operations == ["development/private/assets/upload"])
   }
 
+  @Test(arguments: [
+    (ScriptedServer.Answer.failure(.unknown), CKError.Code.networkFailure), (.json(#"{"tokens":[]}"#), .internalError),
+  ])
+  func `a call whose addresses do not come says nothing of a lost save`(
+    answer: ScriptedServer.Answer,
+    expected: CKError.Code
+  ) async throws {
+    let server = ScriptedServer(answer)
+
+    let error = await #expect(throws: CKError.self) {
+      try await server.container(assets: host, in: scratch).privateCloudDatabase.save(
+        record("n", CKAsset(fileURL: try scratch.file("a", "a")))
+      )
+    }
+
+    #expect(error?.code == expected && server.operations == ["development/private/assets/upload"])
+  }
+
   @Test func `an address that is none of a web host is not used`() async throws {
     let server = ScriptedServer(.json(#"{"tokens":[{"url":"file:///etc/passwd"}]}"#))
 

@@ -38,6 +38,7 @@ import Testing
     // A gateway may reply so after the server behind it has committed.
     #expect(code(.tryAgainLater, .write, effect: .unknown) == .serverResponseLost)
     #expect(code(.tryAgainLater, .read, effect: .unknown) == .serviceUnavailable)
+    #expect(code(.authenticationRequired, .write, effect: .unknown) == .notAuthenticated)
     #expect(code(.tryAgainLater, .writtenItem) == .zoneBusy)
     #expect(code(.tryAgainLater, .item) == .zoneBusy)
   }
