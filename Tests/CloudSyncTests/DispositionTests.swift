@@ -1,7 +1,8 @@
-import CloudKit
 import CloudSync
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// The response to every error in every phase, as one table that people can read.
 struct DispositionTests {
@@ -124,6 +125,20 @@ struct DispositionTests {
 
     #expect(try String(decoding: Data(contentsOf: Self.file), as: UTF8.self) == text)
     #expect(!text.contains("?"))
+  }
+
+  @Test func `both engines send a record again after the same errors, but for three`() {
+    let again: [Disposition] = [
+      .wait(.network), .wait(.account), .wait(.quota), .wait(.throttle), .backOff, .readBack, .sibling, .split,
+    ]
+    let different = (ServerErrorCode.allNamed + [.unknown("NEW")]).filter { code in
+      let error = WebServicesError(code, "")
+      let disposition = Disposition(of: error, during: Self.sending(.save, isWhole: false))
+      return again.contains(disposition) != CKError(error, in: .writtenItem).keepsChangePending
+    }
+
+    // Apple's engine leaves these to the app. The queue waits for space, asks for the record referred to, or sends less.
+    #expect(Set(different) == [.quotaExceeded, .validatingReferenceError, .limitExceeded])
   }
 
   @Test func `the last attempt turns every back-off into a dead letter and nothing else`() {

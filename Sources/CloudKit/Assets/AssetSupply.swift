@@ -74,8 +74,7 @@ extension ModifyPlan.Change {
     guard !descriptors.isEmpty else { return self }
     return try asking { record in
       for (key, given) in descriptors {
-        guard let value = record.fields[key], let old = value.assets else { continue }
-        record.fields[key] = value.replacingAssets(with: old.enumerated().map { given[$0.offset] ?? $0.element })
+        record.fields[key] = record.fields[key]?.replacingAssets(at: given)
       }
     }
   }

@@ -41,6 +41,12 @@ extension FieldValue {
 
   fileprivate var assetChecksums: [String?]? { assets?.map(\.fileChecksum) }
 
+  /// Returns the same value with the descriptors at some positions replaced.
+  package func replacingAssets(at places: [Int: WireAsset]) -> FieldValue {
+    guard let assets else { return self }
+    return replacingAssets(with: assets.enumerated().map { places[$0.offset] ?? $0.element })
+  }
+
   /// Returns the same value with its descriptors replaced.
   package func replacingAssets(with assets: [WireAsset]) -> FieldValue {
     if case .list = self { return .list(.asset, assets.map(FieldValue.asset)) }

@@ -58,13 +58,9 @@ extension [QueuedAsset] {
 
   /// The value of a field with the server's descriptors and upload receipts.
   func addingReceipts(_ field: String, _ value: FieldValue) -> FieldValue {
-    let own = filter { $0.field == field }
-    guard !own.isEmpty else { return value }
-    var descriptors = value.assets ?? []
-    for asset in own {
-      if let receipt = asset.receipt, asset.position < descriptors.count { descriptors[asset.position] = receipt.asset }
-    }
-    return value.replacingAssets(with: descriptors)
+    var receipts: [Int: WireAsset] = [:]
+    for asset in self where asset.field == field { receipts[asset.position] = asset.receipt?.asset }
+    return value.replacingAssets(at: receipts)
   }
 }
 

@@ -168,11 +168,9 @@ extension QueuedOperation {
     assets[index].checksum = descriptor.fileChecksum
     assets[index].size = descriptor.size ?? assets[index].size
     let (field, position, new) = (assets[index].field, assets[index].position, assets[index].value)
-    guard let value = changes.values[field] else { return }
-    var descriptors = value.assets ?? []
-    guard position < descriptors.count, descriptors[position] == old else { return }
-    descriptors[position] = new
-    changes[field] = value.replacingAssets(with: descriptors)
+    guard let value = changes.values[field], let assets = value.assets, position < assets.count, assets[position] == old
+    else { return }
+    changes[field] = value.replacingAssets(at: [position: new])
   }
 
   /// Backs off after a failed upload, longer each time. An attempt is counted unless the server asked for the wait, or

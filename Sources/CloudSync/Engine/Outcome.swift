@@ -33,10 +33,9 @@ package enum Interpreter {
   ) -> [Int64: Outcome] {
     let results: [WireRecordResult]
     switch answer {
-    case .success(let elements):
-      results = elements
+    case .success(let elements): results = elements
     case .failure(let error):
-      return failAll(sent, error)
+      return Dictionary(uniqueKeysWithValues: sent.map { ($0.id, failure(of: $0, error, isWhole: true)) })
     }
     let blamesNobody =
       !results.isEmpty
@@ -55,12 +54,6 @@ package enum Interpreter {
         case .failed(let error): failure(of: operation, error, isWhole: blamesNobody && error.code == .atomicError)
         }
     }
-    return outcomes
-  }
-
-  package static func failAll(_ sent: [QueuedOperation], _ error: WebServicesError) -> [Int64: Outcome] {
-    var outcomes: [Int64: Outcome] = [:]
-    for operation in sent { outcomes[operation.id] = failure(of: operation, error, isWhole: true) }
     return outcomes
   }
 
