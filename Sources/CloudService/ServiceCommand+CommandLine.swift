@@ -18,9 +18,11 @@ extension ServiceCommand {
     case .perform(let verb, .matching(_, let text), _, _): ["queue", verb.rawValue, "--where", text.asArgument]
     // A pause of all is a rule.
     case .perform(let verb, .all, _, _) where verb == .retry || verb == .discard: ["queue", verb.rawValue, "--all"]
-    case .pause(let rules, _): rules.count == 1 ? Self.words("pause", rules[0]) : nil
+    case .perform(let verb, .listing(let listing, except: []), _, _):
+      Self.selection(listing, verb).map { ["queue", verb.rawValue] + $0 }
+    case .pause(let rules, _): Self.words("pause", rules)
     case .resume([.everything], _): ["queue", "resume", "--everything"]
-    case .resume(let rules?, _): rules.count == 1 ? Self.words("resume", rules[0]) : nil
+    case .resume(let rules?, _): Self.words("resume", rules)
     case .resume(nil, _): ["queue", "resume", "--all"]
     case .flush(let throttles): ["queue", "flush"] + (throttles ? ["--throttles"] : [])
     case .resolve(let id, let side, let fields, let version, _):
@@ -29,14 +31,14 @@ extension ServiceCommand {
       Self.named(["conflicts", "resolve"], versions.keys.sorted(), versions, side, fields)
     case .undo(let ids): Self.named(["conflicts", "undo"], ids)
     // The command line does not name the server's record that a screen shows beside the change.
-    case .edit(let id, let assignments, let version) where version?.serverTag == nil:
+    case .edit(let id, let assignments, let version):
       Self.named(["queue", "edit"], [id], [id: version?.operation]).map { $0 + assignments.map(\.written.asArgument) }
     case .acceptDeletions(let zone, let version, _): Self.decision("accept", zone, version)
     case .restoreDeletions(let zone, let version, _): Self.decision("restore", zone, version)
-    case .fetchAgain(let zones): zones.count == 1 ? Self.of(zones[0], "repair") : nil
+    case .fetchAgain(let zones): Self.of(zones, "repair")
     case .sync: ["sync"]
     case .keepSyncing: ["sync", "--watch"]
-    case .perform, .resolveAll, .undoAll, .markDroppedSeen, .edit, .askForSync: nil
+    case .perform, .resolveAll, .undoAll, .markDroppedSeen, .askForSync: nil
     }
   }
 
@@ -54,20 +56,43 @@ extension ServiceCommand {
     return verb + names + (side.map { ["--take", $0.rawValue] } ?? []) + others
   }
 
-  private static func words(_ verb: String, _ rule: PauseRule) -> [String]? {
-    switch rule {
-    case .everything: ["queue", verb, "--all"]
-    case .type(let type): ["queue", verb, "--type", type.asArgument]
-    case .zone(let zone): of(zone, verb)
+  /// Pause rules: one of them, or several zones.
+  private static func words(_ verb: String, _ rules: [PauseRule]) -> [String]? {
+    switch rules.first {
+    case .everything? where rules.count == 1: ["queue", verb, "--all"]
+    case .type(let type)? where rules.count == 1: ["queue", verb, "--type", type.asArgument]
+    default: of(rules.compactMap { if case .zone(let zone) = $0 { zone } else { nil } }, verb, of: rules.count)
     }
   }
 
-  private static func of(_ zone: ZoneKey, _ verb: String) -> [String]? {
-    zone.owner.isEmpty ? ["zones", verb, zone.zone.asArgument] : nil
+  /// Zones of this user, as many as a person would type.
+  private static func of(_ zones: [ZoneKey], _ verb: String, of count: Int? = nil) -> [String]? {
+    let isNamed = 1...20 ~= zones.count && zones.count == count ?? zones.count && zones.allSatisfy(\.owner.isEmpty)
+    return isNamed ? ["zones", verb] + zones.map(\.zone.asArgument) : nil
+  }
+
+  /// All operations of a list, where an expression selects them. A pause of all is a rule.
+  private static func selection(_ listing: QueueListing, _ verb: QueueVerb) -> [String]? {
+    if case .words = listing.filter { return nil }
+    let all = verb == .retry || verb == .discard ? ["--all"] : nil
+    return listing.condition.map { ["--where", $0.asArgument] } ?? all
   }
 
   private static func decision(_ verb: String, _ zone: ZoneKey, _ version: String) -> [String] {
     let owner = zone.owner.isEmpty ? [] : ["--owner", zone.owner.asArgument]
     return ["zones", verb, zone.zone.asArgument] + owner + ["--version", version]
+  }
+}
+
+extension Receipt {
+  /// The command line that does the same; what words or marks in a list selected is named by its numbers.
+  package var commandLine: String? {
+    switch command {
+    case .undoAll: ServiceCommand.undo(result.changed.sorted()).commandLine
+    case .perform(let verb, .listing, _, let dryRun):
+      command.commandLine
+        ?? ServiceCommand.perform(verb, .ids(result.changed.sorted()), dryRun: dryRun).commandLine
+    default: command.commandLine
+    }
   }
 }

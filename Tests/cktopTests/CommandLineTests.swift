@@ -45,6 +45,9 @@ import Testing
         "queue edit 4 'title:STRING=two words'"
       ),
       (.fetchAgain([zone]), "zones repair 'my notes'"),
+      (.fetchAgain([zone, ZoneKey(zone: "b")]), "zones repair 'my notes' b"),
+      (.pause([.zone(zone), .zone(ZoneKey(zone: "b"))]), "zones pause 'my notes' b"),
+      (.resume([.zone(zone), .zone(ZoneKey(zone: "b"))]), "zones resume 'my notes' b"),
       (.acceptDeletions(zone, version: version), "zones accept 'my notes' --version \(version)"),
       (
         .restoreDeletions(zone, version: version, dryRun: true),
@@ -81,13 +84,37 @@ import Testing
   }
 
   private static let unspoken: [ServiceCommand] = [
-    .perform(.retry, .listing(QueueListing(), except: [])), .perform(.retry, .ids([])),
-    .perform(.pause, .all), .perform(.retry, .ids(Array(1...21))), .pause([.zone(zone), .zone(ZoneKey(zone: "b"))]),
+    .perform(.retry, .listing(QueueListing(), except: [4])), .perform(.retry, .ids([])),
+    .perform(.pause, .listing(QueueListing(), except: [])), .pause([.zone(zone), .everything]),
+    .perform(.pause, .all), .perform(.retry, .ids(Array(1...21))),
     // A control character would end the paste, or the line.
     .pause([.type("T\u{3}")]), .pause([.type("T\nls")]), .undoAll(DroppedListing(), except: []),
-    .markDroppedSeen(through: 4), .fetchAgain([zone, zone]), .askForSync,
-    .edit(4, [], version: SyncStore.EditedVersion(operation: version, serverTag: "1")),
+    .markDroppedSeen(through: 4), .askForSync,
   ]
+
+  @Test func `what a list selects is named by its expression, else by the numbers that were changed`() throws {
+    var listing = QueueListing()
+    #expect(Receipt(.perform(.retry, .listing(listing, except: []))).commandLine == "cktop queue retry --all")
+    listing.filter = try ListFilter.parse("type = 'Task'", of: .queue).get()
+    listing.states = [.failed]
+    let command = ServiceCommand.perform(.retry, .listing(listing, except: []))
+    let line = try #require(command.commandLine)
+    #expect(line == #"cktop queue retry --where 'state in ('\''failed'\'') and (type = '\''Task'\'')'"#)
+    #expect(try Cktop.parseAsRoot(Self.words(of: String(line.dropFirst(6)))) is QueueRetry)
+
+    var receipt = Receipt(.perform(.retry, .listing(listing, except: [4])))
+    receipt.result.changed = [6, 5]
+    #expect(receipt.commandLine == "cktop queue retry 5 6")
+    receipt.command = .undoAll(DroppedListing(), except: [])
+    #expect(receipt.commandLine == "cktop conflicts undo 5 6")
+    // The server's record that a screen shows beside the change is not named.
+    let edit = ServiceCommand.edit(
+      4,
+      [try FieldAssignment(parsing: "a=1")],
+      version: SyncStore.EditedVersion(operation: Self.version, serverTag: "1")
+    )
+    #expect(edit.commandLine == "cktop queue edit 4@\(Self.version) 'a=1'")
+  }
 
   @Test(arguments: unspoken) func `a command that no command line can give has none`(_ command: ServiceCommand) {
     #expect(command.commandLine == nil)

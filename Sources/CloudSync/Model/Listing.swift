@@ -89,7 +89,10 @@ package struct QueueListing: Hashable, Sendable {
   }
 
   /// The listing as written to the audit log.
-  var text: String {
+  var text: String { condition.map { "all that match \($0)" } ?? "all" }
+
+  /// What selects its operations, as `--where` takes it except for words in quotes; nil: all are selected.
+  package var condition: String? {
     var conditions: [String] = []
     if !states.isEmpty {
       conditions.append("state in (\(parts.joined().map { "'\(Words.state($0.rawValue))'" }.joined(separator: ", ")))")
@@ -99,7 +102,7 @@ package struct QueueListing: Hashable, Sendable {
     case .words(let words): conditions.append("'\(words.joined(separator: " "))'")
     case .expression(_, let text): conditions.append(conditions.isEmpty ? text : "(\(text))")
     }
-    return conditions.isEmpty ? "all" : "all that match \(conditions.joined(separator: " and "))"
+    return conditions.isEmpty ? nil : conditions.joined(separator: " and ")
   }
 }
 

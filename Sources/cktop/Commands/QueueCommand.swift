@@ -219,6 +219,7 @@ struct QueueExport: Verb {
   )
 
   @OptionGroup var page: QueuePage
+  @Flag(help: "No effect; the output is always JSON.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

@@ -153,8 +153,13 @@ struct QueueEdit: CommandVerb {
   func run(_ session: Session) async throws {
     let command = try command(session.storeToCommand())
     let store = try await session.storeToAddTo()
-    guard try !store.versions(of: [id.id]).isEmpty else { throw CommandFailure.noOperation(id.id) }
-    try command.carriedOut(on: store).report(json: json)
+    var receipt = Receipt(command)
+    if try store.versions(of: [id.id]).isEmpty {
+      receipt.result.unknown = [id.id]
+    } else {
+      receipt = command.carriedOut(on: store)
+    }
+    try receipt.report(json: json)
   }
 }
 

@@ -57,6 +57,8 @@ extension Receipt {
     return counts.sorted { $0.key < $1.key }.map { "  \($0.value.count) left alone: \($0.key)" }
   }
 
+  private var isUndo: Bool { if case .undo = command { true } else { false } }
+
   /// The failure for each operation that was left alone.
   private func failures(isNamed: Bool) -> [CommandFailure] {
     let list = isOfConflicts ? "conflicts" : "queue"
@@ -67,7 +69,12 @@ extension Receipt {
     for (id, obstacle) in result.skipped.sorted(by: { $0.key < $1.key })
     where (isNamed || isOfConflicts) && obstacle != .unchanged {
       let remedy = "cktop \(list) show \(id) shows it"
-      failures.append(CommandFailure("\(noun) \(id) was left alone: \(obstacle.text); \(remedy)", .itemsFailed))
+      // The reason of an undo names the operation, and what to do.
+      failures.append(
+        isUndo
+          ? CommandFailure(obstacle.text, .itemsFailed)
+          : CommandFailure("\(noun) \(id) was left alone: \(obstacle.text); \(remedy)", .itemsFailed)
+      )
     }
     if result.notReached > 0 {
       let rest = Words.count(result.notReached, noun)

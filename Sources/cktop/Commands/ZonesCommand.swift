@@ -54,27 +54,38 @@ extension ZoneRow {
   }
 }
 
+/// The zones that a verb is about.
+struct ZoneNames: ParsableArguments {
+  @Argument(help: ArgumentHelp("The names of zones.", valueName: "name")) var names: [String]
+
+  func keys(_ store: SyncStore) throws -> [ZoneKey] { try names.map(store.zoneKey(named:)) }
+}
+
 /// `cktop zones pause`.
 struct ZonesPause: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "pause",
-    abstract: "Stop sending to a zone until it is resumed. Its changes are still fetched."
+    abstract: "Stop sending to zones until they are resumed. Their changes are still fetched."
   )
 
-  @Argument(help: "The zone's name.") var name: String
+  @OptionGroup var zones: ZoneNames
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     let store = try session.storeToCommand()
-    let zone = try store.zoneKey(named: name)
-    if let problem = try store.nameProblem(of: zone) { throw CommandFailure.usage("\(problem); choose another") }
+    let keys = try zones.keys(store)
+    for key in keys {
+      if let problem = try store.nameProblem(of: key) { throw CommandFailure.usage("\(problem); choose another") }
+    }
     try command(store).carriedOut(on: store).report(json: json)
-    if try !store.knows(zone) { ZoneNote.report(name, "the pause holds for it once there is one") }
+    for key in keys where try !store.knows(key) {
+      ZoneNote.report(key.zone, "the pause holds for it once there is one")
+    }
   }
 
   func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    .pause([.zone(try store().zoneKey(named: name))])
+    .pause(try zones.keys(store()).map(PauseRule.zone))
   }
 }
 
@@ -82,10 +93,10 @@ struct ZonesPause: CommandVerb {
 struct ZonesResume: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "resume",
-    abstract: "Resume sending to a paused zone. Operations that were paused one by one stay paused."
+    abstract: "Resume sending to paused zones. Operations that were paused one by one stay paused."
   )
 
-  @Argument(help: "The zone's name.") var name: String
+  @OptionGroup var zones: ZoneNames
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
@@ -95,7 +106,7 @@ struct ZonesResume: CommandVerb {
   }
 
   func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    .resume([.zone(try store().zoneKey(named: name))])
+    .resume(try zones.keys(store()).map(PauseRule.zone))
   }
 }
 
@@ -103,27 +114,28 @@ struct ZonesResume: CommandVerb {
 struct ZonesRepair: CommandVerb {
   static let configuration = CommandConfiguration(
     commandName: "repair",
-    abstract: "Have the next sync fetch a zone again from the start.",
+    abstract: "Have the next sync fetch zones again from the start.",
     discussion: """
       Records that differ from the server's are replaced; unsent changes are kept. 'cktop verify' shows what differs, and \
       'cktop verify --repair' fetches only zones that differ.
       """
   )
 
-  @Argument(help: "The zone's name.") var name: String
+  @OptionGroup var zones: ZoneNames
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     let store = try session.storeToCommand()
-    guard try store.knows(store.zoneKey(named: name)) else {
+    if let unknown = try zones.keys(store).first(where: { try !store.knows($0) }) {
+      let name = unknown.zone
       throw CommandFailure("there is no zone \(name); cktop zones list shows those that are known", .itemsFailed)
     }
     try command(store).carriedOut(on: store).report(json: json)
   }
 
   func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    .fetchAgain([try store().zoneKey(named: name)])
+    .fetchAgain(try zones.keys(store()))
   }
 }
 

@@ -48,7 +48,7 @@ extension Receipt {
 
   /// Whether the rule of a zone was changed.
   private func zone(of rules: [PauseRule]) -> JSONObject {
-    guard case .zone(let zone)? = rules.first else { return [:] }
+    guard rules.count == 1, case .zone(let zone) = rules[0] else { return [:] }
     return ["zone": .text(zone.zone), "changed": .bool(changed > 0)]
   }
 
