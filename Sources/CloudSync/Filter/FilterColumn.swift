@@ -22,6 +22,9 @@ package enum FilterTable: Hashable, Sendable {
     columns.map(\.name).joined(separator: ", ") + (self == .records ? " and every field" : "")
   }
 
+  /// The field that a name means: `fields.name` is the field `name`, where `name` is that of the record.
+  package static func field(_ name: String) -> String { name.hasPrefix("fields.") ? String(name.dropFirst(7)) : name }
+
   /// An expression that error messages show.
   var example: String {
     switch self {
@@ -85,13 +88,17 @@ struct FilterColumn: Hashable, Sendable {
     ["name", "type", "zone", "by"].map { FilterColumn($0, .field) }
     + ["changed", "created"].map { FilterColumn($0, .date) }
 
-  /// A field of records; nil if no field has such a name.
-  init?(field: String) {
+  /// A field of records, with or without `fields.` before its name; nil if no field has such a name.
+  init?(field name: String) {
+    let field = FilterTable.field(name.lowercased())
     guard field.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }), field.first?.isNumber == false else {
       return nil
     }
-    self.init(field.lowercased(), .field)
+    self.init(name.lowercased(), .field)
   }
+
+  /// The field that it means.
+  var field: String { FilterTable.field(name) }
 
   static let events = [
     FilterColumn("kind", .oneOf(Event.kinds)), zone, FilterColumn("operation", .integer),

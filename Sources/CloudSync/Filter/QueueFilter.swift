@@ -17,7 +17,7 @@ package struct QueueFilter: Sendable, Hashable {
 
   /// The fields of records that the filter names, in lower case.
   var fields: Set<String> {
-    Set(columns.filter { $0.kind == .field && !FilterColumn.records.contains($0) }.map(\.name))
+    Set(columns.filter { $0.kind == .field && !FilterColumn.records.contains($0) }.map(\.field))
   }
 
   /// The condition on the table `operations`, in parentheses, with every value bound.

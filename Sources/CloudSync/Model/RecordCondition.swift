@@ -124,7 +124,7 @@ extension FilterColumn {
     // Times and users are stored in other columns.
     case "changed", "created", "by": []
     case "name", "type", "zone": texts.filter(\.isStoredAsItIs)
-    default: ([name] + texts).filter(\.isStoredAsItIs)
+    default: ([field] + texts).filter(\.isStoredAsItIs)
     }
   }
 }
@@ -138,7 +138,8 @@ extension MirrorRecord {
 
   /// The values with a name in lower case: the field in any letter case, and the record's own value.
   fileprivate func values(of name: String) -> [FieldValue] {
-    var values = fields.filter { $0.key.lowercased() == name }.map(\.value)
+    let field = FilterTable.field(name)
+    var values = fields.filter { $0.key.lowercased() == field }.map(\.value)
     switch name {
     case "name": values.append(.string(key.name))
     case "type": values.append(.string(type))

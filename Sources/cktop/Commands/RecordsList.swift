@@ -14,7 +14,7 @@ struct RecordPage: ParsableArguments {
       "Select records, for example \"title like 'Buy%' and count >= 5\".",
       discussion: """
         SQL-like over the fields and name, type, zone, with = != < <= > >= like in is null and or not ( ), as the \
-        dashboard's filter takes it. For NSPredicate formats see 'cktop records query'.
+        dashboard's filter takes it. A field called name is fields.name. For NSPredicate formats see 'cktop records query'.
         """,
       valueName: "expr"
     )
@@ -23,6 +23,7 @@ struct RecordPage: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The order: name (by zone and name), newest (unsent changes first), FIELD, or 'FIELD desc'.",
+      discussion: "A field called name or newest is fields.name or fields.newest.",
       valueName: "order"
     )
   )
@@ -50,8 +51,8 @@ struct RecordPage: ParsableArguments {
     switch (words.first, words.dropFirst().map { $0.lowercased() }) {
     case ("name", []): return .name
     case ("newest", []): return .newest
-    case (let field?, []): return .field(field, isDescending: false)
-    case (let field?, ["desc"]): return .field(field, isDescending: true)
+    case (let field?, []): return .field(FilterTable.field(field), isDescending: false)
+    case (let field?, ["desc"]): return .field(FilterTable.field(field), isDescending: true)
     default: throw .usage("'\(text)' is no order; give name, newest, FIELD or 'FIELD desc'")
     }
   }

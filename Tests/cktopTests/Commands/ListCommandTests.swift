@@ -28,6 +28,10 @@ import Testing
       (["--sort", "count"], ["a", "d", "c", "b"]), (["--sort", "count desc", "--limit", "2"], ["b", "c"]),
       (["--where", "count > 3", "--sort", "count", "--type", "Task"], ["d", "b"]),
       (["--sort", "newest", "--limit", "1"], ["d"]),
+      // A field beside the record's own value of that name.
+      (["--where", "fields.count >= 5"], ["b", "c", "d"]), (["--where", "fields.name is not null"], []),
+      (["--where", "name is not null"], ["a", "b", "c", "d"]),
+      (["--sort", "fields.count desc", "--limit", "1"], ["b"]),
     ]
     for verb in ["list", "export"] {
       for (options, wanted) in expected {
