@@ -94,4 +94,22 @@ struct WaitingChangesTests {
     _ = try store.perform(.pause, on: .ids([both]), actor: "test")
     #expect(try releases()["BAD_REQUEST"] == 3)
   }
+
+  @Test func `changes in a zone are released by its creation`() throws {
+    let zone = ZoneKey(zone: "notes")
+    guard case .enqueued(let creation) = try store.enqueueZone(zone) else { return #expect(Bool(false)) }
+    for name in ["a", "b"] { try store.accept(world.put(name, zone: "notes", [:])) }
+    try fail([creation], "BAD_REQUEST", "no")
+    #expect(try releases() == ["BAD_REQUEST": 2])
+  }
+
+  @Test func `a child that is tried again later is released by its parent`() throws {
+    let ids = try ["shop", "a"].map { try store.accept(world.put($0, $0 == "a" ? ["of": link("shop")] : [:])) }
+    try fail([ids[0]], "BAD_REQUEST", "no")
+    try store.execute(
+      "UPDATE operations SET state = 'waiting', errorCode = 'VALIDATING_REFERENCE_ERROR', nextAttemptAt = ? WHERE id = ?",
+      [Int64.max, ids[1]]
+    )
+    #expect(try releases()["BAD_REQUEST"] == 1)
+  }
 }

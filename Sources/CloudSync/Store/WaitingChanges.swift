@@ -60,28 +60,38 @@ extension Ledger {
   ///   - limit: the most that are read, to bound the cost.
   ///   - blockerLimit: the most blockers of one change. A change with more is left out.
   func waitingChanges(limit: Int = 5000, blockerLimit: Int = 100) throws -> WaitingChanges {
-    let columns = "SELECT id, state, atomicGroup FROM operations WHERE"
+    let columns = "SELECT id, atomicGroup, NULL AS creation FROM operations WHERE"
     let found = try rows(
       """
-      \(columns) waitsFor IS NOT NULL UNION ALL \(columns) atomicGroup IS NOT NULL AND waitsFor IS NULL LIMIT ?
+      \(columns) waitsFor IS NOT NULL UNION ALL \(columns) atomicGroup IS NOT NULL AND waitsFor IS NULL
+        UNION ALL SELECT o.id, o.atomicGroup, c.id FROM operations c
+          JOIN zones z ON z.zone = c.zone AND z.owner = c.owner AND z.state = 'unconfirmed'
+          JOIN operations o ON o.zone = c.zone AND o.owner = c.owner AND o.name IS NOT NULL
+          WHERE c.operation = 'zoneSave' AND c.state IN \(Self.heldStates) LIMIT ?
       """,
       [limit + 1]
     )
     guard !found.isEmpty else { return WaitingChanges([], held: []) }
-    let ids: [Int64] = found.map { $0["id"] }
-    let blockers = try blockers(ofEach: ids, limit: blockerLimit + 1).filter { $0.value.count <= blockerLimit }
-    let changes = found.filter { blockers[$0["id"]] != nil }.map { row in
-      let id: Int64 = row["id"]
-      return WaitingChanges.Change(id: id, blockers: blockers[id] ?? [], group: row["atomicGroup"])
+    let blockers = try blockers(ofEach: Array(Set(found.map { $0["id"] })), limit: blockerLimit + 1)
+    var changes: [Int64: WaitingChanges.Change] = [:]
+    for row in found {
+      let (id, creation): (Int64, Int64?) = (row["id"], row["creation"])
+      guard let known = blockers[id], known.count <= blockerLimit else { continue }
+      changes[id, default: WaitingChanges.Change(id: id, blockers: known, group: row["atomicGroup"])].blockers
+        .formUnion([creation].compactMap(\.self))
     }
-    let involved = blockers.values.reduce(into: Set(ids)) { $0.formUnion($1) }
+    let involved = changes.values.reduce(into: Set(changes.keys)) { $0.formUnion($1.blockers) }
+    // The back-off of a change that waits for others is no obstacle of its own.
     let held: [Int64] = try all(
       """
       SELECT id FROM operations WHERE id IN (SELECT value FROM json_each(?))
-        AND state IN ('failed', 'waiting', 'paused', 'conflict')
+        AND state IN \(Self.heldStates) AND NOT (state = 'waiting' AND waitsFor IS NOT NULL)
       """,
       [Self.json(Array(involved))]
     )
-    return WaitingChanges(changes, held: Set(held), isWhole: found.count <= limit && changes.count == found.count)
+    let isWhole = found.count <= limit && found.allSatisfy { changes[$0["id"]] != nil }
+    return WaitingChanges(Array(changes.values), held: Set(held), isWhole: isWhole)
   }
+
+  private static let heldStates = "('failed', 'waiting', 'paused', 'conflict')"
 }
