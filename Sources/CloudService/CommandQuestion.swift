@@ -53,7 +53,7 @@ extension CommandQuestion {
     case .discardOne, .discard: "Discard"
     case .retry: "Retry"
     case .retryAll: "Retry all"
-    case .resolve: "Same for all alike"
+    case .resolve: "Apply to similar"
     case .acceptDeletions: "Accept deletions"
     case .restoreDeletions: "Restore"
     case .fetchAgain: "Repair"

@@ -21,6 +21,12 @@ import Testing
     #expect(line([.ctrl("u")], text: "abc").text == "")
   }
 
+  @Test func `Ctrl-U leaves the name of a value at first`() {
+    var line = InputLine(text: "title=abc", kept: 6)
+    #expect(line.handle(.ctrl("u")) && line.text == "title=")
+    #expect(line.handle(.ctrl("u")) && line.text == "")
+  }
+
   @Test func `a paste of several lines is put in as one and ends nothing`() {
     #expect(line([.paste("a\nb\u{1B}c\r\n")]).text == "abc")
   }

@@ -339,7 +339,7 @@ import Testing
         aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
         ........b...............ccc..............d..............
         ........bbbbbbbb........eccccfffccccce...ggggffffggggg..
-        hiiiiiiijiiiiiiiiiiiiiiijiiiiiiiiiiiiiiiiklllkiiiiiiiiii
+        hiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiijkkkjiiiiiiiiii
         ........b...............d................d..............
         a = header
         b = base
@@ -350,9 +350,8 @@ import Testing
         g = server
         h = borderFocused on selection
         i = selection
-        j = dim on selection
-        k = strong on selection
-        l = server on selection
+        j = strong on selection
+        k = server on selection
         """
     )
   }

@@ -25,11 +25,11 @@ extension ZoneRow {
     }
   }
 
-  /// The place in lists: what needs a look comes first.
+  /// The place in lists: what needs a look comes first. A zone that a person pauses stays where it is.
   private var rank: Int {
     if held != nil { return 0 }
     if troubles.contains(where: { $0 != "paused" }) { return 1 }
-    return isPaused ? 2 : unsent > 0 ? 3 : 4
+    return unsent > 0 ? 2 : 3
   }
 
   /// Whether every word is in what lists show of the zone, in any letter case.

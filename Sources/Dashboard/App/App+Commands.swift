@@ -17,7 +17,7 @@ extension App {
   mutating func run(_ id: CommandID, _ world: World) -> [Effect] {
     let command = Command.of(id)
     if let reason = refusal(of: command, world) {
-      say(reason, isError: false, world)
+      hint(reason, world)
       return []
     }
     tour.note(id)
@@ -74,7 +74,7 @@ extension App {
     for step in steps {
       if frozen != nil, step.isAboutAll {
         let key = world.keys.name(of: .freeze)
-        say("The lists are frozen; \(key) follows the store again first", isError: true, world)
+        hint("The lists are frozen; \(key) follows the store again first", isError: true, world)
         continue
       }
       switch step {
@@ -89,7 +89,7 @@ extension App {
         above.append(screen)
       case .fault(let key): effects.append(.injectFault(key))
       case .notice(let text): say(text, isError: false, world)
-      case .failure(let text): say(text, isError: true, world)
+      case .failure(let text): hint(text, isError: true, world)
       case .run(let id): effects += run(id, world)
       case .focus(let pane):
         leaveAll()

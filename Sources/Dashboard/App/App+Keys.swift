@@ -29,7 +29,7 @@ extension App {
     }
     guard let command = world.keys.command(named: key, in: scopes(world)) else {
       if case .character(let typed) = key {
-        say("\(typed) means nothing here; \(world.keys.name(of: .help)) shows the keys", isError: false, world)
+        hint("\(typed) means nothing here; \(world.keys.name(of: .help)) shows the keys", world)
       }
       return []
     }
@@ -47,7 +47,7 @@ extension App {
   /// Whether a key may give a command: keys that come all at once may be pasted text, which decides nothing.
   private mutating func decides(_ command: Command, _ key: Key, _ world: World) -> Bool {
     guard isBurst, command.traits.contains(.decides) else { return true }
-    say("Keys that come all at once decide nothing; press \(key.name) again", isError: false, world)
+    hint("Keys that come all at once decide nothing; press \(key.name) again", world)
     return false
   }
 

@@ -41,6 +41,9 @@ struct App: Sendable {
     }
   }
 
+  /// Whether a question waits for its answer.
+  var isAsked: Bool { top.scopes.contains(.question) }
+
   /// The screen that is shown whole, which others may lie over.
   var base: any Screen { above.last { !$0.isOverlay } ?? overview }
 
@@ -104,7 +107,7 @@ struct App: Sendable {
     case .replaced: startAgain(world)
     case .stopAsked: effects.append(.suspend(wholeGroup: false))
     case .said(let text, let isError, let commandLine): say(text, isError: isError, world, commandLine)
-    case .progressed(let text): notice = Notice(id: 0, at: world.now, text: text, isError: false)
+    case .progressed(let text): hint(text, world)
     case .ended(let end): effects += quit(end)
     }
     if let notice, notice.until <= world.now { self.notice = nil }
@@ -117,11 +120,16 @@ struct App: Sendable {
       for key in keys {
         effects += press(key, world)
         // Keys typed before the rows were shown must not answer a question about them.
-        if top.scopes.contains(.question) { break }
+        if isAsked { break }
       }
     }
     if world.isUsable, frozen == nil, !above.isEmpty { effects += above[above.count - 1].shown(world) }
     return effects
+  }
+
+  /// Shows a message that is not kept: how far something is, or why a key does nothing.
+  mutating func hint(_ text: String, isError: Bool = false, _ world: World) {
+    notice = Notice(id: 0, at: world.now, text: text, isError: isError)
   }
 
   mutating func say(_ text: String, isError: Bool, _ world: World, _ commandLine: String? = nil) {

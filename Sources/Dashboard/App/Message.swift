@@ -58,6 +58,7 @@ enum Step: Sendable {
   /// Injects a fault of the demo.
   case fault(Character)
   case notice(String)
+  /// Why a key does nothing now, which the view of messages does not keep.
   case failure(String)
   /// Runs another command, as the palette does.
   case run(CommandID)

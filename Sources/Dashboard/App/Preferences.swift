@@ -55,7 +55,7 @@ package struct Preferences: Hashable, Sendable {
 
   /// The view that the dashboard begins with.
   package enum StartView: String, Hashable, Sendable, CaseIterable {
-    case overview, sync, account, queue, records, conflicts, events, zones, undo
+    case overview, sync, account, queue, records, conflicts, events, zones, undo, pauses, messages
 
     /// The commands that open it from the overview; the conflicts are opened by `App.open` itself.
     var commands: [CommandID] {
@@ -68,6 +68,8 @@ package struct Preferences: Hashable, Sendable {
       case .events: [.view6]
       case .zones: [.view7]
       case .undo: [.view8]
+      case .pauses: [.view9]
+      case .messages: [.view0]
       }
     }
   }

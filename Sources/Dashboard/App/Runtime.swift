@@ -3,17 +3,16 @@ import CloudSync
 import Dispatch
 import Facts
 import Foundation
-import Synchronization
 import Terminal
 import TerminalUI
 
 /// Carries the app: messages go in, effects are run, frames go out. The only place with tasks, a timer and a display.
 @MainActor
 final class Runtime {
-  private let service: CloudKitService
-  private let setting: Dashboard.Setting
+  let service: CloudKitService
+  let setting: Dashboard.Setting
   private let demo: (any DemoControls)?
-  private let display: any Display
+  let display: any Display
   private(set) var app = App()
   private(set) var world: World
   private var theme: Theme
@@ -28,8 +27,8 @@ final class Runtime {
   /// The end of the time in which keys may belong to text that is being pasted, in milliseconds since 1970.
   private var burstEnds: Int64 = 0
   private var hasRehearsed = false
-  private var exports: [Task<Void, Never>] = []
-  private let now: @MainActor () -> Int64
+  var exports: [Task<Void, Never>] = []
+  let now: @MainActor () -> Int64
   /// Called once, when the app has ended.
   var ended: (@MainActor (Dashboard.End) -> Void)?
 
@@ -86,9 +85,12 @@ final class Runtime {
     }
     let messages: [Message] = if case .keys(let keys) = message { keys.map { .keys([$0]) } } else { [message] }
     for message in messages {
+      let isAsked = app.isAsked
       updateWorld()
       let message = pointed(message)
       for effect in app.update(message, world) { run(effect) }
+      // Keys of the same reading were typed before the question was shown.
+      if app.isAsked, !isAsked, messages.count > 1 { app.isBurst = true }
     }
     updateWorld()
     service.watch(app.scope(world))
@@ -132,11 +134,11 @@ final class Runtime {
     send(.receipt(receipt))
     // The person did not give this one.
     if case .markDroppedSeen = receipt.command, receipt.failure == nil { return }
-    let line = receipt.command.commandLine.map { "\($0) \(setting.storeOptions)" }
+    let line = receipt.commandLine.map { "\($0) \(setting.storeOptions)" }
     say(receipt.text(setting.message), isError: receipt.isError, line?.trimmingCharacters(in: .whitespaces))
   }
 
-  private func say(_ text: String, isError: Bool, _ commandLine: String? = nil) {
+  func say(_ text: String, isError: Bool, _ commandLine: String? = nil) {
     // After the end the terminal is that of the shell again.
     guard !app.hasEnded else { return setting.report(service.redact(text)) }
     send(.said(service.redact(text), isError: isError, commandLine: commandLine.map(service.redact)))
@@ -190,74 +192,13 @@ final class Runtime {
   }
 
   /// Runs something after the present message.
-  private func later(_ body: @escaping @MainActor (Runtime) -> Void) {
+  func later(_ body: @escaping @MainActor (Runtime) -> Void) {
     DispatchQueue.main.async { [weak self] in
       MainActor.assumeIsolated {
         guard let self else { return }
         body(self)
       }
     }
-  }
-
-  private func copy(_ text: String) {
-    let isCopied = display.copy(text)
-    let lines = text.lineCount
-    later { runtime in
-      runtime.say(
-        isCopied
-          ? "Copied \(lines == 1 ? "1 line" : "\(lines) lines") to the terminal's clipboard"
-          : "Too much to copy; export it to a file",
-        isError: !isCopied
-      )
-    }
-  }
-
-  private func copyTicket(_ id: Int64) {
-    let (scope, format, message) = (setting.scope, setting.format, setting.message)
-    Task { [weak self] in
-      do {
-        let detail = try await self?.service.detail(of: id)
-        // The host's name may have to be looked up.
-        let host = await Task.detached { ProcessInfo.processInfo.hostName }.value
-        guard let self else { return }
-        let ticket = detail.flatMap {
-          Ticket(detail: $0, scope: scope, host: host, now: self.now(), format: format).text
-        }
-        guard let ticket else { return say("Operation \(id) is no longer known", isError: true) }
-        copy(service.redact(ticket))
-      } catch {
-        self?.say(message(error).sentence, isError: true)
-      }
-    }
-  }
-
-  private func write(_ export: Export) {
-    let (write, message) = (setting.export, setting.message)
-    let pace = Mutex(Pace(every: .milliseconds(250)))
-    let progress: Dashboard.Setting.ExportProgress = { [weak self] done, total in
-      guard pace.withLock({ $0.isDue(at: .now) }) else { return }
-      let whole = total.map { " of \(Format.number($0))" } ?? ""
-      let text = done == 0 ? "Exporting…" : "Exporting \(Format.number(done))\(whole)…"
-      DispatchQueue.main.async {
-        MainActor.assumeIsolated {
-          // Neither an error nor the shell's terminal is written over.
-          guard let self, !self.app.hasEnded, self.app.notice?.isError != true else { return }
-          self.send(.progressed(text))
-        }
-      }
-    }
-    exports.append(
-      Task { [weak self] in
-        // Writing blocks, so it takes no thread of the tasks.
-        let result = await withCheckedContinuation { continuation in
-          DispatchQueue.global().async { continuation.resume(returning: Result { try write(export, progress) }) }
-        }
-        switch result {
-        case .success(let said): self?.say(said, isError: false)
-        case .failure(let error): self?.say(message(error).sentence, isError: true)
-        }
-      }
-    )
   }
 
   private func nextTheme() {
@@ -298,15 +239,4 @@ final class Runtime {
       send(.changed)
     }
   }
-
-  /// Waits for files that are being written, up to a time limit. Returns whether all are.
-  func finishExports(within limit: Duration) async -> Bool {
-    guard !exports.isEmpty else { return true }
-    return await CloudKitService.ends(exports, within: limit)
-  }
-}
-
-extension String {
-  /// The number of lines. CR LF, which is one character, ends one line.
-  var lineCount: Int { utf8.count { $0 == UInt8(ascii: "\n") } + 1 }
 }

@@ -7,35 +7,33 @@ import TerminalUI
 /// hour, it shows that hour.
 struct DayStrip {
   /// The condition of a time; the greater of two is shown where both held.
-  enum Condition: Int, Hashable, Sendable, Comparable {
+  enum Condition: Hashable, Sendable, Comparable {
     /// No syncing process had noted a verdict yet.
     case unknown
-    case fine
     /// No process was syncing.
     case notSyncing
-    case waits, look, act
+    case held(Verdict.Urgency)
 
-    init(_ urgency: Verdict.Urgency?) {
-      self =
-        switch urgency {
-        case .act: .act
-        case .look: .look
-        case .waits: .waits
-        case .fine: .fine
-        case nil: .notSyncing
-        }
+    init(_ urgency: Verdict.Urgency?) { self = urgency.map(Condition.held) ?? .notSyncing }
+
+    private var rank: Int {
+      switch self {
+      case .unknown: 0
+      case .held(.fine): 1
+      case .notSyncing: 2
+      case .held(.waits): 3
+      case .held(.look): 4
+      case .held(.act): 5
+      }
     }
 
-    static func < (first: Condition, second: Condition) -> Bool { first.rawValue < second.rawValue }
+    static func < (first: Condition, second: Condition) -> Bool { first.rank < second.rank }
 
     var mark: StyledText {
       switch self {
       case .unknown: ""
       case .notSyncing: StyledText("·", .dim)
-      case .fine: StyledText(Verdict.Urgency.fine.rawValue, Verdict.Urgency.fine.role)
-      case .waits: StyledText(Verdict.Urgency.waits.rawValue, Verdict.Urgency.waits.role)
-      case .look: StyledText(Verdict.Urgency.look.rawValue, Verdict.Urgency.look.role)
-      case .act: StyledText(Verdict.Urgency.act.rawValue, Verdict.Urgency.act.role)
+      case .held(let urgency): StyledText(urgency.rawValue, urgency.role)
       }
     }
   }
@@ -45,8 +43,10 @@ struct DayStrip {
     var conditions = Array(repeating: Condition.unknown, count: scale.count)
     for span in spans where span.from < span.until {
       let (first, last) = (max(span.from / 60_000, scale.start), min((span.until - 1) / 60_000, scale.end))
-      guard first <= last, let from = scale.place(of: first), let to = scale.place(of: last) else { continue }
-      for place in from...to { conditions[place] = max(conditions[place], Condition(span.urgency)) }
+      guard first <= last, let from = scale.places(of: first), let to = scale.places(of: last) else { continue }
+      for place in from.lowerBound..<to.upperBound {
+        conditions[place] = max(conditions[place], Condition(span.urgency))
+      }
     }
     return conditions
   }
@@ -99,9 +99,9 @@ struct DayStrip {
 
   /// The meaning of the marks, as far as there is room beside the title.
   private func legend(_ width: Int) -> StyledText {
-    let parts: [(Condition, String)] = [
-      (.act, "act now"), (.look, "look"), (.waits, "waits"), (.fine, "fine"), (.notSyncing, "nothing was syncing"),
-    ]
+    let parts =
+      Verdict.Urgency.allCases.map { (Condition.held($0), $0.meaning) }
+      + [(Condition.notSyncing, "nothing was syncing")]
     let whole = StyledText(parts.flatMap { [.init("  ")] + $0.0.mark.spans + [.init(" \($0.1)", .dim)] })
     let short = StyledText(Condition.notSyncing.mark.spans + [.init(" not syncing", .dim)])
     return width >= 76 ? whole : short
@@ -127,7 +127,7 @@ struct DayStrip {
     let midnight = scale.end + (world.format.untilMidnight(now) + minute - 1) / minute
     // A label and a blank take six cells of two numbers.
     let steps: [Int64] = [10, 20, 30, 60, 120, 180, 240, 360, 720]
-    guard let every = steps.first(where: { $0 >= 12 * scale.each }) else { return }
+    guard let every = steps.first(where: { $0 * Int64(scale.width) >= 12 * scale.each }) else { return }
     var time = midnight - (midnight - scale.start) / every * every
     while time <= scale.end {
       let text = String(world.format.clock(time * minute, now: time * minute))
@@ -138,9 +138,9 @@ struct DayStrip {
     }
   }
 
-  /// The column of a minute.
+  /// The first column of a minute.
   private func column(of minute: Int64, _ scale: TimeScale, in row: Rect) -> Int? {
-    scale.place(of: minute).map { row.maxX - 1 - (scale.count - 1 - $0) / 2 }
+    scale.places(of: minute).map { row.maxX - 1 - (scale.count - 1 - $0.lowerBound) / 2 }
   }
 
   private func drawCursor(_ scale: TimeScale, on grid: inout Grid, in area: Rect) {

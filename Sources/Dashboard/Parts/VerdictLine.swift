@@ -12,6 +12,16 @@ extension Verdict.Urgency {
     case .fine: .ok
     }
   }
+
+  /// The meaning of the mark.
+  var meaning: String {
+    switch self {
+    case .act: "act now"
+    case .look: "look"
+    case .waits: "waits"
+    case .fine: "fine"
+    }
+  }
 }
 
 extension Verdict {

@@ -154,7 +154,7 @@ struct ConflictsScreen: Screen {
       + "or for all at once (\(names(.allLocal, .allServer, .allBase, .allNewest)))"
   }
 
-  private func isDecided(_ conflict: Conflict) -> Bool { sides(conflict).count == conflict.fields.count }
+  func isDecided(_ conflict: Conflict) -> Bool { sides(conflict).count == conflict.fields.count }
 
   fileprivate mutating func resolve(_ world: World) -> [Step] {
     let all = open(world)
@@ -191,114 +191,6 @@ struct ConflictsScreen: Screen {
   fileprivate func isOnly(_ world: World) -> String? {
     if conflict(world) == nil { return open(world).isEmpty ? "No conflict is shown" : nil }
     return open(world).count > 1 ? nil : "This is the only conflict"
-  }
-
-  // MARK: - Drawing
-
-  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    let all = open(world)
-    let isWide = area.width >= 90
-    let showsList = (isWide || area.height >= 20) && !all.isEmpty
-    // Beside the conflict, else above it with room for six.
-    let lengths: [Length] = [.fixed(!showsList ? 0 : isWide ? 34 : 8), .flexible]
-    let parts = isWide ? area.columns(lengths) : area.rows(lengths)
-    if showsList { drawList(all, on: &frame.grid, in: parts[0], world) }
-    let area = parts[1]
-    guard let conflict = conflict(world) else {
-      Box(title: "Conflicts", isFocused: true).draw(on: &frame.grid, in: area)
-      let text: StyledText =
-        world.data.conflicts == nil
-        ? StyledText("loading…", .dim)
-        : all.isEmpty
-          ? StyledText("Every conflict is resolved. Esc goes back.", .ok)
-          : StyledText("This conflict is closed, or not among the oldest that are listed. n goes to the next.", .dim)
-      return frame.grid.put(text, in: Box.text(area).row(0))
-    }
-    let index = all.firstIndex { $0.id == conflict.id } ?? 0
-    let title = StyledText("\(conflict.type)/\(conflict.key.name) in zone \(conflict.key.zone)")
-    let note = StyledText("\(index + 1) of \(Format.number(remaining(all, world)))", .dim)
-    Box(title: title, note: showsList ? "" : note, isFocused: true).draw(on: &frame.grid, in: area)
-    draw(conflict, on: &frame.grid, in: Box.text(area), world)
-  }
-
-  /// The number of conflicts that are not resolved yet, read or not.
-  private func remaining(_ all: [Conflict], _ world: World) -> Int {
-    max(all.count, (world.data.conflicts?.total ?? 0) - resolved.count)
-  }
-
-  private func drawList(_ all: [Conflict], on grid: inout Grid, in area: Rect, _ world: World) {
-    let index = all.firstIndex { $0.id == shown } ?? 0
-    let note = StyledText("\(index + 1) of \(Format.number(remaining(all, world)))", .dim)
-    Box(title: "Conflicts", note: note).draw(on: &grid, in: area)
-    let inside = Box.inside(area)
-    let offset = max(0, min(index - inside.height / 2, all.count - inside.height))
-    let rows = all.dropFirst(offset).prefix(inside.height).map { conflict -> [StyledText] in
-      [
-        StyledText(isDecided(conflict) ? "✓" : " ", .ok), StyledText("\(conflict.type)/\(conflict.key.name)"),
-        StyledText(conflict.fields.map(\.name).joined(separator: ", "), .dim),
-      ]
-    }
-    for (line, row) in rows.enumerated() {
-      let place = inside.row(line)
-      let isShown = offset + line == index
-      if isShown { grid.fill(place, Style(.selectionUnfocused)) }
-      for (text, cell) in zip(row, place.columns([.fixed(1), .flex(1), .flex(1)], gap: 1)) {
-        grid.put(isShown ? text.on(.selectionUnfocused) : text, in: cell)
-      }
-    }
-  }
-
-  private func draw(_ conflict: Conflict, on grid: inout Grid, in area: Rect, _ world: World) {
-    let will = wrap(
-      [.init("Will be saved:  ", .dim)] + willBeSaved(conflict, world.format),
-      to: area.width,
-      grid.glyphs
-    )
-    let top = area.height > 8 ? 2 : 1
-    let below = min(will.count + 1, area.height / 2)
-    let parts = area.rows([
-      .fixed(top), .fixed(max(2, min(conflict.fields.count + 1, area.height - top - below))), .fixed(below), .flexible,
-    ])
-    let edits = conflict.edits({ world.clock($0) }, user: world.user).map { [.init("\($0.key) ", .dim)] + $0.value }
-    grid.put(edits[0] + "   " + edits[1], in: parts[0].row(0))
-    let sides = sides(conflict)
-    let rows = conflict.fields.map { Self.row($0, sides[$0.name], conflict, world.format) }
-    let first = max(0, field - max(1, parts[1].height - 1) + 1)
-    FieldTable(rows, offset: first, selection: field, isFocused: true).draw(on: &grid, in: parts[1])
-    for (line, text) in will.enumerated() { grid.put(text, in: parts[2].row(line + 1)) }
-    let whole = world.keys.name(of: .wholeValue)
-    let hint = StyledText("Differences are highlighted; \(whole) shows the whole values.", .dim)
-    for (line, text) in wrap(hint, to: area.width, grid.glyphs).enumerated() {
-      grid.put(text, in: parts[3].row(line + 1))
-    }
-  }
-
-  static func row(_ field: Conflict.Field, _ side: ConflictSide?, _ conflict: Conflict, _ format: Format)
-    -> FieldTable.Row
-  {
-    let isDeletedHere = conflict.kind == .delete
-    return FieldTable.Row(
-      field.name,
-      base: FieldTable.Value(field.base, format, isChanged: false),
-      local: isDeletedHere ? .deleted : FieldTable.Value(field.local, format, isChanged: field.local != field.base),
-      server: conflict.isDeletedOnServer
-        ? .deleted : FieldTable.Value(field.server, format, isChanged: field.server != field.base),
-      chosen: side.flatMap { FieldTable.Side($0 == .newest ? conflict.newest : $0) }
-    )
-  }
-
-  /// The fields that the choices made so far would save.
-  private func willBeSaved(_ conflict: Conflict, _ format: Format) -> StyledText {
-    if let outdated = outdated(conflict) { return StyledText(outdated, .warning) }
-    let sides = sides(conflict)
-    guard sides.count == conflict.fields.count else {
-      return StyledText("choose a side for \(Words.count(conflict.fields.count - sides.count, "field"))", .dim)
-    }
-    let resolution = conflict.resolution(.server, sides)
-    guard let left = resolution.left else { return StyledText("nothing; the server's record is kept") }
-    if resolution.kind == .delete { return StyledText("the deletion") }
-    let fields = left.names.sorted().map { "\($0) = \(left[$0]?.text(format) ?? "cleared")" }
-    return StyledText(fields.joined(separator: ",  "))
   }
 }
 
@@ -338,19 +230,4 @@ extension Command {
   ) -> Command {
     Command(id, key, title, help, .conflicts, traits).unless(ConflictsScreen.unselected).run(run)
   }
-}
-
-extension FieldTable.Side {
-  init?(_ side: ConflictSide) {
-    switch side {
-    case .base: self = .base
-    case .local: self = .local
-    case .server: self = .server
-    case .newest: return nil
-    }
-  }
-}
-
-extension FieldTable.Value {
-  fileprivate static let deleted = FieldTable.Value("(deleted)", isChanged: true)
 }

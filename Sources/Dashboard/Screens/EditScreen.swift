@@ -160,7 +160,8 @@ struct EditScreen: Screen {
   fileprivate mutating func begin(_ text: String, _ world: World) -> [Step] {
     hasWarned = false
     if edits.isEmpty || version == nil { version = shown(world) }
-    (line, problem) = (InputLine(prompt: "FIELD=VALUE  ", text: text), nil)
+    let name = text.firstIndex(of: "=").map { text[...$0].count } ?? 0
+    (line, problem) = (InputLine(prompt: "FIELD=VALUE  ", text: text, kept: name), nil)
     return []
   }
 

@@ -54,8 +54,7 @@ struct HelpScreen: Screen {
     lines += OperationState.allCases.flatMap {
       entry($0.mark, StyledText("a change that is \(Words.state($0.rawValue))", $0.role))
     }
-    lines += entry("■", StyledText("act now", .error)) + entry("▲", StyledText("look at it", .warning))
-    return lines + entry("◆", StyledText("waits by itself", .warning)) + entry("●", StyledText("fine", .ok))
+    return lines + Verdict.Urgency.allCases.flatMap { entry($0.rawValue, StyledText($0.meaning, $0.role)) }
   }
 
   private static let keyWidth = 13

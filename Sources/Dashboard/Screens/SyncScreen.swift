@@ -107,9 +107,14 @@ struct SyncScreen: Screen {
       Fact("Verdict", span.text(world.format, now: world.now), span.urgency?.role ?? .dim).line
     }
     lines += [Fact("In this minute", moment.counts.words).line, "", StyledText("EVENTS", .header)]
-    let events = world.data.events.flatMap { $0.listing == moment.events ? $0.rows : nil }
-    if events?.isEmpty != false { lines.append(StyledText(events == nil ? "loading…" : "No event", .dim)) }
-    return lines + (events ?? []).reversed().map { EventLine.text($0, world) }
+    let page = world.data.events.flatMap { $0.listing == moment.events ? $0 : nil }
+    let events = page?.rows ?? []
+    if events.isEmpty { lines.append(StyledText(page == nil ? "loading…" : "No event", .dim)) }
+    if let page, page.total > events.count {
+      let (last, all) = (Format.number(events.count), Format.number(page.total) + (page.isCounted ? "" : "+"))
+      lines.append(StyledText("The last \(last) of \(all); \(world.keys.name(of: .view6)) shows all", .dim))
+    }
+    return lines + events.reversed().map { EventLine.text($0, world) }
   }
 
   private func lines(_ status: StoreStatus, _ world: World) -> [StyledText] {

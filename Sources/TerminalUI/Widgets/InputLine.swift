@@ -5,9 +5,14 @@ package struct InputLine: Widget {
   /// The cursor's place, counted in characters.
   package private(set) var cursor: Int
 
+  /// The characters at the start that Ctrl-U leaves, unless the cursor is right behind them.
+  private let kept: Int
+
   /// Makes a line with the cursor at its end.
-  package init(prompt: String = "", text: String = "") {
-    (self.prompt, self.text) = (prompt, text)
+  ///
+  /// - Parameter kept: The characters at the start that Ctrl-U leaves at first, such as the name of a value.
+  package init(prompt: String = "", text: String = "", kept: Int = 0) {
+    (self.prompt, self.text, self.kept) = (prompt, text, kept)
     cursor = text.count
   }
 
@@ -24,7 +29,7 @@ package struct InputLine: Widget {
     case .end, .ctrl("e"): cursor = text.count
     case .backspace: remove(cursor - 1..<cursor)
     case .delete, .ctrl("d"): remove(cursor..<cursor + 1)
-    case .ctrl("u"): remove(0..<cursor)
+    case .ctrl("u"): remove((cursor > kept ? kept : 0)..<cursor)
     case .ctrl("k"): remove(cursor..<text.count)
     case .ctrl("w"): remove(startOfWord..<cursor)
     default: return false

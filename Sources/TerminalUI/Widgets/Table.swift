@@ -105,8 +105,7 @@ package struct Table: Widget {
     let margin = Rect(x: line.x + 1, y: line.y, width: 1, height: line.height).intersection(line)
     grid.put(selection.styled(mark), in: margin)
     for (column, place) in places where column < row.cells.count {
-      // Faint text would be hard to read on the ground of the selection.
-      grid.put(selection.styled(row.cells[column], from: [.text, .dim]), in: place, columns[column].alignment)
+      grid.put(selection.styled(row.cells[column]), in: place, columns[column].alignment)
     }
   }
 
@@ -145,8 +144,9 @@ struct SelectedLine {
     grid.put(mark, at: Position(x: line.x, y: line.y), Style(.borderFocused, on: role), in: line)
   }
 
-  /// The text as it looks in the line. What has a meaning of its own keeps it.
-  func styled(_ text: StyledText, from roles: Set<StyleRole> = [.text]) -> StyledText {
-    isSelected ? text.castingText(to: role, from: roles).on(role) : text
+  /// The text as it looks in the line. What needs attention keeps its look.
+  func styled(_ text: StyledText) -> StyledText {
+    // Faint text would be hard to read on the ground of the selection, and each change of colour takes 11 bytes.
+    isSelected ? text.castingText(to: role, from: [.text, .dim, .pending]).on(role) : text
   }
 }

@@ -33,7 +33,7 @@ struct RecordingTests {
     session.type("e")
     session.send(.changed)
     show("e  edits a change that the server rejects")
-    session.type(.enter, .ctrl("u"))
+    session.type(.enter, .ctrl("u"), .ctrl("u"))
     session.type("total=20")
     show("Enter, and the value that it should have", seconds: 3)
     session.type(.enter)

@@ -13,7 +13,9 @@ struct DayStripTests {
 
   @Test(
     arguments: [
-      (1440, 96, 15, 96), (1440, 144, 10, 144), (1440, 102, 15, 96), (1440, 2000, 1, 1440), (60, 200, 1, 60),
+      (1440, 96, 15, 96), (1440, 144, 10, 144), (1440, 102, 15, 96), (1440, 2000, 1, 1440), (60, 119, 1, 60),
+      // Each minute has as many numbers as there is room for.
+      (60, 200, 1, 180),
       (60, 56, 2, 30), (1440, 1, 1440, 1), (1440, 0, 1, 0), (nil, 80, 1, 80),
     ] as [(Int?, Int, Int64, Int)]
   )
@@ -25,8 +27,9 @@ struct DayStripTests {
   ) {
     let scale = TimeScale(end: 10_000, minutes: minutes, room: room)
     #expect(scale.each == each && scale.count == count)
-    #expect(scale.place(of: 10_000) == (count == 0 ? nil : count - 1) && scale.place(of: 10_001) == nil)
-    #expect(scale.place(of: scale.start) == (count == 0 ? nil : 0) && scale.place(of: scale.start - 1) == nil)
+    #expect(scale.places(of: 10_000)?.upperBound == (count == 0 ? nil : count) && scale.places(of: 10_001) == nil)
+    #expect(scale.places(of: scale.start)?.lowerBound == (count == 0 ? nil : 0))
+    #expect(scale.places(of: scale.start - 1) == nil)
   }
 
   /// A span in minutes after a time.
@@ -61,9 +64,10 @@ struct DayStripTests {
 
   @Test(
     arguments: [
-      ([], []), ([.fine, .act], [.act]), ([.look, .waits, .fine, .notSyncing], [.look, .notSyncing]),
+      ([], []), ([.held(.fine), .held(.act)], [.held(.act)]),
+      ([.held(.look), .held(.waits), .held(.fine), .notSyncing], [.held(.look), .notSyncing]),
       // The newest number is at the right of its cell.
-      ([.act, .fine, .fine], [.act, .fine]),
+      ([.held(.act), .held(.fine), .held(.fine)], [.held(.act), .held(.fine)]),
     ] as [([DayStrip.Condition], [DayStrip.Condition])]
   )
   func `a cell has the worse of its two parts`(_ parts: [DayStrip.Condition], _ cells: [DayStrip.Condition]) {
@@ -144,6 +148,17 @@ struct DayStripTests {
     // Until they are read, no others stand in their place.
     #expect(session.text.contains("loading…"))
     #expect(session.effects.isEmpty)
+  }
+
+  @Test func `a minute with more events than are read says so`() throws {
+    var session = Session(Busy.world(Size(width: 80, height: 40)))
+    session.type("11")
+    session.type(.left)
+    let part = try #require(session.app.scope(session.world).events)
+    let rows = [EventRow(id: 9, at: Sample.now, event: .command(verb: "flush", selection: "", count: 0))]
+    session.world.data.events = ListPage(part.listing, Window(total: 345, offset: 0, rows: rows))
+    session.send(.changed)
+    #expect(session.text.contains("The last 1 of 345; 6 shows all"))
   }
 
   @Test func `the cursor keeps its minute while time passes, and leaves the strip with the oldest one`() {

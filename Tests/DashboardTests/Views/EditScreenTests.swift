@@ -33,7 +33,7 @@ struct EditScreenTests {
   @Test func `an edited field is saved with the version that was shown, and sent again`() throws {
     var session = Self.editing()
     #expect(session.top is EditScreen)
-    session.type(.enter, .ctrl("u"))
+    session.type(.enter, .ctrl("u"), .ctrl("u"))
     session.type("note=a better note")
     session.type(.enter)
     #expect(session.text.contains("1 field edited, not saved") && session.commands.isEmpty)

@@ -30,7 +30,7 @@ struct ListDetailTests {
     #expect((0..<grid.size.height).contains { y in grid.row(y).contains { $0.style.role == .selection } })
   }
 
-  @Test(arguments: ["3", "44", "C", "6", "7", "8", "9", "m0"])
+  @Test(arguments: ["3", "44", "C", "6", "7", "8", "9", "o0"])
   func `the selected row of a list stands out from its first to its last cell`(_ keys: String) throws {
     var session = Session(Busy.world(Size(width: 80, height: 24)) { $0.data.status?.pauses = Sample.pauses })
     session.type(keys)

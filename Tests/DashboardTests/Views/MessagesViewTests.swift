@@ -47,7 +47,7 @@ struct MessagesViewTests {
     var session = Self.session()
     session.type("y")
     #expect(session.effects.isEmpty && session.app.notice?.text == "No command line does the same")
-    session.type("gjjy")
+    session.type("gjy")
     #expect(session.effects == [.copy("cktop queue retry 10 11 12 13 14")])
   }
 
@@ -83,5 +83,13 @@ struct MessagesViewTests {
     var session = Session()
     session.send(.progressed("Exporting 2,000…"))
     #expect(session.text.contains("Exporting 2,000…") && session.app.notices.isEmpty)
+  }
+
+  @Test func `why a key does nothing is shown and not kept`() {
+    var session = Session()
+    session.type("0z")
+    #expect(session.app.notice != nil && session.app.notices.isEmpty)
+    session.type("y")
+    #expect(session.app.notice != nil && session.app.notices.isEmpty)
   }
 }

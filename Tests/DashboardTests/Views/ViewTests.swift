@@ -339,7 +339,7 @@ struct ViewTests {
     let day = ThroughputChart(world, "sent", \.sent, minutes: 1440).numbers(upTo: 144)
     #expect(day.count == 144 && day.first == 5 && day.last == 5 && day.reduce(0, +) == 10)
     let hour = ThroughputChart(world, "sent", \.sent, minutes: 60).numbers(upTo: 200)
-    #expect(hour.count == 60 && hour.suffix(2) == [2, 3] && hour.reduce(0, +) == 5)
+    #expect(hour.count == 180 && hour.suffix(6) == [2, 2, 2, 3, 3, 3] && hour.reduce(0, +) == 15)
     #expect(ThroughputChart(world, "sent", \.sent, minutes: 60).numbers(upTo: 0) == [])
   }
 

@@ -37,7 +37,7 @@ import Testing
   @Test(
     arguments: [
       ("Press D, then x: a record that the server rejects.", "Dx"),
-      ("Press e on it: set number=5, then r sends it again.", "e\n\u{15}number=5\nr"),
+      ("Press e on it: set number=5, then r sends it again.", "e\n\u{15}\u{15}number=5\nr"),
       ("Press c; S takes the server's side, Enter resolves.", "cS\n"),
       ("? shows the keys, : finds a command. Try one.", "?:"),
       ("Press / in a list and type a word.", "/word"), ("Watch the queue: 600 changes are sent.", ""),
@@ -84,7 +84,7 @@ import Testing
       if name == "Enter" { return [.enter] }
       if name == "Esc" { return [.escape] }
       if name == "word" { return name.map(Key.character) }
-      if name.contains("=") { return [.enter, .ctrl("u")] + name.map(Key.character) + [.enter] }
+      if name.contains("=") { return [.enter, .ctrl("u"), .ctrl("u")] + name.map(Key.character) + [.enter] }
       // The article is no key.
       return name.count == 1 && name != "a" ? name.map(Key.character) : []
     }

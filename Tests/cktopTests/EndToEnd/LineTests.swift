@@ -108,9 +108,11 @@ import Testing
       return settings.c_lflag & tcflag_t(ICANON) != 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    func isPaused() async throws -> Bool {
+    func isPaused() async throws -> Bool { try await verdict() == "paused" }
+
+    func verdict() async throws -> String? {
       let sync = try await machine.run("status", "--json").object()["sync"] as? [String: Any]
-      return sync?["verdict"] as? String == "paused"
+      return sync?["verdict"] as? String
     }
 
     /// The memory that the dashboard has in use, in bytes.
@@ -124,6 +126,24 @@ import Testing
     try Machine([
       "CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:1", "CLOUDKIT_DATABASE": "private",
     ])
+  }
+
+  /// The rows whose ground changes have 78 cells each; the rest are the places and the colours.
+  @Test func `a cursor move at 80x24 sends two rows, in at most 240 bytes`() async throws {
+    let machine = try Self.machine()
+    for name in ["t2", "t3"] { try await machine.succeed("records", "put", "--type", "Task", "--name", name, "a=1") }
+    let line = try await Line(machine)
+    try await line.receive { $0.contains("t3") && $0.contains("help") }
+    var least = Int.max
+    for key in ["j", "k", "j", "k"] {
+      line.forget()
+      try line.type(key)
+      try await line.receive { $0.components(separatedBy: "Task/t").count == 3 }
+      least = min(least, line.text.utf8.count)
+    }
+    #expect(least <= 240, "\(least)")
+    try line.type("q")
+    #expect(await line.receiveToEnd() == .exited(0))
   }
 
   private static let leavesScreen = "\u{1B}[?1049l"
@@ -162,16 +182,16 @@ import Testing
     try await line.receive { $0.contains("3 Queue") && $0.contains("t1") }
     let before = try line.memory()
 
-    // Each of these draws the whole screen, which is more than the line holds.
-    try line.type(String(repeating: "\u{C}", count: 400) + "py")
-    while try await !line.isPaused() {}
+    // Each of these draws the whole screen, which is more than the line holds; the last key pauses the change.
+    try line.type(String(repeating: "\u{C}", count: 400) + "P")
+    while try await line.verdict() != "partlyPaused" {}
     let (held, after) = (line.waiting, try line.memory())
     if let seconds = ProcessInfo.processInfo.environment["CKTOP_STALL_SECONDS"].flatMap(Double.init) {
       try await Task.sleep(for: .seconds(seconds))
     }
     #expect(held < 100_000 && after - before < 16_000_000, "\(held) \(after - before)")
 
-    try await line.receive { $0.contains("resume") }
+    try await line.receive { $0.contains("paused") }
     line.forget()
     try line.type("\u{C}")
     try await line.receive { $0.contains("paused") && $0.contains("3 Queue") }
