@@ -1,4 +1,4 @@
-import CloudKitSchema
+@_exported public import CloudKitSchema
 import Synchronization
 
 /// Import, export and deployment of schemas in CloudKit's schema language, as used by `cktool` and CloudKit Console.
