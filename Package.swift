@@ -131,7 +131,8 @@ let package = Package(
     .target(
       name: "CloudSync",
       dependencies: [
-        "CloudKit", "Facts", "JSONText", "NetworkShim", .product(name: "Crypto", package: "swift-crypto"),
+        "CloudKit", "CloudKitSchema", "Facts", "JSONText", "NetworkShim",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
@@ -167,8 +168,8 @@ let package = Package(
     .executableTarget(
       name: "cktop",
       dependencies: [
-        "Dashboard", "CktopDemo", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "JSONText",
-        "RecordImport", "TerminalUI", "Terminal",
+        "Dashboard", "CktopDemo", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitSchema",
+        "Facts", "JSONText", "RecordImport", "TerminalUI", "Terminal",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -242,7 +243,7 @@ let package = Package(
     .testTarget(
       name: "CloudSyncTests",
       dependencies: [
-        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "JSONText", "TestSupport",
+        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitSchema", "JSONText", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],

@@ -25,6 +25,8 @@ extension CKSchema {
     public var declared: String?
     /// The words of the schema for the type or the indexes that the use needs; `nil` for a name.
     public var needed: String?
+    /// The type of the values that the field has in the schema otherwise; `nil` for other kinds.
+    public var fieldType: FieldType?
     /// The number of uses. A query counts as none.
     public var count = Usage.Count()
 
@@ -102,7 +104,7 @@ extension CKSchema.RecordType {
         continue
       }
       for (other, count) in seen.sorted(by: { $0.key.name < $1.key.name }) where !field.accepts(other) {
-        var problem = CKSchema.Problem(kind: .otherType, type: type, field: name, count: count)
+        var problem = CKSchema.Problem(kind: .otherType, type: type, field: name, fieldType: other, count: count)
         (problem.declared, problem.needed) = (SchemaWriter.word(field), SchemaWriter.word(CKSchema.Field(type: other)))
         problems.append(problem)
       }

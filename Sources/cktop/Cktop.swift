@@ -33,7 +33,8 @@ struct Cktop: AsyncParsableCommand {
     subcommands: [
       OpenDashboard.self, StatusCommand.self, AccountCommand.self, SyncCommand.self, EventsCommand.self,
       QueueCommand.self,
-      ConflictsCommand.self, RecordsCommand.self, ZonesCommand.self, VerifyCommand.self, DemoCommand.self,
+      ConflictsCommand.self, RecordsCommand.self, ZonesCommand.self, VerifyCommand.self, SchemaCommand.self,
+      DemoCommand.self,
       ServeCommand.self, KeygenCommand.self, ThemesCommand.self, ConfigCommand.self, FaultsHelp.self,
       AdminHelp.self, AssumptionsHelp.self, KeysHelp.self,
     ],

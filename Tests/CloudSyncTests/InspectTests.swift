@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitSchema
 import Facts
 import Foundation
 import GRDB
@@ -105,6 +106,26 @@ import Testing
     try store.accept(world.put("fig", type: "Fruit", ["weight": .double(1.5)]))
 
     #expect(try store.knownFieldTypes(of: "Fruit") == ["colour": "STRING", "number": "INT64", "weight": "DOUBLE"])
+  }
+
+  @Test func `the schema that a store needs is known from mirror and queue`() throws {
+    try store.accept(world.put("fig", type: "Fruit", ["number": .string("two"), "weight": .double(1.5)]))
+
+    let usage = try store.schemaUsage()
+    let deployed = try CKSchema(
+      parsing: "DEFINE SCHEMA RECORD TYPE Fruit (colour STRING, number INT64); RECORD TYPE Root (colour STRING);"
+    )
+    let problems = deployed.problems(of: usage)
+
+    #expect(usage.types["Fruit"]?.count == CKSchema.Usage.Count(records: 2, changes: 1))
+    #expect(usage.types["Fruit"]?.fields["colour"]?.map(\.value.records) == [2])
+    #expect(problems.map(\.kind) == [.missingType, .otherType, .missingField])
+    #expect(problems.map(\.count.changes) == [0, 1, 1])
+    #expect(try problems.map { try store.saves(with: $0, limit: 9).count } == [0, 1, 1])
+    let line = "    RECORD TYPE Fruit ( // add or change these fields\n        weight DOUBLE\n    );\n"
+    #expect(try store.schemaLines(of: "Fruit", field: "weight") == line)
+    #expect(try store.schemaLines(of: "Root")?.contains("colour STRING") == true)
+    #expect(try store.schemaLines(of: "None") == nil)
   }
 
   @Test func `field types are those of the newest records, and of older ones for fields that these lack`() throws {

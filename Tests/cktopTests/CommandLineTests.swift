@@ -156,7 +156,7 @@ import Testing
   private static let verbsAlone = [
     "records put": "needs a record's name, type and fields", "records import": "needs a file",
     "records delete": "needs the names of records", "zones create": "needs a zone's name",
-    "zones delete": "needs a zone's name, and deletes all its records",
+    "zones delete": "needs a zone's name, and deletes all its records", "schema import": "needs a file",
   ]
 
   @Test func `every verb that changes something has a key, and every such key has a verb`() {

@@ -95,7 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// The token that the admin endpoint requires. It comes from the environment, because other users can see command
   /// lines.
-  private static var adminToken: String? {
+  static var adminToken: String? {
     ProcessInfo.processInfo.environment["CKTOP_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
   }
 

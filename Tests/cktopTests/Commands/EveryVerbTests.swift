@@ -192,8 +192,9 @@ import Testing
 
   @Test(.timeLimit(.minutes(15)))
   func `every verb does its job against a served cloud`() async throws {
-    let cloud = try await Cloud()
+    let cloud = try await Cloud("--admin")
     let machine = try Machine(cloud)
+    let schema = try machine.folder.write("DEFINE SCHEMA", to: "schema.ckdb")
     let csv = try machine.folder.write("id,title\nc1,one\nc2,two\n", to: "tasks.csv")
     let key = machine.folder.path("key.pem")
     // Each with its exit code; the verbs of one line build on those before.
@@ -207,6 +208,9 @@ import Testing
       ("records query Task", 0), ("records export", 0), ("records import \(csv) --type Task --id id", 0),
       ("zones create notes", 0), ("zones list", 0), ("zones pause notes", 0), ("zones resume notes", 0),
       ("zones repair notes", 0), ("sync", 0),
+      ("schema infer", 0), ("schema export", 0), ("schema check", 0), ("schema check \(schema)", 1),
+      ("schema diff \(schema) \(schema)", 0), ("schema format \(schema)", 0), ("schema validate \(schema)", 0),
+      ("schema import \(schema) --yes", 0),
       ("verify", 0), ("records delete t1 --yes", 0), ("zones delete notes --yes", 0), ("sync", 0), ("events", 0),
       ("conflicts list", 0), ("conflicts show 1", 1), ("conflicts resolve 1 --take local", 1),
       ("zones accept notes --yes", 2), ("zones restore notes --yes", 2), ("themes list", 0),

@@ -54,6 +54,6 @@ extension Ledger {
   }
 
   /// An encrypted value is stored as it is sent: the plain type with a flag.
-  private static let wireType =
+  static let wireType =
     "iif(json_extract(f.value, '$.isEncrypted'), 'ENCRYPTED_', '') || json_extract(f.value, '$.type')"
 }
