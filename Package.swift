@@ -104,7 +104,7 @@ let package = Package(
     ),
     .target(
       name: "CloudKitModels",
-      dependencies: ["CloudKit", "Facts", .product(name: "OpenCombine", package: "OpenCombine")]
+      dependencies: ["CloudKit", "CloudKitSchema", "Facts", .product(name: "OpenCombine", package: "OpenCombine")]
     ),
     // Models through the durable queue.
     .target(name: "CloudSyncModels", dependencies: ["CloudKitModels", "CloudSync", "CloudKit"]),
@@ -222,7 +222,8 @@ let package = Package(
     .testTarget(
       name: "CloudKitModelMacrosTests",
       dependencies: [
-        "CloudKitModelMacros", "CloudKitMacroExpansion", "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit",
+        "CloudKitModelMacros", "CloudKitMacroExpansion", "CloudKitModels", "CloudKitSchema", "CloudSyncModels",
+        "CloudSync", "CloudKit",
         .product(name: "OpenCombine", package: "OpenCombine"), .product(name: "SwiftSyntax", package: "swift-syntax"),
         .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
         .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),

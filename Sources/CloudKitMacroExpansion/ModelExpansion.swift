@@ -22,6 +22,7 @@ extension ModelDeclaration {
       systemKeys.isEmpty ? nil : systemValues,
       fieldList,
       queryKeys(type.trimmedDescription),
+      fieldProperties(type.trimmedDescription),
       makesCodingKeys ? codingKeys : nil,
       makesDecoding && !isClass ? decoding : nil,
       makesEncoding ? encoding : nil,
@@ -63,6 +64,15 @@ extension ModelDeclaration {
     return block(
       "\(access)static func queryKey(for property: Swift.PartialKeyPath<\(root)>) -> Swift.String?",
       ["switch property {"] + cases + ["default:\n  nil", "}"]
+    )
+  }
+
+  private func fieldProperties(_ type: String) -> String {
+    let root = isClass ? type : "Self"
+    let pairs = fields.map { ".\($0.property.written): \\\(root).\($0.property.written)" }
+    return block(
+      "\(access)static var fieldProperties: [Fields: Swift.PartialKeyPath<\(root)>]",
+      pairs.isEmpty ? ["[:]"] : ["[", pairs.joined(separator: ",\n").indented, "]"]
     )
   }
 

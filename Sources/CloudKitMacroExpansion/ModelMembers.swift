@@ -51,7 +51,8 @@ struct ModelMembers {
       for name in ["recordType", "RecordType"] where variable.names.contains(name) {
         recordTypes.append((name, DeclSyntax(variable)))
       }
-      for name in ["recordNameKey", "assetKeys", "systemKeys", "referenceActions"] where variable.names.contains(name) {
+      for name in ["recordNameKey", "assetKeys", "systemKeys", "referenceActions", "fieldProperties"]
+      where variable.names.contains(name) {
         generated[name] = DeclSyntax(variable)
       }
       return

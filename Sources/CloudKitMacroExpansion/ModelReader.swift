@@ -241,7 +241,7 @@ struct ModelReader {
 
   private mutating func readCoding(of declaration: some DeclGroupSyntax) {
     let generated =
-      ["Fields", "recordNameKey", "queryKey"] + (model.assets.isEmpty ? [] : ["assetKeys"])
+      ["Fields", "recordNameKey", "queryKey", "fieldProperties"] + (model.assets.isEmpty ? [] : ["assetKeys"])
       + (model.systemKeys.isEmpty ? [] : ["systemKeys"]) + (model.references.isEmpty ? [] : ["referenceActions"])
     for name in generated {
       guard let own = members.generated[name] else { continue }

@@ -11,9 +11,16 @@ public protocol CKFieldModel: CKRecordModel {
   ///
   /// The default knows none. Queries of such a model use `Fields`.
   static func queryKey(for property: PartialKeyPath<Self>) -> String?
+
+  /// The property of each field, for the schema of the model.
+  ///
+  /// The default has none, so that a schema has the record type without fields.
+  static var fieldProperties: [Fields: PartialKeyPath<Self>] { get }
 }
 
 extension CKFieldModel {
   /// Returns nil: no property is known.
   public static func queryKey(for property: PartialKeyPath<Self>) -> String? { nil }
+  /// No properties.
+  public static var fieldProperties: [Fields: PartialKeyPath<Self>] { [:] }
 }

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitModelMacros
+import CloudKitSchema
 import CloudSync
 import CloudSyncModels
 import Foundation
@@ -323,4 +324,52 @@ enum Observing {
 
 extension Observing.NoteList {
   fileprivate func receive(_ change: Any) {}
+}
+
+enum Shop {
+  @CKModel
+  struct Customer {
+    let id: UUID
+    var name: String
+  }
+
+  @CKModel
+  struct Order {
+    let id: UUID
+    var customer: Link<Customer>?
+    var total: Double
+    var placed: Date
+    var tags: [String] = []
+    @CKField(asset: true) var invoice: Data?
+  }
+
+  static let schema = """
+    DEFINE SCHEMA
+
+        RECORD TYPE Customer (
+            name STRING,
+            GRANT WRITE TO "_creator",
+            GRANT CREATE TO "_icloud",
+            GRANT READ TO "_world"
+        );
+
+        RECORD TYPE Order (
+            customer REFERENCE,
+            invoice  ASSET,
+            placed   TIMESTAMP,
+            tags     LIST<STRING>,
+            total    DOUBLE,
+            GRANT WRITE TO "_creator",
+            GRANT CREATE TO "_icloud",
+            GRANT READ TO "_world"
+        );
+
+    """
+
+  static func schemas() throws -> [CKSchema.Change] {
+    print(CKSchema(Order.self, Customer.self))
+    let deployed = try CKSchema(parsing: String(contentsOfFile: "production.ckdb", encoding: .utf8))
+    let refused = deployed.changes(to: CKSchema(Order.self, Customer.self)).filter(\.isRefused)
+    return refused
+  }
 }

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitModelMacros
+import CloudKitSchema
 import Foundation
 import Testing
 
@@ -99,6 +100,10 @@ struct ArticleTests {
       #expect(try CKRecordDecoder().decode(Invoice.self, from: record).recordName == invoice.recordName)
     }
     #expect(number == 3)
+  }
+
+  @Test func `the models of the article about schemas print the schema that it shows`() {
+    #expect(CKSchema(Shop.Order.self, Shop.Customer.self).description == Shop.schema)
   }
 
   // MARK: - The articles

@@ -51,6 +51,14 @@ import Testing
           }
         }
 
+        public static var fieldProperties: [Fields: Swift.PartialKeyPath<Self>] {
+          [
+            .title: \Self.title,
+            .isDone: \Self.isDone,
+            .due: \Self.due
+          ]
+        }
+
         private enum CodingKeys: Swift.String, Swift.CodingKey {
           case id
           case title
@@ -122,6 +130,12 @@ import Testing
           default:
             nil
           }
+        }
+
+        package static var fieldProperties: [Fields: Swift.PartialKeyPath<Note>] {
+          [
+            .title: \Note.title
+          ]
         }
 
         private enum CodingKeys: Swift.String, Swift.CodingKey {
@@ -202,6 +216,16 @@ import Testing
           default:
             nil
           }
+        }
+
+        static var fieldProperties: [Fields: Swift.PartialKeyPath<Self>] {
+          [
+            .a: \Self.a,
+            .b: \Self.b,
+            .c: \Self.c,
+            .`in`: \Self.`in`,
+            .url: \Self.url
+          ]
         }
 
         private enum CodingKeys: Swift.String, Swift.CodingKey {
@@ -285,6 +309,13 @@ import Testing
             nil
           }
         }
+
+        static var fieldProperties: [Fields: Swift.PartialKeyPath<Self>] {
+          [
+            .title: \Self.title,
+            .parent: \Self.parent
+          ]
+        }
       }
       """#
     )
@@ -328,6 +359,12 @@ import Testing
           default:
             nil
           }
+        }
+
+        public static var fieldProperties: [Fields: Swift.PartialKeyPath<Self>] {
+          [
+            .name: \Self.name
+          ]
         }
 
         private enum CodingKeys: Swift.String, Swift.CodingKey {
@@ -412,6 +449,14 @@ import Testing
           default:
             nil
           }
+        }
+
+        static var fieldProperties: [Fields: Swift.PartialKeyPath<Self>] {
+          [
+            .small: \Self.small,
+            .large: \Self.large,
+            .title: \Self.title
+          ]
         }
 
         private enum CodingKeys: Swift.String, Swift.CodingKey {
