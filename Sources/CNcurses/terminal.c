@@ -142,3 +142,13 @@ void cknc_close(void) {
 }
 
 int cknc_is_ascii(void) { return is_ascii; }
+
+int cknc_examine(int options, int *colors, int *has_ascii_only) {
+  *colors = 0;
+  choose_locale();
+  *has_ascii_only = is_ascii;
+  const char *term = getenv("TERM");
+  return term == NULL || *term == '\0' ? CKNC_TERM_UNSET : cknc_look_up(term, options, colors);
+}
+
+const char *cknc_version(void) { return curses_version(); }

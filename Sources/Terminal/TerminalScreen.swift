@@ -56,6 +56,13 @@ package final class TerminalScreen: Display {
     _ = cknc_guard_start()
   }
 
+  /// Looks up what the terminal can show, without taking it over. Not while a screen is open.
+  package nonisolated static func examine() -> (error: ScreenError?, colors: Int, isASCII: Bool, version: String) {
+    var (colors, isASCII): (Int32, Int32) = (0, 0)
+    let status = cknc_examine(Int32(CKNC_DIRECT_COLOR.rawValue), &colors, &isASCII)
+    return (ScreenError(rawValue: status), max(0, Int(colors)), isASCII == 1, String(cString: cknc_version()))
+  }
+
   /// Takes over the terminal.
   ///
   /// - Parameters:

@@ -39,6 +39,11 @@ int cknc_guard_start(void);
 void cknc_guard_stop(void);
 /// Takes the terminal over. Returns a `cknc_status`; after an error the terminal is as it was.
 int cknc_open(int options);
+/// Looks up the terminal without taking it over: its colours, and whether the locale has nothing beyond ASCII. Returns a
+/// `cknc_status`. Not while the terminal is taken.
+int cknc_examine(int options, int *colors, int *has_ascii_only);
+/// The name and version of ncurses.
+const char *cknc_version(void);
 /// Gives the terminal back and replays what was written to stderr meanwhile.
 void cknc_close(void);
 /// Asks the terminal to report presses of the mouse and its wheel, or to stop; sent with the next frame.
