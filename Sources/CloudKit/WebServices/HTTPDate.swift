@@ -67,7 +67,7 @@ extension CKTransportResponse {
   }
 
   /// Returns the server's time in the header field `Date`; nil if there is none.
-  func date(now: Date) -> Date? {
+  package func date(now: Date) -> Date? {
     header("Date").flatMap { HTTPDate.date($0, now: now) }
   }
 }
