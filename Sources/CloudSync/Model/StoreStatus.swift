@@ -83,6 +83,8 @@ package struct StoreStatus: Hashable, Sendable {
     /// The program, and since when it has synced without a break; nil where an earlier version did not store it.
     package var program: String?
     package var since: Int64?
+    /// The end of its lease; nil while it sleeps.
+    package var leaseEndsAt: Int64?
   }
 
   /// Changes that were dropped, counted by operations.

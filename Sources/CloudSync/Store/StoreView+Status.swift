@@ -133,7 +133,8 @@ extension StoreView {
         host: lease.host,
         isLive: hasEngine,
         program: lease.program,
-        since: lease.since
+        since: lease.since,
+        leaseEndsAt: lease.expiresAt
       )
     }
     let activity = try ledger.activity()

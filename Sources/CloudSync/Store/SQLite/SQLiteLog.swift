@@ -47,7 +47,8 @@ enum SQLiteLog {
     return hasContent ? place : nil
   }
 
-  private static func size(_ path: String) -> Int? {
+  /// The bytes of the log; nil if there is none.
+  static func size(_ path: String) -> Int? {
     try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
   }
 }

@@ -22,12 +22,16 @@ extension SQLiteStorage {
 
   package func checkContents() throws(StoreError) {
     do {
-      let tables = try writer.read {
-        try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
+      let tables = try connected { connections in
+        try connections.read {
+          try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
       }
       for table in tables {
-        let fault = try writer.read { database in
-          try String.fetchOne(database, sql: "SELECT quick_check FROM pragma_quick_check(?)", arguments: [table])
+        let fault = try connected { connections in
+          try connections.read { database in
+            try String.fetchOne(database, sql: "SELECT quick_check FROM pragma_quick_check(?)", arguments: [table])
+          }
         }
         if let fault, fault != "ok" { throw damage(fault) }
       }

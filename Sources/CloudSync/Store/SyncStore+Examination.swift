@@ -1,0 +1,59 @@
+package import Facts
+import Foundation
+import GRDB
+
+/// Facts about a store's files, for a person who looks for trouble. Reading them changes nothing.
+extension SyncStore {
+  /// A store's files and the file system that they are on.
+  package struct Files: Hashable, Sendable {
+    package var bytes: Int
+    /// The bytes of the write-ahead log.
+    package var logBytes: Int
+    /// The name of the user whose file it is; nil if unknown.
+    package var owner: String?
+    /// The permissions, such as `0o600`.
+    package var mode: Int
+    /// The bytes that this user may still write; nil if unknown.
+    package var freeBytes: UInt64?
+    /// Why nothing can be written; nil if it can, as far as is known.
+    package var trouble: StorageTrouble?
+
+    package init(
+      bytes: Int,
+      logBytes: Int,
+      owner: String?,
+      mode: Int,
+      freeBytes: UInt64?,
+      trouble: StorageTrouble? = nil
+    ) {
+      (self.bytes, self.logBytes, self.owner, self.mode) = (bytes, logBytes, owner, mode)
+      (self.freeBytes, self.trouble) = (freeBytes, trouble)
+    }
+  }
+
+  /// Returns the facts about the files of a store; nil if there is none.
+  package static func files(ofStoreAt path: String) -> Files? {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
+    let system = FileSystem(of: path)
+    return Files(
+      bytes: attributes[.size] as? Int ?? 0,
+      logBytes: SQLiteLog.size(path) ?? 0,
+      owner: attributes[.ownerAccountName] as? String,
+      mode: attributes[.posixPermissions] as? Int ?? 0,
+      freeBytes: system?.freeBytes,
+      trouble: system?.trouble
+    )
+  }
+
+  /// Reads everything once and looks for damage. Takes seconds for a store of hundreds of megabytes.
+  package func checkContents() throws(StoreError) { try storage.checkContents() }
+
+  /// The version of the store's tables, as this program writes them.
+  package static var schemaVersion: String { Schema.migrator.migrations.last ?? "" }
+
+  /// The version of SQLite; nil if it cannot be asked.
+  package static var sqliteVersion: String? {
+    try? DatabaseQueue().read { try String.fetchOne($0, sql: "SELECT sqlite_version()") }
+  }
+}
