@@ -86,12 +86,13 @@ package struct Format: Hashable, Sendable {
     seconds < 10 ? String(format: "%.1f s", seconds) : duration(seconds)
   }
 
-  /// `512 B`, `1.2 kB`.
+  /// `512 B`, `1.2 kB`, `3.4 MB`, `5.6 GB`.
   package static func bytes(_ count: Int) -> String {
     switch count {
     case ..<1000: "\(count) B"
     case ..<1_000_000: String(format: "%.1f kB", Double(count) / 1000)
-    default: String(format: "%.1f MB", Double(count) / 1_000_000)
+    case ..<1_000_000_000: String(format: "%.1f MB", Double(count) / 1_000_000)
+    default: String(format: "%.1f GB", Double(count) / 1_000_000_000)
     }
   }
 
