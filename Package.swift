@@ -312,7 +312,7 @@ let package = Package(
         "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      exclude: ["Features/Features.tsv", "Output/status.schema.json"]
+      exclude: ["Doctor/Findings.txt", "Features/Features.tsv", "Output/status.schema.json"]
     ),
     .testTarget(
       name: "Swift5CompatibilityTests",

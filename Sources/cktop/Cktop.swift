@@ -34,9 +34,8 @@ struct Cktop: AsyncParsableCommand {
       OpenDashboard.self, StatusCommand.self, AccountCommand.self, SyncCommand.self, EventsCommand.self,
       QueueCommand.self,
       ConflictsCommand.self, RecordsCommand.self, ZonesCommand.self, VerifyCommand.self, SchemaCommand.self,
-      DemoCommand.self,
-      ServeCommand.self, KeygenCommand.self, ThemesCommand.self, ConfigCommand.self, FaultsHelp.self,
-      AdminHelp.self, AssumptionsHelp.self, KeysHelp.self,
+      DemoCommand.self, ServeCommand.self, KeygenCommand.self, ThemesCommand.self, ConfigCommand.self,
+      DoctorCommand.self, FaultsHelp.self, AdminHelp.self, AssumptionsHelp.self, KeysHelp.self,
     ],
     defaultSubcommand: OpenDashboard.self
   )

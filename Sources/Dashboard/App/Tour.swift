@@ -55,6 +55,10 @@ struct Tour: Hashable, Sendable {
       { deeds, _ in deeds.contains(.command(.filter)) }
     ),
     (
+      { "Press \($0.name(of: .view2)): with this store and URL, run cktop doctor." },
+      { deeds, _ in deeds.contains(.command(.view2)) }
+    ),
+    (
       { "\($0.name(of: .help)) shows the keys, \($0.name(of: .palette)) finds a command. Try one." },
       { deeds, _ in deeds.contains(.command(.help)) || deeds.contains(.command(.palette)) }
     ),

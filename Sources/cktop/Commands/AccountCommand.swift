@@ -17,7 +17,7 @@ struct AccountCommand: Verb {
   func run(_ session: Session) async throws {
     let scope = try session.scope()
     let credential = try session.credentialName()
-    let answer = try await ask(session, scope)
+    let answer = await session.user(try session.client(scope), scope)
     let account = AccountState(answer, credential: credential, database: scope.database)
     if json {
       OutputStream.standard.line(account.longJSON.line)
@@ -26,19 +26,6 @@ struct AccountCommand: Verb {
     }
     if case .failure(let error) = answer { throw CommandFailure(error) }
     try refuseStranger(account.user, try session.storeIfMade())
-  }
-
-  /// Asks the server for the user's name; for a key, makes a signed request and returns the key's identity.
-  private func ask(_ session: Session, _ scope: SyncStore.Scope) async throws -> Result<String, WebServicesError> {
-    let client = try session.client(scope)
-    do throws(WebServicesError) {
-      guard let identity = try? session.identity() else { return .success(try await client.caller().userRecordName) }
-      // No call names a key; listing the zones shows whether it has access.
-      _ = try await client.listZones(in: scope.database)
-      return .success(identity)
-    } catch {
-      return .failure(error)
-    }
   }
 
   private func refuseStranger(_ user: String?, _ store: SyncStore?) throws {
@@ -60,5 +47,19 @@ struct AccountCommand: Verb {
       "Expires      not reported by the server",
       "Detail       \(account.detail)",
     ]
+  }
+}
+
+extension Session {
+  /// Asks the server for the user's name; for a key, makes a signed request and returns the key's identity.
+  func user(_ client: WebServicesClient, _ scope: SyncStore.Scope) async -> Result<String, WebServicesError> {
+    do throws(WebServicesError) {
+      guard let identity = try? identity() else { return .success(try await client.caller().userRecordName) }
+      // No call names a key; listing the zones shows whether it has access.
+      _ = try await client.listZones(in: scope.database)
+      return .success(identity)
+    } catch {
+      return .failure(error)
+    }
   }
 }

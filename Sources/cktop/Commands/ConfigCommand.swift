@@ -25,15 +25,7 @@ struct ConfigCheck: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let proxies = ProxySettings(environment: ProcessInfo.processInfo.environment)
-    let route = proxies.route(to: session.settings.url.value)
-    let source = route == .direct ? nil : proxies.variable
-    var lines = session.settings.report
-    // Its mistakes are reported below.
-    if let table = try? session.configurationFile?.dashboard() ?? DashboardTable() {
-      lines += table.report(session.configurationFile?.path ?? "")
-    }
-    lines.append(SettingLine(setting: "proxy", value: Self.text(route), source: source ?? "default"))
+    let lines = session.settingLines
     if json {
       for line in lines {
         let object: JSONObject = [
@@ -46,15 +38,37 @@ struct ConfigCheck: Verb {
       for line in lines { table.append([line.setting, line.value ?? "", line.source]) }
       OutputStream.standard.lines(table.lines())
     }
-    if case .unusable(let reason) = route { throw CommandFailure.usage("\(reason); correct the variable or unset it") }
+    if case .unusable(let reason) = session.route {
+      throw CommandFailure.usage("\(reason); correct the variable or unset it")
+    }
     _ = try session.settings.policy()
     _ = try Appearance(session.settings.theme, session.configurationFile)
     // A key file is checked only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
   }
+}
 
-  private static func text(_ route: ProxySettings.Route) -> String {
-    switch route {
+extension Session {
+  private static let proxies = ProxySettings(environment: ProcessInfo.processInfo.environment)
+
+  /// The way to the server.
+  var route: ProxySettings.Route { Self.proxies.route(to: settings.url.value) }
+
+  /// The settings in effect and where each comes from, secrets masked.
+  var settingLines: [SettingLine] {
+    let source = route == .direct ? nil : Self.proxies.variable
+    var lines = settings.report
+    // Its mistakes are reported by themselves.
+    if let table = try? configurationFile?.dashboard() ?? DashboardTable() {
+      lines += table.report(configurationFile?.path ?? "")
+    }
+    return lines + [SettingLine(setting: "proxy", value: route.text, source: source ?? "default")]
+  }
+}
+
+extension ProxySettings.Route {
+  fileprivate var text: String {
+    switch self {
     case .direct: "none"
     case .proxy(let proxy): "\(proxy)"
     case .unusable(let reason): reason

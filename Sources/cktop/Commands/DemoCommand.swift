@@ -18,6 +18,8 @@ struct DemoCommand: AsyncParsableCommand {
       so that you can look at them from a second shell:
 
         cktop status --store FILE --container \(DemoWorld.container) --database private
+
+      With --url URL, and CLOUDKIT_API_TOKEN=any CLOUDKIT_WEB_AUTH_TOKEN=ana in its environment, cktop doctor checks them.
       """
   )
 

@@ -30,6 +30,14 @@ struct KeptToken: Sendable {
   /// The saved token, if it descends from the configured one.
   func read() -> String? { read(foreign) ?? read(own) }
 
+  /// The file of the saved token, if others can access it.
+  var openFile: String? {
+    [foreign, own].first { path in
+      let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int
+      return mode.map { $0 & 0o077 != 0 } ?? false
+    }
+  }
+
   private func read(_ path: String) -> String? {
     guard let data = FileManager.default.contents(atPath: path),
       let content = try? JSONDecoder().decode(Content.self, from: data), content.descendsFrom == origin

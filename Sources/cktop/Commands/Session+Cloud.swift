@@ -33,7 +33,7 @@ extension Session {
   }
 
   /// The saved web auth token; nil without a user.
-  private var kept: KeptToken? {
+  var kept: KeptToken? {
     guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
     let path =
       storePath ?? settings.store.map { StorePath.path(ofUnknown: KeptToken.origin(of: token), base: $0.value) }
@@ -83,10 +83,7 @@ extension Session {
       if known != nil { found.usesKeptToken = true }
       credential = .webAuth(apiToken: apiToken, webAuthToken: known ?? KeptToken.repaired(webAuthToken))
     case .none:
-      throw CommandFailure(
-        "no credential is configured; set CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, or CLOUDKIT_API_TOKEN",
-        .personNeeded
-      )
+      throw CommandFailure.noCredential
     }
     return WebServicesClient(
       WebServicesClient.Configuration(
@@ -123,4 +120,11 @@ extension Session {
     }
     return SyncEngine(store: store, configuration)
   }
+}
+
+extension CommandFailure {
+  static let noCredential = CommandFailure(
+    "no credential is configured; set CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, or CLOUDKIT_API_TOKEN",
+    .personNeeded
+  )
 }

@@ -1,6 +1,7 @@
 import CloudSync
 import Foundation
 import Synchronization
+import TerminalUI
 
 #if canImport(Glibc)
   import Glibc
@@ -23,11 +24,14 @@ struct OutputStream: Sendable {
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
   /// The columns of the terminal; nil if the output is not one.
-  var width: Int? {
+  var width: Int? { size?.width }
+
+  /// The size of the terminal; nil if the output is not one.
+  var size: Size? {
     guard isTerminal else { return nil }
     var size = winsize()
-    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-    return Int(size.ws_col)
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return Size(width: 80, height: 24) }
+    return Size(width: Int(size.ws_col), height: Int(size.ws_row))
   }
 
   /// Masks secrets in every line on standard error: messages there quote servers. Set once the settings are known.

@@ -199,7 +199,8 @@ import Testing
     let key = machine.folder.path("key.pem")
     // Each with its exit code; the verbs of one line build on those before.
     let runs: [(String, Int32)] = [
-      ("status", 0), ("config check", 0), ("account", 0), ("records put --type Task --name t1 title=a", 0),
+      ("status", 0), ("config check", 0), ("doctor", 0), ("account", 0),
+      ("records put --type Task --name t1 title=a", 0),
       ("queue list", 0), ("queue show 1", 0), ("queue export", 0), ("queue causes", 0), ("queue pauses", 0),
       ("queue pause 1", 0),
       ("queue resume 1", 0), ("queue edit 1 title=b", 1), ("queue retry --all", 0), ("queue flush", 0),

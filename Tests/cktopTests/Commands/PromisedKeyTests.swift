@@ -44,6 +44,7 @@ import Testing
       ]
     ),
     Promise(line: "account", keys: "status user credential detail permissions expiresAt signInURL"),
+    Promise(line: "doctor", keys: "check level text meaning remedy"),
     Promise(line: "events", keys: "id at kind text operation zone by"),
     Promise(line: "queue list", keys: row, inner: ["error": "code message"]),
     Promise(

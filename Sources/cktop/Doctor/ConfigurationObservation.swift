@@ -1,0 +1,84 @@
+import CloudKit
+import Facts
+import Foundation
+
+/// The settings in effect, and what is wrong with them.
+struct ConfigurationObservation: Sendable {
+  /// The settings as `config check` shows them, with secrets masked.
+  var lines: [SettingLine]
+  var failures: [CommandFailure]
+
+  var findings: [Finding] {
+    guard failures.isEmpty else { return failures.map { Finding(.configuration, $0) } }
+    let own = lines.filter { $0.value != nil && $0.source != "default" }
+    let places = own.map { "\($0.setting) (\($0.source))" }.joined(separator: ", ")
+    let text = own.isEmpty ? "all settings have their defaults" : "settings: \(places); the others have their defaults"
+    return [.ok(.configuration, text)]
+  }
+}
+
+extension ConfigurationObservation {
+  /// Reads the settings of a session.
+  init(of session: Session) {
+    lines = session.settingLines
+    failures = []
+    func note(_ body: () throws -> Void) {
+      do { try body() } catch { failures.append(CommandFailure(error) ?? CommandFailure("\(error)", .usage)) }
+    }
+    note { _ = try session.scope() }
+    note { _ = try session.settings.policy() }
+    note { _ = try Appearance(session.settings.theme, session.configurationFile) }
+  }
+}
+
+/// The credential, as far as this machine knows it.
+struct CredentialObservation: Sendable {
+  /// Its kind, by its name in the JSON; nil: there is none.
+  var name: String?
+  /// Why it cannot be used; nil if it can, as far as is known here.
+  var failure: CommandFailure?
+  /// The file of the saved web auth token, if others can access it.
+  var openFile: String?
+
+  var findings: [Finding] {
+    if let failure { return [Finding(.credential, failure)] }
+    if let openFile {
+      let text = "other users can access the web auth token in \(openFile)"
+      return [.problem(.credential, text, "they can act as its user", "run chmod 600 \(openFile.asArgument)")]
+    }
+    guard let name else { return [Finding(.credential, .noCredential)] }
+    let kind = Words.credential(name)
+    return switch name {
+    case "serverToServer": [.ok(.credential, "\(kind): the key file is private, and signs")]
+    case "webAuth": [.ok(.credential, "\(kind), and the API token that it needs")]
+    default:
+      [
+        .warning(
+          .credential,
+          "\(kind) without a user",
+          "only the public database can be read",
+          "set CLOUDKIT_WEB_AUTH_TOKEN to the token of a user"
+        )
+      ]
+    }
+  }
+}
+
+extension CredentialObservation {
+  /// Reads the credential of a session, and signs with it. Sends nothing.
+  init(of session: Session) {
+    do {
+      name = try session.credentialName()
+      guard name != nil, session.settings.isConfigured else { return }
+      // Reads a key file, which must be private, and holds it against the database.
+      if case .serverToServer(let keyID, let file) = try session.settings.credential() {
+        let key = try CKServerToServerKey.load(keyID: keyID, file: file)
+        _ = try key.signatureHeaders(body: Data(), path: "/", date: Date())
+      }
+      _ = try session.client(session.scope())
+      openFile = session.kept?.openFile
+    } catch {
+      failure = CommandFailure(error) ?? CommandFailure("the credential cannot sign: \(error)", .personNeeded)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import Foundation
+
+/// `cktop doctor`.
+struct DoctorCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Check everything that syncing needs, and say what is wrong and what to do.",
+    discussion: """
+      Checks the settings, the credential, the way to the server, the account, the store, the syncing process and the \
+      terminal. Each line is a check: ok, warning, problem, or not tried with the reason. It changes nothing. If the \
+      server cannot be reached, it tries once, for five seconds at most, and checks everything else.
+
+      Exit codes: 0 no problems, but maybe warnings; 2 a setting is wrong; 4 the store cannot be read; 3 a person is \
+      needed; 5 the server cannot be reached; 1 other problems. If several apply, the first in this order.
+      """
+  )
+
+  @Flag(
+    help: """
+      Create a zone with a name of its own in the private database, and delete it again. Other devices may see it for a \
+      moment. Also deletes such zones of runs that were killed.
+      """
+  )
+  var write = false
+  @Flag(help: "Print one JSON object per check.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run() async throws {
+    let report = DoctorReport(try await findings())
+    if json {
+      OutputStream.standard.lines(report.findings.map(\.json.line))
+    } else {
+      OutputStream.standard.lines(report.lines(width: OutputStream.standard.width))
+    }
+    try report.status.end()
+  }
+
+  private func findings() async throws -> [Finding] {
+    let session: Session
+    do throws(CommandFailure) {
+      session = try Session(options)
+    } catch {
+      // Without settings there is neither a server nor a store to look at.
+      return [Finding(.configuration, error)] + MachineObservation(of: nil).findings
+    }
+    session.masksErrors()
+    if write { try session.refuseIfReadOnly() }
+    return await Examination(of: session, writes: write).findings.map { $0.masked(by: session.redaction) }
+  }
+}

@@ -1,0 +1,186 @@
+import CloudKit
+import CloudSync
+import Facts
+import Foundation
+
+/// The store's files, what is in them, and who syncs it.
+struct StoreObservation: Sendable {
+  /// What is in a store that can be read.
+  struct Content: Sendable {
+    var status: StoreStatus
+    var zones: [ZoneRow]
+    var failedForPerson = 0
+    var hasCredential = true
+    /// Why the contents are damaged or could not be checked; nil if they are sound.
+    var fault: CommandFailure?
+  }
+
+  /// Nil where no store is named, or only the server can say whose it is.
+  var path: String?
+  /// The user that looks.
+  var user = ""
+  var files: SyncStore.Files?
+  /// Why the store cannot be read.
+  var failure: CommandFailure?
+  var content: Content?
+  /// The process that syncs it or did so last, as the system shows it; nil if it is not there.
+  var process: ProcessFacts?
+  /// Whether the process that syncs ran on this machine.
+  var isOnThisMachine = true
+  var format = Format()
+}
+
+extension StoreObservation {
+  /// The bytes of free space under which it is time to look after the disk.
+  private static let lowSpace: UInt64 = 100_000_000
+  /// Four times the size at which SQLite merges the log.
+  private static let longLog = 64_000_000
+
+  var findings: [Finding] {
+    if let failure {
+      // A wrong setting has a line of its own.
+      let reason = failure.status == .usage ? "the settings name no store" : "the store cannot be read"
+      let store = failure.status == .usage ? Finding.notTried(.store, reason) : Finding(.store, failure)
+      return zones([]) + [store] + unknown(reason)
+    }
+    guard let path, let files, let content else {
+      let text = path.map { "there is no store yet at \($0)" } ?? "no store is known for this sign-in yet"
+      let missing = Finding.warning(.store, text, "nothing is queued here", "run cktop sync to make it")
+      return zones([]) + [missing] + unknown("there is no store yet")
+    }
+    let what = "\(path): version \(SyncStore.schemaVersion), \(Format.bytes(files.bytes))"
+    let records = Words.count(content.status.recordCount, "record")
+    let store = Finding.ok(.store, "\(what), \(records), \(Words.count(content.status.queue.total, "queued change"))")
+    return zones(content.zones) + [store, integrity(content), disk(files), log(files), owner(path, files)]
+      + verdicts(content) + [syncing(content.status)]
+  }
+
+  private func unknown(_ reason: String) -> [Finding] {
+    let checks: [Finding.Check] = [.integrity, .disk, .log, .owner, .sync, .process]
+    return checks.map { check in
+      if check == .disk, let files { return disk(files) }
+      return .notTried(check, reason)
+    }
+  }
+
+  private func integrity(_ content: Content) -> Finding {
+    content.fault.map { Finding(.integrity, $0) } ?? .ok(.integrity, "SQLite finds no damage")
+  }
+
+  private func disk(_ files: SyncStore.Files) -> Finding {
+    guard let free = files.freeBytes else { return .notTried(.disk, "the free space is not known") }
+    let text = "\(Format.bytes(Int(clamping: free))) are free for the store"
+    if let trouble = files.trouble { return .problem(.disk, trouble.sentence, status: .personNeeded) }
+    guard free < Self.lowSpace else { return .ok(.disk, text) }
+    return .warning(.disk, text, "when it is full, nothing is sent, fetched or accepted", "free some space")
+  }
+
+  private func log(_ files: SyncStore.Files) -> Finding {
+    let text = "the write-ahead log has \(Format.bytes(files.logBytes))"
+    guard files.logBytes > Self.longLog else { return .ok(.log, text) }
+    let meaning = "a program that reads for long keeps it from being merged, and reading gets slow"
+    return .warning(.log, text, meaning, "end programs that have the store open for long")
+  }
+
+  private func owner(_ path: String, _ files: SyncStore.Files) -> Finding {
+    let mode = String(files.mode, radix: 8)
+    if files.mode & 0o077 != 0 {
+      return .warning(
+        .owner,
+        "other users can access the store (mode \(mode))",
+        nil,
+        "run chmod 600 \(path.asArgument)"
+      )
+    }
+    guard let owner = files.owner, owner != user else {
+      return .ok(.owner, "the store belongs to \(files.owner ?? user), mode \(mode)")
+    }
+    let meaning = "files that user \(user) makes beside it may lock \(owner) out"
+    return .warning(
+      .owner,
+      "the store belongs to user \(owner)",
+      meaning,
+      "run cktop as its owner, with sudo -u \(owner)"
+    )
+  }
+
+  // MARK: - Zones
+
+  private func zones(_ zones: [ZoneRow]) -> [Finding] {
+    guard let now = content?.status.generatedAt else { return [.notTried(.zones, "there is no local copy")] }
+    let tokens = zones.compactMap(\.tokenAt)
+    let oldest = tokens.min().map { ", the oldest from \(format.time($0, now: now))" } ?? ""
+    let count = Words.count(zones.count, "zone")
+    return [.ok(.zones, "\(count) in the local copy, \(Words.count(tokens.count, "change token"))\(oldest)")]
+  }
+
+  // MARK: - Syncing
+
+  /// The verdicts, but for those that a check of its own reports.
+  private func verdicts(_ content: Content) -> [Finding] {
+    let status = content.status
+    let all = status.verdicts(hasCredential: content.hasCredential).all.filter { verdict in
+      if case .notSyncing(_, _, .some) = verdict { return false }
+      return verdict.kind != .storeFull
+    }
+    return all.map { verdict in
+      let text = verdict.sentence(format, now: status.generatedAt)
+      let remedy = verdict.nextStep.map { "run \($0)" }
+      let code = content.failedForPerson > 0 && verdict.kind == .failed ? .personNeeded : verdict.status
+      if code != .done { return .problem(.sync, text, nil, remedy, status: code) }
+      return verdict.urgency == .fine ? .ok(.sync, text) : .warning(.sync, text, nil, remedy)
+    }
+  }
+
+  private func syncing(_ status: StoreStatus) -> Finding {
+    guard let holder = status.syncingProcess else { return .ok(.process, "no process has synced this store yet") }
+    let now = status.generatedAt
+    let what = [holder.program, process?.unit, isOnThisMachine ? nil : "on \(holder.host)"].compactMap(\.self)
+    let name = "process \(holder.pid)\(what.isEmpty ? "" : " (\(what.joined(separator: ", ")))")"
+    guard holder.isLive || holder.stalledSince != nil else {
+      return .ok(.process, "no process is syncing now; the last was \(name)")
+    }
+    let lease = holder.leaseEndsAt.flatMap { $0 < now ? "; its lease ended \(Format.ago($0, now: now))" : nil } ?? ""
+    if process?.isStopped == true {
+      return idle(
+        "\(name) holds the lock of the store but is stopped\(lease)",
+        "run kill -CONT \(holder.pid) to continue it, or kill -KILL \(holder.pid) to end it"
+      )
+    }
+    if let since = holder.stalledSince {
+      let remedy = process?.unit.map { "run systemctl restart \($0)" } ?? "end it and start it again"
+      return idle("\(name) has not moved since \(format.time(since, now: now))\(lease)", remedy)
+    }
+    let since = holder.since.map { " since \(format.time($0, now: now))" } ?? ""
+    return .ok(.process, "\(name) is syncing\(since)")
+  }
+
+  private func idle(_ text: String, _ remedy: String) -> Finding {
+    .problem(.process, text, "nothing is synced", remedy, status: .personNeeded)
+  }
+}
+
+extension StoreObservation {
+  /// Looks at the store of a session. Opens it for reading only.
+  init(of session: Session) {
+    path = session.storePath
+    user = NSUserName()
+    files = path.flatMap(SyncStore.files)
+    do {
+      guard let store = try session.storeIfMade() else { return }
+      let reader = StoreReader(store, session.redaction)
+      var content = try reader.view { view in
+        Content(status: try view.status(), zones: try view.zones(), failedForPerson: try view.failuresForPerson())
+      }
+      content.status.freshFor = session.settings.freshFor
+      content.hasCredential = (try? session.credentialName()) != nil
+      do throws(StoreError) { try store.checkContents() } catch { content.fault = CommandFailure(error) }
+      self.content = content
+      guard let holder = content.status.syncingProcess else { return }
+      isOnThisMachine = holder.host == ProcessInfo.processInfo.hostName
+      process = isOnThisMachine ? ProcessFacts(of: holder.pid) : nil
+    } catch {
+      failure = CommandFailure(error) ?? CommandFailure("\(error)", .storeUnusable)
+    }
+  }
+}

@@ -1,0 +1,318 @@
+import CloudKit
+import Facts
+import Foundation
+import Terminal
+import TerminalUI
+import Testing
+
+@testable import CloudSync
+@testable import cktop
+
+/// What `cktop doctor` concludes from what it saw. `RECORD_SNAPSHOTS=1` writes the sentences.
+struct FindingTests {
+  /// What was seen, in a few words, and the expected level of each check that is not ok.
+  private typealias Case = (seen: String, findings: [Finding], levels: [Finding.Check: Finding.Level])
+
+  private static let now: Int64 = 1_700_000_000_000
+  private static let scope = SyncStore.Scope(
+    container: "iCloud.org.example.shop",
+    environment: "production",
+    database: .private
+  )
+
+  // MARK: - Observations
+
+  private static func server(_ change: (inout ServerObservation) -> Void) -> [Finding] {
+    var server = ServerObservation(url: URL(string: "https://cloud.example.org")!, route: .direct)
+    server.scope = scope
+    server.credential = "webAuth"
+    server.reach = .connected(address: "192.0.2.7")
+    server.greeting = .reply(clockAhead: 0.4)
+    server.user = .success("_ana")
+    server.zones = .success(["notes", "tasks"])
+    change(&server)
+    return server.findings
+  }
+
+  private static func unasked(_ reach: ServerReach) -> [Finding] {
+    server {
+      ($0.reach, $0.greeting, $0.user, $0.zones) = (reach, nil, nil, nil)
+      $0.write = .notTried("the server was not asked")
+    }
+  }
+
+  private static func store(_ change: (inout StoreObservation) -> Void) -> [Finding] {
+    var status = StoreStatus(generatedAt: now)
+    (status.lastSuccessAt, status.reachedEnd) = (now - 5_000, true)
+    status.syncingProcess = holder()
+    var store = StoreObservation(path: "/var/lib/cktop/shop.sqlite", user: "cktop")
+    store.files = SyncStore.Files(
+      bytes: 1_204_224,
+      logBytes: 4_152,
+      owner: "cktop",
+      mode: 0o600,
+      freeBytes: 20_000_000_000
+    )
+    store.content = StoreObservation.Content(status: status, zones: [])
+    store.process = ProcessFacts(unit: "cktop.service")
+    store.format = Format(timeZone: .gmt)
+    change(&store)
+    return store.findings
+  }
+
+  private static func holder(live: Bool = true, stalledSince: Int64? = nil, leaseEndsAt: Int64? = nil)
+    -> StoreStatus.SyncingProcess
+  {
+    StoreStatus.SyncingProcess(
+      pid: 4711,
+      host: "mail",
+      isLive: live,
+      stalledSince: stalledSince,
+      program: "cktop",
+      since: now - 3_600_000,
+      leaseEndsAt: leaseEndsAt
+    )
+  }
+
+  private static func machine(_ change: (inout MachineObservation) -> Void) -> [Finding] {
+    var machine = MachineObservation(
+      own: .init(open: 12, limit: 1024),
+      watches: .available(perUser: 65_536),
+      screen: .init(term: "xterm-256color", size: Size(width: 80, height: 24)),
+      versions: ["cktop 1", "SQLite 3"]
+    )
+    change(&machine)
+    return machine.findings
+  }
+
+  private static let refusal = WebServicesError(.authenticationFailed, "no such token")
+
+  private static let cases: [Case] = [
+    ("good settings", ConfigurationObservation(lines: lines, failures: []).findings, [:]),
+    ("only defaults", ConfigurationObservation(lines: [], failures: []).findings, [:]),
+    (
+      "a wrong setting", ConfigurationObservation(lines: lines, failures: [.usage("a is wrong; set b")]).findings,
+      [.configuration: .problem]
+    ),
+    ("a key", CredentialObservation(name: "serverToServer").findings, [:]),
+    ("a user's token", CredentialObservation(name: "webAuth").findings, [:]),
+    ("an API token alone", CredentialObservation(name: "apiToken").findings, [.credential: .warning]),
+    ("no credential", CredentialObservation().findings, [.credential: .problem]),
+    (
+      "a token that others can read", CredentialObservation(name: "webAuth", openFile: "/s/a.token").findings,
+      [.credential: .problem]
+    ),
+    ("a good server", server { _ in }, [:]),
+    (
+      "a proxy",
+      server { $0.route = ProxySettings(environment: ["https_proxy": "proxy:3128"]).route(to: $0.url) }, [:]
+    ),
+    (
+      "a proxy that cannot be used",
+      server { ($0.route, $0.reach, $0.greeting, $0.user) = (.unusable("https_proxy is no URL"), nil, nil, nil) },
+      [
+        .proxy: .problem, .name: .notTried, .connection: .notTried, .encryption: .notTried, .clock: .notTried,
+        .account: .notTried, .container: .notTried,
+      ]
+    ),
+    (
+      "a name that is not found", unasked(.notFound("cloud.example.org was not found (DNS lookup failed).")),
+      [
+        .name: .problem, .connection: .notTried, .encryption: .notTried, .clock: .notTried, .account: .notTried,
+        .container: .notTried, .write: .notTried,
+      ]
+    ),
+    (
+      "a closed port", unasked(.failed("cloud.example.org refused the connection.")),
+      [
+        .connection: .problem, .encryption: .notTried, .clock: .notTried, .account: .notTried, .container: .notTried,
+        .write: .notTried,
+      ]
+    ),
+    (
+      "a certificate that is not valid",
+      server { ($0.greeting, $0.user) = (.failed("cloud.example.org broke the connection."), nil) },
+      [.encryption: .problem, .clock: .notTried, .account: .notTried, .container: .notTried]
+    ),
+    (
+      "http to another machine", server { $0.url = URL(string: "http://cloud.example.org")! }, [.encryption: .warning]
+    ),
+    ("a clock 2 minutes off", server { $0.greeting = .reply(clockAhead: 120) }, [.clock: .warning]),
+    ("a clock 20 minutes off", server { $0.greeting = .reply(clockAhead: -1200) }, [.clock: .problem]),
+    (
+      "a clock 20 minutes off, and a key",
+      server { ($0.greeting, $0.credential) = (.reply(clockAhead: 1200), "serverToServer") }, [.clock: .problem]
+    ),
+    ("a reply without a date", server { $0.greeting = .reply(clockAhead: nil) }, [.clock: .notTried]),
+    (
+      "a refused credential", server { ($0.user, $0.zones) = (.failure(refusal), nil) },
+      [.account: .problem, .container: .notTried]
+    ),
+    (
+      "no container", server { $0.zones = .failure(WebServicesError(.notFound, "no container")) },
+      [.container: .problem]
+    ),
+    (
+      "no credential, but a server", server { ($0.credential, $0.user) = (nil, nil) },
+      [.account: .notTried, .container: .notTried]
+    ),
+    ("a write", server { $0.write = .done(leftovers: 0) }, [:]),
+    ("a write after one that was killed", server { $0.write = .done(leftovers: 1) }, [:]),
+    (
+      "a refused write", server { $0.write = .failed(WebServicesError(.accessDenied, "no WRITE")) }, [.write: .problem]
+    ),
+    (
+      "a zone that was left",
+      server { $0.write = .left(zone: "cktop-doctor-1", WebServicesError(.internalError, "oops")) }, [.write: .problem]
+    ),
+    ("a good store", store { _ in }, [:]),
+    (
+      "no store", store { ($0.files, $0.content) = (nil, nil) },
+      [
+        .zones: .notTried, .store: .warning, .integrity: .notTried, .disk: .notTried, .log: .notTried,
+        .owner: .notTried, .sync: .notTried, .process: .notTried,
+      ]
+    ),
+    (
+      "a store of another user",
+      store { ($0.content, $0.failure) = (nil, CommandFailure("it cannot be read; use sudo", .storeUnusable)) },
+      [
+        .zones: .notTried, .store: .problem, .integrity: .notTried, .log: .notTried, .owner: .notTried,
+        .sync: .notTried, .process: .notTried,
+      ]
+    ),
+    (
+      "a damaged store", store { $0.content?.fault = CommandFailure("it is damaged; restore a copy", .storeUnusable) },
+      [.integrity: .problem]
+    ),
+    (
+      "a full disk",
+      store {
+        $0.files?.freeBytes = 4096
+        $0.files?.trouble = .full
+        $0.content?.status.storageTrouble = .full
+      }, [.disk: .problem]
+    ),
+    ("little space", store { $0.files?.freeBytes = 99_000_000 }, [.disk: .warning]),
+    ("a long log", store { $0.files?.logBytes = 65_000_000 }, [.log: .warning]),
+    ("a store of another owner", store { $0.user = "root" }, [.owner: .warning]),
+    ("a store that others can read", store { $0.files?.mode = 0o644 }, [.owner: .warning]),
+    (
+      "a stopped process whose lease has run out",
+      store {
+        $0.content?.status.syncingProcess = holder(leaseEndsAt: now - 20_000)
+        $0.process = ProcessFacts(isStopped: true)
+      }, [.process: .problem]
+    ),
+    (
+      "a process that hangs",
+      store { $0.content?.status.syncingProcess = holder(live: false, stalledSince: now - 20_000) },
+      [.process: .problem]
+    ),
+    (
+      "no process, and failed changes",
+      store {
+        $0.content?.status.syncingProcess = holder(live: false)
+        $0.content?.status.queue.failed = 2
+        $0.process = nil
+      }, [.sync: .problem]
+    ),
+    (
+      "no process since ten days",
+      store {
+        $0.content?.status.syncingProcess = nil
+        $0.content?.status.lastSuccessAt = now - 864_000_000
+        $0.process = nil
+      }, [.sync: .warning]
+    ),
+    ("a good machine", machine { _ in }, [:]),
+    ("few descriptors", machine { $0.own.limit = 63 }, [.files: .problem]),
+    ("many open files", machine { $0.syncing = .init(open: 900, limit: 1024) }, [.files: .warning]),
+    ("no more watches", machine { $0.watches = .refused(errno: ENOSPC) }, [.watches: .warning]),
+    ("no more watching processes", machine { $0.watches = .refused(errno: EMFILE) }, [.watches: .warning]),
+    ("no terminal", machine { $0.screen = nil }, [.terminal: .notTried]),
+    ("an unknown terminal", machine { $0.screen?.error = .termUnknown }, [.terminal: .warning]),
+    (
+      "a poor terminal",
+      machine {
+        $0.screen = .init(term: "vt100", size: Size(width: 80, height: 20), isUTF8: false, colors: 0)
+      },
+      [.terminal: .warning]
+    ),
+    (
+      "no colours by choice",
+      machine {
+        $0.screen?.colors = 0
+        $0.screen?.isMonochrome = true
+      }, [:]
+    ),
+  ]
+
+  private static let lines = [
+    SettingLine(setting: "container", value: "iCloud.org.example.shop", source: "CLOUDKIT_CONTAINER"),
+    SettingLine(setting: "environment", value: "development", source: "default"),
+    SettingLine(setting: "url", value: nil, source: "not set"),
+  ]
+
+  // MARK: - Tests
+
+  @Test func `each observation is a finding of its level`() {
+    for (seen, findings, levels) in Self.cases {
+      let found = findings.filter { $0.level != .ok }.map { ($0.check, $0.level) }
+      #expect(Dictionary(found) { $1 } == levels, "\(seen)")
+      // A problem has an exit code, and says what to do.
+      for finding in findings where finding.level == .problem {
+        #expect(
+          finding.status != .done && (finding.remedy != nil || finding.text.contains("; ")),
+          "\(seen): \(finding)"
+        )
+      }
+    }
+  }
+
+  @Test func `every check is among the observations, and every sentence is as it was reviewed`() throws {
+    #expect(Set(Self.cases.flatMap { $0.findings.map(\.check) }) == Set(Finding.Check.allCases))
+    let text = Self.cases.map { seen, findings, _ in
+      ([seen + ":"] + DoctorReport(findings).lines()).joined(separator: "\n") + "\n"
+    }
+    .joined(separator: "\n")
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Findings.txt")
+    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
+    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+  }
+
+  @Test(
+    arguments: [
+      ([.itemsFailed, .cloudUnreachable, .personNeeded, .storeUnusable], .storeUnusable),
+      ([.itemsFailed, .cloudUnreachable, .personNeeded], .personNeeded),
+      ([.itemsFailed, .cloudUnreachable], .cloudUnreachable),
+      ([.itemsFailed], .itemsFailed), ([], .done),
+    ] as [([CommandStatus], CommandStatus)]
+  )
+  func `the most urgent problem decides the exit code, and warnings have none`(
+    _ problems: [CommandStatus],
+    _ expected: CommandStatus
+  ) {
+    let findings = problems.map { Finding.problem(.store, "a", nil, "b", status: $0) }
+    #expect(DoctorReport(findings + [.warning(.disk, "c"), .notTried(.clock, "d")]).status == expected)
+  }
+
+  @Test func `lines fit into the columns of the terminal`() {
+    for (seen, findings, _) in Self.cases {
+      let lines = DoctorReport(findings).lines(width: 80)
+      #expect(lines.allSatisfy { $0.columns <= 80 }, "\(seen)")
+      #expect(lines.filter { !$0.hasPrefix(" ") }.count == findings.count + 1, "\(seen)")
+    }
+  }
+
+  @Test(arguments: [
+    ("0::/system.slice/cktop.service", "cktop.service"),
+    ("12:cpu:/\n1:name=systemd:/system.slice/sync.service\n", "sync.service"),
+    ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/cktop.service", "cktop.service"),
+    ("0::/user.slice/user-1000.slice/session-3.scope", nil),
+    ("0::/user.slice/user-1000.slice/user@1000.service/tmux-spawn-1.scope", nil), ("0::/", nil), ("", nil),
+  ])
+  func `the unit of a process is the service of its control group`(_ groups: String, _ unit: String?) {
+    #expect(ProcessFacts.unit(inGroups: groups) == unit)
+  }
+}
