@@ -66,8 +66,9 @@ extension CKSchema {
 
     /// The schema that allows these uses, with the grants that CloudKit Console gives a new type.
     ///
-    /// A field has the type that most of its values have, or `DOUBLE` if some numbers are whole and some are not. Its
-    /// indexes are those that queries need. Comments state the counts and other types that were seen.
+    /// A field has the type that most records have, without records that most changes have, or `DOUBLE` if some numbers
+    /// are whole and some are not. Its indexes are those that queries need. Comments state the counts and other types
+    /// that were seen.
     public var schema: CKSchema {
       let types = types.filter { CKSchema.isName($0.key) && $0.key != usersType }
       var schema = CKSchema(types: types.mapValues(\.recordType))
@@ -116,11 +117,11 @@ extension CKSchema.Usage.TypeUsage {
   /// The type that a field with these values should have; `nil` if none was seen.
   private static func type(of seen: [CKSchema.FieldType: CKSchema.Usage.Count]) -> CKSchema.FieldType? {
     let (whole, fraction) = (CKSchema.FieldType(.int64), CKSchema.FieldType(.double))
-    if Set(seen.keys) == [whole, fraction] { return fraction }
-    return seen.max { left, right in
-      let (first, second) = (left.value.records + left.value.changes, right.value.records + right.value.changes)
-      return first == second ? left.key.name > right.key.name : first < second
-    }?.key
+    // A server has the records already, so their type counts more than that of changes.
+    let counts = seen.mapValues(\.records).filter { $0.value > 0 }
+    let number = counts.isEmpty ? seen.mapValues(\.changes) : counts
+    if Set(number.keys) == [whole, fraction] { return fraction }
+    return number.max { ($0.value, $1.key.name) < ($1.value, $0.key.name) }?.key
   }
 }
 

@@ -9,6 +9,10 @@ struct SchemaUsageTests {
     var task = CKSchema.Usage.TypeUsage(CKSchema.Usage.Count(records: 2, changes: 1))
     task.fields = [
       "due": [CKSchema.FieldType(.timestamp): CKSchema.Usage.Count(changes: 1)],
+      "kept": [
+        CKSchema.FieldType(.int64): CKSchema.Usage.Count(records: 1),
+        CKSchema.FieldType(.string): CKSchema.Usage.Count(changes: 5),
+      ],
       "n": [
         CKSchema.FieldType(.int64): CKSchema.Usage.Count(records: 2),
         CKSchema.FieldType(.string): CKSchema.Usage.Count(records: 1),
@@ -43,6 +47,7 @@ struct SchemaUsageTests {
             RECORD TYPE Task ( // 2 records, 1 unsent change
                 "___modTime" TIMESTAMP SORTABLE, // used by queries
                 due          TIMESTAMP QUERYABLE SORTABLE, // 1 unsent change; used by queries
+                kept         INT64, // 1 record; 5 unsent changes as STRING
                 n            INT64, // 2 records; 1 record as STRING
                 size         DOUBLE, // 1 record; 1 record as INT64
                 tags         LIST<STRING>, // 1 record
@@ -60,19 +65,22 @@ struct SchemaUsageTests {
   static let rows: [(schema: String, problems: [String])] = [
     ("", ["missingType Old", "missingType Task 2+1"]),
     (
-      "RECORD TYPE Old (\"___recordID\" REFERENCE QUERYABLE); RECORD TYPE Task (n INT64, size NUMBER);",
+      "RECORD TYPE Old (\"___recordID\" REFERENCE QUERYABLE); RECORD TYPE Task (n INT64, size NUMBER, kept STRING);",
       [
-        "missingField Task.due needs TIMESTAMP 0+1", "otherType Task.n has INT64 needs STRING 1+0",
+        "missingField Task.due needs TIMESTAMP 0+1", "otherType Task.kept has STRING needs INT64 1+0",
+        "otherType Task.n has INT64 needs STRING 1+0",
         "missingField Task.tags needs LIST<STRING> 1+0", "missingIndex Task.___modTime needs SORTABLE",
       ]
     ),
     (
       """
       RECORD TYPE Old ();
-      RECORD TYPE Task ("___modTime" TIMESTAMP SORTABLE, due TIMESTAMP QUERYABLE, n STRING, size DOUBLE, tags STRING);
+      RECORD TYPE Task ("___modTime" TIMESTAMP SORTABLE, due TIMESTAMP QUERYABLE, n STRING, size DOUBLE, tags STRING,
+        kept INT64);
       """,
       [
-        "missingIndex Old.___recordID needs QUERYABLE", "otherType Task.n has STRING needs INT64 2+0",
+        "missingIndex Old.___recordID needs QUERYABLE", "otherType Task.kept has INT64 needs STRING 0+5",
+        "otherType Task.n has STRING needs INT64 2+0",
         "otherType Task.size has DOUBLE needs INT64 1+0", "otherType Task.tags has STRING needs LIST<STRING> 1+0",
         "missingIndex Task.due has QUERYABLE needs SORTABLE",
       ]
@@ -102,7 +110,7 @@ struct SchemaUsageTests {
 
   @Test func `the lines to add make a schema take every use`() throws {
     let schema = try CKSchema(
-      parsing: "DEFINE SCHEMA RECORD TYPE Task (n INT64, due TIMESTAMP QUERYABLE, size DOUBLE);"
+      parsing: "DEFINE SCHEMA RECORD TYPE Task (n INT64, due TIMESTAMP QUERYABLE, size DOUBLE, kept INT64);"
     )
 
     #expect(

@@ -15,9 +15,9 @@ struct SchemaCommand: AsyncParsableCommand {
       standard input. In development the server adds types and fields when records are saved. In production it refuses \
       records and queries that the deployed schema does not have: check finds them before they are sent.
 
-        cktop schema infer > schema.ckdb         the schema that this machine's data needs
-        cktop schema check production.ckdb       what production would refuse, and the lines to add
-        cktop schema diff production.ckdb schema.ckdb
+        cktop schema infer > schema.ckdb      the schema that the data here needs
+        cktop schema check production.ckdb    what production would refuse
+        cktop schema diff old.ckdb new.ckdb   what changes
       """,
     subcommands: [
       SchemaCheck.self, SchemaInfer.self, SchemaDiff.self, SchemaFormat.self, SchemaValidate.self, SchemaExport.self,
@@ -62,15 +62,19 @@ struct SchemaCheck: Verb {
         OutputStream.standard.line("\(problem)\(Self.text(operations, of: problem.count.changes))".visible)
       }
     }
-    if !json, let lines = schema.additions(for: usage) {
-      OutputStream.standard.write("\nAdd to the schema:\n\n\(lines)")
-    } else if !json, problems.isEmpty {
-      OutputStream.standard.line("The schema has everything that \(sent ?? "this machine") uses".visible)
+    let lines = schema.additions(for: usage)
+    if !json, let lines { OutputStream.standard.write("\nAdd to the schema:\n\n\(lines)") }
+    guard !problems.isEmpty else {
+      if !json { OutputStream.standard.line("The schema has everything that \(sent ?? "this machine") uses".visible) }
+      return
     }
-    guard !problems.isEmpty else { return }
-    OutputStream.error.line(
-      "cktop: \(Words.count(problems.count, "problem")); add the lines to the schema and deploy it"
-    )
+    let advice = [
+      lines == nil ? nil : "add the lines to the schema and deploy it",
+      problems.contains { $0.kind == .otherType } ? "correct the values, because a field keeps its type" : nil,
+      problems.contains { $0.kind == .invalidName } ? "rename what has an invalid name" : nil,
+    ]
+    let text = advice.compactMap(\.self).joined(separator: "; ")
+    OutputStream.error.line("cktop: \(Words.count(problems.count, "problem")); \(text)")
     try CommandStatus.itemsFailed.end()
   }
 
