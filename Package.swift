@@ -168,8 +168,8 @@ let package = Package(
     .executableTarget(
       name: "cktop",
       dependencies: [
-        "Dashboard", "CktopDemo", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitSchema",
-        "Facts", "JSONText", "RecordImport", "TerminalUI", "Terminal",
+        "Dashboard", "CktopDemo", "CloudService", "CloudSync", "CloudKit", "CloudKitContract", "CloudKitEmulator",
+        "CloudKitSchema", "Facts", "JSONText", "RecordImport", "TerminalUI", "Terminal",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "Crypto", package: "swift-crypto"),

@@ -13,6 +13,10 @@ struct DoctorCommand: AsyncParsableCommand {
 
       Exit codes: 0 no problems, but maybe warnings; 2 a setting is wrong; 4 the store cannot be read; 3 a person is \
       needed; 5 the server cannot be reached; 1 other problems. If several apply, the first in this order.
+
+      With --contract, each line is instead a behaviour of the server that the emulator and the sync engine rest on: as \
+      assumed; otherwise, with what came instead; or not tried, with the reason. This output has no private values, so \
+      it can be published. The exit code is 1 if a behaviour is otherwise.
       """
   )
 
@@ -23,10 +27,18 @@ struct DoctorCommand: AsyncParsableCommand {
       """
   )
   var write = false
+  @Flag(
+    help: """
+      Compare the server with what is assumed of it, with at most 200 requests. Creates a zone as --write does, and \
+      deletes it again.
+      """
+  )
+  var contract = false
   @Flag(help: "Print one JSON object per check.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run() async throws {
+    if contract { return try await compareWithServer() }
     let report = DoctorReport(try await findings())
     if json {
       OutputStream.standard.lines(report.findings.map(\.json.line))

@@ -1,0 +1,58 @@
+import CloudKitContract
+import Foundation
+import JSONText
+
+/// The report of `cktop doctor --contract`, which can be published.
+extension ContractReport {
+  /// The exit code: 1 if a behaviour is otherwise than assumed, or nothing could be tried.
+  var status: CommandStatus { differing.isEmpty && untried.count < lines.count ? .done : .itemsFailed }
+
+  /// A line for each check, and their numbers.
+  ///
+  /// - Parameter server: the server in words.
+  func text(of server: String) -> [String] { lines.map { $0.text.visible } + [summary(of: server)] }
+
+  private func summary(of server: String) -> String {
+    let held = lines.count - differing.count - untried.count
+    let counts = "\(held) as assumed, \(differing.count) otherwise, \(untried.count) not tried"
+    let rest = leftZone.map { "; zone \($0) could not be removed, the next run removes it" } ?? ""
+    return "\(counts); \(requests) requests to \(server)\(rest)"
+  }
+}
+
+extension ContractReport.Line {
+  private static let columns = (outcome: 12, rule: 19)
+
+  fileprivate var text: String {
+    let (word, detail) = words
+    let rule = "\(check.rule) [\(check.evidence.rawValue)]"
+    let head = word.padded(to: Self.columns.outcome) + rule.padded(to: Self.columns.rule)
+    let name = check.assumption.map { "\($0): " } ?? ""
+    return head + name + check.sentence + detail
+  }
+
+  private var words: (String, String) {
+    switch outcome {
+    case .asAssumed: ("as assumed", "")
+    case .otherwise(let came): ("otherwise", " Came: \(came)")
+    case .notTried(let reason): ("not tried", " Reason: \(reason)")
+    }
+  }
+
+  var json: JSONObject {
+    let (name, text): (String, String?) =
+      switch outcome {
+      case .asAssumed: ("asAssumed", nil)
+      case .otherwise(let came): ("otherwise", came)
+      case .notTried(let reason): ("notTried", reason)
+      }
+    return [
+      "rule": .text(check.rule), "evidence": .text(check.evidence.rawValue), "assumption": .optional(check.assumption),
+      "sentence": .text(check.sentence), "outcome": .text(name), "text": .optional(text),
+    ]
+  }
+}
+
+extension String {
+  fileprivate func padded(to columns: Int) -> String { padding(toLength: columns, withPad: " ", startingAt: 0) }
+}
