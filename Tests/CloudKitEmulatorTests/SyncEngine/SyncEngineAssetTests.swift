@@ -1,0 +1,71 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Synchronization
+import Testing
+
+struct SyncEngineAssetTests {
+  private let emulator: Emulator
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "assets-\(UUID().uuidString)")
+
+  init() throws {
+    emulator = try Emulator()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  private func note(_ name: String) throws -> CKRecord {
+    let file = folder.appending(path: name)
+    try Data(name.utf8).write(to: file)
+    let note = CKRecord(recordType: "Note", recordID: Device.id(name))
+    note["photo"] = CKAsset(fileURL: file)
+    return note
+  }
+
+  @Test func `the files of a batch are uploaded, and another device fetches them`() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let app = BatchApp([.init(recordsToSave: [try note("a"), try note("b")], atomicByZone: true)])
+    let engine = try app.engine(on: emulator)
+
+    try await engine.sendChanges()
+
+    #expect(app.sent.map(\.savedRecords.count) == [2])
+    let other = Device(emulator)
+    try await other.engine.fetchChanges()
+    let photo = other.content.withLock { $0.known[Device.id("b")]?["photo"] as? CKAsset }
+    #expect(try Data(contentsOf: try #require(photo?.fileURL)) == Data("b".utf8))
+  }
+
+  @Test func `a file that is gone fails its record, and the others are saved`() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let app = BatchApp([.init(recordsToSave: [try note("a"), try note("b")])])
+    try FileManager.default.removeItem(at: folder.appending(path: "a"))
+    let engine = try app.engine(on: emulator)
+    engine.state.add(pendingRecordZoneChanges: [.saveRecord(Device.id("a")), .saveRecord(Device.id("b"))])
+
+    #expect(await codeThrown { try await engine.sendChanges() } == .partialFailure)
+
+    #expect(app.sent.map { $0.failedRecordSaves.map(\.error.code) } == [[.assetFileNotFound]])
+    #expect(app.sent.map { $0.savedRecords.map(\.recordID) } == [[Device.id("b")]])
+    #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+  }
+
+  @Test(arguments: [
+    (FaultAction.offline, CKError.Code.networkUnavailable), (.dropBeforeCommit, .networkFailure),
+    (.throttled(retryAfter: 5), .requestRateLimited),
+  ])
+  func `an upload that fails keeps the change, and nothing says that it was saved`(
+    fault: FaultAction,
+    code: CKError.Code
+  ) async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let app = BatchApp([.init(recordsToSave: [try note("a")])])
+    let engine = try app.engine(on: emulator)
+    engine.state.add(pendingRecordZoneChanges: [.saveRecord(Device.id("a"))])
+    emulator.fail("assets/upload", limit: 1, fault)
+
+    #expect(await codeThrown { try await engine.sendChanges() } == code)
+
+    #expect(app.sent.map { $0.failedRecordSaves.map(\.error.code) } == [[code]])
+    #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(Device.id("a"))])
+  }
+}
