@@ -187,6 +187,9 @@ package enum ConflictCause: Hashable, Sendable, Codable {
 package enum FailureCause: Hashable, Sendable, Codable {
   /// The server, or an upload, rejected it. `group`: the size of its atomic group, where no member was named.
   case rejected(code: String, message: String, group: Int? = nil)
+  /// The server's schema has no such record type; with `field`, the type has no such field. Only a deployment of the
+  /// schema adds them.
+  case schemaLacks(type: String, field: String?, code: String)
   case tooLarge(code: String, message: String)
   /// The server has a record of another type under this name.
   case otherType(server: String, local: String)

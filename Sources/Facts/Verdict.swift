@@ -66,6 +66,9 @@ package enum Verdict: Hashable, Sendable {
     /// Whether the server rejects a field, which an edit cures.
     package var isFieldRejected: Bool
 
+    /// Whether the server's schema lacks what they use.
+    var isOfSchema: Bool { if case .failed(.schemaLacks) = cause { true } else { false } }
+
     package init(_ cause: Cause, message: String?, others: Int = 0, isFieldRejected: Bool = false) {
       (self.cause, self.message, self.others, self.isFieldRejected) = (cause, message, others, isFieldRejected)
     }
@@ -190,6 +193,8 @@ extension Verdict {
       return Words.unreadable(zone: zone, type: type, message: message).sentence + more
     case .failed(let count, nil):
       return "\(Words.changes(count, "failed")) and \(count == 1 ? "waits" : "wait") for a decision"
+    case .failed(let count, let top?) where top.isOfSchema && top.others == 0:
+      return "\(top.cause.text.sentence): \(Words.changes(count, "wait"))"
     case .failed(let count, let top?):
       let isRejected = if case .failed(.rejected) = top.cause { true } else { false }
       let reason = isRejected ? top.message ?? top.cause.text : top.cause.text

@@ -285,7 +285,7 @@ extension FailureCause {
     switch self {
     case .rejected(let code, _, _), .tooLarge(let code, _), .cannotVerify(let code, _), .uploadExpired(let code),
       .referenceMissing(_, _, let code), .stillReferredTo(let code, _), .zoneDeleted(_, let code),
-      .damaged(let code, _),
+      .damaged(let code, _), .schemaLacks(_, _, let code),
       .cannotVerifyZone(_, let code, _), .zoneCannotBeCreated(_, let code, _), .fileTooLarge(_, let code, _):
       code
     case .otherType: "EXISTS"
@@ -311,6 +311,8 @@ extension FailureCause {
     case .rejected(let code, let message, nil): "the server rejected it: \(Words.joined(message, code))"
     case .rejected(let code, let message, let group?):
       "the server rejected the atomic group of \(group) without naming the bad record: \(Words.joined(message, code))"
+    case .schemaLacks(let type, nil, _): "the production schema lacks record type \(type)"
+    case .schemaLacks(let type, let field?, _): "the production schema lacks field '\(field)' of \(type)"
     case .tooLarge(let code, let message): "too large for the server even alone: \(Words.joined(message, code))"
     case .otherType(let server, let local): "the server has a \(server) of this name, not a \(local)"
     case .zoneChanged(let zone):

@@ -362,6 +362,7 @@ struct ManyAtOnceTests {
       (.rejected(code: "BAD_REQUEST", message: "unable to parse 'undone'"), false),
       (.rejected(code: "ACCESS_DENIED", message: "no WRITE on 'done'"), false),
       (.refusedByApp("'done' is not done"), false),
+      (.schemaLacks(type: "Note", field: "done", code: "BAD_REQUEST"), false),
     ] as [(FailureCause, Bool)]
   )
   func `an edit cures what the server says of a field`(_ failure: FailureCause, _ isFieldRejected: Bool) throws {

@@ -70,6 +70,8 @@ struct MessageTests {
   private static let failures: [FailureCause] = [
     .rejected(code: "BAD_REQUEST", message: "field 'done' must be INT64"), .rejected(code: "BAD_REQUEST", message: ""),
     .rejected(code: "BAD_REQUEST", message: "no such field", group: 5),
+    .schemaLacks(type: "Task", field: "due", code: "BAD_REQUEST"),
+    .schemaLacks(type: "Task", field: nil, code: "BAD_REQUEST"),
     .tooLarge(code: "LIMIT_EXCEEDED", message: "more than 1 MB"), .otherType(server: "Task", local: "Note"),
     .zoneChanged(zone: "notes"), .cannotVerify(code: "ACCESS_DENIED", message: "no READ"),
     .cannotVerifyZone(zone: "notes", code: "ACCESS_DENIED", message: "no READ"),
@@ -163,6 +165,10 @@ struct MessageTests {
         message: nil,
         others: 3
       )
+    ),
+    .failed(
+      214,
+      top: Verdict.Failure(.failed(.schemaLacks(type: "Task", field: "due", code: "BAD_REQUEST")), message: nil)
     ),
     .conflicts(1), .paused(by: "root", at: 1_700_000_000_000, unsent: 12),
     .paused(by: nil, at: nil, unsent: 0),

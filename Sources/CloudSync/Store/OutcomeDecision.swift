@@ -173,7 +173,7 @@ struct OutcomeDecision: Hashable {
       operation.cause = .waits(.database, code: code)
       bisect(error, .database)
     case .deadLetter:
-      failAttempt(isReferredTo(error) ? .stillReferredTo(code: code) : .rejected(code: code, message: error.reason))
+      failAttempt(isReferredTo(error) ? .stillReferredTo(code: code) : FailureCause(rejection: error))
     }
     return true
   }
@@ -231,7 +231,7 @@ struct OutcomeDecision: Hashable {
 
   /// The rejection of the request. The server does not name the bad member of a group.
   private func rejection(_ error: WebServicesError) -> FailureCause {
-    .rejected(code: error.code.name, message: error.reason, group: request.count == 1 ? nil : request.count)
+    FailureCause(rejection: error, group: request.count == 1 ? nil : request.count)
   }
 
   /// Handles a failed request that may be the fault of one of its records or of none: the scope backs off and the next

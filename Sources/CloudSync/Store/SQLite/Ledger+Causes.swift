@@ -49,6 +49,8 @@ extension Ledger {
 
   /// Whether the server rejects a save for one of its fields, which its message quotes.
   private func isFieldRejected(_ cause: QueueCause) throws -> Bool {
+    // Only a deployment of the schema cures that it lacks a field.
+    if case .failed(.schemaLacks) = cause.cause { return false }
     guard cause.code == ServerErrorCode.badRequest.name, let message = cause.message else { return false }
     let sql = """
       SELECT f.key FROM operations o, json_each(iif(json_valid(o.changes), o.changes, '{}'), '$.values') f
@@ -121,9 +123,11 @@ extension Ledger {
     ("$.failed._0.zoneDeleted", "zone"),
   ]
 
-  /// Whether the stored cause is one of these.
-  private static let isWorded =
-    "coalesce(\(quoting.map { "json_type(plain, '\($0.0)')" }.joined(separator: ", "))) IS NOT NULL"
+  /// Whether the stored cause is one of these, or names a type and field of a schema.
+  private static let isWorded: String = {
+    let types = (quoting.map(\.0) + ["$.failed._0.schemaLacks"]).map { "json_type(plain, '\($0)')" }
+    return "coalesce(\(types.joined(separator: ", "))) IS NOT NULL"
+  }()
 
   /// The stored cause without that name.
   private static let withoutName =
