@@ -57,7 +57,9 @@ extension Session {
   }
 
   /// A client of the configured server, with the credential and its saved token.
-  func client(_ scope: SyncStore.Scope) throws -> WebServicesClient {
+  ///
+  /// - Parameter timeout: the maximum time for a request.
+  func client(_ scope: SyncStore.Scope, timeout: Duration = .seconds(60)) throws -> WebServicesClient {
     let kept = kept
     let url = settings.url.value
     guard settings.allowsHTTP.value || !CKHTTPTransport.isOpen(url) else {
@@ -92,7 +94,7 @@ extension Session {
         credential: credential,
         tokenRotated: { [kept] token in kept?.keep(token) }
       ),
-      transport: CKHTTPTransport(baseURL: url, allowsHTTP: settings.allowsHTTP.value)
+      transport: CKHTTPTransport(baseURL: url, timeout: timeout, allowsHTTP: settings.allowsHTTP.value)
     )
   }
 

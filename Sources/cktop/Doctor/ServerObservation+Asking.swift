@@ -21,7 +21,9 @@ extension ServerObservation {
     self.reach = reach
     guard case .connected = reach else { return }
     await greet()
-    guard case .reply = greeting, let scope, let client = try? session.client(scope) else { return }
+    guard case .reply = greeting, let scope, let client = try? session.client(scope, timeout: Self.timeout) else {
+      return
+    }
     await ask(client, scope, session)
     if writes { write = await Self.write(client, scope, zones) }
   }

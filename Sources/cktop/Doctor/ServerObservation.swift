@@ -67,14 +67,21 @@ extension ServerObservation {
         .notTried(.encryption, "there is no connection"),
       ]
     case (_, .connected(let address)):
-      return [
-        proxy, named(address),
-        .ok(.connection, "connected to \(proxied ? "the proxy" : host)"), encryption,
-      ]
+      return [proxy, named(address), connected, encryption]
     case (_, nil):
       return [proxy] + [.name, .connection, .encryption].map { .notTried($0, "the server was not asked") }
     }
   }
+
+  /// The connection, on which a server that does not reply is of no use. With TLS that is the next step's failure.
+  private var connected: Finding {
+    if case .failed(let reason)? = greeting, !isEncrypted {
+      return failure(.connection, reason, "check what listens there, and --url")
+    }
+    return .ok(.connection, "connected to \(proxied ? "the proxy" : host)")
+  }
+
+  private var isEncrypted: Bool { url.scheme?.lowercased() == "https" }
 
   private func named(_ address: String?) -> Finding {
     if host.contains(":") || host.allSatisfy({ $0.isNumber || $0 == "." }) {
@@ -97,7 +104,7 @@ extension ServerObservation {
   }
 
   private var encryption: Finding {
-    guard url.scheme?.lowercased() == "https" else {
+    guard isEncrypted else {
       return CKHTTPTransport.isOpen(url)
         ? .warning(.encryption, "plain http is not encrypted", "credentials can be read on the way", "use https")
         : .ok(.encryption, "plain http, on this machine alone")
@@ -105,7 +112,7 @@ extension ServerObservation {
     switch greeting {
     case .reply: return .ok(.encryption, "TLS, with a valid certificate")
     case .failed(let reason):
-      return failure(.encryption, reason, "check this machine's certificates (package ca-certificates) and its clock")
+      return failure(.encryption, reason, "check the server's certificate, those of this machine and its clock")
     case nil: return .notTried(.encryption, "the server was not asked")
     }
   }

@@ -135,6 +135,14 @@ struct FindingTests {
       [.encryption: .problem, .clock: .notTried, .account: .notTried, .container: .notTried]
     ),
     (
+      "a server that does not reply, without TLS",
+      server {
+        $0.url = URL(string: "http://127.0.0.1:4711")!
+        ($0.greeting, $0.user) = (.failed("No complete response from 127.0.0.1:4711 within 10.0 seconds."), nil)
+      },
+      [.connection: .problem, .clock: .notTried, .account: .notTried, .container: .notTried]
+    ),
+    (
       "http to another machine", server { $0.url = URL(string: "http://cloud.example.org")! }, [.encryption: .warning]
     ),
     ("a clock 2 minutes off", server { $0.greeting = .reply(clockAhead: 120) }, [.clock: .warning]),
@@ -281,38 +289,11 @@ struct FindingTests {
     #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
   }
 
-  @Test(
-    arguments: [
-      ([.itemsFailed, .cloudUnreachable, .personNeeded, .storeUnusable], .storeUnusable),
-      ([.itemsFailed, .cloudUnreachable, .personNeeded], .personNeeded),
-      ([.itemsFailed, .cloudUnreachable], .cloudUnreachable),
-      ([.itemsFailed], .itemsFailed), ([], .done),
-    ] as [([CommandStatus], CommandStatus)]
-  )
-  func `the most urgent problem decides the exit code, and warnings have none`(
-    _ problems: [CommandStatus],
-    _ expected: CommandStatus
-  ) {
-    let findings = problems.map { Finding.problem(.store, "a", nil, "b", status: $0) }
-    #expect(DoctorReport(findings + [.warning(.disk, "c"), .notTried(.clock, "d")]).status == expected)
-  }
-
   @Test func `lines fit into the columns of the terminal`() {
     for (seen, findings, _) in Self.cases {
       let lines = DoctorReport(findings).lines(width: 80)
       #expect(lines.allSatisfy { $0.columns <= 80 }, "\(seen)")
       #expect(lines.filter { !$0.hasPrefix(" ") }.count == findings.count + 1, "\(seen)")
     }
-  }
-
-  @Test(arguments: [
-    ("0::/system.slice/cktop.service", "cktop.service"),
-    ("12:cpu:/\n1:name=systemd:/system.slice/sync.service\n", "sync.service"),
-    ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/cktop.service", "cktop.service"),
-    ("0::/user.slice/user-1000.slice/session-3.scope", nil),
-    ("0::/user.slice/user-1000.slice/user@1000.service/tmux-spawn-1.scope", nil), ("0::/", nil), ("", nil),
-  ])
-  func `the unit of a process is the service of its control group`(_ groups: String, _ unit: String?) {
-    #expect(ProcessFacts.unit(inGroups: groups) == unit)
   }
 }
