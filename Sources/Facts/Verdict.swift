@@ -66,9 +66,6 @@ package enum Verdict: Hashable, Sendable {
     /// Whether the server rejects a field, which an edit cures.
     package var isFieldRejected: Bool
 
-    /// Whether the server's schema lacks what they use.
-    var isOfSchema: Bool { if case .failed(.schemaLacks) = cause { true } else { false } }
-
     package init(_ cause: Cause, message: String?, others: Int = 0, isFieldRejected: Bool = false) {
       (self.cause, self.message, self.others, self.isFieldRejected) = (cause, message, others, isFieldRejected)
     }
@@ -193,7 +190,7 @@ extension Verdict {
       return Words.unreadable(zone: zone, type: type, message: message).sentence + more
     case .failed(let count, nil):
       return "\(Words.changes(count, "failed")) and \(count == 1 ? "waits" : "wait") for a decision"
-    case .failed(let count, let top?) where top.isOfSchema && top.others == 0:
+    case .failed(let count, let top?) where top.others == 0 && top.cause.schemaCommand != nil:
       return "\(top.cause.text.sentence): \(Words.changes(count, "wait"))"
     case .failed(let count, let top?):
       let isRejected = if case .failed(.rejected) = top.cause { true } else { false }
@@ -253,7 +250,7 @@ extension Verdict {
     case .decisionNeeded(_, let zones) where zones.count == 1:
       "cktop zones restore \(zones[0].asArgument) or cktop zones accept \(zones[0].asArgument)"
     case .decisionNeeded: "cktop zones list"
-    case .failed: "cktop queue causes"
+    case .failed(_, let top): top?.cause.schemaCommand ?? "cktop queue causes"
     case .conflicts: "cktop conflicts list"
     case .paused: "cktop queue resume --everything"
     case .notSyncing, .neverSynced, .outOfDate: "cktop sync"

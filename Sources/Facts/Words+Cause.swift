@@ -279,6 +279,14 @@ extension ConflictCause.AppFailure {
   }
 }
 
+extension Cause {
+  /// The command that prints the schema lines that production lacks; nil for other causes.
+  package var schemaCommand: String? {
+    guard case .failed(.schemaLacks(let type, _, _)) = self else { return nil }
+    return "cktop schema infer --type \(type.asArgument)"
+  }
+}
+
 extension FailureCause {
   /// The code under which filters and scripts find it: the server's, or one of this program's own.
   package var code: String {

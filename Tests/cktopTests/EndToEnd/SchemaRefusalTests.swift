@@ -12,18 +12,14 @@ import Testing
     server = EmulatorServer(emulator)
   }
 
-  private func deploy(_ fields: String) throws {
-    try emulator.importSchema(
-      "DEFINE SCHEMA RECORD TYPE Task (id STRING\(fields));",
-      container: Machine.container,
-      environment: "development"
-    )
+  private func deploy(_ schema: String) throws {
+    try emulator.importSchema(schema, container: Machine.container, environment: "development")
     try emulator.deploySchema(of: Machine.container)
   }
 
   @Test func `changes that the schema refuses have one cause, and one key sends them once it is deployed`() async throws
   {
-    try deploy("")
+    try deploy("DEFINE SCHEMA RECORD TYPE Task (id STRING);")
     let machine = try Machine([
       "CLOUDKIT_URL": "http://127.0.0.1:\(try await server.start())", "CLOUDKIT_CONTAINER": Machine.container,
       "CLOUDKIT_API_TOKEN": "t", "CLOUDKIT_WEB_AUTH_TOKEN": "ana", "CLOUDKIT_ENVIRONMENT": "production",
@@ -43,7 +39,10 @@ import Testing
     let preview = try await machine.succeed("queue", "retry", "--where", expression, "--dry-run", "--json").object()
     #expect((preview["changed"] as? [Int])?.count == 200)
 
-    try deploy(", due INT64")
+    // The verdict names the command that prints the lines to add.
+    let status = try await machine.run("status", "--json").object()["sync"] as? [String: Any]
+    #expect(status?["nextStep"] as? String == "cktop schema infer --type Task")
+    try deploy(try await machine.succeed("schema", "infer", "--type", "Task").output)
     let terminal = try await Tmux(columns: 120, rows: 30, environment: machine.environment)
     defer { terminal.close() }
     try await terminal.run("'\(Binary.cktop().path)'")
