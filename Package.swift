@@ -308,8 +308,8 @@ let package = Package(
       name: "cktopTests",
       dependencies: [
         "cktop", "CktopDemo", "Dashboard", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator",
-        "DisplaySupport", "Facts", "JSONText", "Notes", "Orders", "Terminal", "TerminalUI", "TestSupport",
-        "terminal-sample",
+        "CloudKitSchema", "DisplaySupport", "Facts", "JSONText", "Notes", "Orders", "Terminal", "TerminalUI",
+        "TestSupport", "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Doctor/Findings.txt", "Features/Features.tsv", "Output/status.schema.json"]

@@ -20,6 +20,13 @@ struct DoctorCommand: AsyncParsableCommand {
       """
   )
 
+  @Option(
+    help: ArgumentHelp(
+      "Also check what a server with this schema (.ckdb) would refuse of the local copy and the queue.",
+      valueName: "file"
+    )
+  )
+  var schema: String?
   @Flag(
     help: """
       Create a zone with a name of its own in the private database, and delete it again. Other devices may see it for a \
@@ -58,6 +65,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
     session.masksErrors()
     if write { try session.refuseIfReadOnly() }
-    return await Examination(of: session, writes: write).findings.map { $0.masked(by: session.redaction) }
+    let schema = try schema.map { try SchemaFile($0).schema() }
+    return await Examination(of: session, schema, writes: write).findings.map { $0.masked(by: session.redaction) }
   }
 }

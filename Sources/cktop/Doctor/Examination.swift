@@ -1,3 +1,4 @@
+import CloudKitSchema
 import Foundation
 
 /// Everything that `cktop doctor` looks at.
@@ -17,12 +18,14 @@ struct Examination: Sendable {
 extension Examination {
   /// Looks at everything that a session uses.
   ///
-  /// - Parameter writes: whether to create a zone on the server and delete it again.
-  init(of session: Session, writes: Bool) async {
+  /// - Parameters:
+  ///   - schema: the schema to compare with what the store has; nil for none.
+  ///   - writes: whether to create a zone on the server and delete it again.
+  init(of session: Session, _ schema: CKSchema?, writes: Bool) async {
     configuration = ConfigurationObservation(of: session)
     credential = CredentialObservation(of: session)
     server = await ServerObservation(of: session, writes: writes)
-    store = StoreObservation(of: session)
+    store = StoreObservation(of: session, schema)
     machine = MachineObservation(of: store.process)
   }
 }

@@ -10,7 +10,7 @@ struct Finding: Hashable, Sendable {
   enum Check: String, CaseIterable, Hashable, Sendable {
     case configuration, credential
     case proxy, name, connection, encryption, clock
-    case account, container, write, zones
+    case account, container, write, zones, schema
     case store, integrity, disk, log, owner
     case sync, process, files, watches
     case terminal, versions

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitSchema
 import CloudSync
 import Facts
 import Foundation
@@ -13,10 +14,14 @@ struct StoreObservation: Sendable {
     var hasCredential = true
     /// Why the contents are damaged or could not be checked; nil if they are sound.
     var fault: CommandFailure?
+    /// What a server with the given schema refuses.
+    var refused: [CKSchema.Problem] = []
   }
 
   /// Nil where no store is named, or only the server can say whose it is.
   var path: String?
+  /// Whether a schema was given.
+  var hasSchema = false
   /// The user that looks.
   var user = ""
   var files: SyncStore.Files?
@@ -41,17 +46,17 @@ extension StoreObservation {
       // A wrong setting has a line of its own.
       let reason = failure.status == .usage ? "the settings name no store" : "the store cannot be read"
       let store = failure.status == .usage ? Finding.notTried(.store, reason) : Finding(.store, failure)
-      return zones([]) + [store] + unknown(reason)
+      return zones([]) + schema + [store] + unknown(reason)
     }
     guard let path, let files, let content else {
       let text = path.map { "there is no store yet at \($0)" } ?? "no store is known for this sign-in yet"
       let missing = Finding.warning(.store, text, "nothing is queued here", "run cktop sync to make it")
-      return zones([]) + [missing] + unknown("there is no store yet")
+      return zones([]) + schema + [missing] + unknown("there is no store yet")
     }
     let what = "\(path): version \(SyncStore.schemaVersion), \(Format.bytes(files.bytes))"
     let records = Words.count(content.status.recordCount, "record")
     let store = Finding.ok(.store, "\(what), \(records), \(Words.count(content.status.queue.total, "queued change"))")
-    return zones(content.zones) + [store, integrity(content), disk(files), log(files), owner(path, files)]
+    return zones(content.zones) + schema + [store, integrity(content), disk(files), log(files), owner(path, files)]
       + verdicts(content) + [syncing(content.status)]
   }
 
@@ -114,6 +119,14 @@ extension StoreObservation {
     return [.ok(.zones, "\(count) in the local copy, \(Words.count(tokens.count, "change token"))\(oldest)")]
   }
 
+  private var schema: [Finding] {
+    guard hasSchema else { return [] }
+    guard let refused = content?.refused else { return [.notTried(.schema, "there is no local copy")] }
+    guard let first = refused.first else { return [.ok(.schema, "it has everything that this machine uses")] }
+    let more = refused.count > 1 ? ", and \(Words.count(refused.count - 1, "more problem"))" : ""
+    return [.problem(.schema, "\(first)\(more)", "a server with it refuses that", "run cktop schema check FILE")]
+  }
+
   // MARK: - Syncing
 
   /// The verdicts, but for those that a check of its own reports.
@@ -162,7 +175,10 @@ extension StoreObservation {
 
 extension StoreObservation {
   /// Looks at the store of a session. Opens it for reading only.
-  init(of session: Session) {
+  ///
+  /// - Parameter schema: the schema to compare with what it has; nil for none.
+  init(of session: Session, _ schema: CKSchema?) {
+    hasSchema = schema != nil
     path = session.storePath
     user = NSUserName()
     files = path.flatMap(SyncStore.files)
@@ -174,6 +190,7 @@ extension StoreObservation {
       }
       content.status.freshFor = session.settings.freshFor
       content.hasCredential = (try? session.credentialName()) != nil
+      content.refused = try schema?.problems(of: store.schemaUsage()) ?? []
       do throws(StoreError) { try store.checkContents() } catch { content.fault = CommandFailure(error) }
       self.content = content
       guard let holder = content.status.syncingProcess else { return }

@@ -127,6 +127,22 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a schema that lacks a field of the queue is a problem`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+    let whole = try await machine.succeed("schema", "infer").output
+    let file = try machine.folder.write(whole, to: "whole.ckdb")
+    let empty = try machine.folder.write("DEFINE SCHEMA\n", to: "empty.ckdb")
+
+    let fits = try await machine.run("doctor", "--json", "--schema", file)
+    #expect(try fits.objects().contains { $0["check"] as? String == "schema" && $0["level"] as? String == "ok" })
+    let lacks = try await machine.run("doctor", "--json", "--schema", empty)
+    #expect(try Self.levels(lacks)["schema"] == "problem", "\(lacks.output)\(lacks.error)")
+    try await machine.fail(2, "doctor", "--schema", "none.ckdb")
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a stopped process whose lease has run out is a problem`() async throws {
     // The process waits for a reply, so that it has a lease.
     let cloud = try await Cloud(

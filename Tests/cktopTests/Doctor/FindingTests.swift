@@ -5,6 +5,7 @@ import Terminal
 import TerminalUI
 import Testing
 
+@testable import CloudKitSchema
 @testable import CloudSync
 @testable import cktop
 
@@ -12,78 +13,6 @@ import Testing
 struct FindingTests {
   /// What was seen, in a few words, and the expected level of each check that is not ok.
   private typealias Case = (seen: String, findings: [Finding], levels: [Finding.Check: Finding.Level])
-
-  private static let now: Int64 = 1_700_000_000_000
-  private static let scope = SyncStore.Scope(
-    container: "iCloud.org.example.shop",
-    environment: "production",
-    database: .private
-  )
-
-  // MARK: - Observations
-
-  private static func server(_ change: (inout ServerObservation) -> Void) -> [Finding] {
-    var server = ServerObservation(url: URL(string: "https://cloud.example.org")!, route: .direct)
-    server.scope = scope
-    server.credential = "webAuth"
-    server.reach = .connected(address: "192.0.2.7")
-    server.greeting = .reply(clockAhead: 0.4)
-    server.user = .success("_ana")
-    server.zones = .success(["notes", "tasks"])
-    change(&server)
-    return server.findings
-  }
-
-  private static func unasked(_ reach: ServerReach) -> [Finding] {
-    server {
-      ($0.reach, $0.greeting, $0.user, $0.zones) = (reach, nil, nil, nil)
-      $0.write = .notTried("the server was not asked")
-    }
-  }
-
-  private static func store(_ change: (inout StoreObservation) -> Void) -> [Finding] {
-    var status = StoreStatus(generatedAt: now)
-    (status.lastSuccessAt, status.reachedEnd) = (now - 5_000, true)
-    status.syncingProcess = holder()
-    var store = StoreObservation(path: "/var/lib/cktop/shop.sqlite", user: "cktop")
-    store.files = SyncStore.Files(
-      bytes: 1_204_224,
-      logBytes: 4_152,
-      owner: "cktop",
-      mode: 0o600,
-      freeBytes: 20_000_000_000
-    )
-    store.content = StoreObservation.Content(status: status, zones: [])
-    store.process = ProcessFacts(unit: "cktop.service")
-    store.format = Format(timeZone: .gmt)
-    change(&store)
-    return store.findings
-  }
-
-  private static func holder(live: Bool = true, stalledSince: Int64? = nil, leaseEndsAt: Int64? = nil)
-    -> StoreStatus.SyncingProcess
-  {
-    StoreStatus.SyncingProcess(
-      pid: 4711,
-      host: "mail",
-      isLive: live,
-      stalledSince: stalledSince,
-      program: "cktop",
-      since: now - 3_600_000,
-      leaseEndsAt: leaseEndsAt
-    )
-  }
-
-  private static func machine(_ change: (inout MachineObservation) -> Void) -> [Finding] {
-    var machine = MachineObservation(
-      own: .init(open: 12, limit: 1024),
-      watches: .available(perUser: 65_536),
-      screen: .init(term: "xterm-256color", size: Size(width: 80, height: 24)),
-      versions: ["cktop 1", "SQLite 3"]
-    )
-    change(&machine)
-    return machine.findings
-  }
 
   private static let refusal = WebServicesError(.authenticationFailed, "no such token")
 
@@ -200,6 +129,21 @@ struct FindingTests {
         $0.files?.trouble = .full
         $0.content?.status.storageTrouble = .full
       }, [.disk: .problem]
+    ),
+    ("a schema that has everything", store { $0.hasSchema = true }, [:]),
+    (
+      "a schema that lacks a field",
+      store {
+        $0.hasSchema = true
+        $0.content?.refused = [CKSchema.Problem(kind: .missingField, type: "Task", field: "due", needed: "TIMESTAMP")]
+      }, [.schema: .problem]
+    ),
+    (
+      "a schema, but no store", store { ($0.files, $0.content, $0.hasSchema) = (nil, nil, true) },
+      [
+        .zones: .notTried, .schema: .notTried, .store: .warning, .integrity: .notTried, .disk: .notTried,
+        .log: .notTried, .owner: .notTried, .sync: .notTried, .process: .notTried,
+      ]
     ),
     ("little space", store { $0.files?.freeBytes = 99_000_000 }, [.disk: .warning]),
     ("a long log", store { $0.files?.logBytes = 65_000_000 }, [.log: .warning]),
