@@ -39,14 +39,14 @@ struct ZoneListingTests {
     return try store.view { try $0.zones(listing, limit: limit).rows.map(\.key.zone) }
   }
 
-  @Test func `what needs a look comes first, then unsent changes, each by name`() throws {
-    #expect(try names() == ["f-held", "d-denied", "e-failed", "c-paused", "b-unsent", "a-fine", "g-gone"])
+  @Test func `what needs a look comes first, then unsent changes, paused or not, each by name`() throws {
+    #expect(try names() == ["f-held", "d-denied", "e-failed", "b-unsent", "c-paused", "a-fine", "g-gone"])
     #expect(try names(limit: 2) == ["f-held", "d-denied"])
     #expect(try store.view { try $0.zones(ZoneListing(), limit: 2).total } == 7)
   }
 
   @Test(arguments: [
-    ("FINE", ["a-fine"]), ("paused", ["c-paused"]), ("unsent", ["e-failed", "c-paused", "b-unsent"]),
+    ("FINE", ["a-fine"]), ("paused", ["c-paused"]), ("unsent", ["e-failed", "b-unsent", "c-paused"]),
     ("1 failed", ["e-failed"]), ("denied d-", ["d-denied"]), ("hold", ["f-held"]), ("deleted server", ["g-gone"]),
     ("nothing", []),
   ])
