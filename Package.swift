@@ -72,10 +72,12 @@ let package = Package(
     .target(name: "JSONText"),
     // Codable values as JSON and in files, for programs that need no more than that.
     .target(name: "JSONFiles", dependencies: ["JSONText"]),
+    // Without isolation, as in Apple's framework.
+    .target(name: "SyncEngineRequirements"),
     .target(
       name: "CloudKit",
       dependencies: [
-        "CCloudKit", "JSONText",
+        "CCloudKit", "JSONText", "SyncEngineRequirements",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -335,7 +337,7 @@ let package = Package(
 )
 
 for target in package.targets where target.type != .system {
-  guard !["CNcurses", "CCloudKit", "COSShim", "CPowerCut"].contains(target.name),
+  guard !["CNcurses", "CCloudKit", "COSShim", "CPowerCut", "SyncEngineRequirements"].contains(target.name),
     !target.name.hasSuffix("CompatibilityTests")
   else { continue }
   target.swiftSettings =

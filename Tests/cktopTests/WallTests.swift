@@ -12,8 +12,9 @@ import Testing
     // `import CloudKit` in CloudKit is the Clang module of the same name, with empty submodules.
     "CloudKit": [
       "AsyncHTTPClient", "CloudKit", "Crypto", "JSONText", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat",
-      "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "OpenCombine",
+      "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "OpenCombine", "SyncEngineRequirements",
     ],
+    "SyncEngineRequirements": [],
     "JSONText": [],
     "JSONFiles": ["JSONText"],
     "CloudKitEmulator": [

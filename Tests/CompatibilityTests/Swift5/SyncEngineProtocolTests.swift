@@ -143,7 +143,48 @@ private final actor Outbox: CKSyncEngineDelegate {
   }
 }
 
+/// A screen that is its own delegate, on the main actor.
+@MainActor private final class NoteList: CKSyncEngineDelegate {
+  private(set) var titles: [String] = []
+
+  func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+    guard case .fetchedRecordZoneChanges(let changes) = event else { return }
+    titles += changes.modifications.compactMap { $0.record["title"] as? String }
+  }
+
+  func nextRecordZoneChangeBatch(
+    _ context: CKSyncEngine.SendChangesContext,
+    syncEngine: CKSyncEngine
+  ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+    let changes = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
+    return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { id in
+      let note = CKRecord(recordType: "Note", recordID: id)
+      note["title"] = id.recordName
+      return note
+    }
+  }
+}
+
 @Suite struct SyncEngineProtocolTests {
+  @MainActor @Test func `a delegate on the main actor needs no other isolation`() async throws {
+    let database = try emulatedContainer().privateCloudDatabase
+    let (sender, receiver) = (NoteList(), NoteList())
+    let engines = [sender, receiver].map { delegate -> CKSyncEngine in
+      var configuration = CKSyncEngine.Configuration(database: database, stateSerialization: nil, delegate: delegate)
+      configuration.automaticallySync = false
+      return CKSyncEngine(configuration)
+    }
+    let zone = CKRecordZone(zoneName: "Notes")
+    engines[0].state.add(pendingDatabaseChanges: [.saveZone(zone)])
+    engines[0].state.add(pendingRecordZoneChanges: [.saveRecord(.init(recordName: "tea", zoneID: zone.zoneID))])
+
+    try await engines[0].sendChanges()
+    try await engines[1].fetchChanges()
+
+    #expect(receiver.titles == ["tea"])
+    withExtendedLifetime(sender) {}
+  }
+
   @Test func `a library with its own outbox sends, merges and restarts from a property list`() async throws {
     let database = try emulatedContainer().privateCloudDatabase
     let (first, second) = (Outbox(database: database), Outbox(database: database))

@@ -155,12 +155,6 @@ private struct Photo: Codable, Equatable, Sendable {
     record["rating"] = photo.rating
     return record
   }
-
-  private func prioritized(_ options: CKSyncEngine.FetchChangesOptions) -> CKSyncEngine.FetchChangesOptions {
-    var options = options
-    options.prioritizedZoneIDs = [currentZoneID].compactMap(\.self)
-    return options
-  }
 }
 
 extension PhotoLibrary: CKSyncEngineDelegate {
@@ -169,7 +163,7 @@ extension PhotoLibrary: CKSyncEngineDelegate {
     await MainActor.run { process(event, from: scope, state: syncEngine.state) }
   }
 
-  nonisolated func nextRecordZoneChangeBatch(
+  func nextRecordZoneChangeBatch(
     _ context: CKSyncEngine.SendChangesContext,
     syncEngine: CKSyncEngine
   ) async -> CKSyncEngine.RecordZoneChangeBatch? {
@@ -184,11 +178,13 @@ extension PhotoLibrary: CKSyncEngineDelegate {
     }
   }
 
-  nonisolated func nextFetchChangesOptions(
+  func nextFetchChangesOptions(
     _ context: CKSyncEngine.FetchChangesContext,
     syncEngine: CKSyncEngine
   ) async -> CKSyncEngine.FetchChangesOptions {
-    await prioritized(context.options)
+    var options = context.options
+    options.prioritizedZoneIDs = [currentZoneID].compactMap(\.self)
+    return options
   }
 }
 
