@@ -43,8 +43,9 @@ import Testing
     "Dashboard": ["CloudKit", "CloudService", "CloudSync", "Facts", "Terminal", "TerminalUI"],
     "CktopDemo": ["CloudKit", "CloudKitEmulator", "CloudSync"],
     "cktop": [
-      "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitContract", "CloudKitEmulator", "CloudKitSchema", "CloudService",
-      "CloudSync", "Crypto", "Dashboard", "Facts", "JSONText", "RecordImport", "TOMLKit", "Terminal", "TerminalUI",
+      "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitContract", "CloudKitEmulator", "CloudKitSchema",
+      "CloudService", "CloudSync", "Crypto", "Dashboard", "Facts", "JSONText", "RecordImport", "TOMLKit", "Terminal",
+      "TerminalUI",
     ],
   ]
 
