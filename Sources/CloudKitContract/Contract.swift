@@ -5,7 +5,7 @@ import JSONText
 /// Runs the checks against a server, in a zone of its own.
 ///
 /// A run sends at most 200 requests. It creates one zone, which it removes, and removes the zones of earlier runs that
-/// were killed, which it knows by their prefix. In development, its first record adds the record type `CktopContract` to
+/// were killed, which it knows by their names. In development, its first record adds the record type `CktopContract` to
 /// the schema.
 package struct Contract: Sendable {
   package static let requestLimit = 200
@@ -20,6 +20,8 @@ package struct Contract: Sendable {
   private let meter: Meter
   private var scratch: ContractScratch
   private var redaction: ContractRedaction
+  /// Whether the creation of the zone was sent.
+  private var mayHaveZone = false
 
   /// Makes a run.
   ///
@@ -46,7 +48,12 @@ package struct Contract: Sendable {
   ///
   /// - Throws: `WebServicesError` if the server cannot be reached or refuses the credential.
   package consuming func run() async throws -> ContractReport {
-    try await prepareZone()
+    do {
+      try await prepareZone()
+    } catch {
+      _ = await removed()
+      throw error
+    }
     var lines: [ContractReport.Line] = []
     do {
       if scratch.noZone == nil { try await prepareRecords() }
@@ -56,6 +63,11 @@ package struct Contract: Sendable {
     for check in checks { lines.append(ContractReport.Line(check: check, outcome: await outcome(of: check))) }
     let isRemoved = await removed()
     return ContractReport(lines: lines, requests: meter.sent, leftZone: isRemoved ? nil : scratch.zoneName)
+  }
+
+  /// Whether a zone was made by a run: its name is the prefix and 8 random digits.
+  private static func isOwn(_ zone: String) -> Bool {
+    zone.hasPrefix(zonePrefix) && zone.dropFirst(zonePrefix.count).wholeMatch(of: /[0-9a-f]{8}(-missing)?/) != nil
   }
 
   // MARK: - Preparing
@@ -69,9 +81,17 @@ package struct Contract: Sendable {
     }
     let zones = try await client.get("zones/list", in: .private, as: WireDatabaseChanges.self).zones
     let names = zones.compactMap { if case .zone(let zone) = $0 { zone.zoneID.zoneName } else { nil } }
-    let left = names.filter { $0.hasPrefix(Self.zonePrefix) }
-    if !left.isEmpty { _ = try await scratch.modifyZones("delete", left) }
-    let reply = try await scratch.modifyZones("create", [scratch.zoneName])
+    let left = names.filter(Self.isOwn)
+    let reply: ContractReply
+    do {
+      if !left.isEmpty { _ = try await scratch.modifyZones("delete", left) }
+      // The zone may be created although the response is lost.
+      mayHaveZone = true
+      reply = try await scratch.modifyZones("create", [scratch.zoneName])
+    } catch let skip as ContractSkip {
+      scratch.noZone = redaction.redact(skip.reason)
+      return
+    }
     guard reply.outcome == "ok" else {
       scratch.noZone = redaction.redact("the zone could not be created: \(reply.description)")
       return
@@ -167,12 +187,13 @@ package struct Contract: Sendable {
   private func removed() async -> Bool {
     guard scratch.hasUser else { return true }
     meter.extend(by: Self.removals)
-    let scratch = scratch
+    let (scratch, mayHaveZone) = (scratch, mayHaveZone)
     // A cancelled task could not send.
     return await Task {
       for database in [DatabaseName.private, .shared] { _ = try? await scratch.unsubscribe(in: database) }
-      guard scratch.noZone == nil else { return true }
-      return (try? await scratch.modifyZones("delete", [scratch.zoneName]))?.outcome == "deleted"
+      guard mayHaveZone else { return true }
+      let outcome = (try? await scratch.modifyZones("delete", [scratch.zoneName]))?.outcome
+      return outcome == "deleted" || outcome == "ZONE_NOT_FOUND"
     }.value
   }
 }

@@ -24,7 +24,7 @@ struct ContractRedaction: Sendable {
 
   private static let longest = 200
 
-  /// Returns the text without private values: those that are known, the queries of URLs, names of users, and anything
+  /// Returns the text without private values: those that are known, the queries of URLs, hosts, names of users, and anything
   /// else long enough to be a token or an identifier.
   func redact(_ text: String) -> String {
     var text = text
@@ -34,6 +34,9 @@ struct ContractRedaction: Sendable {
     text = text.replacing(/\?[^\s"']*[=&][^\s"']*/, with: "?***")
     text = text.replacing(/[^\s"'<>@]+@[^\s"'<>@]+/, with: "***")
     text = text.replacing(/_[0-9a-f]{8,}/, with: "***")
+    // Hosts with their ports, which errors of the connection name.
+    text = text.replacing(/[A-Za-z0-9._-]*[A-Za-z][A-Za-z0-9._-]*:[0-9]{2,5}/, with: "***")
+    text = text.replacing(/[0-9]{1,3}(\.[0-9]{1,3}){3}(:[0-9]{2,5})?|\[[0-9A-Fa-f:.]+\]:[0-9]{2,5}/, with: "***")
     text = text.replacing(/[A-Za-z0-9+\/=_%~.-]{24,}/) { match in
       // Codes such as VALIDATING_REFERENCE_ERROR stay.
       match.output.allSatisfy { $0.isUppercase || $0 == "_" } ? String(match.output) : "***"

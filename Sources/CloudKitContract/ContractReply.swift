@@ -22,10 +22,10 @@ struct ContractReply: Sendable {
   var code: String? { body["serverErrorCode"]?.string }
   var names: [String] { items.compactMap { $0["recordName"]?.string } }
 
-  /// What became of each item: its error code, `deleted` or `ok`.
+  /// The outcome of each item: its error code, `deleted` or `ok`.
   var outcomes: [String] { items.map { $0.code ?? ($0["deleted"]?.bool == true ? "deleted" : "ok") } }
 
-  /// What became of the request: its HTTP status and code if it was refused, otherwise the outcomes of its items.
+  /// The outcome of the request: its HTTP status and code if it was refused, otherwise the outcomes of its items.
   var outcome: String {
     guard status == 200 else { return "HTTP \(status)" + (code.map { " \($0)" } ?? "") }
     let outcomes = outcomes

@@ -12,9 +12,11 @@ struct ContractScratch: Sendable {
   let meter: Meter
   let zoneName: String
   let sleep: @Sendable (Duration) async throws -> Void
-  /// Why there is no zone, or no records in it, or none that queries find; nil once there are.
+  /// Why there is no zone; nil once it exists.
   var noZone: String? = ContractScratch.noUser
+  /// Why the zone has no records; nil once it has.
   var noRecords: String? = "the record type is not known"
+  /// Why queries find no records; nil once they do.
   var noQueries: String? = "queries did not find the records within ten seconds"
   /// The response to a query of `missingType`.
   var missingTypeReply: ContractReply?

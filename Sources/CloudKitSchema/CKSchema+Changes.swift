@@ -76,8 +76,7 @@ extension CKSchema {
       case (let before?, let after?): changes += before.changes(to: after, name: name)
       case (nil, let after?):
         changes.append(Change(kind: .typeAdded, type: name))
-        changes += after.fields.sorted { $0.key < $1.key }
-          .map { Change(kind: .fieldAdded, type: name, field: $0.key, to: SchemaWriter.words($0.value)) }
+        changes += RecordType(grants: Role.defaultGrants).changes(to: after, name: name)
       default: changes.append(Change(kind: .typeRemoved, type: name, isRefused: true))
       }
     }

@@ -64,7 +64,7 @@ extension CKSchema {
   /// existing one.
   public func additions(for usage: Usage) -> String? {
     var added = CKSchema()
-    for (name, type) in usage.schema.types {
+    for (name, type) in usage.recordTypes {
       guard let known = types[name] ?? Self.predefined.types[name] else {
         added.types[name] = type
         continue

@@ -70,8 +70,7 @@ extension CKSchema {
     /// are whole and some are not. Its indexes are those that queries need. Comments state the counts and other types
     /// that were seen.
     public var schema: CKSchema {
-      let types = types.filter { CKSchema.isName($0.key) && $0.key != usersType }
-      var schema = CKSchema(types: types.mapValues(\.recordType))
+      var schema = CKSchema(types: recordTypes.filter { $0.key != usersType })
       let lines = schema.lines.map { line in
         var line = line
         line.trailing = comment(on: line.statement).map { ["// \($0)"] } ?? []
@@ -79,6 +78,18 @@ extension CKSchema {
       }
       schema.source = Source(text: SchemaWriter.text(lines), lines: lines)
       return schema
+    }
+
+    /// The types with these uses; names that the schema language does not have are left out.
+    var recordTypes: [String: RecordType] {
+      let named = types.filter { CKSchema.isName($0.key) }
+      return Dictionary(
+        uniqueKeysWithValues: named.map { name, use in
+          var type = use.recordType
+          type.fields = type.fields.filter { CKSchema.isField($0.key, of: name) }
+          return (name, type)
+        }
+      )
     }
 
     private func comment(on statement: SchemaLine.Statement) -> String? {

@@ -230,6 +230,8 @@ struct Post: Codable, Equatable, Identifiable, CKFieldModel {
   var likes = 0
   var author: CKRecord.Reference?
   var at: Date?
+  /// Another model of this type.
+  var draft: Post { self }
 
   enum Fields: String, CKRecordFields { case title, topics, likes, author, at }
 

@@ -68,6 +68,7 @@ import Testing
   @Test func `a predicate that CloudKit has no part for is refused when the query is run`() {
     let queries = [
       Query<Post>().filter(#Predicate { $0.title.count > 3 }),
+      Query<Post>().filter(#Predicate { $0.draft.title == "a" }),
       Query<Post>().filter(#Predicate { _ in true }),
     ]
     for query in queries {

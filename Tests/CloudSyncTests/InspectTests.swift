@@ -123,9 +123,10 @@ import Testing
     #expect(problems.map(\.count.changes) == [0, 1, 1])
     #expect(try problems.map { try store.saves(with: $0, limit: 9).count } == [0, 1, 1])
     let line = "    RECORD TYPE Fruit ( // add or change these fields\n        weight DOUBLE\n    );\n"
-    #expect(try store.schemaLines(of: "Fruit", field: "weight") == line)
-    #expect(try store.schemaLines(of: "Root")?.contains("colour STRING") == true)
-    #expect(try store.schemaLines(of: "None") == nil)
+    let known = CKSchema(types: ["Fruit": CKSchema.RecordType()])
+    #expect(known.additions(for: usage.only("Fruit", field: "weight")) == line)
+    #expect(CKSchema().additions(for: try store.schemaUsage(of: "Root"))?.contains("colour STRING") == true)
+    #expect(CKSchema().additions(for: try store.schemaUsage(of: "None")) == nil)
   }
 
   @Test func `field types are those of the newest records, and of older ones for fields that these lack`() throws {

@@ -16,7 +16,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
   /// The records that other users have shared with the signed-in user.
   open var sharedCloudDatabase: CKDatabase { parts.sharedDatabase }
 
-  /// What a container consists of.
+  /// The parts of a container.
   private struct Parts: Sendable {
     let configuration: Result<CKContainerConfiguration, CKCredentialError>
     let client: Result<WebServicesClient, CKError>

@@ -1,5 +1,6 @@
-/// Returns the positions of items in an order in which each comes after those that it needs, and the others stay in
-/// theirs. Of items that need each other, the first comes first.
+/// Returns the positions of items in an order in which each comes after those that it needs: first those that need
+/// nothing, then those whose needs are met, and so on, each time in the given order. Items that need each other stay in
+/// the given order.
 ///
 /// - Parameter needs: The positions of the items that each item needs.
 package func dependencyOrder(_ needs: [Set<Int>]) -> [Int] {

@@ -19,14 +19,15 @@ extension Array where Element == WireRecordResult {
 extension Array where Element == WireZoneResult {
   /// Returns the element of a reply for each zone of the request; nil for a zone that the reply does not include.
   ///
-  /// The server may name the owner otherwise than the request, so a name that is there once decides. An element without
+  /// The server may name the owner otherwise than the request, so a zone whose name only it has is matched by name alone. An element without
   /// a name is matched by the order of the zones that are left.
   package func matched(to zones: [WireZoneID]) -> [WireZoneResult?] {
     let names = zones.map { ExactName(text: $0.zoneName) }
+    let distinct = Set(zones).map { ExactName(text: $0.zoneName) }
     let found = Dictionary(grouping: filter { $0.zoneID != nil }) { ExactName(text: $0.zoneID?.zoneName ?? "") }
     var matches = zip(zones, names).map { zone, name in
       let own = found[name]?.first { $0.zoneID?.ownerRecordName == zone.ownerRecordName }
-      return own ?? (names.count { $0 == name } == 1 ? found[name]?.last : nil)
+      return own ?? (distinct.count { $0 == name } == 1 ? found[name]?.last : nil)
     }
     let nameless = filter { $0.zoneID == nil }
     let left = matches.indices.filter { matches[$0] == nil }

@@ -41,13 +41,15 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
       )
     }
     let page = try? answer.get()
+    // Without the new token, a record that could not be read is fetched again.
+    let failure = answer.failure ?? page?.modifications.lazy.compactMap(\.1.failure).first
     self.parameters.moreComing = page?.moreComing ?? false
     await conclude(blocks) { blocks in
       for (_, result) in page?.modifications ?? [] {
         if case .success(let modification) = result { blocks.changed?(modification.record) }
       }
       for deletion in page?.deletions ?? [] { blocks.wasDeleted?(deletion.recordID) }
-      blocks.completion?(page?.changeToken, nil, answer.failure)
+      blocks.completion?(failure == nil ? page?.changeToken : nil, nil, failure)
     }
   }
 }
@@ -95,7 +97,8 @@ extension CKFetchRecordChangesOperation {
     set { blocks.wasDeleted = newValue }
   }
 
-  /// Called with the new token, and data that is always nil here; or with an error.
+  /// Called with the new token, and data that is always nil here; or with an error, also if only one record could not be
+  /// read.
   public var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? {
     get { blocks.completion }
     set { blocks.completion = newValue }

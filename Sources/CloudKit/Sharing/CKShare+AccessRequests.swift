@@ -46,13 +46,13 @@ extension CKShare {
   /// The people who may not ask for access. Always empty.
   public var blockedIdentities: [BlockedIdentity] { [] }
 
-  /// Refuses the requests of people. Nobody can have asked, so it does nothing.
+  /// Refuses the requests of people. It does nothing, because there are no requests.
   public func denyRequesters(_ requesters: [AccessRequester]) {}
 
-  /// Refuses all requests of people. Nobody can have asked, so it does nothing.
+  /// Refuses all requests of people. It does nothing, because there are no requests.
   public func blockRequesters(_ requesters: [AccessRequester]) {}
 
-  /// Lets people ask again. Nobody can be blocked, so it does nothing.
+  /// Lets people ask again. It does nothing, because no one can be blocked.
   public func unblockIdentities(_ blockedIdentities: [BlockedIdentity]) {}
 
   /// Returns the URL of a participant of `CKShare.Participant.oneTimeURLParticipant()`. Always nil.

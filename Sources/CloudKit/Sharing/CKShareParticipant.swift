@@ -133,7 +133,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 }
 
 extension WireParticipant {
-  /// Whether it is invited by a URL of its own: nobody is known to invite.
+  /// Whether it has neither an identity nor an ID, as a participant for a one-time URL.
   var isForOneTimeURL: Bool { userIdentity == nil && participantId == nil }
 
   /// Whether both values describe the same person in the same share: by participant ID, by user, or by the lookup info

@@ -19,7 +19,7 @@ extension Query where Model: CKFieldModel {
   }
 }
 
-/// What the parts of a predicate need for their translation.
+/// The fields and the zone of a predicate's model, for the translation of its parts.
 private struct PredicateFields {
   let zoneID: CKRecordZone.ID
   /// Returns the field of a property; nil if it is none that the server can search.
@@ -52,6 +52,9 @@ private protocol PredicateProperty {
   func name(_ fields: PredicateFields) throws -> String
 }
 
+/// The model that a predicate is evaluated with.
+private protocol PredicateModel {}
+
 private protocol PredicateValue {
   /// The values; two for a range.
   func encodable() throws -> [any Encodable]
@@ -59,8 +62,12 @@ private protocol PredicateValue {
 
 // MARK: - Properties and values
 
+extension PredicateExpressions.Variable: PredicateModel {}
+
 extension PredicateExpressions.KeyPath: PredicateProperty, PredicateCondition {
   fileprivate func name(_ fields: PredicateFields) throws -> String {
+    // A property of another model may have the same key path.
+    guard root is any PredicateModel else { throw PredicateFields.unknown(self) }
     guard let name = fields.name(keyPath) else {
       throw CKError(.invalidArguments, "A property in the predicate is no field that the server can search.")
     }

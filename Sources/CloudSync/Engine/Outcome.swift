@@ -49,7 +49,7 @@ package enum Interpreter {
         switch SentResult(result, ofDelete: isDelete) {
         case .saved(let record):
           MirrorRecord(record, in: operation.key.zoneKey).map(Outcome.saved)
-            ?? lost(operation, "the answer holds the record without its type or tag")
+            ?? lost(operation, "the reply has the record without its type or tag")
         case .deleted: .deleted
         case .failed(let error): failure(of: operation, error, isWhole: blamesNobody && error.code == .atomicError)
         }
@@ -108,7 +108,7 @@ package enum Interpreter {
       case .zone: return .zoneDone
       // A zone request names a single zone, so nothing else can be the cause.
       case .failure(_, let error): return failure(of: operation, error, isWhole: error.code == .atomicError)
-      case nil: return lost(operation, "the answer does not mention the zone")
+      case nil: return lost(operation, "the reply does not include the zone")
       }
     }
   }

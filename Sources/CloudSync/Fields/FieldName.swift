@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitSchema
 
 /// An error in one field of a change.
 package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -27,10 +28,7 @@ package struct NameRule: Hashable, Sendable {
   package static let certain = NameRule(isASCIIOnly: false)
 
   /// Whether a name starts with a letter, followed by letters, digits and `_`, as required for fields and record types.
-  package static func isFieldName(_ name: String) -> Bool {
-    guard let first = name.utf8.first, first.isLetter, name.utf8.count <= 255 else { return false }
-    return name.utf8.dropFirst().allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
-  }
+  package static func isFieldName(_ name: String) -> Bool { CKSchema.isName(name) }
 
   /// The reason why a text cannot be a record name; nil if it can.
   ///
@@ -65,9 +63,5 @@ package struct NameRule: Hashable, Sendable {
 }
 
 extension UInt8 {
-  var isLetter: Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
-  }
-
   var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }

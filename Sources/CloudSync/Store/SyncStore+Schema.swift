@@ -10,15 +10,6 @@ extension SyncStore {
     try read { try $0.schemaUsage(of: type) }
   }
 
-  /// The schema lines that declare a record type or one of its fields as this store uses it; nil if it does not.
-  ///
-  /// - Parameter field: the field that the server's type lacks; nil if the server lacks the type.
-  package func schemaLines(of type: String, field: String? = nil) throws(StoreError) -> String? {
-    let usage = try schemaUsage(of: type).only(type, field: field)
-    let known = field == nil ? CKSchema() : CKSchema(types: [type: CKSchema.RecordType()])
-    return known.additions(for: usage)
-  }
-
   /// The unsent saves that a problem with the schema is about, oldest first.
   package func saves(with problem: CKSchema.Problem, limit: Int) throws(StoreError) -> [Int64] {
     try read { try $0.saves(with: problem, limit: limit) }
@@ -30,7 +21,7 @@ extension Ledger {
     var usage = CKSchema.Usage()
     func add(_ sql: String, _ count: WritableKeyPath<CKSchema.Usage.Count, Int>) throws {
       for row in try rows(sql, [type, type]) {
-        let (name, number): (String, Int) = (row["recordType"], row["number"])
+        guard let name = row["recordType"] as String?, let number = row["number"] as Int? else { continue }
         guard let field = row["field"] as String? else {
           usage.types[name, default: CKSchema.Usage.TypeUsage()].count[keyPath: count] += number
           continue
@@ -66,7 +57,7 @@ extension Ledger {
       """
       SELECT o.type AS recordType, f.key AS field, \(Self.wireType) AS wireType, count(*) AS number
         FROM operations o, json_each(iif(json_valid(o.changes), o.changes, '{}'), '$.values') f
-        WHERE o.operation = 'save' AND (? IS NULL OR o.type = ?) GROUP BY 1, 2, 3
+        WHERE o.operation = 'save' AND o.type IS NOT NULL AND (? IS NULL OR o.type = ?) GROUP BY 1, 2, 3
       """,
       \.changes
     )

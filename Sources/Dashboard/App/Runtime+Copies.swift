@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Terminal
 
-/// What leaves the dashboard: the clipboard's text and exported files.
+/// The clipboard's text and exported files, which leave the dashboard.
 extension Runtime {
   func copy(_ text: String) {
     let isCopied = display.copy(text)

@@ -9,7 +9,7 @@ import JSONText
 struct SchemaCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
-    abstract: "Check, infer and compare schemas (.ckdb), without a network.",
+    abstract: "Check, infer and compare schemas (.ckdb).",
     discussion: """
       A schema file is what cktool export-schema, CloudKit Console and 'cktop schema export' write. FILE can be - for \
       standard input. In development the server adds types and fields when records are saved. In production it refuses \
@@ -73,7 +73,8 @@ struct SchemaCheck: Verb {
       problems.contains { $0.kind == .otherType } ? "correct the values, because a field keeps its type" : nil,
       problems.contains { $0.kind == .invalidName } ? "rename what has an invalid name" : nil,
     ]
-    let text = advice.compactMap(\.self).joined(separator: "; ")
+    let known = advice.compactMap(\.self)
+    let text = known.isEmpty ? "types of CloudKit's own take no other fields" : known.joined(separator: "; ")
     OutputStream.error.line("cktop: \(Words.count(problems.count, "problem")); \(text)")
     try CommandStatus.itemsFailed.end()
   }
@@ -206,7 +207,9 @@ struct SchemaFile {
   init(_ path: String) throws(CommandFailure) {
     name = path == "-" ? "standard input" : path
     let bytes =
-      path == "-" ? try? FileHandle.standardInput.readToEnd() ?? Data() : FileManager.default.contents(atPath: path)
+      try? (path == "-" ? FileHandle.standardInput : FileHandle(forReadingFrom: URL(fileURLWithPath: path)))
+      // One byte more than the parser takes, so that an endless file ends too.
+      .read(upToCount: CKSchema.sizeLimit + 1) ?? Data()
     guard let bytes, let text = String(validating: bytes, as: UTF8.self) else {
       guard path != "-" else { throw .usage("standard input is not text in UTF-8; name a schema file") }
       throw .cannotRead(path, remedy: "give a file that cktool export-schema or cktop schema export wrote")

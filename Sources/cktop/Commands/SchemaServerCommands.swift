@@ -117,8 +117,11 @@ struct SchemaServer {
       )
     case (400, let reason?):
       throw CommandFailure("the server refused the schema: \(reason); correct the schema", .itemsFailed)
-    default:
+    case (404, _):
       throw CommandFailure("\(url.absoluteString) has no admin endpoint; start cktop serve with --admin", .itemsFailed)
+    default:
+      let reply = "HTTP \(response.status)" + (reason.map { ": \($0)" } ?? "")
+      throw CommandFailure("\(url.absoluteString) replied \(reply); see the server's log", .itemsFailed)
     }
   }
 }

@@ -52,7 +52,3 @@ extension ContractReport.Line {
     ]
   }
 }
-
-extension String {
-  fileprivate func padded(to columns: Int) -> String { padding(toLength: columns, withPad: " ", startingAt: 0) }
-}

@@ -6,7 +6,7 @@ import TerminalUI
 
 /// One line of `cktop doctor`: what was checked and how it is, what that means, and what to do.
 struct Finding: Hashable, Sendable {
-  /// What is checked, by its name in the JSON, in the order of the report.
+  /// The checks, by their names in the JSON, in the order of the report.
   enum Check: String, CaseIterable, Hashable, Sendable {
     case configuration, credential
     case proxy, name, connection, encryption, clock
@@ -28,11 +28,11 @@ struct Finding: Hashable, Sendable {
 
   let check: Check
   let level: Level
-  /// What was found, without a full stop.
+  /// The result, without a full stop.
   let text: String
-  /// What that means; nil if the text says it.
+  /// The meaning of the result; nil if the text says it.
   private(set) var meaning: String?
-  /// What to do; nil if there is nothing to do, or the text says it.
+  /// The remedy; nil if there is nothing to do, or the text says it.
   private(set) var remedy: String?
   /// The exit code of a problem.
   private(set) var status = CommandStatus.done
@@ -122,5 +122,5 @@ struct DoctorReport: Hashable, Sendable {
 }
 
 extension String {
-  fileprivate func padded(to columns: Int) -> String { padding(toLength: columns, withPad: " ", startingAt: 0) }
+  func padded(to columns: Int) -> String { padding(toLength: columns, withPad: " ", startingAt: 0) }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the kernel shows of a process.
+/// The facts about a process that the kernel shows.
 struct ProcessFacts: Hashable, Sendable {
   /// Whether it is stopped, by a signal or a debugger.
   var isStopped: Bool

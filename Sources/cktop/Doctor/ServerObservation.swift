@@ -151,7 +151,7 @@ extension ServerObservation {
       let text = "\(place): \(Words.joined(error.reason, error.code.name))"
       findings.append(.problem(.container, text, nil, "check --container, --environment and --database"))
     case .failure(let error)?: findings.append(Finding(.container, CommandFailure(error)))
-    case nil: findings.append(.notTried(.container, "the server refuses the credential"))
+    case nil: findings.append(.notTried(.container, "the account could not be read"))
     }
     return findings + written
   }

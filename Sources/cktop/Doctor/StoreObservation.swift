@@ -6,7 +6,7 @@ import Foundation
 
 /// The store's files, what is in them, and who syncs it.
 struct StoreObservation: Sendable {
-  /// What is in a store that can be read.
+  /// The contents of a store that can be read.
   struct Content: Sendable {
     var status: StoreStatus
     var zones: [ZoneRow]
@@ -14,11 +14,11 @@ struct StoreObservation: Sendable {
     var hasCredential = true
     /// Why the contents are damaged or could not be checked; nil if they are sound.
     var fault: CommandFailure?
-    /// What a server with the given schema refuses.
+    /// The problems of the data with the given schema.
     var refused: [CKSchema.Problem] = []
   }
 
-  /// Nil where no store is named, or only the server can say whose it is.
+  /// Nil if no store is named, or if its path depends on a user whom only the server knows.
   var path: String?
   /// Whether a schema was given.
   var hasSchema = false
