@@ -76,7 +76,9 @@ extension CKSchema {
       case (let before?, let after?): changes += before.changes(to: after, name: name)
       case (nil, let after?):
         changes.append(Change(kind: .typeAdded, type: name))
-        changes += RecordType(grants: Role.defaultGrants).changes(to: after, name: name)
+        // Of a new type, only grants are listed that are more than the usual ones.
+        let usual = after.grants.filter { $0.value.isSubset(of: Role.defaultGrants[$0.key] ?? []) }
+        changes += RecordType(grants: usual).changes(to: after, name: name)
       default: changes.append(Change(kind: .typeRemoved, type: name, isRefused: true))
       }
     }

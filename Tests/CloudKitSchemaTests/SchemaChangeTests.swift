@@ -10,6 +10,10 @@ struct SchemaChangeTests {
     ("", "CREATE ROLE boss;", ["roleAdded boss"]),
     ("CREATE ROLE boss;", "", ["roleRemoved boss"]),
     ("", "RECORD TYPE A (a STRING QUERYABLE);", ["typeAdded A", "fieldAdded A.a to STRING QUERYABLE"]),
+    (
+      "", "RECORD TYPE A (GRANT READ TO \"_world\", GRANT READ, WRITE TO \"_icloud\");",
+      ["typeAdded A", "grantsChanged A _icloud to READ, WRITE"]
+    ),
     ("RECORD TYPE A ();", "", ["typeRemoved A refused"]),
     ("RECORD TYPE A ();", "RECORD TYPE A (a LIST<INT64>);", ["fieldAdded A.a to LIST<INT64>"]),
     ("RECORD TYPE A (a ASSET);", "RECORD TYPE A ();", ["fieldRemoved A.a from ASSET refused"]),

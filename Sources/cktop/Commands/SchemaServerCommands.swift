@@ -30,9 +30,9 @@ struct SchemaImport: ChangingVerb {
     commandName: "import",
     abstract: "Replace the schema of the container on a server that cktop serve --admin runs.",
     discussion: """
-      Shows what changes and asks for confirmation on a terminal; elsewhere --yes is required. Types and fields that are \
-      in production stay. With --environment production the schema is deployed as well. For Apple's server use cktool \
-      import-schema.
+      Shows what changes and asks for confirmation on a terminal; elsewhere --yes is required. The file replaces the \
+      schema: indexes and grants that it lacks are removed. Production refuses to remove types and fields. --environment \
+      chooses the one schema that changes. For Apple's server use cktool import-schema.
       """
   )
 
@@ -51,6 +51,10 @@ struct SchemaImport: ChangingVerb {
     let server = try SchemaServer(session)
     let changes = try await server.schema().changes(to: source.schema())
     changes.print(json: json)
+    if server.environment == "production", changes.contains(where: \.isRefused) {
+      OutputStream.error.line("cktop: production refuses the changes; nothing was changed")
+      return try CommandStatus.itemsFailed.end()
+    }
     guard !dryRun, !changes.isEmpty else { return }
     guard yes || Confirmation.ask("Replace the \(server.environment) schema of \(server.container)?".visible) else {
       return

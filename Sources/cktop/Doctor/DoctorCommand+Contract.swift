@@ -29,6 +29,9 @@ extension DoctorCommand {
     let isApple = session.settings.url.value == CKHTTPTransport.appleURL
     let server = "\(isApple ? "Apple's server" : "another server"), \(scope.environment)"
     OutputStream.standard.lines(json ? report.lines.map(\.json.line) : report.text(of: server))
+    guard !run.isCancelled else {
+      throw CommandFailure("stopped before all checks were made; run it again", .itemsFailed)
+    }
     try report.status.end()
   }
 }

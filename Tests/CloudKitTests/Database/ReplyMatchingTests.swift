@@ -33,6 +33,7 @@ struct ReplyMatchingTests {
 
     #expect([zone("a", "me")].matched(to: [id("a", nil)]) == [zone("a", "me")])
     let (ana, ben) = (zone("a", "ana"), zone("a", "ben"))
+    #expect([zone("a", "me")].matched(to: [id("a", nil), id("a", nil)]) == [zone("a", "me"), zone("a", "me")])
     #expect([ben, ana].matched(to: [id("a", "ana"), id("a", "ben")]) == [ana, ben])
     #expect([ben].matched(to: [id("a", "ana"), id("a", "ben")]) == [nil, ben])
     #expect([zone("b", nil), nameless].matched(to: [id("a", nil), id("b", nil)]) == [nameless, zone("b", nil)])

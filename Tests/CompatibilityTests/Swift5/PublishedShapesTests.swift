@@ -58,6 +58,17 @@ private class PermissionRequest {
   }
 }
 
+/// A server with one reply.
+private struct OneReply: CKTransport {
+  let json: String
+
+  func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+    CKTransportResponse(status: 200, body: Data(json.utf8))
+  }
+
+  func transport(to origin: URL, timeout: Duration) -> any CKTransport { self }
+}
+
 private func archive(_ encode: (NSCoder) -> Void) throws -> NSKeyedUnarchiver {
   let archiver = NSKeyedArchiver(requiringSecureCoding: true)
   encode(archiver)
@@ -170,6 +181,25 @@ private func archive(_ encode: (NSCoder) -> Void) throws -> NSKeyedUnarchiver {
     #expect(changed == ["a", "b"])
     try await database.deleteRecord(withID: ids[0])
     #expect(try await fetch(since: token).1 == ["a"])
+  }
+
+  @Test func `a record that cannot be read keeps the deprecated operation from giving a token`() async throws {
+    let transport = OneReply(
+      json: #"""
+        {"zones":[{"zoneID":{"zoneName":"Notes"},"syncToken":"t","moreComing":false,"records":[
+        {"recordName":"a","serverErrorCode":"INTERNAL_ERROR","reason":"later"}]}]}
+        """#
+    )
+    let credential = CKCredential.webAuth(apiToken: "any", webAuthToken: "ana")
+    let container = CKContainer(identifier: "iCloud.org.example.app", credential: credential, transport: transport)
+    let zoneID = CKRecordZone.ID(zoneName: "Notes")
+    let operation = CKFetchRecordChangesOperation(recordZoneID: zoneID, previousServerChangeToken: nil)
+    let (token, error) = await withCheckedContinuation { continuation in
+      operation.fetchRecordChangesCompletionBlock = { token, _, error in continuation.resume(returning: (token, error))
+      }
+      container.privateCloudDatabase.add(operation)
+    }
+    #expect(token == nil && error != nil)
   }
 
   @Test func `what Web Services have no call for fails with one code`() async throws {
