@@ -118,7 +118,7 @@ import Testing
     #expect(killed.leftZone == Server.zoneName)
     #expect(try await server.zones() == [Server.zoneName])
 
-    let report = try await Contract(server.client, zoneName: Contract.zonePrefix + "next") { _ in }.run()
+    let report = try await Contract(server.client, zoneName: Contract.zonePrefix + "4567cdef") { _ in }.run()
 
     #expect(report.differing.isEmpty)
     #expect(try await server.zones() == [])

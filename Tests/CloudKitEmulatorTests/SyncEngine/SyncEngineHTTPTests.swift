@@ -49,7 +49,9 @@ import Testing
 
     try await server.stop(grace: .zero)
     first.write("a", "three")
-    #expect(await codeThrown { try await first.engine.sendChanges() } == .networkUnavailable)
+    // Whether the request was written to the kept connection before it closed depends on the machine.
+    let code = await codeThrown { try await first.engine.sendChanges() }
+    #expect([.networkUnavailable, .serverResponseLost].contains(code))
 
     #expect(first.pending == ["saveRecord(a)"])
   }
