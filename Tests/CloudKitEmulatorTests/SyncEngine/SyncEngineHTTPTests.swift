@@ -49,9 +49,9 @@ import Testing
 
     try await server.stop(grace: .zero)
     first.write("a", "three")
-    // Whether the request was written to the kept connection before it closed depends on the machine.
+    // How far the request came on the kept connection before it closed depends on the machine.
     let code = await codeThrown { try await first.engine.sendChanges() }
-    #expect([.networkUnavailable, .serverResponseLost].contains(code))
+    #expect([.networkUnavailable, .networkFailure, .serverResponseLost].contains(code))
 
     #expect(first.pending == ["saveRecord(a)"])
   }

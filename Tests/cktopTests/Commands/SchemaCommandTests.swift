@@ -82,7 +82,7 @@ import Testing
     let inferred = try await machine.succeed("schema", "infer").output
     #expect(inferred.contains("due   TIMESTAMP, // 2 unsent changes"))
     let next = try machine.folder.write(inferred, to: "next.ckdb")
-    #expect(try await machine.fail(1, "schema", "import", next, "--yes").contains("cannot be removed"))
+    #expect(try await machine.fail(1, "schema", "import", next, "--yes").contains("production refuses"))
     let merged = inferred.replacingOccurrences(of: "RECORD TYPE Task (", with: "RECORD TYPE Task ( n INT64,")
     let whole = try machine.folder.write(merged, to: "whole.ckdb")
     let preview = try await machine.succeed("schema", "import", whole, "--dry-run", "--json").objects()
