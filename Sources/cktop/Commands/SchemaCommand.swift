@@ -142,12 +142,7 @@ struct SchemaDiff: AsyncParsableCommand {
   func run() async throws {
     let changes = try SchemaFile(old).schema().changes(to: SchemaFile(new).schema())
     changes.print(json: json)
-    let refused = changes.filter(\.isRefused).count
-    guard refused > 0 else { return }
-    OutputStream.error.line(
-      "cktop: production refuses \(Words.count(refused, "change")); keep deployed types and fields"
-    )
-    try CommandStatus.itemsFailed.end()
+    try changes.endIfRefused()
   }
 }
 
@@ -155,6 +150,16 @@ extension [CKSchema.Change] {
   func print(json: Bool) {
     for change in self { OutputStream.standard.line(json ? change.json.line : change.description.visible) }
     if isEmpty, !json { OutputStream.standard.line("No differences") }
+  }
+
+  /// Ends with exit code 1 if production refuses a change.
+  func endIfRefused() throws {
+    let refused = filter(\.isRefused).count
+    guard refused > 0 else { return }
+    OutputStream.error.line(
+      "cktop: production refuses \(Words.count(refused, "change")); keep deployed types and fields"
+    )
+    try CommandStatus.itemsFailed.end()
   }
 }
 

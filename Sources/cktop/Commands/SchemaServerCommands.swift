@@ -51,10 +51,7 @@ struct SchemaImport: ChangingVerb {
     let server = try SchemaServer(session)
     let changes = try await server.schema().changes(to: source.schema())
     changes.print(json: json)
-    if server.environment == "production", changes.contains(where: \.isRefused) {
-      OutputStream.error.line("cktop: production refuses the changes; nothing was changed")
-      return try CommandStatus.itemsFailed.end()
-    }
+    if server.environment == "production" { try changes.endIfRefused() }
     guard !dryRun, !changes.isEmpty else { return }
     guard yes || Confirmation.ask("Replace the \(server.environment) schema of \(server.container)?".visible) else {
       return
