@@ -201,7 +201,7 @@ let package = Package(
       dependencies: ["CloudKitContract", "CloudKit", "CloudKitEmulator"]
     ),
     .testTarget(name: "JSONFilesTests", dependencies: ["JSONFiles"]),
-    .testTarget(name: "CloudKitSchemaTests", dependencies: ["CloudKitSchema"]),
+    .testTarget(name: "CloudKitSchemaTests", dependencies: ["CloudKitSchema", "TestSupport"]),
     .testTarget(
       name: "CloudKitTests",
       dependencies: [

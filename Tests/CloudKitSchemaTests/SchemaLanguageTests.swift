@@ -1,32 +1,13 @@
 import CloudKitSchema
+import TestSupport
 import Testing
 
 /// The schema language, read and written.
 struct SchemaLanguageTests {
-  /// A schema that uses everything the grammar has, in no particular order or spelling.
-  static let sample = """
-    -- The departments of a company.
-    define SCHEMA
-        CREATE ROLE DeptManager;
-        CREATE ROLE "night watch"; // with a blank
-        RECORD TYPE Department (
-            "___createTime" TIMESTAMP QUERYABLE SORTABLE, "___recordID" REFERENCE QUERYABLE,
-            name STRING SORTABLE QUERYABLE SEARCHABLE,
-            /* reserved
-               words */ "grant" INT64,
-            phone LIST<STRING>, staff LIST < REFERENCE > QUERYABLE, seal ASSET,
-            pin ENCRYPTED STRING, place LOCATION, size NUMBER, floor NUMBER PREFERRED AS INT64,
-            codes LIST<ENCRYPTED BYTES>,
-            GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud", GRANT READ TO "_world",
-            GRANT WRITE, CREATE, READ TO DeptManager, GRANT READ TO "night watch"
-        );
-        RECORD TYPE Empty ();
-    """
-
   /// The shapes of Apple's page about the language: a role, system fields with indexes, lists, grants, comments in three
   /// forms, and an implicit field that another text leaves out.
   static let written = [
-    sample,
+    SchemaSample.text,
     """
     DEFINE SCHEMA
         CREATE ROLE Curator;
@@ -190,17 +171,12 @@ struct SchemaLanguageTests {
   @Test func `whatever bytes a file has, there is one error, or a schema that prints unchanged and formats stably`()
     throws
   {
-    let whole = Array((Self.sample + Self.written[1]).utf8)
-    var state: UInt64 = 0x2545_F491_4F6C_DD1D
-    func roll(_ sides: Int) -> Int {
-      state ^= state << 13
-      state ^= state >> 7
-      state ^= state << 17
-      return Int(state % UInt64(sides))
-    }
+    let whole = Array((SchemaSample.text + Self.written[1]).utf8)
+    var random = SplitMix64(seed: 7)
+    func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &random) }
     var outcomes = (schemas: 0, errors: 0)
     for _ in 0..<3_000 {
-      var bytes = Array(whole.prefix(Self.sample.utf8.count))
+      var bytes = Array(whole.prefix(SchemaSample.text.utf8.count))
       for _ in 0...roll(3) {
         switch roll(4) {
         case 0: bytes[roll(bytes.count)] = UInt8(roll(256))

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitSchema
 import Foundation
+import TestSupport
 import Testing
 
 /// What a schema may become, in development and in production, and where it is kept.
@@ -131,7 +132,7 @@ import Testing
       let path = directory.appendingPathComponent("data.sqlite").path
       let text = try {
         let fixture = try Fixture(path: path)
-        try fixture.emulator.importSchema(SchemaLanguageTests.sample, container: Self.container)
+        try fixture.emulator.importSchema(SchemaSample.text, container: Self.container)
         try fixture.emulator.deploySchema(of: Self.container)
         try fixture.createZone("notes")
         _ = try fixture.modify(Fixture.save("a", #""learnt":{"value":1}"#))

@@ -1,31 +1,12 @@
 import CloudKitEmulator
 import CloudKitSchema
 import Foundation
+import TestSupport
 import Testing
 
 /// Schemas that the emulator imports and exports.
 @Suite(.serialized) struct SchemaLanguageTests {
   static let container = "iCloud.test"
-
-  /// A schema that uses everything the grammar has, in no particular order or spelling.
-  static let sample = """
-    -- The departments of a company.
-    define SCHEMA
-        CREATE ROLE DeptManager;
-        CREATE ROLE "night watch"; // with a blank
-        RECORD TYPE Department (
-            "___createTime" TIMESTAMP QUERYABLE SORTABLE, "___recordID" REFERENCE QUERYABLE,
-            name STRING SORTABLE QUERYABLE SEARCHABLE,
-            /* reserved
-               words */ "grant" INT64,
-            phone LIST<STRING>, staff LIST < REFERENCE > QUERYABLE, seal ASSET,
-            pin ENCRYPTED STRING, place LOCATION, size NUMBER, floor NUMBER PREFERRED AS INT64,
-            codes LIST<ENCRYPTED BYTES>,
-            GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud", GRANT READ TO "_world",
-            GRANT WRITE, CREATE, READ TO DeptManager, GRANT READ TO "night watch"
-        );
-        RECORD TYPE Empty ();
-    """
 
   static let printed = """
     DEFINE SCHEMA
@@ -62,7 +43,7 @@ import Testing
   @Test func `everything the grammar has is read, and printed as the service exports it`() throws {
     let emulator = try Emulator()
 
-    try emulator.importSchema(Self.sample, container: Self.container)
+    try emulator.importSchema(SchemaSample.text, container: Self.container)
     let text = emulator.exportSchema(container: Self.container)
 
     #expect(text.hasPrefix(Self.printed + "\n\n    RECORD TYPE Empty (\n"))
