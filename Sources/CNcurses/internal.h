@@ -71,7 +71,7 @@ void cknc_economy_forget(void);
 
 // description.c
 SCREEN *cknc_newterm(const char *term, int options, int *status);
-/// Looks the description up that `cknc_newterm` would take, and leaves the terminal alone. Returns a `cknc_status`.
+/// Looks up the description that `cknc_newterm` would take, and leaves the terminal alone. Returns a `cknc_status`.
 int cknc_look_up(const char *term, int options, int *colors);
 
 #endif

@@ -42,7 +42,7 @@ struct SchemaParser {
     }
   }
 
-  /// Adds a statement whose last token has been read. Comments behind it on the same line belong to it.
+  /// Adds a statement whose last token has been read. Comments after it on the same line belong to it.
   private mutating func finish(_ statement: SchemaLine.Statement, at place: CKSchema.Place = CKSchema.Place()) {
     var line = SchemaLine(statement: statement, place: place, leading: trivia ?? [])
     let comments = token.trivia.prefix { $0 != .lineBreak }

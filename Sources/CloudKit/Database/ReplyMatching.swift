@@ -19,8 +19,8 @@ extension Array where Element == WireRecordResult {
 extension Array where Element == WireZoneResult {
   /// Returns the element of a reply for each zone of the request; nil for a zone that the reply does not include.
   ///
-  /// The server may name the owner otherwise than the request, so a zone whose name only it has is matched by name alone. An element without
-  /// a name is matched by the order of the zones that are left.
+  /// The reply may name another owner than the request, so a zone with a name of its own is matched by name alone. An
+  /// element without a name is matched by the order of the zones that are left.
   package func matched(to zones: [WireZoneID]) -> [WireZoneResult?] {
     let names = zones.map { ExactName(text: $0.zoneName) }
     let distinct = Set(zones).map { ExactName(text: $0.zoneName) }

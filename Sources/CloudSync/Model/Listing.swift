@@ -91,7 +91,7 @@ package struct QueueListing: Hashable, Sendable {
   /// The listing as written to the audit log.
   var text: String { condition.map { "all that match \($0)" } ?? "all" }
 
-  /// What selects its operations, as `--where` takes it except for words in quotes; nil: all are selected.
+  /// The condition for its operations, in the syntax of `--where` except for words in quotes; nil for all operations.
   package var condition: String? {
     var conditions: [String] = []
     if !states.isEmpty {

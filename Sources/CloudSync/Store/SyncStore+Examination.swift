@@ -9,7 +9,7 @@ extension SyncStore {
     package var bytes: Int
     /// The bytes of the write-ahead log.
     package var logBytes: Int
-    /// The name of the user whose file it is; nil if unknown.
+    /// The owner of the file; nil if unknown.
     package var owner: String?
     /// The permissions, such as `0o600`.
     package var mode: Int

@@ -70,7 +70,7 @@ extension CredentialObservation {
     do {
       name = try session.credentialName()
       guard name != nil, session.settings.isConfigured else { return }
-      // Reads a key file, which must be private, and holds it against the database.
+      // Reads a key file, which must be private, and compares its kind with the database.
       if case .serverToServer(let keyID, let file) = try session.settings.credential() {
         let key = try CKServerToServerKey.load(keyID: keyID, file: file)
         _ = try key.signatureHeaders(body: Data(), path: "/", date: Date())

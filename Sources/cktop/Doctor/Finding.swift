@@ -4,7 +4,7 @@ import Foundation
 import JSONText
 import TerminalUI
 
-/// One line of `cktop doctor`: what was checked and how it is, what that means, and what to do.
+/// One line of `cktop doctor`: a check with its result, meaning and remedy.
 struct Finding: Hashable, Sendable {
   /// The checks, by their names in the JSON, in the order of the report.
   enum Check: String, CaseIterable, Hashable, Sendable {

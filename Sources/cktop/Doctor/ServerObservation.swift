@@ -3,7 +3,7 @@ import CloudSync
 import Facts
 import Foundation
 
-/// The way to the server, and what it says to the credential.
+/// The way to the server, and its reply to the credential.
 struct ServerObservation: Sendable {
   /// A reply that needs no credential, or the reason why there is none.
   enum Greeting: Hashable, Sendable {
