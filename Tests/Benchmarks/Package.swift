@@ -6,6 +6,7 @@ import PackageDescription
 //   swift run -c release --package-path Tests/Benchmarks ratios           (what has to hold, against Foundation)
 //   swift run -c release --package-path Tests/Benchmarks ratios stream 1000000
 //   swift run -c release --package-path Tests/Benchmarks ratios upload 10000
+//   swift run -c release --package-path Tests/Benchmarks ratios lookup 2000   (small requests over a kept connection)
 //   swift run -c release --package-path Tests/Benchmarks ratios cache        (what the cache of records saves and costs)
 //   swift run -c release --package-path Tests/Benchmarks models           (models as records, against JSON)
 //   swift package --package-path Tests/Benchmarks benchmark --target Records  (one by one, with percentiles)

@@ -1,15 +1,10 @@
-import AsyncHTTPClient
 import CloudKit
-import CloudKitEmulator
 import Foundation
-import NIOCore
 import Pages
-import Synchronization
 
 /// Saving records over HTTP on loopback, to an emulator that is new for each run, so that all runs do the same.
 struct Upload {
   let count: Int
-  private static let database = EmulatorDatabase.private(of: "ana", "iCloud.benchmark")
 
   /// Compares the client with one that sends the same bodies and reads the answers away.
   func compare() async throws {
@@ -38,8 +33,8 @@ struct Upload {
 
   /// The requests that the client makes of the records.
   private func capturedBodies() async -> [Data] {
-    let taker = Taker()
-    let container = CKContainer(identifier: Self.database.container, credential: nil, transport: taker)
+    let taker = RequestTaker()
+    let container = CKContainer(identifier: ServerProcess.database.container, credential: nil, transport: taker)
     for records in CKRecord.samples(count).chunks(of: 200) {
       await container.privateCloudDatabase.writeModify(records)
     }
@@ -47,12 +42,8 @@ struct Upload {
   }
 
   private func saved(inCallsOf size: Int) async throws -> Double {
-    try await withServer { url in
-      let container = CKContainer(
-        identifier: Self.database.container,
-        credential: .webAuth(apiToken: "any", webAuthToken: "ana"),
-        transport: CKHTTPTransport(baseURL: url)
-      )
+    try await ServerProcess.run(expecting: count) { url in
+      let container = ServerProcess.container(at: url)
       let calls = CKRecord.samples(count).chunks(of: size)
       return try await microseconds {
         for records in calls {
@@ -68,76 +59,18 @@ struct Upload {
   }
 
   private func bare(_ bodies: [Data], inFlight limit: Int) async throws -> Double {
-    try await withServer { url in
-      let path = "/database/1/\(Self.database.container)/development/private/records/modify"
-      let address = "\(url.absoluteString)\(path)?ckAPIToken=any&ckWebAuthToken=ana"
+    try await ServerProcess.run(expecting: count) { url in
+      let address = ServerProcess.address(of: "records/modify", at: url)
       return try await microseconds {
         try await withThrowingTaskGroup(of: Void.self) { group in
           for (index, body) in bodies.enumerated() {
             if index >= limit { try await group.next() }
-            group.addTask { try await post(body, to: address) }
+            group.addTask { try await BareClient.post(body, to: address, atLeast: 1000) }
           }
           try await group.waitForAll()
         }
       }
     }
-  }
-
-  private func post(_ body: Data, to address: String) async throws {
-    var request = HTTPClientRequest(url: address)
-    request.method = .POST
-    request.body = .bytes(ByteBuffer(bytes: body))
-    let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-    let answer = try await response.body.collect(upTo: 16 << 20)
-    guard response.status == .ok, answer.readableBytes > 1000 else { throw NotAnswered() }
-  }
-
-  /// In a process of its own, as servers are.
-  private func withServer(_ body: (URL) async throws -> Double) async throws -> Double {
-    let (server, output, input) = (Process(), Pipe(), Pipe())
-    server.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-    server.arguments = ["serve"]
-    (server.standardOutput, server.standardInput) = (output, input)
-    try server.run()
-    var port = Data()
-    while port.last != UInt8(ascii: "\n") { port += try output.fileHandleForReading.read(upToCount: 1) ?? Data() }
-    let text = String(decoding: port.dropLast(), as: UTF8.self)
-    guard let url = URL(string: "http://127.0.0.1:\(text)") else { throw NotAnswered() }
-    let time = try await body(url)
-    try input.fileHandleForWriting.close()
-    let saved = try output.fileHandleForReading.readToEnd() ?? Data()
-    guard String(decoding: saved, as: UTF8.self) == "\(count)\n" else { throw NotAnswered() }
-    return time
-  }
-
-  /// Is the server until the input ends, and says then how many records it has.
-  static func serve() async throws {
-    let emulator = try Emulator()
-    try emulator.createZone("notes", in: database, at: Date())
-    let server = EmulatorServer(emulator)
-    print(try await server.start())
-    fflush(nil)
-    while readLine() != nil {}
-    print(emulator.recordCount())
-  }
-
-  private func microseconds(_ work: () async throws -> Void) async throws -> Double {
-    let start = ContinuousClock.now
-    try await work()
-    return (ContinuousClock.now - start) / .microseconds(1)
-  }
-}
-
-/// Something is wrong with the measurement.
-private struct NotAnswered: Error {}
-
-/// Takes requests and sends none.
-private final class Taker: CKTransport {
-  let bodies = Mutex<[Data]>([])
-
-  func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
-    bodies.withLock { $0.append(request.body) }
-    throw CKTransportError(.notSent, "taken")
   }
 }
 

@@ -76,6 +76,7 @@ switch arguments.first {
 case "stream": try await stream(count ?? 100_000)
 case "upload": try await Upload(count: count ?? 10_000).compare()
 case "cache": try await CachedReads(count: count ?? 5000).compare()
-case "serve": try await Upload.serve()
+case "lookup": try await Lookup(count: count ?? 2000).compare()
+case "serve": try await ServerProcess.serve()
 default: try await compare()
 }
