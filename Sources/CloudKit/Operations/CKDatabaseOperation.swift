@@ -1,20 +1,11 @@
 /// An operation on one database. Use one of its subclasses.
 open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
-  private struct Settings {
-    var database: CKDatabase?
-  }
-
-  private let place = Locked(Settings())
+  /// The database of the operation, set by `CKDatabase.add(_:)`. If nil, the private database of the configuration's
+  /// container is used, or of the default container.
+  @CKParameter public var database: CKDatabase?
 
   /// Makes an operation that does nothing. Use a subclass.
   public override init() {}
-
-  /// The database of the operation, set by `CKDatabase.add(_:)`. If nil, the private database of the configuration's
-  /// container is used, or of the default container.
-  public var database: CKDatabase? {
-    get { place.database }
-    set { place.database = newValue }
-  }
 
   /// Returns the database with the operation's settings. The operation's time limit starts now.
   func begin() -> CKDatabase {

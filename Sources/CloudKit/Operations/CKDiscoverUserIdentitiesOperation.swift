@@ -1,17 +1,16 @@
 /// An operation that finds users who agreed to be found. Add it to a container.
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
-  private struct Parameters {
-    var lookupInfos: [CKUserIdentity.LookupInfo]?
-  }
+  /// The users to find. Duplicates are searched once.
+  @CKParameter public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
 
-  private struct Blocks {
-    var discovered: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
-    var completion: (((any Error)?) -> Void)?
-    var result: ((Result<Void, any Error>) -> Void)?
-  }
+  /// Called for each user found. It is not an error if a user is not found.
+  @CKCallback public var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
 
-  private let parameters = Locked(Parameters())
-  private let blocks = Locked(Blocks())
+  /// Called once, when all work is done.
+  @CKCallback public var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
+
+  /// The older form of `discoverUserIdentitiesResultBlock`.
+  @CKCallback public var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?
 
   /// Makes an empty operation. Set `userIdentityLookupInfos` before you add it.
   public override init() {}
@@ -26,42 +25,14 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     let infos = userIdentityLookupInfos?.withoutRepetition ?? []
     let container = beginInContainer()
     let answer = await attempt { try await container.identities(for: infos) }
-    await conclude(blocks) { [self] blocks in
+    await call { [self] in
       let found = (try? answer.get()) ?? [:]
       for info in infos {
-        if let user = found[info] { blocks.discovered?(user, info) }
+        if let user = found[info] { userIdentityDiscoveredBlock?(user, info) }
       }
       let outcome = outcome(answer, itemErrors: [:])
-      blocks.result?(outcome)
-      blocks.completion?(outcome.failure)
+      discoverUserIdentitiesResultBlock?(outcome)
+      discoverUserIdentitiesCompletionBlock?(outcome.failure)
     }
-  }
-}
-
-// MARK: - Parameters and callbacks
-
-extension CKDiscoverUserIdentitiesOperation {
-  /// The users to find. Duplicates are searched once.
-  public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
-    get { parameters.lookupInfos }
-    set { parameters.lookupInfos = newValue }
-  }
-
-  /// Called for each user found. It is not an error if a user is not found.
-  public var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
-    get { blocks.discovered }
-    set { blocks.discovered = newValue }
-  }
-
-  /// Called once, when all work is done.
-  public var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
-    get { blocks.result }
-    set { blocks.result = newValue }
-  }
-
-  /// The older form of `discoverUserIdentitiesResultBlock`.
-  public var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
-    get { blocks.completion }
-    set { blocks.completion = newValue }
   }
 }

@@ -21,27 +21,56 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   /// The older name of `ZoneConfiguration`.
   public typealias ZoneOptions = CKFetchRecordZoneChangesConfiguration
 
-  private struct Parameters {
-    var recordZoneIDs: [CKRecordZone.ID]?
-    var configurations: [CKRecordZone.ID: ZoneConfiguration]?
-    var fetchAllChanges = true
+  /// The zones to fetch. Duplicates are fetched once.
+  @CKParameter public var recordZoneIDs: [CKRecordZone.ID]?
+
+  /// The configuration of each zone. For a zone without one, all changes are fetched.
+  @CKParameter public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
+
+  /// The older form of `configurationsByRecordZoneID`.
+  public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
+    get { configurationsByRecordZoneID }
+    set { configurationsByRecordZoneID = newValue }
   }
 
-  private struct Blocks {
-    var changed: ((CKRecord) -> Void)?
-    var wasChanged: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
-    var wasDeleted: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
-    var tokenUpdated: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
-    var zoneCompletion: ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
-    var zoneResult: ((CKRecordZone.ID, Result<ZoneEnd, any Error>) -> Void)?
-    var completion: (((any Error)?) -> Void)?
-    var result: ((Result<Void, any Error>) -> Void)?
-  }
+  /// Whether to fetch each zone until no more changes are coming; true by default. If false, one page of each zone is
+  /// fetched.
+  @CKParameter public var fetchAllChanges = true
+
+  /// Called for each new or changed record, in the server's order. Not called again after the operation is cancelled.
+  @CKCallback public var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+
+  /// The older form of `recordWasChangedBlock`, for successfully fetched records.
+  @CKCallback public var recordChangedBlock: ((CKRecord) -> Void)?
+
+  /// Called for each deleted record. The record type is empty, because Web Services do not report it.
+  @CKCallback public var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
+
+  /// Called after the changes of each page, with the token of that page. The data is always nil, because Web Services
+  /// do not support it.
+  @CKCallback public var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
+
+  /// Called for each zone when it is done, with its last token. After `CKError.changeTokenExpired`, fetch all changes
+  /// of the zone again.
+  @CKCallback public var recordZoneFetchResultBlock:
+    (
+      (
+        CKRecordZone.ID,
+        Result<(serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool), any Error>
+      ) -> Void
+    )?
+
+  /// The older form of `recordZoneFetchResultBlock`.
+  @CKCallback public var recordZoneFetchCompletionBlock:
+    ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+
+  /// Called once, when all work is done. A partial failure has the errors of the failed zones.
+  @CKCallback public var fetchRecordZoneChangesResultBlock: ((Result<Void, any Error>) -> Void)?
+
+  /// The older form of `fetchRecordZoneChangesResultBlock`.
+  @CKCallback public var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)?
 
   private typealias ZoneEnd = (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool)
-
-  private let parameters = Locked(Parameters())
-  private let blocks = Locked(Blocks())
 
   /// Makes an empty operation. Set `recordZoneIDs` before you add it.
   public override init() {}
@@ -65,10 +94,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   }
 
   override func run() async {
-    let parameters = parameters.value
     let database = begin()
-    var feeds = (parameters.recordZoneIDs?.withoutRepetition ?? []).map { zoneID in
-      let configuration = parameters.configurations?[zoneID] ?? ZoneConfiguration()
+    var feeds = (recordZoneIDs?.withoutRepetition ?? []).map { zoneID in
+      let configuration = configurationsByRecordZoneID?[zoneID] ?? ZoneConfiguration()
       return Feed(
         page: CKDatabase.Feed(
           zoneID: zoneID,
@@ -95,7 +123,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         let zoneID = feed.page.zoneID
         guard let place = feeds.firstIndex(where: { $0.page.zoneID == zoneID }) else { continue }
         let answer: Result<ZoneEnd, any Error>
-        switch await take(page, of: feed, fetchesAll: parameters.fetchAllChanges) {
+        switch await take(page, of: feed, fetchesAll: fetchAllChanges) {
         case .more(let token):
           feeds[place].page.token = token
           continue
@@ -109,18 +137,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
           errors[zoneID] = failure
           if (failure as? CKError)?.concernsZoneOnly != true { whole = .failure(failure) }
         }
-        await call { [blocks] in
-          let blocks = blocks.value
-          blocks.zoneResult?(zoneID, answer)
+        await call { [self] in
+          recordZoneFetchResultBlock?(zoneID, answer)
           let end = try? answer.get()
-          blocks.zoneCompletion?(zoneID, end?.serverChangeToken, nil, end?.moreComing ?? false, answer.failure)
+          recordZoneFetchCompletionBlock?(zoneID, end?.serverChangeToken, nil, end?.moreComing ?? false, answer.failure)
         }
       }
     }
     let outcome = outcome(whole, itemErrors: errors)
-    await conclude(blocks) { blocks in
-      blocks.result?(outcome)
-      blocks.completion?(outcome.failure)
+    await call { [self] in
+      fetchRecordZoneChangesResultBlock?(outcome)
+      fetchRecordZoneChangesCompletionBlock?(outcome.failure)
     }
   }
 
@@ -178,16 +205,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   }
 
   private func deliver(_ page: CKDatabase.ChangesPage, of zoneID: CKRecordZone.ID) {
-    let blocks = blocks.value
     for (id, result) in page.modifications where !isCancelled {
-      if let wasChanged = blocks.wasChanged {
-        wasChanged(id, result.map(\.record))
+      if let recordWasChangedBlock {
+        recordWasChangedBlock(id, result.map(\.record))
       } else if case .success(let modification) = result {
-        blocks.changed?(modification.record)
+        recordChangedBlock?(modification.record)
       }
     }
-    for deletion in page.deletions where !isCancelled { blocks.wasDeleted?(deletion.recordID, deletion.recordType) }
-    if !isCancelled { blocks.tokenUpdated?(zoneID, page.changeToken, nil) }
+    for deletion in page.deletions where !isCancelled {
+      recordWithIDWasDeletedBlock?(deletion.recordID, deletion.recordType)
+    }
+    if !isCancelled { recordZoneChangeTokensUpdatedBlock?(zoneID, page.changeToken, nil) }
   }
 }
 
@@ -200,97 +228,5 @@ extension CKError {
       true
     default: false
     }
-  }
-}
-
-// MARK: - Parameters
-
-extension CKFetchRecordZoneChangesOperation {
-  /// The zones to fetch. Duplicates are fetched once.
-  public var recordZoneIDs: [CKRecordZone.ID]? {
-    get { parameters.recordZoneIDs }
-    set { parameters.recordZoneIDs = newValue }
-  }
-
-  /// The configuration of each zone. For a zone without one, all changes are fetched.
-  public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
-    get { parameters.configurations }
-    set { parameters.configurations = newValue }
-  }
-
-  /// The older form of `configurationsByRecordZoneID`.
-  public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
-    get { parameters.configurations }
-    set { parameters.configurations = newValue }
-  }
-
-  /// Whether to fetch each zone until no more changes are coming; true by default. If false, one page of each zone is
-  /// fetched.
-  public var fetchAllChanges: Bool {
-    get { parameters.fetchAllChanges }
-    set { parameters.fetchAllChanges = newValue }
-  }
-}
-
-// MARK: - Callbacks
-
-extension CKFetchRecordZoneChangesOperation {
-  /// Called for each new or changed record, in the server's order. Not called again after the operation is cancelled.
-  public var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)? {
-    get { blocks.wasChanged }
-    set { blocks.wasChanged = newValue }
-  }
-
-  /// The older form of `recordWasChangedBlock`, for successfully fetched records.
-  public var recordChangedBlock: ((CKRecord) -> Void)? {
-    get { blocks.changed }
-    set { blocks.changed = newValue }
-  }
-
-  /// Called for each deleted record. The record type is empty, because Web Services do not report it.
-  public var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)? {
-    get { blocks.wasDeleted }
-    set { blocks.wasDeleted = newValue }
-  }
-
-  /// Called after the changes of each page, with the token of that page. The data is always nil, because Web Services
-  /// do not support it.
-  public var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
-    get { blocks.tokenUpdated }
-    set { blocks.tokenUpdated = newValue }
-  }
-
-  /// Called for each zone when it is done, with its last token. After `CKError.changeTokenExpired`, fetch all changes
-  /// of the zone again.
-  public var recordZoneFetchResultBlock:
-    (
-      (
-        CKRecordZone.ID,
-        Result<(serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool), any Error>
-      ) -> Void
-    )?
-  {
-    get { blocks.zoneResult }
-    set { blocks.zoneResult = newValue }
-  }
-
-  /// The older form of `recordZoneFetchResultBlock`.
-  public var recordZoneFetchCompletionBlock:
-    ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
-  {
-    get { blocks.zoneCompletion }
-    set { blocks.zoneCompletion = newValue }
-  }
-
-  /// Called once, when all work is done. A partial failure has the errors of the failed zones.
-  public var fetchRecordZoneChangesResultBlock: ((Result<Void, any Error>) -> Void)? {
-    get { blocks.result }
-    set { blocks.result = newValue }
-  }
-
-  /// The older form of `fetchRecordZoneChangesResultBlock`.
-  public var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
-    get { blocks.completion }
-    set { blocks.completion = newValue }
   }
 }

@@ -3,21 +3,26 @@ public import Foundation
 /// An operation that fetches the metadata of shares by their URLs. It changes nothing on the server. Add it to a
 /// container.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
-  private struct Parameters {
-    var shareURLs: [URL]?
-    var shouldFetchRootRecord = false
-    var rootRecordDesiredKeys: [CKRecord.FieldKey]?
-  }
+  /// The URLs of the shares. Duplicates are fetched once.
+  @CKParameter public var shareURLs: [URL]?
 
-  private struct Blocks {
-    var perShare: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
-    var perShareResult: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
-    var completion: (((any Error)?) -> Void)?
-    var result: ((Result<Void, any Error>) -> Void)?
-  }
+  /// Whether to fetch the root records too; false by default.
+  @CKParameter public var shouldFetchRootRecord = false
 
-  private let parameters = Locked(Parameters())
-  private let blocks = Locked(Blocks())
+  /// The fields of the root records to fetch; nil fetches all.
+  @CKParameter public var rootRecordDesiredKeys: [CKRecord.FieldKey]?
+
+  /// Called for each URL with the share's metadata, or with an error.
+  @CKCallback public var perShareMetadataResultBlock: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
+
+  /// The older form of `perShareMetadataResultBlock`.
+  @CKCallback public var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
+
+  /// Called once, when all work is done.
+  @CKCallback public var fetchShareMetadataResultBlock: ((Result<Void, any Error>) -> Void)?
+
+  /// The older form of `fetchShareMetadataResultBlock`.
+  @CKCallback public var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)?
 
   /// Makes an empty operation. Set `shareURLs` before you add it.
   public override init() {}
@@ -29,74 +34,27 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
   }
 
   override func run() async {
-    let parameters = parameters.value
     let container = beginInContainer()
-    let urls = parameters.shareURLs?.withoutRepetition ?? []
+    let urls = shareURLs?.withoutRepetition ?? []
     let answer = await attempt {
       try await container.shareMetadatas(
         for: urls,
-        shouldFetchRootRecord: parameters.shouldFetchRootRecord,
-        rootRecordDesiredKeys: parameters.rootRecordDesiredKeys
+        shouldFetchRootRecord: shouldFetchRootRecord,
+        rootRecordDesiredKeys: rootRecordDesiredKeys
       )
     }
     let items = ItemResults(of: urls, in: answer)
-    await conclude(blocks) { [self] blocks in
+    await call { [self] in
       for (url, result) in items.elements {
-        if let perShareResult = blocks.perShareResult {
-          perShareResult(url, result)
+        if let perShareMetadataResultBlock {
+          perShareMetadataResultBlock(url, result)
         } else {
-          blocks.perShare?(url, try? result.get(), result.failure)
+          perShareMetadataBlock?(url, try? result.get(), result.failure)
         }
       }
       let outcome = outcome(answer, itemErrors: items.errors)
-      blocks.result?(outcome)
-      blocks.completion?(outcome.failure)
+      fetchShareMetadataResultBlock?(outcome)
+      fetchShareMetadataCompletionBlock?(outcome.failure)
     }
-  }
-}
-
-// MARK: - Parameters and callbacks
-
-extension CKFetchShareMetadataOperation {
-  /// The URLs of the shares. Duplicates are fetched once.
-  public var shareURLs: [URL]? {
-    get { parameters.shareURLs }
-    set { parameters.shareURLs = newValue }
-  }
-
-  /// Whether to fetch the root records too; false by default.
-  public var shouldFetchRootRecord: Bool {
-    get { parameters.shouldFetchRootRecord }
-    set { parameters.shouldFetchRootRecord = newValue }
-  }
-
-  /// The fields of the root records to fetch; nil fetches all.
-  public var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
-    get { parameters.rootRecordDesiredKeys }
-    set { parameters.rootRecordDesiredKeys = newValue }
-  }
-
-  /// Called for each URL with the share's metadata, or with an error.
-  public var perShareMetadataResultBlock: ((URL, Result<CKShare.Metadata, any Error>) -> Void)? {
-    get { blocks.perShareResult }
-    set { blocks.perShareResult = newValue }
-  }
-
-  /// The older form of `perShareMetadataResultBlock`.
-  public var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? {
-    get { blocks.perShare }
-    set { blocks.perShare = newValue }
-  }
-
-  /// Called once, when all work is done.
-  public var fetchShareMetadataResultBlock: ((Result<Void, any Error>) -> Void)? {
-    get { blocks.result }
-    set { blocks.result = newValue }
-  }
-
-  /// The older form of `fetchShareMetadataResultBlock`.
-  public var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
-    get { blocks.completion }
-    set { blocks.completion = newValue }
   }
 }

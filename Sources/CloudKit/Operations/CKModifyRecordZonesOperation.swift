@@ -1,19 +1,24 @@
 /// An operation that creates and deletes zones; never atomic. Private database only.
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Parameters {
-    var recordZonesToSave: [CKRecordZone]?
-    var recordZoneIDsToDelete: [CKRecordZone.ID]?
-  }
+  /// The zones to create. A zone that already exists is not an error.
+  @CKParameter public var recordZonesToSave: [CKRecordZone]?
 
-  private struct Blocks {
-    var perZoneSave: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
-    var perZoneDelete: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
-    var completion: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
-    var result: ((Result<Void, any Error>) -> Void)?
-  }
+  /// The IDs of the zones to delete, with all their records.
+  @CKParameter public var recordZoneIDsToDelete: [CKRecordZone.ID]?
 
-  private let parameters = Locked(Parameters())
-  private let blocks = Locked(Blocks())
+  /// Called for each zone to create with it, or with an error.
+  @CKCallback public var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+
+  /// Called for each zone to delete with the result.
+  @CKCallback public var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
+
+  /// Called once, when all work is done.
+  @CKCallback public var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)?
+
+  /// The older form of `modifyRecordZonesResultBlock`, with the created and deleted zones; nil if the operation failed
+  /// as a whole.
+  @CKCallback public var modifyRecordZonesCompletionBlock:
+    (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
 
   /// Makes an empty operation. Set the items to save and to delete before you add it.
   public override init() {}
@@ -35,54 +40,17 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     let answer = await attempt { try await database.modifyRecordZones(saving: zones, deleting: deletions) }
     let saves = ItemResults(of: zones.map(\.zoneID), in: answer.map(\.saveResults))
     let deletes = ItemResults(of: deletions, in: answer.map(\.deleteResults))
-    await conclude(blocks) { [self] blocks in
-      for (id, result) in saves.elements { blocks.perZoneSave?(id, result) }
-      for (id, result) in deletes.elements { blocks.perZoneDelete?(id, result) }
+    await call { [self] in
+      for (id, result) in saves.elements { perRecordZoneSaveBlock?(id, result) }
+      for (id, result) in deletes.elements { perRecordZoneDeleteBlock?(id, result) }
       let outcome = outcome(answer, itemErrors: saves.errors.merging(deletes.errors) { $1 })
-      blocks.result?(outcome)
+      modifyRecordZonesResultBlock?(outcome)
       let happened = answer.failure == nil
-      blocks.completion?(happened ? saves.values : nil, happened ? deletes.successes : nil, outcome.failure)
+      modifyRecordZonesCompletionBlock?(
+        happened ? saves.values : nil,
+        happened ? deletes.successes : nil,
+        outcome.failure
+      )
     }
-  }
-}
-
-// MARK: - Parameters and callbacks
-
-extension CKModifyRecordZonesOperation {
-  /// The zones to create. A zone that already exists is not an error.
-  public var recordZonesToSave: [CKRecordZone]? {
-    get { parameters.recordZonesToSave }
-    set { parameters.recordZonesToSave = newValue }
-  }
-
-  /// The IDs of the zones to delete, with all their records.
-  public var recordZoneIDsToDelete: [CKRecordZone.ID]? {
-    get { parameters.recordZoneIDsToDelete }
-    set { parameters.recordZoneIDsToDelete = newValue }
-  }
-
-  /// Called for each zone to create with it, or with an error.
-  public var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
-    get { blocks.perZoneSave }
-    set { blocks.perZoneSave = newValue }
-  }
-
-  /// Called for each zone to delete with the result.
-  public var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)? {
-    get { blocks.perZoneDelete }
-    set { blocks.perZoneDelete = newValue }
-  }
-
-  /// Called once, when all work is done.
-  public var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
-    get { blocks.result }
-    set { blocks.result = newValue }
-  }
-
-  /// The older form of `modifyRecordZonesResultBlock`, with the created and deleted zones; nil if the operation failed
-  /// as a whole.
-  public var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
-    get { blocks.completion }
-    set { blocks.completion = newValue }
   }
 }

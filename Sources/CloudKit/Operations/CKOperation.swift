@@ -35,21 +35,24 @@ open class CKOperation: Operation, @unchecked Sendable {
     case finished
   }
 
-  private struct State {
-    var phase = Phase.waiting
-    var configuration = CKOperationConfiguration()
-    var group: CKOperationGroup?
-  }
-
-  private struct Blocks {
-    var wasPersisted: (() -> Void)?
-  }
-
   /// The operation's identifier.
   public let operationID: ID = UUID().uuidString
 
-  private let state = Mutex(State())
-  private let persistence = Locked(Blocks())
+  /// The group that the operation belongs to.
+  @CKParameter public var group: CKOperationGroup?
+
+  /// Called when the system has taken over a long-lived operation. Never called here, because no operation outlives the
+  /// process.
+  @CKCallback public var longLivedOperationWasPersistedBlock: (() -> Void)?
+
+  @CKParameter private var ownConfiguration = CKOperationConfiguration()
+
+  /// Guards the parameters and callbacks.
+  let propertyLock = NSLock()
+  /// Releases the callbacks that were set.
+  var releases: [() -> Void] = []
+
+  private let phase = Mutex(Phase.waiting)
   private let callbackQueue = DispatchQueue(label: "CKOperation")
 
   /// Makes an operation that does nothing. Use a subclass.
@@ -57,11 +60,8 @@ open class CKOperation: Operation, @unchecked Sendable {
 
   /// The settings of the operation. Setting nil resets them.
   open var configuration: Configuration! {
-    get { state.withLock { $0.configuration } }
-    set {
-      let configuration = CKOperationConfiguration(newValue?.settings ?? OperationSettings())
-      state.withLock { $0.configuration = configuration }
-    }
+    get { ownConfiguration }
+    set { ownConfiguration = CKOperationConfiguration(newValue?.settings ?? OperationSettings()) }
   }
 
   // MARK: - Execution
@@ -71,9 +71,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
   /// The settings for the work: the operation's own, then those of its group.
   var settings: OperationSettings {
-    let (configuration, group) = state.withLock { ($0.configuration, $0.group) }
-    return group.map { configuration.settings.completed(by: $0.defaultConfiguration.settings) }
-      ?? configuration.settings
+    OperationSettings(ownConfiguration, group)
   }
 
   /// Returns the container with the operation's settings. The operation's time limit starts now.
@@ -101,14 +99,6 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
   }
 
-  /// Runs the last blocks and releases all blocks, because they often reference the operation.
-  func conclude<Blocks>(_ blocks: Locked<Blocks>, _ body: @escaping @Sendable (Blocks) -> Void) async {
-    await call {
-      body(blocks.value)
-      blocks.reset()
-    }
-  }
-
   // MARK: - State for Foundation's queues
 
   /// The priority of the work: the order in a queue and the priority of its task.
@@ -125,19 +115,19 @@ open class CKOperation: Operation, @unchecked Sendable {
 
   /// Whether the operation is executing.
   open override var isExecuting: Bool {
-    state.withLock { if case .executing = $0.phase { true } else { false } }
+    phase.withLock { if case .executing = $0 { true } else { false } }
   }
 
   /// Whether the work is done and the operation's blocks have been called.
   open override var isFinished: Bool {
-    state.withLock { if case .finished = $0.phase { true } else { false } }
+    phase.withLock { if case .finished = $0 { true } else { false } }
   }
 
   /// Starts the work. Queues call this; a second call does nothing.
   open override func start() {
-    let begins = state.withLock { state in
-      guard case .waiting = state.phase else { return false }
-      state.phase = .executing(nil)
+    let begins = phase.withLock { phase in
+      guard case .waiting = phase else { return false }
+      phase = .executing(nil)
       return true
     }
     guard begins else { return }
@@ -151,11 +141,12 @@ open class CKOperation: Operation, @unchecked Sendable {
 
   private func launch() {
     let priority = settings.priority
-    state.withLock { state in
-      guard case .executing(nil) = state.phase else { return }
-      state.phase = .executing(
+    phase.withLock { phase in
+      guard case .executing(nil) = phase else { return }
+      phase = .executing(
         Task(priority: priority) {
           await run()
+          await call { [self] in releaseCallbacks() }
           finish()
         }
       )
@@ -170,12 +161,17 @@ open class CKOperation: Operation, @unchecked Sendable {
   }
 
   private func stop() {
-    state.withLock { if case .executing(let task) = $0.phase { task?.cancel() } }
+    phase.withLock { if case .executing(let task) = $0 { task?.cancel() } }
+  }
+
+  private func releaseCallbacks() {
+    var releases: [() -> Void] = []
+    propertyLock.withLock { swap(&self.releases, &releases) }
+    for release in releases { release() }
   }
 
   private func finish() {
-    state.withLock { $0.phase = .finished }
-    persistence.reset()
+    phase.withLock { $0 = .finished }
     didChangeValue(forKey: "isExecuting")
     didChangeValue(forKey: "isFinished")
   }
@@ -184,19 +180,6 @@ open class CKOperation: Operation, @unchecked Sendable {
 // MARK: - Settings
 
 extension CKOperation {
-  /// The group that the operation belongs to.
-  public var group: CKOperationGroup? {
-    get { state.withLock { $0.group } }
-    set { state.withLock { $0.group = newValue } }
-  }
-
-  /// Called when the system has taken over a long-lived operation. Never called here, because no operation outlives the
-  /// process.
-  public var longLivedOperationWasPersistedBlock: (() -> Void)? {
-    get { persistence.wasPersisted }
-    set { persistence.wasPersisted = newValue }
-  }
-
   /// The container of the configuration.
   public var container: CKContainer? {
     get { configuration.container }

@@ -11,23 +11,32 @@ internal import Foundation
 /// database.add(operation)
 /// ```
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Parameters {
-    var query: CKQuery?
-    var cursor: Cursor?
-    var zoneID: CKRecordZone.ID?
-    var resultsLimit = CKQueryOperation.maximumResults
-    var desiredKeys: [CKRecord.FieldKey]?
-  }
+  /// The query; ignored if there is a cursor.
+  @CKParameter public var query: CKQuery?
 
-  private struct Blocks {
-    var recordFetched: ((CKRecord) -> Void)?
-    var recordMatched: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
-    var completion: ((Cursor?, (any Error)?) -> Void)?
-    var result: ((Result<Cursor?, any Error>) -> Void)?
-  }
+  /// The cursor to continue from.
+  @CKParameter public var cursor: Cursor?
 
-  private let parameters = Locked(Parameters())
-  private let blocks = Locked(Blocks())
+  /// The zone to query; nil queries all zones of the database. Ignored if there is a cursor, which has its own zone.
+  @CKParameter public var zoneID: CKRecordZone.ID?
+
+  /// The maximum number of results; the server returns at most 200.
+  @CKParameter public var resultsLimit = CKQueryOperation.maximumResults
+
+  /// The fields to fetch; nil fetches all.
+  @CKParameter public var desiredKeys: [CKRecord.FieldKey]?
+
+  /// Called for each record found, in the order of the query. Not called again after the operation is cancelled.
+  @CKCallback public var recordMatchedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+
+  /// The older form of `recordMatchedBlock`, for successfully fetched records.
+  @CKCallback public var recordFetchedBlock: ((CKRecord) -> Void)?
+
+  /// Called once, when the page is done, with the cursor of the next page if there is one.
+  @CKCallback public var queryResultBlock: ((Result<Cursor?, any Error>) -> Void)?
+
+  /// The older form of `queryResultBlock`.
+  @CKCallback public var queryCompletionBlock: ((Cursor?, (any Error)?) -> Void)?
 
   /// Makes an empty operation. Set `query` or `cursor` before you add it.
   public override init() {}
@@ -47,7 +56,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
   override func run() async {
     let database = begin()
     let answer = await attempt { try await page(of: database) }
-    await conclude(blocks) { [self] blocks in
+    await call { [self] in
       var outcome = answer.map(\.queryCursor)
       var errors: [AnyHashable: any Error] = [:]
       for (id, result) in (try? answer.get())?.matchResults ?? [] {
@@ -56,15 +65,15 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
           break
         }
         errors[id] = result.failure
-        if let recordMatched = blocks.recordMatched {
-          recordMatched(id, result)
+        if let recordMatchedBlock {
+          recordMatchedBlock(id, result)
         } else if case .success(let record) = result {
-          blocks.recordFetched?(record)
+          recordFetchedBlock?(record)
         }
       }
       if !errors.isEmpty, outcome.failure == nil { outcome = .failure(CKError(.partialFailure, itemErrors: errors)) }
-      blocks.result?(outcome)
-      blocks.completion?((try? answer.get())?.queryCursor, outcome.failure)
+      queryResultBlock?(outcome)
+      queryCompletionBlock?((try? answer.get())?.queryCursor, outcome.failure)
     }
   }
 
@@ -73,80 +82,21 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
   )
 
   private func page(of database: CKDatabase) async throws -> Page {
-    let parameters = parameters.value
-    if let cursor = parameters.cursor {
+    if let cursor {
       return try await database.records(
         continuingMatchFrom: cursor,
-        desiredKeys: parameters.desiredKeys,
-        resultsLimit: parameters.resultsLimit
+        desiredKeys: desiredKeys,
+        resultsLimit: resultsLimit
       )
     }
-    guard let query = parameters.query else {
+    guard let query else {
       throw CKError.invalidArguments("The operation has neither a query nor a cursor.")
     }
     return try await database.records(
       matching: query,
-      inZoneWith: parameters.zoneID,
-      desiredKeys: parameters.desiredKeys,
-      resultsLimit: parameters.resultsLimit
+      inZoneWith: zoneID,
+      desiredKeys: desiredKeys,
+      resultsLimit: resultsLimit
     )
-  }
-}
-
-// MARK: - Parameters and callbacks
-
-extension CKQueryOperation {
-  /// The query; ignored if there is a cursor.
-  public var query: CKQuery? {
-    get { parameters.query }
-    set { parameters.query = newValue }
-  }
-
-  /// The cursor to continue from.
-  public var cursor: Cursor? {
-    get { parameters.cursor }
-    set { parameters.cursor = newValue }
-  }
-
-  /// The zone to query; nil queries all zones of the database. Ignored if there is a cursor, which has its own zone.
-  public var zoneID: CKRecordZone.ID? {
-    get { parameters.zoneID }
-    set { parameters.zoneID = newValue }
-  }
-
-  /// The maximum number of results; the server returns at most 200.
-  public var resultsLimit: Int {
-    get { parameters.resultsLimit }
-    set { parameters.resultsLimit = newValue }
-  }
-
-  /// The fields to fetch; nil fetches all.
-  public var desiredKeys: [CKRecord.FieldKey]? {
-    get { parameters.desiredKeys }
-    set { parameters.desiredKeys = newValue }
-  }
-
-  /// Called for each record found, in the order of the query. Not called again after the operation is cancelled.
-  public var recordMatchedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)? {
-    get { blocks.recordMatched }
-    set { blocks.recordMatched = newValue }
-  }
-
-  /// The older form of `recordMatchedBlock`, for successfully fetched records.
-  public var recordFetchedBlock: ((CKRecord) -> Void)? {
-    get { blocks.recordFetched }
-    set { blocks.recordFetched = newValue }
-  }
-
-  /// Called once, when the page is done, with the cursor of the next page if there is one.
-  public var queryResultBlock: ((Result<Cursor?, any Error>) -> Void)? {
-    get { blocks.result }
-    set { blocks.result = newValue }
-  }
-
-  /// The older form of `queryResultBlock`.
-  public var queryCompletionBlock: ((Cursor?, (any Error)?) -> Void)? {
-    get { blocks.completion }
-    set { blocks.completion = newValue }
   }
 }

@@ -11,12 +11,11 @@ extension CKError {
 /// badge.
 @available(*, deprecated, message: "Web Services have no badge")
 open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
-  private struct Content {
-    var badgeValue = 0
-    var completion: (((any Error)?) -> Void)?
-  }
+  /// The number.
+  @CKParameter open var badgeValue = 0
 
-  private let content = Locked(Content())
+  /// Called with the error.
+  @CKCallback open var modifyBadgeCompletionBlock: (((any Error)?) -> Void)?
 
   /// Makes an operation that sets the number to 0.
   public override init() {}
@@ -27,20 +26,8 @@ open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
     self.badgeValue = badgeValue
   }
 
-  /// The number.
-  open var badgeValue: Int {
-    get { content.badgeValue }
-    set { content.badgeValue = newValue }
-  }
-
-  /// Called with the error.
-  open var modifyBadgeCompletionBlock: (((any Error)?) -> Void)? {
-    get { content.completion }
-    set { content.completion = newValue }
-  }
-
   override func run() async {
-    await conclude(content) { content in content.completion?(CKError.unsupported("set a badge")) }
+    await call { [self] in modifyBadgeCompletionBlock?(CKError.unsupported("set a badge")) }
   }
 }
 
@@ -48,34 +35,21 @@ open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
 /// Services have no list of notifications.
 @available(*, deprecated, message: "Web Services have no list of notifications")
 open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
-  private struct Content {
-    var notificationIDs: [CKNotification.ID] = []
-    var completion: (([CKNotification.ID]?, (any Error)?) -> Void)?
-  }
+  /// The notifications.
+  @CKParameter open var notificationIDs: [CKNotification.ID] = []
 
-  private let content = Locked(Content())
+  /// Called with the error.
+  @CKCallback open var markNotificationsReadCompletionBlock: (([CKNotification.ID]?, (any Error)?) -> Void)?
 
   /// Makes an operation that marks notifications as read.
   public init(notificationIDsToMarkRead notificationIDs: [CKNotification.ID]) {
     super.init()
-    content.notificationIDs = notificationIDs
-  }
-
-  /// The notifications.
-  open var notificationIDs: [CKNotification.ID] {
-    get { content.notificationIDs }
-    set { content.notificationIDs = newValue }
-  }
-
-  /// Called with the error.
-  open var markNotificationsReadCompletionBlock: (([CKNotification.ID]?, (any Error)?) -> Void)? {
-    get { content.completion }
-    set { content.completion = newValue }
+    self.notificationIDs = notificationIDs
   }
 
   override func run() async {
-    await conclude(content) { content in
-      content.completion?(nil, CKError.unsupported("mark notifications as read"))
+    await call { [self] in
+      markNotificationsReadCompletionBlock?(nil, CKError.unsupported("mark notifications as read"))
     }
   }
 }
@@ -84,14 +58,20 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
 /// Services have no list of notifications. `CKContainer.notifications` has those that arrive.
 @available(*, deprecated, message: "Use CKContainer.notifications instead")
 open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable {
-  private struct Content {
-    var previousServerChangeToken: CKServerChangeToken?
-    var resultsLimit = 0
-    var changed: ((CKNotification) -> Void)?
-    var completion: ((CKServerChangeToken?, (any Error)?) -> Void)?
-  }
+  /// The token of the last fetch.
+  @CKParameter open var previousServerChangeToken: CKServerChangeToken?
 
-  private let content = Locked(Content())
+  /// The maximum number of notifications.
+  @CKParameter open var resultsLimit = 0
+
+  /// Whether there are more; always false.
+  open var moreComing: Bool { false }
+
+  /// Never called.
+  @CKCallback open var notificationChangedBlock: ((CKNotification) -> Void)?
+
+  /// Called with the error.
+  @CKCallback open var fetchNotificationChangesCompletionBlock: ((CKServerChangeToken?, (any Error)?) -> Void)?
 
   /// Makes an operation that fetches all notifications.
   public override init() {}
@@ -102,34 +82,7 @@ open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable
     self.previousServerChangeToken = previousServerChangeToken
   }
 
-  /// The token of the last fetch.
-  open var previousServerChangeToken: CKServerChangeToken? {
-    get { content.previousServerChangeToken }
-    set { content.previousServerChangeToken = newValue }
-  }
-
-  /// The maximum number of notifications.
-  open var resultsLimit: Int {
-    get { content.resultsLimit }
-    set { content.resultsLimit = newValue }
-  }
-
-  /// Whether there are more; always false.
-  open var moreComing: Bool { false }
-
-  /// Never called.
-  open var notificationChangedBlock: ((CKNotification) -> Void)? {
-    get { content.changed }
-    set { content.changed = newValue }
-  }
-
-  /// Called with the error.
-  open var fetchNotificationChangesCompletionBlock: ((CKServerChangeToken?, (any Error)?) -> Void)? {
-    get { content.completion }
-    set { content.completion = newValue }
-  }
-
   override func run() async {
-    await conclude(content) { content in content.completion?(nil, CKError.unsupported("list notifications")) }
+    await call { [self] in fetchNotificationChangesCompletionBlock?(nil, CKError.unsupported("list notifications")) }
   }
 }

@@ -69,13 +69,14 @@ extension CKContainer {
 /// An operation that asks for access to shares. It fails with `CKError.invalidArguments`: Web Services have no call for
 /// it.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
-  private struct Content {
-    var shareURLs: [URL]?
-    var perShare: ((URL, Result<Void, any Error>) -> Void)?
-    var result: ((Result<Void, any Error>) -> Void)?
-  }
+  /// The URLs of the shares.
+  @CKParameter open var shareURLs: [URL]?
 
-  private let content = Locked(Content())
+  /// Called for each URL with the error.
+  @CKCallback open var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)?
+
+  /// Called at the end with `CKError.partialFailure`.
+  @CKCallback open var shareRequestAccessResultBlock: ((Result<Void, any Error>) -> Void)?
 
   /// Makes an empty operation. Set `shareURLs` before you add it.
   public override init() {}
@@ -86,32 +87,14 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     self.shareURLs = shareURLs
   }
 
-  /// The URLs of the shares.
-  open var shareURLs: [URL]? {
-    get { content.shareURLs }
-    set { content.shareURLs = newValue }
-  }
-
-  /// Called for each URL with the error.
-  open var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)? {
-    get { content.perShare }
-    set { content.perShare = newValue }
-  }
-
-  /// Called at the end with `CKError.partialFailure`.
-  open var shareRequestAccessResultBlock: ((Result<Void, any Error>) -> Void)? {
-    get { content.result }
-    set { content.result = newValue }
-  }
-
   override func run() async {
     let urls = shareURLs?.withoutRepetition ?? []
     let container = beginInContainer()
     let answer = await attempt { try await container.requestShareAccess(for: urls) }
     let items = ItemResults(of: urls, in: answer)
-    await conclude(content) { [self] content in
-      for (url, result) in items.elements { content.perShare?(url, result) }
-      content.result?(outcome(answer, itemErrors: items.errors))
+    await call { [self] in
+      for (url, result) in items.elements { perShareAccessRequestResultBlock?(url, result) }
+      shareRequestAccessResultBlock?(outcome(answer, itemErrors: items.errors))
     }
   }
 }
