@@ -58,7 +58,11 @@ struct AssetService: Sendable {
   /// Uploads a file to an address that the server returned.
   ///
   /// - Returns: The descriptor, with the upload receipt that is needed to save it.
-  func upload(_ file: URL, to address: String) async throws(UploadFailure) -> WireAsset {
+  func upload(
+    _ file: URL,
+    to address: String,
+    reporting report: AssetBytes.Report? = nil
+  ) async throws(UploadFailure) -> WireAsset {
     guard let url = AssetAddress.url(address) else {
       throw .unexpected("the upload address of the asset is not the address of a web host")
     }
@@ -66,7 +70,7 @@ struct AssetService: Sendable {
     let answer: CKTransportResponse
     let exchange = Instruments.Exchange(transfer: "asset upload", sent: Int(before.size))
     do throws(CKTransportError) {
-      answer = try await inTime { transport throws(CKTransportError) in
+      answer = try await inTime(report) { transport throws(CKTransportError) in
         try await transport.upload(file: file, to: url)
       }
       instruments.transferred(exchange, status: answer.status, received: answer.body.count)
@@ -98,7 +102,11 @@ struct AssetService: Sendable {
   ///
   /// - Returns: The file; nil if the descriptor has no address or its address has expired, so that a fresh one may
   ///   work.
-  func download(_ asset: WireAsset, named name: String) async throws(CKError) -> OwnedFile? {
+  func download(
+    _ asset: WireAsset,
+    named name: String,
+    reporting report: AssetBytes.Report?
+  ) async throws(CKError) -> OwnedFile? {
     guard let address = asset.downloadURL else { return nil }
     guard let url = AssetAddress.url(address, fileName: name) else {
       throw CKError(.assetNotAvailable, "The asset's address is not the address of a web host.")
@@ -108,7 +116,7 @@ struct AssetService: Sendable {
     let exchange = Instruments.Exchange(transfer: "asset download", sent: 0)
     let answer: CKTransportResponse
     do throws(CKTransportError) {
-      answer = try await inTime { transport throws(CKTransportError) in
+      answer = try await inTime(report) { transport throws(CKTransportError) in
         try await transport.download(from: url, to: file.url, limit: limit)
       }
     } catch {
@@ -127,19 +135,19 @@ struct AssetService: Sendable {
     return file
   }
 
-  /// Runs a transfer and cancels it at the operation's deadline.
+  /// Runs a transfer, whose bytes are reported, and cancels it at the operation's deadline.
   private func inTime(
+    _ report: AssetBytes.Report?,
     _ transfer: @escaping @Sendable (any CKAssetTransport) async throws(CKTransportError) -> CKTransportResponse
   ) async throws(CKTransportError) -> CKTransportResponse {
-    guard let end else { return try await transfer(transport) }
-    let result = await withTaskGroup(of: Result<CKTransportResponse, CKTransportError>?.self) { [transport] group in
-      group.addTask {
-        do throws(CKTransportError) {
-          return .success(try await transfer(transport))
-        } catch {
-          return .failure(error)
-        }
+    let attempt: @Sendable () async -> Result<CKTransportResponse, CKTransportError> = { [transport] in
+      await AssetBytes.$report.withValue(report) {
+        do throws(CKTransportError) { return .success(try await transfer(transport)) } catch { return .failure(error) }
       }
+    }
+    guard let end else { return try await attempt().get() }
+    let result = await withTaskGroup(of: Result<CKTransportResponse, CKTransportError>?.self) { group in
+      group.addTask { await attempt() }
       group.addTask {
         try? await Task.sleep(until: end, clock: .continuous)
         return nil

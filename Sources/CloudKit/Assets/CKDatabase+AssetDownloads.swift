@@ -18,6 +18,9 @@ extension CKDatabase {
     guard assets.downloads == .eager else { return [:] }
     let wanted = records.flatMap(\.snapshot.assets).filter { $0.localFile == nil && $0.wire?.downloadURL != nil }
     guard !wanted.isEmpty else { return [:] }
+    for asset in wanted {
+      if let id = asset.origin?.recordID { settings.progress?.expect(asset.wire?.size ?? 0, of: id) }
+    }
     var failures: [CKRecord.ID: CKError] = [:]
     for (index, error) in await download(wanted) {
       if let id = wanted[index].origin?.recordID { failures[id] = error }
@@ -68,13 +71,18 @@ extension CKDatabase {
     after failures: [Int: CKError] = [:]
   ) async -> (failures: [Int: CKError], gone: [Int]) {
     let service = self.assets.ending(at: settings.transferEnd)
+    let progress = settings.progress
     let results = await indices.concurrently { index -> (index: Int, error: CKError?)? in
       let asset = assets[index]
       guard asset.localFile == nil, let wire = asset.wire else { return nil }
       do throws(CKError) {
-        guard let file = try await service.download(wire, named: asset.origin?.key ?? "asset") else {
-          return (index, nil)
-        }
+        guard
+          let file = try await service.download(
+            wire,
+            named: asset.origin?.key ?? "asset",
+            reporting: asset.origin.flatMap { progress?.bytes(of: $0.recordID) }
+          )
+        else { return (index, nil) }
         asset.take(file)
         return nil
       } catch {

@@ -32,6 +32,8 @@ extension CKDatabase {
         supplied.append((need, .failure(error)))
       }
     }
+    let progress = settings.progress
+    for file in files { progress?.expect(file.size, of: request.changes[file.need.change].id) }
     // Upload addresses are valid for 15 minutes, so each batch is small enough to be uploaded in that time over a slow
     // connection.
     for batch in files.batches(upTo: 2 * Int(CKAsset.largestFile), size: { Int($0.size) }) {
@@ -46,7 +48,8 @@ extension CKDatabase {
           let address: String
           do throws(CKError) { address = try job.address.get() } catch { return (job.need, .failure(error)) }
           do throws(UploadFailure) {
-            return (job.need, .success(try await service.upload(job.file, to: address)))
+            let report = progress?.bytes(of: request.changes[job.need.change].id)
+            return (job.need, .success(try await service.upload(job.file, to: address, reporting: report)))
           } catch {
             return (job.need, .failure(CKError(error, of: job.file)))
           }

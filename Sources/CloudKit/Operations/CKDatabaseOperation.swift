@@ -8,8 +8,9 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
   public override init() {}
 
   /// Returns the database with the operation's settings. The operation's time limit starts now.
-  func begin() -> CKDatabase {
-    let settings = settings
+  func begin(reporting progress: RecordProgress? = nil) -> CKDatabase {
+    var settings = settings
+    settings.progress = progress
     let database = database ?? (settings.container ?? .default()).privateCloudDatabase
     return database.configured(by: settings.completed(by: database.settings).begun())
   }

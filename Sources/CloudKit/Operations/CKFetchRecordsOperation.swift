@@ -15,7 +15,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   /// The fields to fetch; nil fetches all.
   @CKParameter public var desiredKeys: [CKRecord.FieldKey]?
 
-  /// Called for each fetched record with 1, because records arrive complete.
+  /// Called for each fetched record with 1. While a record's assets are downloaded, it is also called with the
+  /// downloaded fraction of their bytes, in steps of at least a twentieth.
   @CKCallback public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
 
   /// Called for each record with it, or with an error.
@@ -49,12 +50,17 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   }
 
   override func run() async {
-    let database = begin()
+    let progress =
+      perRecordProgressBlock == nil
+      ? nil
+      : RecordProgress { [self] id, fraction in enqueue { self.perRecordProgressBlock?(id, fraction) } }
+    let database = begin(reporting: progress)
     var ids = recordIDs?.withoutRepetition ?? []
     let answer = await attempt {
       if readsCurrentUser { ids = [try await database.currentUserRecordID()] }
       return try await database.records(for: ids, desiredKeys: desiredKeys)
     }
+    progress?.end()
     let items = ItemResults(of: ids, in: answer)
     await call { [self] in
       for (id, result) in items.elements {

@@ -27,7 +27,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   /// The data by which Apple's servers recognise a repeated request. No effect here: Web Services do not support it.
   @CKParameter public var clientChangeTokenData: Data?
 
-  /// Called for each saved record with 1.
+  /// Called for each saved record with 1. While a record's assets are uploaded, it is also called with the uploaded
+  /// fraction of their bytes, in steps of at least a twentieth.
   @CKCallback public var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
 
   /// Called for each record to save with it, or with an error.
@@ -56,9 +57,19 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     recordIDsToDelete = recordIDs
   }
 
+  /// Returns the progress of records, which is reported to the block.
+  private func progress(of records: [CKRecord]) -> RecordProgress {
+    let records = Dictionary(records.map { ($0.recordID, $0) }) { $1 }
+    return RecordProgress { [self] id, fraction in
+      guard let record = records[id] else { return }
+      enqueue { self.perRecordProgressBlock?(record, fraction) }
+    }
+  }
+
   override func run() async {
-    let database = begin()
     let records = recordsToSave ?? []
+    let progress = perRecordProgressBlock == nil ? nil : progress(of: records)
+    let database = begin(reporting: progress)
     let deletions = recordIDsToDelete ?? []
     let answer = await attempt {
       try await database.modifyRecords(
@@ -68,6 +79,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         atomically: isAtomic
       )
     }
+    progress?.end()
     let saves = ItemResults(of: records.map(\.recordID), in: answer.map(\.saveResults))
     let deletes = ItemResults(of: deletions, in: answer.map(\.deleteResults))
     await call { [self] in

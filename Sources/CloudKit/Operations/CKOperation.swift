@@ -92,11 +92,16 @@ open class CKOperation: Operation, @unchecked Sendable {
   /// Runs the program's blocks on a Dispatch thread, because they may block and must not block Swift's thread pool.
   func call(_ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
-      callbackQueue.async {
+      enqueue {
         body()
         continuation.resume()
       }
     }
+  }
+
+  /// Runs the program's blocks on a Dispatch thread after those that were enqueued before, and does not wait for it.
+  func enqueue(_ body: @escaping @Sendable () -> Void) {
+    callbackQueue.async(execute: body)
   }
 
   // MARK: - State for Foundation's queues

@@ -10,6 +10,8 @@ struct OperationSettings: Sendable {
   var timeoutIntervalForResource: TimeInterval?
   /// The deadline of the operation, set once it has begun.
   var deadline: ContinuousClock.Instant?
+  /// Gets the progress of the records' assets.
+  var progress: RecordProgress?
 
   /// Returns these settings, with unset ones taken from others.
   func completed(by others: OperationSettings) -> OperationSettings {
@@ -21,6 +23,7 @@ struct OperationSettings: Sendable {
     settings.timeoutIntervalForRequest = timeoutIntervalForRequest ?? others.timeoutIntervalForRequest
     settings.timeoutIntervalForResource = timeoutIntervalForResource ?? others.timeoutIntervalForResource
     settings.deadline = deadline ?? others.deadline
+    settings.progress = progress ?? others.progress
     return settings
   }
 

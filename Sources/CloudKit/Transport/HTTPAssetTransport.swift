@@ -69,7 +69,10 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
     var request = HTTPClientRequest(url: address.absoluteString)
     request.method = .POST
     request.headers.add(name: "Content-Type", value: "application/octet-stream")
-    request.body = .stream(StreamedFile.Pieces(file: source, loop: loop), length: .known(source.size))
+    request.body = .stream(
+      StreamedFile.Pieces(file: source, loop: loop, report: AssetBytes.report),
+      length: .known(source.size)
+    )
     return try await exchange(request, with: address) { response in
       let body = response.isSuccess ? try await response.body.collect(upTo: 64 << 10) : ByteBuffer()
       return CKTransportResponse(response, body: Data(body.readableBytesView))
@@ -98,6 +101,7 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
         received += Int64(piece.readableBytes)
         guard received <= limit else { throw NIOTooManyBytesError(maxBytes: Int(limit)) }
         try await sink.append(piece)
+        AssetBytes.report?(Int64(piece.readableBytes))
       }
       return CKTransportResponse(response)
     }

@@ -82,10 +82,13 @@ extension StreamedFile {
   struct Pieces: AsyncSequence, Sendable {
     let file: StreamedFile
     let loop: any EventLoop
+    /// Gets the sizes of the chunks. The client reads them outside the task of the transfer.
+    let report: AssetBytes.Report?
 
     struct AsyncIterator: AsyncIteratorProtocol {
       let file: StreamedFile
       let loop: any EventLoop
+      let report: AssetBytes.Report?
       var offset: Int64 = 0
 
       mutating func next() async throws -> ByteBuffer? {
@@ -95,10 +98,11 @@ extension StreamedFile {
         try await loop.submit {}.get()
         let bytes = try await file.bytes(at: offset)
         offset += Int64(bytes.readableBytes)
+        report?(Int64(bytes.readableBytes))
         return bytes
       }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file, loop: loop) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file, loop: loop, report: report) }
   }
 }

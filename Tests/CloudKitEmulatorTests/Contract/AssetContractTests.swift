@@ -77,6 +77,42 @@ import Testing
     }
   }
 
+  @Test(arguments: routes)
+  func `operations report how much of a record's assets has been transferred`(route: ContractRoute) async throws {
+    try await route.run { container in
+      let database = container.privateCloudDatabase
+      try await database.save(zone)
+      let album = note("album", nil)
+      album["photos"] = [try CKAsset(contents: Data(count: 300_000)), try CKAsset(contents: Data(count: 700_000))]
+      let uploaded = Mutex<[String: [Double]]>([:])
+      let downloaded = Mutex<[String: [Double]]>([:])
+      let save = CKModifyRecordsOperation(recordsToSave: [album, note("plain", nil)])
+      save.perRecordProgressBlock = { record, fraction in
+        uploaded.withLock { $0[record.recordID.recordName, default: []].append(fraction) }
+      }
+      let fetch = CKFetchRecordsOperation(recordIDs: [id("album"), id("plain"), id("missing")])
+      fetch.perRecordProgressBlock = { id, fraction in
+        downloaded.withLock { $0[id.recordName, default: []].append(fraction) }
+      }
+
+      for operation in [save, fetch] {
+        await withCheckedContinuation { continuation in
+          operation.completionBlock = { continuation.resume() }
+          database.add(operation)
+        }
+      }
+
+      for fractions in [uploaded.withLock { $0 }, downloaded.withLock { $0 }] {
+        #expect(fractions["plain"] == [1])
+        #expect(fractions["missing"] == nil)
+        let album = try #require(fractions["album"])
+        #expect((2...20).contains(album.count))
+        #expect(zip(album, album.dropFirst()).allSatisfy(<))
+        #expect(album.last == 1)
+      }
+    }
+  }
+
   @Test func `an address that expired is replaced when the file is asked for`() async throws {
     let now = Mutex(Date())
     let clock: @Sendable () -> Date = { now.withLock { $0 } }
