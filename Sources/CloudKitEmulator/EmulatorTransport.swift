@@ -95,7 +95,9 @@ extension EmulatorTransport: CKAssetTransport {
     var request = try Self.request("POST", address)
     request.headers = [CKHTTPHeader("Content-Type", "application/octet-stream")]
     request.body = bytes
-    return try await send(request)
+    let answer = try await send(request)
+    AssetBytes.report?(Int64(bytes.count))
+    return answer
   }
 
   /// Downloads the bytes at a URL and overwrites a file with them.
@@ -115,6 +117,7 @@ extension EmulatorTransport: CKAssetTransport {
     } catch {
       throw CKTransportError(.unknown, "The file cannot be written.")
     }
+    AssetBytes.report?(Int64(answer.body.count))
     answer.body = Data()
     return answer
   }
