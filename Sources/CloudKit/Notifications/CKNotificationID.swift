@@ -3,7 +3,7 @@ public import Foundation
 /// The identifier of a notification, if the server sent one. It is not unique for each delivery (reference 5.10).
 ///
 /// Use it by its name `CKNotification.ID`.
-public final class CKNotificationID: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKNotificationID: NSObject, CKArchivable, CKImmutable, Sendable {
   let value: String
 
   init(_ value: String) { self.value = value }
@@ -17,10 +17,6 @@ public final class CKNotificationID: NSObject, NSSecureCoding, NSCopying, Sendab
   /// Archives the identifier.
   public func encode(with coder: NSCoder) { coder.encode(NSString(string: value), forKey: "NotificationID") }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
-  /// Returns this identifier, which is immutable.
-  public func copy(with zone: NSZone? = nil) -> Any { self }
   /// Whether the other object is the same identifier.
   public override func isEqual(_ object: Any?) -> Bool { (object as? CKNotificationID)?.value == value }
   /// A hash value that is the same for equal identifiers.

@@ -2,7 +2,7 @@ public import Foundation
 internal import Synchronization
 
 /// The token, limit and fields for fetching a zone's changes.
-public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKFetchRecordZoneChangesConfiguration: NSObject, CKArchivable, NSCopying, Sendable {
   private struct Content: Sendable {
     var token: CKServerChangeToken?
     var resultsLimit = 0
@@ -49,9 +49,6 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
   public func copy(with zone: NSZone? = nil) -> Any {
     CKFetchRecordZoneChangesConfiguration(content.withLock { $0 })
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
 
   /// Reads an archived configuration. Missing values get their defaults.
   public convenience init?(coder: NSCoder) {

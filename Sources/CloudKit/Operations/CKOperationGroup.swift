@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// A group has nothing to do with atomicity. Web Services do not support groups, so nothing of it is sent: it gives its
 /// operations a common default configuration and stores what the program sets.
-public final class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKOperationGroup: NSObject, CKArchivable, NSCopying, Sendable {
   /// The expected size of a transfer.
   public enum TransferSize: Int, Sendable {
     /// The size is unknown.
@@ -87,9 +87,6 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, Sendab
     content.configuration = CKOperationConfiguration(content.configuration.settings)
     return CKOperationGroup(content, id: operationGroupID)
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
 
   /// Reads an archived group; nil if its identifier is missing.
   public init?(coder: NSCoder) {

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// CloudKit owns a downloaded file. The file is deleted when the last `CKAsset` that owns it is released, or about 30
 /// seconds later if its URL was read. Copy or move a file that you want to keep.
-public final class CKAsset: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue, Sendable {
+public final class CKAsset: NSObject, CKArchivable, NSCopying, __CKRecordObjCValue, Sendable {
   /// The record and field an asset was fetched from, for downloading it again.
   struct Origin: Hashable, Sendable {
     let recordID: CKRecordID
@@ -97,8 +97,6 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCV
     }
   }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
   /// Returns this asset: two instances would not know when to delete their file.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 

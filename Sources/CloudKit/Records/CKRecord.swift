@@ -9,7 +9,7 @@ internal import Synchronization
 /// A subclass, for example in tests, can override the system values. A save uses the values of the underlying record.
 ///
 /// `@unchecked Sendable`: all mutable state is behind one lock, and the values it returns are immutable.
-open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+open class CKRecord: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
   /// A record's identifier.
   public typealias ID = CKRecordID
   /// A reference to another record.
@@ -77,9 +77,6 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     coder.encode(recordID, forKey: RecordState.ArchiveKey.recordID)
     state.withLock { $0 }.encodeSystemFields(with: coder)
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
 
   /// Returns an independent record with the same fields, edits and system values.
   open func copy(with zone: NSZone? = nil) -> Any {

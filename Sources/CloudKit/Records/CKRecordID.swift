@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// Use it by its name `CKRecord.ID`. A name is unique within its zone, across record types. CloudKit accepts up to 255
 /// ASCII characters that do not start with an underscore; the server checks this, this class does not.
-public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKRecordID: NSObject, CKArchivable, CKImmutable, Sendable {
   /// The record's name.
   public let recordName: String
   /// The record's zone.
@@ -31,11 +31,6 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     coder.encode(NSString(string: recordName), forKey: ArchiveKey.recordName)
     coder.encode(zoneID, forKey: ArchiveKey.zoneID)
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
-  /// Returns this identifier, which is immutable.
-  public func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// Whether the other object names the same record.
   public override func isEqual(_ object: Any?) -> Bool {

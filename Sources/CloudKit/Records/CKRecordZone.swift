@@ -2,7 +2,7 @@ public import Foundation
 internal import Synchronization
 
 /// A part of a database. The records of a zone can be saved atomically, shared and fetched by changes.
-public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKRecordZone: NSObject, CKArchivable, CKImmutable, Sendable {
   /// A zone's identifier.
   public typealias ID = CKRecordZoneID
 
@@ -78,10 +78,6 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
   /// Archives the identifier.
   public func encode(with coder: NSCoder) { coder.encode(zoneID, forKey: "ZoneID") }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
-  /// Returns this zone, which is immutable.
-  public func copy(with zone: NSZone? = nil) -> Any { self }
   /// The zone's name and owner.
   public override var description: String { "<CKRecordZone \(zoneID.zoneName):\(zoneID.ownerName)>" }
 }

@@ -12,7 +12,7 @@ public let CKRecordZoneDefaultName = CKRecordZoneID.defaultZoneName
 /// The identifier of a zone: its name and its owner. Compared by value.
 ///
 /// Use it by its name `CKRecordZone.ID`. It is a top-level class because keyed archives reject nested classes on Linux.
-public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKRecordZoneID: NSObject, CKArchivable, CKImmutable, Sendable {
   /// The name of the zone that every database has.
   public static let defaultZoneName = WireZoneID.defaultZoneName
   /// The current user's default zone.
@@ -44,11 +44,6 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     coder.encode(NSString(string: zoneName), forKey: ArchiveKey.zoneName)
     coder.encode(NSString(string: ownerName), forKey: ArchiveKey.ownerName)
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
-  /// Returns this identifier, which is immutable.
-  public func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// Whether the other object names the same zone.
   public override func isEqual(_ object: Any?) -> Bool {

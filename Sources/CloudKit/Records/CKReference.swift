@@ -13,7 +13,7 @@ public enum CKReferenceAction: UInt, Sendable {
 /// A reference from a field of one record to another record of the same zone. Compared by value.
 ///
 /// Use it by its name `CKRecord.Reference`.
-public final class CKReference: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue, Sendable {
+public final class CKReference: NSObject, CKArchivable, CKImmutable, __CKRecordObjCValue, Sendable {
   /// The ID of the target record.
   public let recordID: CKRecordID
   /// The effect on the referring record when the target is deleted.
@@ -56,11 +56,6 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, __CKRecordO
     coder.encode(Int(action.rawValue), forKey: ArchiveKey.action)
     coder.encode(NSString(string: wireAction), forKey: ArchiveKey.wireAction)
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
-  /// Returns this reference, which is immutable.
-  public func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// Whether the other object is a reference to the same record with the same action.
   public override func isEqual(_ object: Any?) -> Bool {

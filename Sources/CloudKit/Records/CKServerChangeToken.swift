@@ -6,7 +6,7 @@ public import Foundation
 /// interchangeable.
 ///
 /// `@unchecked Sendable`, because the compiler does not check an open class: everything in it is immutable.
-open class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+open class CKServerChangeToken: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
   /// The token in its wire encoding.
   package let wire: String
 
@@ -23,8 +23,6 @@ open class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, @unchecked 
   /// Archives the token.
   open func encode(with coder: NSCoder) { coder.encode(NSString(string: wire), forKey: "ChangeToken") }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
   /// Returns this token, which is immutable.
   open func copy(with zone: NSZone? = nil) -> Any { self }
   /// Whether the other object is the same token.

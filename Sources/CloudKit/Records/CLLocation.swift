@@ -29,7 +29,7 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
 }
 
 /// A geographic location that a record's field can hold. Linux has no framework that declares this type.
-public final class CLLocation: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue, Sendable {
+public final class CLLocation: NSObject, CKArchivable, CKImmutable, __CKRecordObjCValue, Sendable {
   /// The coordinate.
   public let coordinate: CLLocationCoordinate2D
   /// The altitude in metres above sea level; meaningless if `verticalAccuracy` is negative.
@@ -146,10 +146,6 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, __CKRecordOb
     static let timestamp = "Timestamp"
   }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
-  /// Returns this location, which is immutable.
-  public func copy(with zone: NSZone? = nil) -> Any { self }
   /// The coordinate.
   public override var description: String { "<CLLocation \(coordinate.latitude), \(coordinate.longitude)>" }
 }

@@ -31,7 +31,7 @@ public struct CKSharingParticipantAccessOption: OptionSet, Sendable {
 }
 
 /// The options that a sharing interface offers. Linux has no such interface, so the values are only kept.
-public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying {
+public final class CKAllowedSharingOptions: NSObject, CKArchivable, NSCopying {
   /// The permissions on offer.
   public var allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption
   /// The kinds of access on offer.
@@ -70,9 +70,6 @@ public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying 
     coder.encode(allowsParticipantsToInviteOthers, forKey: "InviteOthers")
     coder.encode(allowsAccessRequests, forKey: "AccessRequests")
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
 
   /// Returns a copy.
   public func copy(with zone: NSZone? = nil) -> Any {

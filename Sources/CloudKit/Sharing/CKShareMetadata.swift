@@ -6,7 +6,7 @@ public import Foundation
 /// takes it. A subclass, for example in tests, can override its values; `accept(_:)` uses those of the underlying metadata.
 ///
 /// `@unchecked Sendable`: it is immutable.
-open class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+open class CKShareMetadata: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
   /// The container of the shared records.
   open private(set) var containerIdentifier: String
   /// The share.
@@ -86,8 +86,6 @@ open class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     coder.encode(participantPermission.rawValue, forKey: ArchiveKey.permission)
   }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
   /// Returns the metadata itself, because it is immutable.
   open func copy(with zone: NSZone? = nil) -> Any { self }
 

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Use it by its name `CKShare.Participant`. `CKContainer.shareParticipant(forEmailAddress:)` and similar methods
 /// create a participant to add to a share. Changes are sent to the server with the next save of the share.
-public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKShareParticipant: NSObject, CKArchivable, NSCopying, Sendable {
   /// The identifier of a participant within a share.
   public typealias ID = String
 
@@ -109,8 +109,6 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
   /// Archives the participant.
   public func encode(with coder: NSCoder) { coder.encode(wire: content, forKey: ArchiveKey.content) }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
   /// Returns a copy of the participant.
   public func copy(with zone: NSZone? = nil) -> Any { CKShareParticipant(content) }
 

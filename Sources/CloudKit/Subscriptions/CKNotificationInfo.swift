@@ -4,7 +4,7 @@ internal import Synchronization
 /// The contents and behavior of a subscription's pushes. Use it by its name `CKSubscription.NotificationInfo`.
 ///
 /// `@unchecked Sendable`: a lock protects all mutable state.
-public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+public final class CKNotificationInfo: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
   private let state: Mutex<WireNotificationInfo>
 
   var wire: WireNotificationInfo { state.withLock { $0 } }
@@ -184,8 +184,6 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unc
   /// Archives the push.
   public func encode(with coder: NSCoder) { coder.encode(wire: wire, forKey: "NotificationInfo") }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
   /// Returns a copy of the push.
   public func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(wire: wire) }
 

@@ -9,7 +9,7 @@ internal import Synchronization
 /// `CKContainer.notifications`.
 ///
 /// `@unchecked Sendable`: a lock protects all mutable state.
-open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+open class CKSubscription: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
   /// The identifier of a subscription.
   public typealias ID = String
   /// The contents and behavior of a push.
@@ -72,9 +72,6 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
   open func encode(with coder: NSCoder) {
     if let wire = try? wire() { coder.encode(wire: wire, forKey: Self.archiveKey) }
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
 
   /// Returns a copy of the subscription. Only subclasses implement it.
   open func copy(with zone: NSZone? = nil) -> Any {

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A user of the app, with what the user agreed to share. Identities are compared by value.
-public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKUserIdentity: NSObject, CKArchivable, CKImmutable, Sendable {
   /// The information used to find a user.
   public typealias LookupInfo = CKUserIdentityLookupInfo
 
@@ -34,10 +34,6 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
   /// Archives the identity.
   public func encode(with coder: NSCoder) { coder.encode(wire: wire, forKey: ArchiveKey.identity) }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
-  /// Returns the identity itself, because it is immutable.
-  public func copy(with zone: NSZone? = nil) -> Any { self }
   /// Whether the other identity has equal values.
   public override func isEqual(_ object: Any?) -> Bool { (object as? CKUserIdentity)?.wire == wire }
   /// A hash value that is equal for equal identities.

@@ -3,7 +3,7 @@ public import Foundation
 /// The information used to find a user: an email address, a phone number or a user record. Compared by value.
 ///
 /// Use it by its name `CKUserIdentity.LookupInfo`.
-public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKUserIdentityLookupInfo: NSObject, CKArchivable, CKImmutable, Sendable {
   let wire: WireLookupInfo
 
   init(wire: WireLookupInfo) { self.wire = wire }
@@ -61,10 +61,6 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
   /// Archives the lookup.
   public func encode(with coder: NSCoder) { coder.encode(wire: wire, forKey: ArchiveKey.lookup) }
 
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
-  /// Returns the lookup itself, because it is immutable.
-  public func copy(with zone: NSZone? = nil) -> Any { self }
   /// Whether the other lookup is by the same value.
   public override func isEqual(_ object: Any?) -> Bool { (object as? CKUserIdentityLookupInfo)?.wire == wire }
   /// A hash value that is equal for equal lookups.
