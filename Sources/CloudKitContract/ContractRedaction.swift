@@ -29,7 +29,7 @@ struct ContractRedaction: Sendable {
   func redact(_ text: String) -> String {
     var text = text
     for secret in secrets.sorted(by: { $0.count > $1.count }) where secret.count > 1 {
-      for form in [secret, CKCredential.percentEncoded(secret)] { text = text.replacing(form, with: "***") }
+      for form in [secret, secret.percentEncoded] { text = text.replacing(form, with: "***") }
     }
     text = text.replacing(/\?[^\s"']*[=&][^\s"']*/, with: "?***")
     text = text.replacing(/[^\s"'<>@]+@[^\s"'<>@]+/, with: "***")

@@ -5,8 +5,7 @@ enum AssetAddress {
   /// Returns the address with its placeholder `${f}` replaced by a file name and all characters that are illegal in a
   /// URL percent-encoded (reference 5.9); nil if the result is not the address of a web host.
   static func url(_ text: String, fileName: String = "asset") -> URL? {
-    guard let name = fileName.addingPercentEncoding(withAllowedCharacters: unreserved) else { return nil }
-    let encoded = encodingIllegalBytes(of: text.replacing("${f}", with: name))
+    let encoded = encodingIllegalBytes(of: text.replacing("${f}", with: fileName.percentEncoded))
     guard
       let parts = URLComponents(string: encoded), let scheme = parts.scheme?.lowercased(),
       ["http", "https"].contains(scheme), let host = parts.percentEncodedHost, !host.isEmpty, !host.contains("%"),
@@ -15,34 +14,21 @@ enum AssetAddress {
     return parts.url
   }
 
-  private static let unreserved = CharacterSet(
-    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-  )
-
-  private static let legal = Set(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#@!$&'()*+,;=".utf8
-  )
+  private static let reserved = Set(":/?#@!$&'()*+,;=".utf8)
 
   /// Bytes that are already percent-encoded stay unchanged, because signatures cover them.
   private static func encodingIllegalBytes(of text: String) -> String {
     let bytes = Array(text.utf8)
     // Brackets are legal only around an IPv6 address.
     let authorityEnd = bytes.indices.dropFirst("https://".utf8.count).first { "/?#".utf8.contains(bytes[$0]) }
-    var result: [UInt8] = []
-    for (index, byte) in bytes.enumerated() {
+    return bytes.enumerated().map { index, byte in
       let isEscape =
         byte == UInt8(ascii: "%") && index + 2 < bytes.count && isHexDigit(bytes[index + 1])
         && isHexDigit(bytes[index + 2])
       let isBracket = "[]".utf8.contains(byte) && index < authorityEnd ?? bytes.count
-      if isEscape || isBracket || legal.contains(byte) {
-        result.append(byte)
-      } else {
-        let digits = String(byte, radix: 16, uppercase: true)
-        result += (digits.count == 1 ? "%0" : "%").utf8
-        result += digits.utf8
-      }
+      return isEscape || isBracket || reserved.contains(byte) ? String(UnicodeScalar(byte)) : byte.percentEncoded
     }
-    return String(decoding: result, as: UTF8.self)
+    .joined()
   }
 
   private static func isHexDigit(_ byte: UInt8) -> Bool { Character(UnicodeScalar(byte)).isHexDigit }

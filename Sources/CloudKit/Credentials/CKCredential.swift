@@ -20,26 +20,9 @@ extension CKCredential {
   /// Web auth tokens contain `+`, `/` and `=`. Everything but letters, digits and `-._~` is encoded, because a bare `+`
   /// is read as a space.
   package static func query(apiToken: String, webAuthToken: String?) -> String {
-    let query = "ckAPIToken=" + percentEncoded(apiToken)
+    let query = "ckAPIToken=" + apiToken.percentEncoded
     guard let webAuthToken else { return query }
-    return query + "&ckWebAuthToken=" + percentEncoded(webAuthToken)
-  }
-
-  /// Percent-encodes text for use as a query value.
-  package static func percentEncoded(_ text: String) -> String {
-    var encoded = ""
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let hex = String(byte, radix: 16, uppercase: true)
-        encoded += hex.utf8.count == 1 ? "%0\(hex)" : "%\(hex)"
-      }
-    }
-    return encoded
+    return query + "&ckWebAuthToken=" + webAuthToken.percentEncoded
   }
 }
 

@@ -70,7 +70,7 @@ package final class WebServicesClient: Sendable {
     self.configuration = configuration
     self.transport = transport
     assetTransport = transport.assetTransport
-    place = "\(Self.segment(configuration.container))/\(configuration.environment)"
+    place = "\(configuration.container.percentEncoded)/\(configuration.environment)"
     let token: String? = if case .webAuth(_, let token) = configuration.credential { token } else { nil }
     webAuth = WebAuthSession(token: token, rotated: configuration.tokenRotated, refused: configuration.tokenRefused)
   }
@@ -316,12 +316,6 @@ package final class WebServicesClient: Sendable {
   private func refusal(_ response: CKTransportResponse) -> WebServicesError {
     WebServicesError(refusal: response, now: configuration.now())
   }
-
-  private static func segment(_ text: String) -> String {
-    text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
-  }
-
-  private static let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
 }
 
 extension WebServicesError {
