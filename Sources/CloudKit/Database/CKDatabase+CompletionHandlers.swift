@@ -45,15 +45,7 @@ extension CKDatabase {
     deleting recordIDsToDelete: [CKRecord.ID],
     savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
     atomically: Bool = true,
-    completionHandler:
-      @escaping @Sendable (
-        Result<
-          (
-            saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
-            deleteResults: [CKRecord.ID: Result<Void, any Error>]
-          ), any Error
-        >
-      ) -> Void
+    completionHandler: @escaping @Sendable (Result<ModifyResults<CKRecord.ID, CKRecord>, any Error>) -> Void
   ) {
     settings.callBack(completionHandler) {
       try await self.modifyRecords(
@@ -117,15 +109,7 @@ extension CKDatabase {
   public func modifyRecordZones(
     saving recordZonesToSave: [CKRecordZone],
     deleting recordZoneIDsToDelete: [CKRecordZone.ID],
-    completionHandler:
-      @escaping @Sendable (
-        Result<
-          (
-            saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
-            deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
-          ), any Error
-        >
-      ) -> Void
+    completionHandler: @escaping @Sendable (Result<ModifyResults<CKRecordZone.ID, CKRecordZone>, any Error>) -> Void
   ) {
     settings.callBack(completionHandler) {
       try await self.modifyRecordZones(saving: recordZonesToSave, deleting: recordZoneIDsToDelete)

@@ -23,9 +23,7 @@ extension CKDatabase {
     deleting recordIDsToDelete: [CKRecord.ID],
     savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
     atomically: Bool = true
-  ) async throws -> (
-    saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
-  ) {
+  ) async throws -> ModifyResults<CKRecord.ID, CKRecord> {
     var plan = try await ModifyPlan(
       saving: recordsToSave,
       deleting: recordIDsToDelete,

@@ -4,10 +4,7 @@ extension CKDatabase {
   /// - Throws: `CKError.unknownItem` or `zoneNotFound` if it does not exist, or another error if it could not be
   ///   fetched.
   public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
-    guard let result = try await records(for: [recordID])[recordID] else {
-      throw CKError(.internalError, "The reply does not include the record.")
-    }
-    return try result.get()
+    try await records(for: [recordID]).item(recordID, in: .read)
   }
 
   /// Fetches several records by their IDs, each with its own result. Sends one request for every 200 records of a zone,
@@ -40,9 +37,8 @@ extension CKDatabase {
     for ids: [CKRecord.ID],
     desiredKeys: [CKRecord.FieldKey]? = nil
   ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
-    var seen: Set<CKRecord.ID> = []
     var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-    for (zoneID, ids) in ids.filter({ seen.insert($0).inserted }).grouped(by: \.zoneID) {
+    for (zoneID, ids) in ids.withoutRepetition.grouped(by: \.zoneID) {
       for chunk in ids.chunks(of: Self.largestBatch) {
         for (id, result) in try await lookup(Array(chunk), in: zoneID, desiredKeys: desiredKeys) {
           results[id] = result
@@ -85,11 +81,8 @@ extension CKDatabase {
   ///   saved.
   @discardableResult
   public func save(_ record: CKRecord) async throws -> CKRecord {
-    let results = try await modifyRecords(saving: [record], deleting: [], atomically: false).saveResults
-    guard let result = results[record.recordID] else {
-      throw CKError(.serverResponseLost, "The reply does not include the record.")
-    }
-    return try result.get()
+    let results = try await modifyRecords(saving: [record], deleting: [], atomically: false)
+    return try results.saveResults.item(record.recordID, in: .write)
   }
 
   /// Deletes any version of a record.
@@ -98,11 +91,8 @@ extension CKDatabase {
   /// - Throws: `CKError` if it could not be deleted.
   @discardableResult
   public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
-    let results = try await modifyRecords(saving: [], deleting: [recordID], atomically: false).deleteResults
-    guard let result = results[recordID] else {
-      throw CKError(.serverResponseLost, "The reply does not include the record.")
-    }
-    try result.get()
+    let results = try await modifyRecords(saving: [], deleting: [recordID], atomically: false)
+    try results.deleteResults.item(recordID, in: .write)
     return recordID
   }
 }

@@ -15,10 +15,7 @@ extension CKDatabase {
   ///
   /// - Throws: `CKError.zoneNotFound` if it does not exist, or another error if it could not be fetched.
   public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
-    guard let result = try await recordZones(for: [zoneID])[zoneID] else {
-      throw CKError(.internalError, "The reply does not include the zone.")
-    }
-    let zone = try result.get()
+    let zone = try await recordZones(for: [zoneID]).item(zoneID, in: .read)
     guard databaseScope != .public, !zoneID.isDefault else { return zone }
     let share = CKRecordID(recordName: CKRecordNameZoneWideShare, zoneID: zoneID)
     // The zone is there, whether or not its share can be fetched.
@@ -43,19 +40,13 @@ extension CKDatabase {
   /// Creates a zone. Succeeds if it already exists. Private database only.
   @discardableResult
   public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
-    guard let result = try await modifyRecordZones(saving: [zone], deleting: []).saveResults[zone.zoneID] else {
-      throw CKError(.serverResponseLost, "The reply does not include the zone.")
-    }
-    return try result.get()
+    try await modifyRecordZones(saving: [zone], deleting: []).saveResults.item(zone.zoneID, in: .write)
   }
 
   /// Deletes a zone and all its records. Private database only.
   @discardableResult
   public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
-    guard let result = try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults[zoneID] else {
-      throw CKError(.serverResponseLost, "The reply does not include the zone.")
-    }
-    try result.get()
+    try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults.item(zoneID, in: .write)
     return zoneID
   }
 
@@ -66,12 +57,9 @@ extension CKDatabase {
   public func modifyRecordZones(
     saving recordZonesToSave: [CKRecordZone],
     deleting recordZoneIDsToDelete: [CKRecordZone.ID]
-  ) async throws -> (
-    saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
-    deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
-  ) {
+  ) async throws -> ModifyResults<CKRecordZone.ID, CKRecordZone> {
     let saves = recordZonesToSave.map(\.zoneID)
-    guard Set(saves + recordZoneIDsToDelete).count == saves.count + recordZoneIDsToDelete.count else {
+    guard (saves + recordZoneIDsToDelete).isWithoutRepetition else {
       throw CKError.invalidArguments("A zone appears twice in one call.")
     }
     let operations =
@@ -85,16 +73,10 @@ extension CKDatabase {
       results.merge(Self.match(answer, to: chunk.map(\.0))) { $1 }
     }
     let saveResults = recordZonesToSave.map { zone in
-      (zone.zoneID, (results[zone.zoneID] ?? Self.unnamed(zone.zoneID)).existingCounts(as: zone))
+      (zone.zoneID, results.result(zone.zoneID, in: .write).existingCounts(as: zone))
     }
-    let deleteResults = recordZoneIDsToDelete.map { id in
-      (id, (results[id] ?? Self.unnamed(id)).map { _ in })
-    }
+    let deleteResults = recordZoneIDsToDelete.map { id in (id, results.result(id, in: .write).map { _ in }) }
     return (Dictionary(uniqueKeysWithValues: saveResults), Dictionary(uniqueKeysWithValues: deleteResults))
-  }
-
-  private static func unnamed(_ id: CKRecordZone.ID) -> Result<CKRecordZone.ID, any Error> {
-    .failure(CKError(.serverResponseLost, "The reply does not include the zone \(id.zoneName)."))
   }
 
   private static func match(

@@ -126,6 +126,16 @@ open class CKDatabase: NSObject, @unchecked Sendable {
   }
 }
 
+extension Array where Element: Hashable {
+  /// The elements without duplicates, in the order of their first occurrence.
+  var withoutRepetition: [Element] {
+    var seen: Set<Element> = []
+    return filter { seen.insert($0).inserted }
+  }
+
+  var isWithoutRepetition: Bool { Set(self).count == count }
+}
+
 extension Array {
   /// Returns the elements in chunks of at most `size`.
   func chunks(of size: Int) -> [ArraySlice<Element>] {

@@ -68,3 +68,23 @@ package enum SentResult: Sendable {
     .failed(WebServicesError(.unexpectedServerResponse, reason, effect: .unknown))
   }
 }
+
+extension CKDatabase {
+  /// The results of saving and deleting items, by their IDs.
+  public typealias ModifyResults<ID: Hashable, Item> = (
+    saveResults: [ID: Result<Item, any Error>], deleteResults: [ID: Result<Void, any Error>]
+  )
+}
+
+extension Dictionary {
+  /// Returns the result of an item, or the error of one that the reply to a read or a write does not include.
+  func result<Item>(_ id: Key, in context: FailureContext) -> Value where Value == Result<Item, any Error> {
+    let code: CKError.Code = context == .read ? .internalError : .serverResponseLost
+    return self[id] ?? .failure(CKError(code, "The reply does not include the item."))
+  }
+
+  /// Returns an item, or throws its error.
+  func item<Item>(_ id: Key, in context: FailureContext) throws -> Item where Value == Result<Item, any Error> {
+    try result(id, in: context).get()
+  }
+}

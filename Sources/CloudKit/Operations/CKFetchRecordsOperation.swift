@@ -86,11 +86,3 @@ extension CKDatabase {
     return CKRecordID(recordName: caller.userRecordName)
   }
 }
-
-extension Array where Element: Hashable {
-  /// The elements without duplicates, in the order of their first occurrence.
-  var withoutRepetition: [Element] {
-    var seen: Set<Element> = []
-    return filter { seen.insert($0).inserted }
-  }
-}

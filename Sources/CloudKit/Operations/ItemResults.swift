@@ -9,7 +9,7 @@ struct ItemResults<ID: Hashable & Sendable, Value: Sendable>: Sendable {
     elements = ids.map { id in
       switch answer {
       case .success(let results):
-        (id, results[id] ?? .failure(CKError(.internalError, "The reply does not include the item.")))
+        (id, results.result(id, in: .read))
       case .failure(let error): (id, .failure(error))
       }
     }

@@ -6,10 +6,7 @@ extension CKContainer {
   /// - Throws: `CKError.unknownItem` if there is no such share; `participantMayNeedVerification` if the user may be one
   ///   of several invited people and must open the URL to verify which.
   public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
-    guard let result = try await shareMetadatas(for: [url])[url] else {
-      throw CKError(.internalError, "The reply does not contain the share.")
-    }
-    return try result.get()
+    try await shareMetadatas(for: [url]).item(url, in: .read)
   }
 
   /// Returns the metadata of shares by their URLs, each with its own result.
@@ -47,10 +44,7 @@ extension CKContainer {
   ///   accepted.
   @discardableResult
   public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
-    guard let result = try await accept([metadata])[metadata] else {
-      throw CKError(.serverResponseLost, "The reply does not contain the share.")
-    }
-    return try result.get()
+    try await accept([metadata]).item(metadata, in: .write)
   }
 
   /// Accepts shares, each with its own result.
@@ -78,9 +72,8 @@ extension CKContainer {
     _ context: FailureContext,
     _ ask: (WebServicesClient, [String]) async throws(WebServicesError) -> [WireShareResult]
   ) async throws(CKError) -> ShareAnswers {
-    var seen: Set<String> = []
     var answers = ShareAnswers(containerIdentifier: containerIdentifier ?? "")
-    for chunk in shortGUIDs.filter({ seen.insert($0).inserted }).chunks(of: CKDatabase.largestBatch) {
+    for chunk in shortGUIDs.withoutRepetition.chunks(of: CKDatabase.largestBatch) {
       let elements = try await perform(context) { client throws(WebServicesError) in
         try await ask(client, Array(chunk))
       }

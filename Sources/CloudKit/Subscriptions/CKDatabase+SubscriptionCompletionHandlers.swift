@@ -49,15 +49,7 @@ extension CKDatabase {
   public func modifySubscriptions(
     saving subscriptionsToSave: [CKSubscription],
     deleting subscriptionIDsToDelete: [CKSubscription.ID],
-    completionHandler:
-      @escaping @Sendable (
-        Result<
-          (
-            saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
-            deleteResults: [CKSubscription.ID: Result<Void, any Error>]
-          ), any Error
-        >
-      ) -> Void
+    completionHandler: @escaping @Sendable (Result<ModifyResults<CKSubscription.ID, CKSubscription>, any Error>) -> Void
   ) {
     settings.callBack(completionHandler) {
       try await self.modifySubscriptions(saving: subscriptionsToSave, deleting: subscriptionIDsToDelete)

@@ -4,15 +4,15 @@ extension CKDatabase {
   /// - Throws: `CKError`; `invalidArguments` if the server does not support its query.
   @discardableResult
   public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
-    let results = try await modifySubscriptions(saving: [subscription], deleting: []).saveResults
-    return try Self.only(results[subscription.subscriptionID], subscription.subscriptionID).get()
+    let results = try await modifySubscriptions(saving: [subscription], deleting: [])
+    return try results.saveResults.item(subscription.subscriptionID, in: .write)
   }
 
   /// Returns a subscription.
   ///
   /// - Throws: `CKError.unknownItem` if there is none.
   public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
-    try Self.only(try await subscriptions(for: [subscriptionID])[subscriptionID], subscriptionID).get()
+    try await subscriptions(for: [subscriptionID]).item(subscriptionID, in: .read)
   }
 
   /// Returns several subscriptions, each with its own result.
@@ -53,8 +53,7 @@ extension CKDatabase {
   /// - Throws: `CKError.unknownItem` if there is none.
   @discardableResult
   public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
-    let results = try await modifySubscriptions(saving: [], deleting: [subscriptionID]).deleteResults
-    try Self.only(results[subscriptionID], subscriptionID).get()
+    try await modifySubscriptions(saving: [], deleting: [subscriptionID]).deleteResults.item(subscriptionID, in: .write)
     return subscriptionID
   }
 
@@ -68,12 +67,9 @@ extension CKDatabase {
   public func modifySubscriptions(
     saving subscriptionsToSave: [CKSubscription],
     deleting subscriptionIDsToDelete: [CKSubscription.ID]
-  ) async throws -> (
-    saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
-    deleteResults: [CKSubscription.ID: Result<Void, any Error>]
-  ) {
+  ) async throws -> ModifyResults<CKSubscription.ID, CKSubscription> {
     let saves = subscriptionsToSave.map(\.subscriptionID)
-    guard Set(saves + subscriptionIDsToDelete).count == saves.count + subscriptionIDsToDelete.count else {
+    guard (saves + subscriptionIDsToDelete).isWithoutRepetition else {
       throw CKError.invalidArguments("A subscription appears twice in one call.")
     }
     var saved: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
@@ -100,9 +96,9 @@ extension CKDatabase {
     for subscription in subscriptionsToSave where saved[subscription.subscriptionID] == nil {
       let id = subscription.subscriptionID
       // The reply may omit unchanged values. An accepted subscription equals the sent one.
-      saved[id] = Self.only(results[id], id).map { $0 ?? subscription }
+      saved[id] = results.result(id, in: .write).map { $0 ?? subscription }
     }
-    let deleted = subscriptionIDsToDelete.map { id in (id, Self.only(results[id], id).map { _ in }) }
+    let deleted = subscriptionIDsToDelete.map { id in (id, results.result(id, in: .write).map { _ in }) }
     return (saved, Dictionary(uniqueKeysWithValues: deleted))
   }
 
@@ -116,13 +112,6 @@ extension CKDatabase {
       for case .subscription(let wire) in answer { existing.insert(wire.subscriptionID) }
     }
     return existing
-  }
-
-  private static func only<Value>(
-    _ result: Result<Value, any Error>?,
-    _ id: CKSubscription.ID
-  ) -> Result<Value, any Error> {
-    result ?? .failure(CKError(.serverResponseLost, "The reply does not contain the subscription \(id)."))
   }
 
   /// Matches results to identifiers. A nil result stands for a deleted subscription, or one of an unknown type.
