@@ -65,27 +65,22 @@ extension CKShare {
 
 // MARK: - Wire encoding (reference 2.6)
 
-extension CKShare.ParticipantRole {
-  init(wire: String?) {
-    self =
-      switch wire {
-      case "OWNER": .owner
-      case "ADMINISTRATOR": .administrator
-      case "USER": .privateUser
-      case "PUBLIC_USER": .publicUser
-      default: .unknown
-      }
-  }
+/// A value with names on the wire. A value with several names is sent as the first.
+protocol WireNamed: Equatable {
+  static var unknown: Self { get }
+  static var names: [(value: Self, name: String)] { get }
+}
 
-  var wire: String {
-    switch self {
-    case .unknown: "UNKNOWN"
-    case .owner: "OWNER"
-    case .administrator: "ADMINISTRATOR"
-    case .privateUser: "USER"
-    case .publicUser: "PUBLIC_USER"
-    }
-  }
+extension WireNamed {
+  init(wire: String?) { self = Self.names.first { $0.name == wire }?.value ?? .unknown }
+
+  var wire: String { Self.names.first { $0.value == self }?.name ?? "UNKNOWN" }
+}
+
+extension CKShare.ParticipantRole: WireNamed {
+  static let names: [(value: Self, name: String)] = [
+    (.owner, "OWNER"), (.administrator, "ADMINISTRATOR"), (.privateUser, "USER"), (.publicUser, "PUBLIC_USER"),
+  ]
 
   /// The role under its older name. It has no administrators; they are private users.
   var type: CKShare.ParticipantType {
@@ -93,44 +88,14 @@ extension CKShare.ParticipantRole {
   }
 }
 
-extension CKShare.ParticipantPermission {
-  init(wire: String?) {
-    self =
-      switch wire {
-      case "NONE": .none
-      case "READ_ONLY": .readOnly
-      case "READ_WRITE": .readWrite
-      default: .unknown
-      }
-  }
-
-  var wire: String {
-    switch self {
-    case .unknown: "UNKNOWN"
-    case .none: "NONE"
-    case .readOnly: "READ_ONLY"
-    case .readWrite: "READ_WRITE"
-    }
-  }
+extension CKShare.ParticipantPermission: WireNamed {
+  static let names: [(value: Self, name: String)] = [
+    (.none, "NONE"), (.readOnly, "READ_ONLY"), (.readWrite, "READ_WRITE"),
+  ]
 }
 
-extension CKShare.ParticipantAcceptanceStatus {
-  var wire: String {
-    switch self {
-    case .unknown: "UNKNOWN"
-    case .pending: "INVITED"
-    case .accepted: "ACCEPTED"
-    case .removed: "REMOVED"
-    }
-  }
-
-  init(wire: String?) {
-    self =
-      switch wire {
-      case "INVITED", "PENDING": .pending
-      case "ACCEPTED": .accepted
-      case "REMOVED": .removed
-      default: .unknown
-      }
-  }
+extension CKShare.ParticipantAcceptanceStatus: WireNamed {
+  static let names: [(value: Self, name: String)] = [
+    (.pending, "INVITED"), (.pending, "PENDING"), (.accepted, "ACCEPTED"), (.removed, "REMOVED"),
+  ]
 }
