@@ -146,17 +146,7 @@ struct AssetService: Sendable {
       }
     }
     guard let end else { return try await attempt().get() }
-    let result = await withTaskGroup(of: Result<CKTransportResponse, CKTransportError>?.self) { group in
-      group.addTask { await attempt() }
-      group.addTask {
-        try? await Task.sleep(until: end, clock: .continuous)
-        return nil
-      }
-      let first = await group.next() ?? nil
-      group.cancelAll()
-      return first
-    }
-    guard let result else {
+    guard let result = await finished(by: end, attempt) else {
       throw CKTransportError(Task.isCancelled ? .cancelled : .unknown, "The operation timed out.")
     }
     return try result.get()

@@ -121,24 +121,15 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
     case .unusable(let reason):
       throw CKTransportError(.notSent, "Nothing was sent to \(address.hostForPeople): \(reason).")
     }
-    let result = await withTaskGroup(of: Result<CKTransportResponse, any Error>?.self) { group in
-      group.addTask {
-        do {
-          let answer = try await read(client.execute(request, deadline: .distantFuture))
-          // A cancelled body ends early without an error, so a partial body must not be returned as the response.
-          try Task.checkCancellation()
-          return .success(answer)
-        } catch {
-          return .failure(error)
-        }
+    let result = await finished(by: .now + timeout) { () -> Result<CKTransportResponse, any Error> in
+      do {
+        let answer = try await read(client.execute(request, deadline: .distantFuture))
+        // A cancelled body ends early without an error, so a partial body must not be returned as the response.
+        try Task.checkCancellation()
+        return .success(answer)
+      } catch {
+        return .failure(error)
       }
-      group.addTask { [timeout] in
-        try? await Task.sleep(for: timeout)
-        return nil
-      }
-      let first = await group.next() ?? nil
-      group.cancelAll()
-      return first
     }
     if case .success(let answer) = result { return answer }
     guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The transfer was cancelled.") }

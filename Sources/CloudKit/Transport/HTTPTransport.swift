@@ -116,16 +116,7 @@ public final class CKHTTPTransport: CKTransport {
       request.needsNewConnection
       ? HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration) : nil
     defer { lone?.shutdown(queue: .global(), { _ in }) }
-    let result = await withTaskGroup(of: Result<CKTransportResponse, any Error>?.self) { group in
-      group.addTask { [self] in await exchange(outgoing, lone ?? client) }
-      group.addTask {
-        try? await Task.sleep(for: timeout)
-        return nil
-      }
-      let first = await group.next() ?? nil
-      group.cancelAll()
-      return first
-    }
+    let result = await finished(by: .now + timeout) { [self] in await exchange(outgoing, lone ?? client) }
     if Task.isCancelled, (try? result?.get()) == nil {
       throw CKTransportError(.cancelled, "The request was cancelled.")
     }

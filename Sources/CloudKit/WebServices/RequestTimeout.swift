@@ -19,3 +19,19 @@ extension WebServicesClient {
     return try result.get()
   }
 }
+
+/// Returns the result of a call; nil if it has not returned at a time, when it is cancelled.
+func finished<Value: Sendable>(
+  by end: ContinuousClock.Instant,
+  _ call: @escaping @Sendable () async -> Value
+) async -> Value? {
+  await withTaskGroup(of: Value?.self) { group in
+    group.addTask { await call() }
+    group.addTask {
+      try? await Task.sleep(until: end, clock: .continuous)
+      return nil
+    }
+    defer { group.cancelAll() }
+    return await group.next() ?? nil
+  }
+}
