@@ -32,7 +32,7 @@ public struct CKServerToServerKey: Sendable {
     let key = P256.Signing.PrivateKey()
     let digest = SHA256.hash(data: key.publicKey.derRepresentation)
     return Generated(
-      keyID: digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined(),
+      keyID: digest.hexadecimal,
       privateKeyPEM: key.pemRepresentation,
       publicKeyPEM: key.publicKey.pemRepresentation
     )

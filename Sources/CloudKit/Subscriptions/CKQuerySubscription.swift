@@ -151,7 +151,7 @@ extension CKQuerySubscription {
     let draft = CKQuerySubscription(recordType: recordType, predicate: predicate, subscriptionID: "", options: options)
     draft.zoneID = zoneID
     let hash = SHA256.hash(data: try draft.watched()).prefix(16)
-    let id = recordType + "-" + hash.map { String(format: "%02x", $0) }.joined()
+    let id = recordType + "-" + hash.hexadecimal
     self.init(recordType: recordType, predicate: predicate, subscriptionID: id, options: options)
     self.zoneID = zoneID
   }

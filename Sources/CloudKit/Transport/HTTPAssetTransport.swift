@@ -148,7 +148,7 @@ extension HTTPClientResponse {
 }
 
 extension CKTransportResponse {
-  fileprivate init(_ response: HTTPClientResponse, body: Data = Data()) {
+  init(_ response: HTTPClientResponse, body: Data = Data()) {
     let headers = response.headers.map { CKHTTPHeader($0.name, $0.value) }
     self.init(status: Int(response.status.code), headers: headers, body: body)
   }

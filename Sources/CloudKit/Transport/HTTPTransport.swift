@@ -184,10 +184,7 @@ public final class CKHTTPTransport: CKTransport {
       let body = try await response.body.collect(upTo: largestAnswer)
       // A cancelled body ends early without an error, so a partial body must not be returned as the response.
       try Task.checkCancellation()
-      let headers = response.headers.map { CKHTTPHeader($0.name, $0.value) }
-      return .success(
-        CKTransportResponse(status: Int(response.status.code), headers: headers, body: Data(buffer: body))
-      )
+      return .success(CKTransportResponse(response, body: Data(buffer: body)))
     } catch {
       return .failure(error)
     }
