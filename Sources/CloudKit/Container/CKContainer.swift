@@ -203,16 +203,8 @@ extension CKContainer {
     _ context: FailureContext,
     _ request: (WebServicesClient) async throws(WebServicesError) -> Answer
   ) async throws(CKError) -> Answer {
-    let usable = try client.get()
-    let timeout = settings.timeout()
-    if let timeout, timeout <= .zero {
-      throw CKError(.networkFailure, "The operation timed out before the request was sent.")
-    }
-    do throws(WebServicesError) {
-      return try await WebServicesClient.withTimeout(timeout, usable, request)
-    } catch {
-      throw Task.isCancelled ? CKError(.operationCancelled, "The call was cancelled.") : CKError(error, in: context)
-    }
+    // The databases share the container's client and settings.
+    try await parts.publicDatabase.perform(context, request)
   }
 }
 

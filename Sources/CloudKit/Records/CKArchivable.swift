@@ -15,3 +15,13 @@ extension CKImmutable {
   /// Returns the object itself.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 }
+
+extension Hasher {
+  /// Returns the hash value of two values together.
+  static func hash(_ first: some Hashable, _ second: some Hashable) -> Int {
+    var hasher = Hasher()
+    hasher.combine(first)
+    hasher.combine(second)
+    return hasher.finalize()
+  }
+}

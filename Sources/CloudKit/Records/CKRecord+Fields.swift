@@ -25,12 +25,6 @@ extension CKRecord {
     set { store(newValue, forKey: key) }
   }
 
-  /// Returns the value of a field.
-  public func object(forKey key: FieldKey) -> (any CKRecordValue)? { self[key] }
-
-  /// Sets a field, or clears it if nil.
-  public func setObject(_ object: (any CKRecordValue)?, forKey key: FieldKey) { self[key] = object }
-
   /// Returns the value of a field. Replaces key-value coding, which Linux does not have.
   public func value(forKey key: FieldKey) -> Any? { storedField(key)?.object }
 

@@ -39,12 +39,7 @@ public final class CKRecordID: NSObject, CKArchivable, CKImmutable, Sendable {
   }
 
   /// A hash value that is the same for equal identifiers.
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(recordName)
-    hasher.combine(zoneID)
-    return hasher.finalize()
-  }
+  public override var hash: Int { Hasher.hash(recordName, zoneID) }
 
   /// The name and zone.
   public override var description: String { "<CKRecordID \(recordName) in \(zoneID.zoneName):\(zoneID.ownerName)>" }

@@ -52,12 +52,7 @@ public final class CKRecordZoneID: NSObject, CKArchivable, CKImmutable, Sendable
   }
 
   /// A hash value that is the same for equal identifiers.
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(zoneName)
-    hasher.combine(ownerName)
-    return hasher.finalize()
-  }
+  public override var hash: Int { Hasher.hash(zoneName, ownerName) }
 
   /// The name and owner.
   public override var description: String { "<CKRecordZoneID \(zoneName):\(ownerName)>" }

@@ -64,12 +64,7 @@ public final class CKReference: NSObject, CKArchivable, CKImmutable, __CKRecordO
   }
 
   /// A hash value that is the same for equal references.
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(recordID)
-    hasher.combine(wireAction)
-    return hasher.finalize()
-  }
+  public override var hash: Int { Hasher.hash(recordID, wireAction) }
 
   /// The target's name and zone.
   public override var description: String { "<CKReference to \(recordID)>" }
