@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "OSShim", targets: ["OSShim"]),
     .library(name: "UniformTypeIdentifiersShim", targets: ["UniformTypeIdentifiersShim"]),
     .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
+    .library(name: "CloudKitEmulatorTransport", targets: ["CloudKitEmulatorTransport"]),
     .library(name: "CloudKitSchema", targets: ["CloudKitSchema"]),
     .library(name: "CloudKitModels", targets: ["CloudKitModels"]),
     .library(name: "JSONFiles", targets: ["JSONFiles"]),
@@ -95,7 +96,7 @@ let package = Package(
     .target(
       name: "CloudKitEmulator",
       dependencies: [
-        "CloudKit", "CloudKitSchema", "JSONText",
+        "CloudKitSchema", "JSONText",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -103,6 +104,11 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Crypto", package: "swift-crypto"),
       ]
+    ),
+    // The emulator as the server of a CKContainer. The emulator itself does not know the client.
+    .target(
+      name: "CloudKitEmulatorTransport",
+      dependencies: ["CloudKit", "CloudKitEmulator", .product(name: "NIOPosix", package: "swift-nio")]
     ),
     .target(
       name: "CloudKitModels",
@@ -198,7 +204,7 @@ let package = Package(
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
     .testTarget(
       name: "CloudKitContractTests",
-      dependencies: ["CloudKitContract", "CloudKit", "CloudKitEmulator"]
+      dependencies: ["CloudKitContract", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport"]
     ),
     .testTarget(name: "JSONFilesTests", dependencies: ["JSONFiles"]),
     .testTarget(name: "CloudKitSchemaTests", dependencies: ["CloudKitSchema", "TestSupport"]),
@@ -217,7 +223,8 @@ let package = Package(
     .testTarget(
       name: "CloudKitModelsTests",
       dependencies: [
-        "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator", "CombineShim", "JSONText",
+        "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport",
+        "CombineShim", "JSONText",
         .product(name: "Logging", package: "swift-log"),
       ]
     ),
@@ -237,16 +244,18 @@ let package = Package(
     .testTarget(
       name: "CloudKitEmulatorTests",
       dependencies: [
-        "CloudKitEmulator", "CloudKitSchema", "CloudKit", "TestSupport",
+        "CloudKitEmulator", "CloudKitEmulatorTransport", "CloudKitSchema", "CloudKit", "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "NIOPosix", package: "swift-nio"),
       ]
     ),
     .testTarget(name: "FactsTests", dependencies: ["Facts"], exclude: ["Errors.txt", "Messages.txt"]),
     .testTarget(
       name: "CloudSyncTests",
       dependencies: [
-        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitSchema", "JSONText", "TestSupport",
+        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "CloudKitSchema", "JSONText",
+        "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
@@ -259,7 +268,10 @@ let package = Package(
     // Here and not among the other benchmarks, because it measures what is no library's face.
     .executableTarget(
       name: "queue-benchmark",
-      dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
       path: "Tests/Benchmarks/Sync"
     ),
     // Between SQLite and its files, for the tests that cut the power.
@@ -271,7 +283,7 @@ let package = Package(
     .testTarget(
       name: "PowerCut",
       dependencies: [
-        "CPowerCut", "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "TestSupport",
+        "CPowerCut", "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       exclude: ["CPowerCut"]
@@ -279,7 +291,7 @@ let package = Package(
     .testTarget(
       name: "Simulation",
       dependencies: [
-        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "TestSupport",
+        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "TestSupport",
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
@@ -293,7 +305,8 @@ let package = Package(
     .testTarget(
       name: "CloudServiceTests",
       dependencies: [
-        "CloudService", "CloudSync", "CloudSyncModels", "CloudKit", "CloudKitEmulator", "Facts",
+        "CloudService", "CloudSync", "CloudSyncModels", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport",
+        "Facts",
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
@@ -302,7 +315,8 @@ let package = Package(
       name: "PagesTests",
       dependencies: [
         "CloudKitModelMacros", "CloudKitModels", "CloudSyncModels", "CloudService", "CloudSync", "CloudKit",
-        "CloudKitEmulator", "JSONFiles", .product(name: "OpenCombine", package: "OpenCombine"),
+        "CloudKitEmulator", "CloudKitEmulatorTransport", "JSONFiles",
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
     .testTarget(name: "CktopDemoTests", dependencies: ["CktopDemo", "CloudSync"]),
@@ -310,15 +324,17 @@ let package = Package(
       name: "cktopTests",
       dependencies: [
         "cktop", "CktopDemo", "Dashboard", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator",
-        "CloudKitSchema", "DisplaySupport", "Facts", "JSONText", "Notes", "Orders", "Terminal", "TerminalUI",
-        "TestSupport", "terminal-sample",
+        "CloudKitEmulatorTransport", "CloudKitSchema", "DisplaySupport", "Facts", "JSONText", "Notes", "Orders",
+        "Terminal", "TerminalUI", "TestSupport", "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Doctor/Findings.txt", "Features/Features.tsv", "Output/status.schema.json"]
     ),
     .testTarget(
       name: "Swift5CompatibilityTests",
-      dependencies: ["CloudKit", "CloudKitEmulator", "OSShim", "UniformTypeIdentifiersShim"],
+      dependencies: [
+        "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "OSShim", "UniformTypeIdentifiersShim",
+      ],
       path: "Tests/CompatibilityTests/Swift5",
       // Swift 5 warns of what code of its time does.
       swiftSettings: [.swiftLanguageMode(.v5), shims, .unsafeFlags(["-suppress-warnings"])]
@@ -326,7 +342,8 @@ let package = Package(
     .testTarget(
       name: "Swift6CompatibilityTests",
       dependencies: [
-        "CloudKit", "CloudKitEmulator", "CombineShim", "CoreLocationShim", "NetworkShim", "OSLogShim", "OSShim",
+        "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "CombineShim", "CoreLocationShim", "NetworkShim",
+        "OSLogShim", "OSShim",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/CompatibilityTests/Swift6",

@@ -18,6 +18,8 @@ public final class Emulator: Sendable {
   let ahead = Mutex(Duration.zero)
   /// The folder of the data file; `nil` for an emulator in memory.
   let folder: String?
+  /// Whether a request may wait for a disk.
+  package var usesDisk: Bool { folder != nil }
 
   /// Creates an emulator, in memory or with a data file.
   ///

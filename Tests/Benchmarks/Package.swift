@@ -35,6 +35,7 @@ let package = Package(
       dependencies: [
         "Pages",
         .product(name: "CloudKitEmulator", package: "cktop"),
+        .product(name: "CloudKitEmulatorTransport", package: "cktop"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
       ],

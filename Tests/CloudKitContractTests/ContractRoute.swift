@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitContract
 import CloudKitEmulator
+import CloudKitEmulatorTransport
 import Foundation
 import Synchronization
 

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudKitEmulatorTransport
 import Facts
 import Foundation
 import Testing

@@ -1,6 +1,6 @@
 // Room: CloudKitEmulator
 // Sources: **/*.swift
-// Without: HTTP/*.swift EmulatorTransport.swift
+// Without: HTTP/*.swift
 // Links: CloudKitSchema GRDB Crypto CryptoBoringWrapper CCryptoBoringSSL CCryptoBoringSSLShims CXKCP CXKCPShims
 
 import CloudKitSchema

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudKitEmulatorTransport
 import Foundation
 
 /// A server, connections to it, and a folder for stores.

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudKitEmulatorTransport
 import Foundation
 
 /// A way from the client to the emulator.

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudKitEmulatorTransport
 import Testing
 
 // Shapes of older and newer code for Apple's systems: mocks by subclassing, key paths, transitional names, deprecated

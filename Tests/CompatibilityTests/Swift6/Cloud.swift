@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudKitEmulatorTransport
 
 /// A container of the emulator's, signed in.
 func emulatedContainer() throws -> CKContainer {

@@ -1,11 +1,19 @@
 public import CloudKit
+public import CloudKitEmulator
 import Foundation
+import NIOPosix
 
 /// A transport that sends requests to an emulator in the same process, without sockets.
+///
+/// An emulator in memory answers on the thread of the caller, so that simulations are fast and replay from their seed.
+/// One with a data file answers on a thread pool, because its requests wait for the disk.
 public struct EmulatorTransport: CKTransport {
   private let emulator: Emulator
   private let now: @Sendable () -> Date
   private let sleep: @Sendable (Duration) async throws -> Void
+  /// Runs what waits for the disk. The threads of Swift's concurrency are few and must not wait.
+  var pool = NIOThreadPool.singleton
+  private static let cancelled = CKTransportError(.cancelled, "The request was cancelled.")
 
   /// Creates a transport.
   ///
@@ -28,30 +36,29 @@ public struct EmulatorTransport: CKTransport {
   /// - Throws: `CKTransportError`: `notSent` if the emulator is offline, `unknown` if it drops the request or its reply
   ///   is late, `cancelled` if the task is cancelled.
   public func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
-    guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The request was cancelled.") }
-    var reply = emulator.handle(
-      EmulatorRequest(
+    guard !Task.isCancelled else { throw Self.cancelled }
+    var reply = try await reply(
+      to: EmulatorRequest(
         method: request.method,
         path: request.path,
         query: request.query,
         headers: request.headers.map { EmulatorHeader($0.name, $0.value) },
         body: request.body
-      ),
-      at: emulator.time(at: now())
+      )
     )
     if reply.delay > .zero {
       let patience = min(reply.delay, request.timeout ?? reply.delay)
       do {
         try await sleep(patience)
       } catch {
-        throw CKTransportError(.cancelled, "The request was cancelled.")
+        throw Self.cancelled
       }
       guard patience == reply.delay else { throw CKTransportError(.unknown, "The request timed out.") }
     }
     if case .hold(let hold) = reply.outcome {
       let late = await self.reply(to: hold)
       // The response of a poll that ends with its task is discarded.
-      guard !Task.isCancelled, let late else { throw CKTransportError(.cancelled, "The request was cancelled.") }
+      guard !Task.isCancelled, let late else { throw Self.cancelled }
       reply = late
     }
     switch reply.outcome {
@@ -65,6 +72,17 @@ public struct EmulatorTransport: CKTransport {
 
   /// Returns this transport: in process, every server in a response is the same emulator.
   public func transport(to origin: URL, timeout: Duration) -> any CKTransport { self }
+
+  private func reply(to request: EmulatorRequest) async throws(CKTransportError) -> EmulatorReply {
+    let time = emulator.time(at: now())
+    guard emulator.usesDisk else { return emulator.handle(request, at: time) }
+    do {
+      return try await pool.runIfActive { [emulator] in emulator.handle(request, at: time) }
+    } catch {
+      // The pool discards the requests of tasks that are cancelled before their turn.
+      throw Self.cancelled
+    }
+  }
 
   /// Waits for a notification or for the end of the keep-alive time.
   private func reply(to hold: EmulatorHold) async -> EmulatorReply? {
