@@ -22,6 +22,14 @@ extension SyncStore {
   /// Whether the store knows a zone.
   package func knows(_ zone: ZoneKey) throws(StoreError) -> Bool { try read { try $0.zone(zone) != nil } }
 
+  /// Whether the store has a zone or a rule that pauses it, or deleted it. The default zone always exists.
+  package func hasSeen(_ zone: ZoneKey) throws(StoreError) -> Bool {
+    try read { ledger in
+      try zone.isDefaultZone || ledger.zone(zone) != nil || ledger.wasDeleted(zone, since: 0)
+        || ledger.pauses().contains { $0.rule == .zone(zone) }
+    }
+  }
+
   package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws(StoreError)
     -> [EventRow]
   {

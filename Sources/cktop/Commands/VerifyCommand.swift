@@ -36,9 +36,7 @@ struct VerifyCommand: ChangingVerb {
     var report: SyncReport?
     do {
       let found = try await engine.verify { zone == nil || $0.zone == zone }
-      if let zone, found.isEmpty {
-        throw CommandFailure("there is no zone \(zone); cktop zones list shows those that are known", .itemsFailed)
-      }
+      if let zone, found.isEmpty { throw CommandFailure.noZone(zone) }
       results = found.map { ($0, $0) }
       if repair { report = try await fetchAgain(&results, engine, session) }
     } catch let error as StoreError where error.kind == .otherUser {

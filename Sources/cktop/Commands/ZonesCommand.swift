@@ -59,6 +59,18 @@ struct ZoneNames: ParsableArguments {
   @Argument(help: ArgumentHelp("The names of zones.", valueName: "name")) var names: [String]
 
   func keys(_ store: SyncStore) throws -> [ZoneKey] { try names.map(store.zoneKey(named:)) }
+
+  /// Refuses a name that `isKnown` does not accept, which may be misspelled.
+  func require(_ isKnown: (ZoneKey) throws -> Bool, in store: SyncStore) throws {
+    for key in try keys(store) where try !isKnown(key) { throw CommandFailure.noZone(key.zone) }
+  }
+}
+
+extension CommandFailure {
+  /// The failure for a zone that does not exist.
+  static func noZone(_ name: String) -> CommandFailure {
+    CommandFailure("there is no zone \(name); cktop zones list shows those that are known", .itemsFailed)
+  }
 }
 
 /// `cktop zones pause`.
@@ -74,14 +86,8 @@ struct ZonesPause: CommandVerb {
 
   func run(_ session: Session) async throws {
     let store = try session.storeToCommand()
-    let keys = try zones.keys(store)
-    for key in keys {
-      if let problem = try store.nameProblem(of: key) { throw CommandFailure.usage("\(problem); choose another") }
-    }
+    try zones.require(store.hasSeen, in: store)
     try command(store).carriedOut(on: store).report(json: json)
-    for key in keys where try !store.knows(key) {
-      ZoneNote.report(key.zone, "the pause holds for it once there is one")
-    }
   }
 
   func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
@@ -102,6 +108,7 @@ struct ZonesResume: CommandVerb {
 
   func run(_ session: Session) async throws {
     let store = try session.storeToCommand()
+    try zones.require(store.hasSeen, in: store)
     try command(store).carriedOut(on: store).report(json: json)
   }
 
@@ -127,10 +134,7 @@ struct ZonesRepair: CommandVerb {
 
   func run(_ session: Session) async throws {
     let store = try session.storeToCommand()
-    if let unknown = try zones.keys(store).first(where: { try !store.knows($0) }) {
-      let name = unknown.zone
-      throw CommandFailure("there is no zone \(name); cktop zones list shows those that are known", .itemsFailed)
-    }
+    try zones.require(store.knows, in: store)
     try command(store).carriedOut(on: store).report(json: json)
   }
 

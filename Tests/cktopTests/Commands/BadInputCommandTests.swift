@@ -159,9 +159,17 @@ import Testing
     #expect(try await note("records put --type Task --name t1 a=1 --json") == "")
     #expect(try await note("records put --type Task --name t2 --zone Work a=1 --json") == created)
     #expect(try await note("records put --type Task --name t3 --zone Work a=1") == "")
-    #expect(try await note("zones pause Work") == "")
-    let paused = "cktop: no zone Nope is known locally; the pause holds for it once there is one\n"
-    #expect(try await note("zones pause Nope --json") == paused)
+  }
+
+  @Test(arguments: ["pause", "resume", "repair"])
+  func `a zone that the store has never seen cannot be paused, resumed or repaired`(_ verb: String) async throws {
+    let machine = try Machine(Self.settings.merging(["CLOUDKIT_DATABASE": "private"]) { $1 })
+    try await machine.succeed("records", "put", "--type", "Task", "--zone", "Work", "a=1")
+
+    #expect(try await machine.fail(1, "zones", verb, "Work", "Nope").contains("no zone Nope; cktop zones list"))
+
+    #expect(try await machine.succeed("queue", "pauses", "--json").output == "")
+    try await machine.succeed("zones", verb, "Work")
   }
 
   @Test func `config check finds a theme that does not exist`() async throws {

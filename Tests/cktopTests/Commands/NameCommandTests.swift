@@ -21,7 +21,7 @@ import Testing
 
     try await machine.succeed("records", "put", "--type", "City", "--name", "oslo", "a=1")
     for arguments in wrong { _ = try await machine.failing(2, arguments) }
-    _ = try await machine.failing(2, ["zones", "pause", "_z"])
+    _ = try await machine.failing(1, ["zones", "pause", "_z"])
     let link = try await machine.fail(
       2,
       "records",
