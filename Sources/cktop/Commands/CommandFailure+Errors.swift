@@ -37,7 +37,7 @@ extension CommandFailure {
   }
 
   init(_ error: CKCredentialError) {
-    self.init("\(error.message.withoutFullStop); run cktop config check to see where it comes from", .personNeeded)
+    self.init("\(error.message.withoutFullStop); run cktop config check to see where it comes from", .usage)
   }
 }
 

@@ -41,13 +41,11 @@ import Testing
   @Test func `a key that the server does not know, or none, needs a person`() async throws {
     let (cloud, machine, settings) = try await keyed()
     let stranger = settings.merging(["CLOUDKIT_KEY_ID": String(repeating: "a", count: 64)]) { $1 }
-    let missing = settings.merging(["CLOUDKIT_KEY_FILE": machine.folder.path("none.pem")]) { $1 }
     let none = settings.filter { !$0.key.hasPrefix("CLOUDKIT_KEY") }
 
     let refused = try await machine.fail(3, "account", settings: stranger)
     // Nothing is queued and nothing known to be read, and still the server is asked before anything is said.
     let sync = try await machine.run("sync", settings: stranger)
-    #expect(try await machine.fail(3, "sync", settings: missing).contains("none.pem"))
     #expect(try await machine.fail(3, "sync", settings: none).contains("no credential"))
 
     #expect(refused.contains("AUTHENTICATION_FAILED"))
@@ -64,13 +62,26 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a key file that is missing or no key is a wrong setting, as doctor says`() async throws {
+    let (cloud, machine, settings) = try await keyed()
+    let other = try machine.folder.write("no key", to: "other.pem")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: other)
+
+    for file in [machine.folder.path("none.pem"), other] {
+      let wrong = settings.merging(["CLOUDKIT_KEY_FILE": file]) { $1 }
+      #expect(try await machine.fail(2, "sync", settings: wrong).contains("config check"))
+      #expect(try await machine.run("doctor", settings: wrong).status == 2)
+    }
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a key that others can read is refused, and says what to do`() async throws {
     let (cloud, machine, settings) = try await keyed()
     let file = try #require(settings["CLOUDKIT_KEY_FILE"])
     let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
 
-    let line = try await machine.fail(3, "sync", settings: settings)
+    let line = try await machine.fail(2, "sync", settings: settings)
 
     #expect(mode == 0o600)
     #expect(line.contains("chmod 600"))

@@ -122,7 +122,7 @@ import Testing
       "--json",
       settings: ["CLOUDKIT_KEY_ID": "0", "CLOUDKIT_KEY_FILE": key, "CLOUDKIT_DATABASE": "public"]
     )
-    #expect(open.status == 3)
+    #expect(open.status == 2)
     #expect(try Self.levels(open)["credential"] == "problem", "\(open.output)")
     withExtendedLifetime(cloud) {}
   }
