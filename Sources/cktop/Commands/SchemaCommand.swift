@@ -219,7 +219,8 @@ struct SchemaFile {
       guard path != "-" else { throw .usage("standard input is not text in UTF-8; name a schema file") }
       throw .cannotRead(path, remedy: "give a file that cktool export-schema or cktop schema export wrote")
     }
-    self.text = text
+    // Editors on Windows begin a text with a byte order mark.
+    self.text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
   }
 
   /// - Parameter status: the exit code for a text that is not a schema.

@@ -154,11 +154,9 @@ struct ServeCommand: AsyncParsableCommand {
   private func load(_ schema: String, into emulator: Emulator) throws(CommandFailure) {
     let parts = schema.split(separator: "=", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { throw .usage("--schema \(schema) names no file; give container=file.ckdb") }
-    guard let bytes = FileManager.default.contents(atPath: parts[1]) else {
-      throw .cannotRead(parts[1], remedy: "give the file that cktool export-schema or CloudKit Console wrote")
-    }
+    let file = try SchemaFile(parts[1])
     do {
-      try emulator.importSchema(String(decoding: bytes, as: UTF8.self), container: parts[0])
+      try emulator.importSchema(file.text, container: parts[0])
       if deploySchema { try emulator.deploySchema(of: parts[0]) }
     } catch let error as EmulatorError {
       throw .usage("\(parts[0]): \(error.reason); name a container such as iCloud.org.example.App")

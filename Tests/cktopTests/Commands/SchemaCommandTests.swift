@@ -35,6 +35,8 @@ import Testing
     let formatted = try await machine.succeed("schema", "format", old).output
     #expect(formatted.contains("    -- Things to do.\n    RECORD TYPE Task (\n        title STRING QUERYABLE,\n"))
     try await machine.succeed("schema", "validate", old)
+    let marked = try machine.folder.write("\u{FEFF}" + Self.old, to: "marked.ckdb")
+    #expect(try await machine.succeed("schema", "format", marked).output == formatted)
     let wrong = try machine.folder.write("DEFINE SCHEMA\n RECORD TYPE Task (a);", to: "wrong.ckdb")
     #expect(try await machine.fail(1, "schema", "validate", wrong).contains("line 2, column 21"))
     #expect(try await machine.fail(2, "schema", "format", wrong).contains("line 2, column 21"))
@@ -45,7 +47,7 @@ import Testing
 
   @Test func `what production lacks is found before it refuses it, and is taken once it is deployed`() async throws {
     let home = try Machine()
-    let deployed = try home.folder.write(Self.old, to: "deployed.ckdb")
+    let deployed = try home.folder.write("\u{FEFF}" + Self.old, to: "deployed.ckdb")
     let production = ["CLOUDKIT_ENVIRONMENT": "production", "CLOUDKIT_DATABASE": "private"]
     let cloud = try await Cloud("--admin", "--schema", "\(Machine.container)=\(deployed)", "--deploy-schema")
     let machine = try Machine(cloud, production)
