@@ -9,7 +9,6 @@ import JSONText
 /// the schema.
 package struct Contract: Sendable {
   package static let requestLimit = 200
-  package static let zonePrefix = "cktop-contract-"
   /// The requests that are kept for removing what the run created: the zone, and subscriptions of both databases.
   private static let removals = 3
   /// The number of queries that wait for the server's indexes, one second apart.
@@ -27,11 +26,11 @@ package struct Contract: Sendable {
   ///
   /// - Parameters:
   ///   - client: The client whose server, container and credential are used. The run sends through its transport.
-  ///   - zoneName: The name of the run's zone; it must begin with the prefix.
+  ///   - zoneName: The name of the run's zone; one that `ScratchZone.contract` makes.
   ///   - sleep: Waits for the server's indexes.
   package init(
     _ client: WebServicesClient,
-    zoneName: String = zonePrefix + UUID().uuidString.prefix(8).lowercased(),
+    zoneName: String = ScratchZone.contract.newName(),
     checks: [ContractCheck] = ContractCheck.all,
     limit: Int = requestLimit,
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -65,11 +64,6 @@ package struct Contract: Sendable {
     return ContractReport(lines: lines, requests: meter.sent, leftZone: isRemoved ? nil : scratch.zoneName)
   }
 
-  /// Whether a zone was made by a run: its name is the prefix and 8 random digits.
-  private static func isOwn(_ zone: String) -> Bool {
-    zone.hasPrefix(zonePrefix) && zone.dropFirst(zonePrefix.count).wholeMatch(of: /[0-9a-f]{8}(-missing)?/) != nil
-  }
-
   // MARK: - Preparing
 
   /// Removes the zones of earlier runs and creates that of this one.
@@ -81,7 +75,7 @@ package struct Contract: Sendable {
     }
     let zones = try await client.get("zones/list", in: .private, as: WireDatabaseChanges.self).zones
     let names = zones.compactMap { if case .zone(let zone) = $0 { zone.zoneID.zoneName } else { nil } }
-    let left = names.filter(Self.isOwn)
+    let left = names.filter(ScratchZone.contract.made)
     let reply: ContractReply
     do {
       if !left.isEmpty { _ = try await scratch.modifyZones("delete", left) }

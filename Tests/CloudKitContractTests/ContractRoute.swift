@@ -63,7 +63,7 @@ extension Result where Failure == any Error {
 /// An emulator whose clock moves by one second with each request, and the credential of its user or of its key.
 final class Server: Sendable {
   static let container = "iCloud.org.example.contract"
-  static let zoneName = Contract.zonePrefix + "0123abcd"
+  static let zoneName = ScratchZone.contract.rawValue + "0123abcd"
   static let webAuth = CKCredential.webAuth(apiToken: "an-api-token", webAuthToken: "ana")
 
   let emulator: Emulator

@@ -119,11 +119,20 @@ import Testing
     #expect(killed.leftZone == Server.zoneName)
     #expect(try await server.zones() == [Server.zoneName])
 
-    let report = try await Contract(server.client, zoneName: Contract.zonePrefix + "4567cdef") { _ in }.run()
+    let report = try await Contract(server.client, zoneName: ScratchZone.contract.rawValue + "4567cdef") { _ in }.run()
 
     #expect(report.differing.isEmpty)
     #expect(try await server.zones() == [])
     #expect(try await CKContainer(sharing: server.client).privateCloudDatabase.allSubscriptions() == [])
+  }
+
+  @Test(arguments: ScratchZone.allCases)
+  func `a run deletes only zones that runs of its kind made`(_ kind: ScratchZone) {
+    let others = ScratchZone.allCases.filter { $0 != kind }.map { $0.newName() }
+    let names = [kind.rawValue, kind.rawValue + "notes", kind.rawValue + "0123ABCD", kind.newName() + "0", "notes"]
+
+    #expect(kind.made(kind.newName()) && kind.made(kind.newName() + "-missing"))
+    #expect((names + others).filter(kind.made) == [])
   }
 
   @Test func `a refused credential and a missing server end the run before it starts`() async throws {

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitContract
 import CloudSync
 import Foundation
 
@@ -61,13 +62,6 @@ extension ServerObservation {
 
   // MARK: - Writing
 
-  private static let prefix = "cktop-doctor-"
-
-  /// Whether a zone was made by a doctor: it is empty and of no use.
-  private static func isOwn(_ zone: String) -> Bool {
-    zone.hasPrefix(prefix) && UUID(uuidString: String(zone.dropFirst(prefix.count))) != nil
-  }
-
   /// Creates a zone and deletes it, whatever happens in between, with those of runs that were killed.
   ///
   /// It saves no record: its type would be added to the schema of development, and production would reject it.
@@ -80,10 +74,10 @@ extension ServerObservation {
       return .notTried("only a private database has zones of its own")
     }
     guard case .success(let names)? = zones else { return .notTried("the zones could not be listed") }
-    let zone = prefix + UUID().uuidString
+    let zone = ScratchZone.write.newName()
     let failure = await modify(.create, [zone], client)
     // A zone may have been created although the reply was lost.
-    let leftovers = names.filter(isOwn)
+    let leftovers = names.filter(ScratchZone.write.made)
     let remains = await modify(.delete, [zone] + leftovers, client)
     if let failure { return .failed(failure) }
     return remains.map { .left(zone: zone, $0) } ?? .done(leftovers: leftovers.count)
