@@ -25,6 +25,9 @@ struct EngineSignsTests {
       "idle, a requested sync does not start", EngineSigns(rest: rest(wakesAt: 900_000), requestedAt: 100_000), 108_001,
       1_000
     ),
+    ("idle, stopped", EngineSigns(rest: rest(wakesAt: 100_000), isStopped: true), 99_000, 1_000),
+    ("busy, stopped", EngineSigns(leaseEndsAt: 105_000, isStopped: true), 100_100, 100_000),
+    ("stopped, the clock was moved back", EngineSigns(leaseEndsAt: 900_000, isStopped: true), 100_000, 100_000),
     ("of an earlier version", EngineSigns(rest: EngineRest(number: 1, wakesAt: 100_000)), 108_001, 100_000),
   ]
 
@@ -39,11 +42,17 @@ struct EngineSignsTests {
   func `a process that works is looked at again exactly when it would be late`(index: Int) throws {
     let row = Self.table[index]
     let judgement = row.signs.judgement(at: row.now)
-    guard let again = judgement.looksAgainAt, row.name != "busy, the clock was moved back" else { return }
+    guard let again = judgement.looksAgainAt, !row.signs.isStopped, row.name != "busy, the clock was moved back" else {
+      return
+    }
 
     #expect(again > row.now)
     #expect(row.signs.judgement(at: again - 1).stalledSince == nil)
     #expect(row.signs.judgement(at: again).stalledSince != nil)
+  }
+
+  @Test func `a stopped process is looked at again, because it may go on without writing`() {
+    #expect(EngineSigns(isStopped: true).judgement(at: 1_000).looksAgainAt == 6_000)
   }
 
   @Test(arguments: [

@@ -11,6 +11,8 @@ struct EngineSigns: Hashable, Sendable {
   var workSince: Int64?
   /// The time at which a sync was requested that has not started; nil if none was.
   var requestedAt: Int64?
+  /// Whether the system shows that it is stopped.
+  var isStopped = false
 
   /// Milliseconds for which an engine may be late, so that a stopped one is reported within ten seconds: a busy machine
   /// may delay it for some.
@@ -25,6 +27,11 @@ struct EngineSigns: Hashable, Sendable {
 
   /// Whether the engine does its work, as of a time.
   func judgement(at now: Int64) -> Judgement {
+    if isStopped {
+      let lastMove = leaseEndsAt.map { $0 - Lease.duration } ?? rest?.at ?? now
+      // When it goes on, it may have nothing to write.
+      return Judgement(stalledSince: min(lastMove, now), looksAgainAt: now + Lease.duration)
+    }
     let due: Int64
     let lastMove: Int64
     if let leaseEndsAt {

@@ -52,7 +52,8 @@ extension StoreView {
         let ends = waits.map(\.until).filter { $0 <= now }
         return try (ends + [sendable.since, ledger.lastCommandAt() ?? 0]).max() ?? sendable.since
       },
-      requestedAt: try ledger.openRequests().first { $0.startedAt == nil }?.requestedAt
+      requestedAt: try ledger.openRequests().first { $0.startedAt == nil }?.requestedAt,
+      isStopped: lease.map(isStopped) ?? false
     )
     let judgement = signs.judgement(at: now)
     status.pollInterval = signs.rest?.pollInterval

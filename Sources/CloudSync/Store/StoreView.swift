@@ -10,6 +10,8 @@ package struct StoreView {
   /// Looks why nothing can be written to the store; nil if it can, as far as is known. Only the status asks.
   let storageTrouble: () -> StorageTrouble?
   let redaction: Redaction
+  /// Looks whether the system shows that the syncing process is stopped. Only the status asks.
+  var isStopped: (LeaseHolder) -> Bool = { _ in false }
 
   // MARK: - Queue
 
@@ -199,7 +201,8 @@ extension SyncStore {
           now: now,
           hasEngine: hasEngine,
           storageTrouble: { storage.trouble },
-          redaction: redaction
+          redaction: redaction,
+          isStopped: \.isStopped
         )
       )
     }

@@ -1,3 +1,4 @@
+import CloudSync
 import Foundation
 
 /// The facts about a process that the kernel shows.
@@ -13,12 +14,9 @@ struct ProcessFacts: Hashable, Sendable {
 
   /// Reads a process of this machine; nil if there is none.
   init?(of pid: Int64) {
+    guard let process = RunningProcess(pid) else { return nil }
+    isStopped = process.isStopped
     let folder = "/proc/\(pid)"
-    guard let stat = try? String(contentsOfFile: "\(folder)/stat", encoding: .utf8),
-      // The state follows the name, which is in parentheses and may have some itself.
-      let state = stat.split(separator: ")").last?.first(where: { $0 != " " }), state != "Z"
-    else { return nil }
-    isStopped = state == "T" || state == "t"
     unit = (try? String(contentsOfFile: "\(folder)/cgroup", encoding: .utf8)).flatMap(Self.unit)
     openFiles = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/fd"))?.count
     fileLimit = (try? String(contentsOfFile: "\(folder)/limits", encoding: .utf8)).flatMap(Self.fileLimit)
