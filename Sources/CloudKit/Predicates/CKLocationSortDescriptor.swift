@@ -14,18 +14,9 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
   public init(key: String, relativeLocation: CLLocation) {
     name = key
     self.relativeLocation = relativeLocation
-    super.init(
-      keyPath: \CKRecord.itself,
-      ascending: true,
-      comparator: { one, other in
-        func distance(_ record: Any) -> FieldValue? {
-          guard let record = record as? CKRecord, case .location(let place)? = RecordValues(record).value(.field(key))
-          else { return nil }
-          return .double(CLLocation(wire: place).distance(from: relativeLocation))
-        }
-        return distance(one).compared(to: distance(other))
-      }
-    )
+    let place = try? relativeLocation.wire(key: key)
+    let distance = place.map { PredicateComparison.Operand.distance(field: key, from: $0) } ?? .null
+    super.init(keyPath: \CKRecord.itself, ascending: true, comparator: distance.order)
   }
 
   /// Decodes an archived descriptor; nil if its field or location is missing.

@@ -48,18 +48,8 @@ extension FieldValue {
     switch (self, container) {
     case (.list(_, let elements), .list): elements.allHold { $0.isIn(container, options) }
     case (_, .list(_, let elements)): elements.anyHolds { equals($0, options) }
-    case (.string(let part), .string(let whole)): TextMatch(whole, part, options).holds(.contains)
+    case (.string(let part), .string(let whole)): options.holds(whole, .contains, part)
     default: nil
     }
-  }
-}
-
-extension PredicateComparison.Options {
-  /// Returns the text without the case and diacritics that the options ignore.
-  func folded(_ text: String) -> String {
-    var overlooked: String.CompareOptions = []
-    if contains(.caseInsensitive) { overlooked.insert(.caseInsensitive) }
-    if contains(.diacriticInsensitive) { overlooked.insert(.diacriticInsensitive) }
-    return overlooked.isEmpty ? text : text.folding(options: overlooked, locale: nil)
   }
 }

@@ -28,9 +28,10 @@ extension CKPredicateFormat where Self: NSPredicate {
     self.init(node: PredicateParser.node(format: predicateFormat, arguments: arguments ?? []))
   }
 
-  private init(node: PredicateNode) {
+  /// Creates a predicate from its tree.
+  package init(node: PredicateNode) {
     let predicate = ParsedPredicate(node)
-    // Called on NSCompoundPredicate, the initializer returns a compound predicate.
+    // Called on NSCompoundPredicate, an initializer returns a compound predicate.
     guard let made = predicate as? Self ?? NSCompoundPredicate(andPredicateWithSubpredicates: [predicate]) as? Self
     else {
       preconditionFailure("A format string creates an NSPredicate. \(Self.self) is not supported.")
@@ -63,14 +64,12 @@ extension NSPredicate {
   }
 
   /// The tree of any predicate: one made from a format, a constant, or a compound of these.
-  var node: PredicateNode { node(depth: 0) }
+  package var node: PredicateNode { node(depth: 0) }
 
   private func node(depth: Int) -> PredicateNode {
     if let parsed = self as? ParsedPredicate { return parsed.tree }
     guard let compound = self as? NSCompoundPredicate else {
-      if isEqual(NSPredicate(value: true)) { return .constant(true) }
-      if isEqual(NSPredicate(value: false)) { return .constant(false) }
-      return .unusable("a predicate made from a block cannot run on the server")
+      return constant.map(PredicateNode.constant) ?? .unusable("a predicate made from a block cannot run on the server")
     }
     guard depth < PredicateNode.deepest else {
       return .unusable("conditions are nested more than \(PredicateNode.deepest) levels deep")
@@ -85,7 +84,7 @@ extension NSPredicate {
   }
 }
 
-/// A predicate made from a format string. Foundation on Linux only has predicates of blocks and constants.
+/// A predicate with a tree. Foundation on Linux only has predicates of blocks and constants.
 final class ParsedPredicate: NSPredicate {
   let tree: PredicateNode
 
@@ -103,10 +102,10 @@ final class ParsedPredicate: NSPredicate {
   }
 
   /// The format with its values.
-  override var predicateFormat: String { PredicateText(tree, values: .shown).text }
+  override var predicateFormat: String { tree.text(showingValues: true) }
 
   /// The format without its values, which may be private.
-  override var description: String { PredicateText(tree, values: .hidden).text }
+  override var description: String { tree.text() }
 
   override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? ParsedPredicate else { return false }

@@ -15,11 +15,7 @@ enum PredicateArgument {
 
   /// Converts an argument of any supported type; nil for null.
   static func value(_ argument: Any) throws(PredicateFailure) -> FieldValue? {
-    let mirror = Mirror(reflecting: argument)
-    if mirror.displayStyle == .optional {
-      guard let some = mirror.children.first else { return nil }
-      return try value(some.value)
-    }
+    guard let argument = Optional<Any>(flattening: argument) else { return nil }
     if let text = text(argument) { return .string(text) }
     switch argument {
     case is NSNull: return nil
@@ -30,7 +26,7 @@ enum PredicateArgument {
     case let decimal as Decimal: return try value(NSDecimalNumber(decimal: decimal).doubleValue)
     default: break
     }
-    if let elements = elements(argument, mirror) {
+    if let elements = elements(argument) {
       var values: [FieldValue] = []
       for element in elements {
         guard let value = try value(element) else { throw PredicateFailure("a list contains null") }
@@ -104,15 +100,21 @@ enum PredicateArgument {
     .reference(WireReference(recordName: recordID.recordName, zoneID: recordID.zoneID.wire, action: nil))
   }
 
-  private static func elements(_ argument: Any, _ mirror: Mirror) -> [Any]? {
+  private static func elements(_ argument: Any) -> [Any]? {
     switch argument {
     case let array as NSArray: array.map { $0 }
     case let set as NSSet: set.allObjects
     case let set as NSOrderedSet: set.array
     case let array as [Any]: array
-    default: mirror.displayStyle == .set ? mirror.children.map(\.value) : nil
+    case let set as Set<AnyHashable>: set.map(\.base)
+    default: nil
     }
   }
+}
+
+extension StoredField {
+  /// The value for a comparison, with references that name their zone; nil for one that cannot be compared.
+  package var compared: FieldValue? { wire ?? (try? PredicateArgument.value(object)) }
 }
 
 extension FieldValue {
@@ -120,6 +122,18 @@ extension FieldValue {
   static func list(of values: [FieldValue]) throws(PredicateFailure) -> FieldValue {
     guard let list = FieldValue(list: values) else { throw PredicateFailure("a list mixes types or contains lists") }
     return list
+  }
+}
+
+extension Optional<Any> {
+  /// Unwraps optionals that were boxed as `Any`; nil if one of them is nil.
+  init(flattening value: Any) {
+    let mirror = Mirror(reflecting: value)
+    guard mirror.displayStyle == .optional else {
+      self = value
+      return
+    }
+    self = mirror.children.first.flatMap { Optional<Any>(flattening: $0.value) }
   }
 }
 

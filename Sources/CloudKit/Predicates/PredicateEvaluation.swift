@@ -45,7 +45,7 @@ extension PredicateComparison {
       guard let words = right.value(in: record)?.text, comparator == .tokenMatches || comparator == .contains,
         quantifier == nil
       else { return nil }
-      return Tokens(words).isSubset(of: Tokens(record.texts))
+      return Options.words(in: [words]).isSubset(of: Options.words(in: record.texts))
     case (.null, let other), (let other, .null):
       let isNull = other == .null || other.value(in: record) == nil
       return comparator == .equal ? isNull : comparator == .notEqual ? !isNull : nil
@@ -78,7 +78,7 @@ extension PredicateComparison {
         .allHold { $0 }
     case .beginsWith, .endsWith, .like, .matches, .tokenMatches:
       guard let text = left.text, let pattern = right.text else { return nil }
-      return TextMatch(text, pattern, options).holds(comparator)
+      return options.holds(text, comparator, pattern)
     }
   }
 
@@ -95,6 +95,18 @@ extension PredicateComparison {
 }
 
 extension PredicateComparison.Operand {
+  /// Compares two records by their values, for a sort descriptor. Missing values come first, as on the server; values
+  /// without a common order count as equal.
+  func order(_ one: Any, _ other: Any) -> ComparisonResult {
+    guard let one = one as? CKRecord, let other = other as? CKRecord else { return .orderedSame }
+    switch (value(in: RecordValues(one)), value(in: RecordValues(other))) {
+    case (nil, nil): return .orderedSame
+    case (nil, _): return .orderedAscending
+    case (_, nil): return .orderedDescending
+    case (let one?, let other?): return ComparisonResult(rawValue: one.order(other, []) ?? 0) ?? .orderedSame
+    }
+  }
+
   fileprivate func value(in record: RecordValues) -> FieldValue? {
     switch self {
     case .field(let name): return record.value(WireFieldName(framework: name))

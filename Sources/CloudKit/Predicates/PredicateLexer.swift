@@ -57,7 +57,7 @@ struct PredicateLexer {
     let selector = ":fromLocation:".unicodeScalars
     if word == "distanceToLocation", scalars[place...].starts(with: selector) {
       place += selector.count
-      return PredicateText.distanceFunction
+      return PredicateComparison.distanceFunction
     }
     return word
   }
@@ -112,15 +112,11 @@ struct PredicateLexer {
     guard let conversion = peek() else { throw PredicateFailure("% ends the format without a placeholder", at: start) }
     place += 1
     let spelling = text(from: start)
-    switch conversion {
-    case "@" where length.isEmpty: return .argument(.value)
-    case "K" where length.isEmpty: return .argument(.name)
-    case "%" where length.isEmpty: return .text("%")
-    case "s" where length.isEmpty: return .argument(.cString)
-    case "d", "D", "i", "u", "U", "x", "X", "o", "O", "c", "C": return .argument(.integer(spelling))
-    case "f", "F", "e", "E", "g", "G", "a", "A": return .argument(.real(spelling))
-    default: throw PredicateFailure("\(spelling) is not a placeholder", at: start)
-    }
+    if spelling == "%%" { return .text("%") }
+    guard
+      length.isEmpty && "@Ks".contains(spelling.suffix(1)) || "dDiuUxXoOcCfFeEgGaA".unicodeScalars.contains(conversion)
+    else { throw PredicateFailure("\(spelling) is not a placeholder", at: start) }
+    return .argument(spelling)
   }
 
   // MARK: - Numbers
@@ -128,33 +124,21 @@ struct PredicateLexer {
   private mutating func number() throws(PredicateFailure) -> PredicateToken.Kind {
     let start = place
     if peek() == "-" { place += 1 }
-    var isInteger = true
-    var radix = 10
-    if peek() == "0", let letter = peek(1), let base = ["x": 16, "X": 16, "o": 8, "b": 2][String(letter)] {
-      radix = base
-      place += 2
-      _ = take { $0.isInWord }
-    } else {
-      _ = take { $0.isDigit }
-      if peek() == ".", peek(1)?.isDigit == true {
-        isInteger = false
-        place += 1
-        _ = take { $0.isDigit }
-      }
-      let sign = peek(1) == "-" || peek(1) == "+" ? 1 : 0
-      if peek() == "e" || peek() == "E", peek(1 + sign)?.isDigit == true {
-        isInteger = false
-        place += 1 + sign
-        _ = take { $0.isDigit }
-      }
-      // Directly following name characters belong to the number and make it invalid.
+    let base = peek() == "0" ? peek(1).flatMap { ["x": 16, "X": 16, "o": 8, "b": 2][$0] } : nil
+    // Directly following name characters belong to the number and make it invalid.
+    _ = take { $0.isInName }
+    let isSigned = peek() == "-" || peek() == "+"
+    if base == nil, isSigned, peek(-1) == "e" || peek(-1) == "E", peek(1)?.isDigit == true {
+      place += 1
       _ = take { $0.isInName }
     }
     let text = text(from: start)
-    if isInteger {
-      let digits = radix == 10 ? text : text.replacing(/^(-?)0[xXob]/) { "\($0.output.1)" }
-      if let integer = Int64(digits, radix: radix) { return .integer(integer) }
-    } else if let number = Double(decimal: text) {
+    if let base {
+      let digits = text.replacing(/0[xXob]/, with: "", maxReplacements: 1)
+      if let integer = Int64(digits, radix: base) { return .integer(integer) }
+    } else if let integer = Int64(text) {
+      return .integer(integer)
+    } else if text.contains(/[.eE]/), text.last != ".", let number = Double(decimal: text) {
       return .number(number)
     }
     throw PredicateFailure("\(text.prefix(64)) is not a number that a field can hold", at: start)

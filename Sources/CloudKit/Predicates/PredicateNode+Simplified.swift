@@ -46,7 +46,7 @@ extension PredicateComparison {
       }
     }
     guard let first, let list = try? FieldValue.list(of: elements) else { return nil }
-    self.init(quantifier: first.quantifier, left: first.left, comparator: .in, right: .value(list))
+    self.init(first.left, .in, .value(list), quantifier: first.quantifier)
   }
 
   /// The negated comparison; nil if no operator expresses it.

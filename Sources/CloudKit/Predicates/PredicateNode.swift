@@ -1,5 +1,7 @@
 /// A predicate as a tree that can be inspected, which `NSPredicate` on Linux does not offer.
-indirect enum PredicateNode: Hashable, Sendable {
+///
+/// Archives contain the names of the cases and properties, here and below.
+package indirect enum PredicateNode: Hashable, Sendable, Codable {
   /// Matches all records, or none.
   case constant(Bool)
   /// Matches if all parts match.
@@ -29,15 +31,15 @@ indirect enum PredicateNode: Hashable, Sendable {
 }
 
 /// One comparison, nearly always of a field with a value.
-struct PredicateComparison: Hashable, Sendable {
+package struct PredicateComparison: Hashable, Sendable, Codable {
   /// The elements of a list on the left that the comparison applies to.
-  enum Quantifier: String, Sendable {
+  package enum Quantifier: String, Sendable, Codable {
     case any = "ANY"
     case all = "ALL"
     case noneOf = "NONE"
   }
 
-  enum Operator: String, Sendable {
+  package enum Operator: String, Sendable, Codable {
     case equal = "=="
     case notEqual = "!="
     case less = "<"
@@ -55,8 +57,10 @@ struct PredicateComparison: Hashable, Sendable {
   }
 
   /// The letters in brackets after an operator.
-  struct Options: OptionSet, Hashable, Sendable {
-    let rawValue: Int
+  package struct Options: OptionSet, Hashable, Sendable, Codable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) { self.rawValue = rawValue }
 
     static let caseInsensitive = Options(rawValue: 1)
     static let diacriticInsensitive = Options(rawValue: 2)
@@ -71,7 +75,8 @@ struct PredicateComparison: Hashable, Sendable {
     var loosens: Bool { !subtracting([.normalized]).isEmpty }
   }
 
-  enum Operand: Hashable, Sendable {
+  package enum Operand: Hashable, Sendable, Codable {
+    /// A field or a system field. Its name is checked before it is sent.
     case field(String)
     /// The record as a whole: `SELF`, or `allTokens` in a token search.
     case record
@@ -87,4 +92,30 @@ struct PredicateComparison: Hashable, Sendable {
   var comparator: Operator
   var options: Options = []
   var right: Operand
+
+  package init(
+    _ left: Operand,
+    _ comparator: Operator,
+    _ right: Operand,
+    options: Options = [],
+    quantifier: Quantifier? = nil
+  ) {
+    self.quantifier = quantifier
+    self.left = left
+    self.comparator = comparator
+    self.options = options
+    self.right = right
+  }
+
+  /// Returns the comparison of the same field with another value.
+  func with(_ comparator: Operator? = nil, value: FieldValue) -> PredicateComparison {
+    PredicateComparison(left, comparator ?? self.comparator, .value(value), options: options, quantifier: quantifier)
+  }
+
+  /// The two comparisons that `a BETWEEN {1, 2}` stands for; nil for other comparisons.
+  var bounds: [PredicateComparison]? {
+    guard comparator == .between, quantifier == nil, case .value(.list(_, let bounds)) = right, bounds.count == 2
+    else { return nil }
+    return [with(.greaterOrEqual, value: bounds[0]), with(.lessOrEqual, value: bounds[1])]
+  }
 }

@@ -45,25 +45,25 @@ struct PredicateParser {
   }
 
   private mutating func disjunction() throws(PredicateFailure) -> Piece {
-    let first = try conjunction()
-    guard nextIs("OR", "||") else { return first }
-    var parts = [try predicate(first)]
-    while nextIs("OR", "||") {
-      tokens.removeFirst()
-      parts.append(try predicate(conjunction()))
+    try joined(by: "OR", "||", PredicateNode.or) { parser throws(PredicateFailure) in
+      try parser.joined(by: "AND", "&&", PredicateNode.and) { parser throws(PredicateFailure) in try parser.term() }
     }
-    return .predicate(.or(parts))
   }
 
-  private mutating func conjunction() throws(PredicateFailure) -> Piece {
-    let first = try term()
-    guard nextIs("AND", "&&") else { return first }
-    var parts = [try predicate(first)]
-    while nextIs("AND", "&&") {
+  private mutating func joined(
+    by keyword: String,
+    _ sign: String,
+    _ join: ([PredicateNode]) -> PredicateNode,
+    _ part: (inout PredicateParser) throws(PredicateFailure) -> Piece
+  ) throws(PredicateFailure) -> Piece {
+    let first = try part(&self)
+    var parts: [PredicateNode] = []
+    while tokens.first?.keyword == keyword || tokens.first?.kind == .sign(sign) {
+      if parts.isEmpty { parts.append(try predicate(first)) }
       tokens.removeFirst()
-      parts.append(try predicate(term()))
+      parts.append(try predicate(part(&self)))
     }
-    return .predicate(.and(parts))
+    return parts.isEmpty ? first : .predicate(join(parts))
   }
 
   private mutating func term() throws(PredicateFailure) -> Piece {
@@ -112,15 +112,9 @@ struct PredicateParser {
   ) throws(PredicateFailure) -> PredicateComparison {
     let comparator = try comparisonOperator()
     let options = try comparisonOptions()
-    var comparison = PredicateComparison(
-      quantifier: quantifier,
-      left: left,
-      comparator: comparator,
-      options: options,
-      right: try operand()
-    )
-    if comparator == .tokenMatches, left == .field(PredicateText.allTokens) { comparison.left = .record }
-    return comparison
+    let isOfAllTokens = comparator == .tokenMatches && left == .field(PredicateComparison.allTokens)
+    let left = isOfAllTokens ? .record : left
+    return PredicateComparison(left, comparator, try operand(), options: options, quantifier: quantifier)
   }
 
   private mutating func comparisonOperator() throws(PredicateFailure) -> PredicateComparison.Operator {
@@ -158,22 +152,14 @@ struct PredicateParser {
   // MARK: - Values
 
   private mutating func operand() throws(PredicateFailure) -> PredicateComparison.Operand {
-    guard let token = tokens.first else { throw failure("a field or a value is missing") }
-    switch token.kind {
-    case .sign("("):
-      tokens.removeFirst()
-      let inner = try nested { parser throws(PredicateFailure) in try parser.operand() }
-      try expect(")")
-      return inner
-    case .sign("{"):
-      tokens.removeFirst()
-      return .value(try list(from: token.offset))
-    case .sign: throw failure("expected a field or a value, found \(token.shown)")
-    default: break
-    }
-    tokens.removeFirst()
+    guard let token = tokens.popFirst() else { throw failure("a field or a value is missing") }
     do throws(PredicateFailure) {
       switch token.kind {
+      case .sign("("):
+        let inner = try nested { parser throws(PredicateFailure) in try parser.operand() }
+        try expect(")")
+        return inner
+      case .sign("{"): return .value(try list())
       case .text(let text): return .value(.string(text))
       case .integer(let integer): return .value(.int64(integer))
       case .number(let number): return .value(.double(number))
@@ -201,25 +187,25 @@ struct PredicateParser {
   }
 
   private mutating func argument(
-    _ placeholder: PredicatePlaceholder
+    _ placeholder: String
   ) throws(PredicateFailure) -> PredicateComparison.Operand {
     guard let argument = arguments.popFirst() else {
-      throw PredicateFailure("the argument for \(placeholder.shown) is missing")
+      throw PredicateFailure("the argument for \(placeholder) is missing")
     }
     do throws(PredicateFailure) {
-      switch placeholder {
-      case .value: return try PredicateArgument.value(argument).map { .value($0) } ?? .null
-      case .name: return .field(try PredicateArgument.fieldName(argument))
-      case .integer: return .value(try PredicateArgument.integer(argument))
-      case .real: return .value(try PredicateArgument.real(argument))
-      case .cString: return .value(try PredicateArgument.cString(argument))
+      switch placeholder.last {
+      case "@": return try PredicateArgument.value(argument).map { .value($0) } ?? .null
+      case "K": return .field(try PredicateArgument.fieldName(argument))
+      case "s": return .value(try PredicateArgument.cString(argument))
+      case "f", "F", "e", "E", "g", "G", "a", "A": return .value(try PredicateArgument.real(argument))
+      default: return .value(try PredicateArgument.integer(argument))
       }
     } catch {
-      throw error.about(placeholder.shown)
+      throw error.about(placeholder)
     }
   }
 
-  private mutating func list(from offset: Int) throws(PredicateFailure) -> FieldValue {
+  private mutating func list() throws(PredicateFailure) -> FieldValue {
     var elements: [FieldValue] = []
     while !takeSign("}") {
       if !elements.isEmpty { try expect(",") }
@@ -229,16 +215,12 @@ struct PredicateParser {
       }
       elements.append(element)
     }
-    do throws(PredicateFailure) {
-      return try .list(of: elements)
-    } catch {
-      throw error.at(offset)
-    }
+    return try .list(of: elements)
   }
 
   private mutating func function(_ name: String) throws(PredicateFailure) -> PredicateComparison.Operand {
     switch name {
-    case PredicateText.distanceFunction:
+    case PredicateComparison.distanceFunction:
       tokens.removeFirst()
       let one = try operand()
       try expect(",")
@@ -272,10 +254,6 @@ struct PredicateParser {
 
   private func failure(_ message: String) -> PredicateFailure {
     PredicateFailure(message, at: tokens.first?.offset ?? end)
-  }
-
-  private func nextIs(_ keyword: String, _ sign: String) -> Bool {
-    tokens.first?.keyword == keyword || tokens.first?.kind == .sign(sign)
   }
 
   /// Consumes a keyword, unless a comparison operator after it makes it a field name.

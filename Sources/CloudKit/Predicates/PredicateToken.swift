@@ -9,8 +9,8 @@ struct PredicateToken: Hashable {
     case text(String)
     case integer(Int64)
     case number(Double)
-    /// `%@`, `%d` and similar: the next argument.
-    case argument(PredicatePlaceholder)
+    /// `%@`, `%d` and similar, as written: the next argument.
+    case argument(String)
     /// An operator made of symbols, a bracket or a comma.
     case sign(String)
   }
@@ -32,33 +32,9 @@ struct PredicateToken: Hashable {
     switch kind {
     case .word(let text): String(text.prefix(64))
     case .name(let text): "#" + text.prefix(64)
-    case .sign(let text): text
+    case .sign(let text), .argument(let text): text
     case .text: "a quoted string"
     case .integer, .number: "a number"
-    case .argument(let placeholder): placeholder.shown
-    }
-  }
-}
-
-/// The type of argument that a placeholder takes.
-enum PredicatePlaceholder: Hashable {
-  /// `%@`: any value.
-  case value
-  /// `%K`: a field's name.
-  case name
-  /// `%d` and similar, as written in the format.
-  case integer(String)
-  /// `%f` and similar, as written in the format.
-  case real(String)
-  /// `%s`: a C string.
-  case cString
-
-  var shown: String {
-    switch self {
-    case .value: "%@"
-    case .name: "%K"
-    case .integer(let spelling), .real(let spelling): spelling
-    case .cString: "%s"
     }
   }
 }

@@ -13,7 +13,7 @@ extension PredicateNode {
     }
   }
 
-  private func conditions(_ zone: WireZoneID) throws(PredicateFailure) -> [WireFilter] {
+  fileprivate func conditions(_ zone: WireZoneID) throws(PredicateFailure) -> [WireFilter] {
     switch self {
     case .constant(true): return []
     case .constant(false): throw unable("CloudKit has no filter that matches no record")
@@ -30,7 +30,7 @@ extension PredicateNode {
   }
 
   private func unable(_ reason: String) -> PredicateFailure {
-    PredicateFailure(reason).about(PredicateText(self, values: .hidden).text)
+    PredicateFailure(reason).about(text())
   }
 }
 
@@ -45,7 +45,7 @@ extension PredicateComparison {
       case (.record, .value(let value)): return [try tokens(.wholeRecord, value, negated: negated)]
       case (.record, _), (_, .record): throw PredicateFailure("SELF: only a search for words can use the whole record")
       case (.field(let field), .value(let value)):
-        let name = WireFieldName(framework: field)
+        let name = WireFieldName(framework: try PredicateArgument.fieldName(field))
         if comparator == .tokenMatches { return [try tokens(name, value, negated: negated)] }
         return try filters(name, value, zone, negated: negated)
       case (.value, .field): return try turned().filters(zone, negated: negated)
@@ -54,28 +54,24 @@ extension PredicateComparison {
       }
     } catch {
       let node = PredicateNode.comparison(self)
-      throw error.about(PredicateText(negated ? .not(node) : node, values: .hidden).text)
+      throw error.about((negated ? .not(node) : node).text())
     }
   }
 
-  /// The Web Services comparator and its negation, by quantifier, operator, and whether the value is a list.
-  private var comparators: (String, denied: String?)? {
-    let isList = if case .value(.list) = right { true } else { false }
-    switch (quantifier, comparator, isList) {
-    case (nil, .equal, false): return ("EQUALS", "NOT_EQUALS")
-    case (nil, .notEqual, false): return ("NOT_EQUALS", "EQUALS")
-    case (nil, .less, false): return ("LESS_THAN", "GREATER_THAN_OR_EQUALS")
-    case (nil, .lessOrEqual, false): return ("LESS_THAN_OR_EQUALS", "GREATER_THAN")
-    case (nil, .greater, false): return ("GREATER_THAN", "LESS_THAN_OR_EQUALS")
-    case (nil, .greaterOrEqual, false): return ("GREATER_THAN_OR_EQUALS", "LESS_THAN")
-    case (nil, .in, true): return ("IN", "NOT_IN")
-    case (nil, .beginsWith, false): return ("BEGINS_WITH", "NOT_BEGINS_WITH")
-    case (nil, .contains, false), (.any, .equal, false): return ("LIST_CONTAINS", "NOT_LIST_CONTAINS")
-    case (nil, .contains, true): return ("LIST_CONTAINS_ALL", "NOT_LIST_CONTAINS_ALL")
-    case (.any, .in, true): return ("LIST_CONTAINS_ANY", "NOT_LIST_CONTAINS_ANY")
-    case (.any, .beginsWith, false): return ("LIST_MEMBER_BEGINS_WITH", "NOT_LIST_MEMBER_BEGINS_WITH")
-    default: return nil
-    }
+  /// The comparators of Web Services by quantifier, operator, and whether the value is a list.
+  private static let comparators: [(word: String, quantifier: Quantifier?, comparator: Operator, isList: Bool)] = [
+    ("EQUALS", nil, .equal, false), ("NOT_EQUALS", nil, .notEqual, false), ("LESS_THAN", nil, .less, false),
+    ("LESS_THAN_OR_EQUALS", nil, .lessOrEqual, false), ("GREATER_THAN", nil, .greater, false),
+    ("GREATER_THAN_OR_EQUALS", nil, .greaterOrEqual, false), ("IN", nil, .in, true),
+    ("BEGINS_WITH", nil, .beginsWith, false), ("LIST_CONTAINS", nil, .contains, false),
+    ("LIST_CONTAINS", .any, .equal, false), ("LIST_CONTAINS_ALL", nil, .contains, true),
+    ("LIST_CONTAINS_ANY", .any, .in, true), ("LIST_MEMBER_BEGINS_WITH", .any, .beginsWith, false),
+  ]
+
+  /// Creates the comparison of a filter's comparator, without the `NOT_` that negates it; nil for an unknown one.
+  fileprivate init?(_ field: String, _ word: some StringProtocol, _ value: FieldValue) {
+    guard let row = Self.comparators.first(where: { $0.word == word }) else { return nil }
+    self.init(.field(field), row.comparator, .value(value), quantifier: row.quantifier)
   }
 
   private func filters(
@@ -91,21 +87,18 @@ extension PredicateComparison {
       return try affirmed.filters(name, value, zone, negated: !negated)
     }
     if comparator == .between, quantifier == nil, !negated {
-      guard case .list(_, let bounds) = value, bounds.count == 2 else { throw PredicateFailure("it needs two bounds") }
-      var (lower, upper) = (self, self)
-      (lower.comparator, lower.right) = (.greaterOrEqual, .value(bounds[0]))
-      (upper.comparator, upper.right) = (.lessOrEqual, .value(bounds[1]))
-      return try lower.filters(name, bounds[0], zone, negated: false)
-        + upper.filters(name, bounds[1], zone, negated: false)
+      guard let bounds else { throw PredicateFailure("it needs two bounds") }
+      return try PredicateNode.and(bounds.map(PredicateNode.comparison)).conditions(zone)
     }
-    guard let comparators else { throw PredicateFailure(reason(for: value)) }
+    let isList = if case .list = value { true } else { false }
+    let row = Self.comparators.first { ($0.quantifier, $0.comparator, $0.isList) == (quantifier, comparator, isList) }
+    guard let row else { throw PredicateFailure(reason(for: value)) }
     try check(name, value)
-    guard let comparator = negated ? comparators.denied : comparators.0 else {
-      throw PredicateFailure("CloudKit cannot negate this comparison")
-    }
-    return [
-      WireFilter(name, comparator, value.asOperand(of: name, beginning: self.comparator == .beginsWith, in: zone))
-    ]
+    // `simplified` has turned every other negation into an operator.
+    let word = negated ? "NOT_" + row.word : row.word
+    // Callers compare system fields that are references with record names.
+    let isNamed = name.systemType == .reference && comparator != .beginsWith
+    return [WireFilter(name, word, (isNamed ? value.asReference : value).inZones { $0 == zone ? nil : $0 })]
   }
 
   private func reason(for value: FieldValue) -> String {
@@ -162,13 +155,7 @@ extension PredicateComparison {
       default: nil
       }
     guard let (quantifier, comparator) = comparators else { throw PredicateFailure("the field must come first") }
-    return PredicateComparison(
-      quantifier: quantifier,
-      left: right,
-      comparator: comparator,
-      options: options,
-      right: left
-    )
+    return PredicateComparison(right, comparator, left, options: options, quantifier: quantifier)
   }
 
   private func near(
@@ -187,7 +174,7 @@ extension PredicateComparison {
     default: throw PredicateFailure("a distance must be compared with a number of metres")
     }
     guard metres >= 0 else { throw PredicateFailure("a distance cannot be negative") }
-    let name = WireFieldName(framework: field)
+    let name = WireFieldName(framework: try PredicateArgument.fieldName(field))
     guard name.systemType == nil else { throw PredicateFailure("the field is not a location") }
     return WireFilter(name, "NEAR", .location(place), distance: metres)
   }
@@ -208,23 +195,48 @@ extension PredicateComparison {
 }
 
 extension FieldValue {
-  /// Returns the value in its filter encoding. References omit the query's own zone. A record name compared with a
-  /// system reference field becomes a reference, unless the comparison is BEGINSWITH.
-  fileprivate func asOperand(of name: WireFieldName, beginning: Bool, in zone: WireZoneID) -> FieldValue {
-    let naming = name.systemType == .reference && !beginning
+  /// The references to records of these names; other values as they are.
+  fileprivate var asReference: FieldValue {
+    switch self {
+    case .string(let recordName): .reference(WireReference(recordName: recordName, action: nil))
+    case .list(.string, let elements): .list(.reference, elements.map(\.asReference))
+    default: self
+    }
+  }
+
+  /// Returns the value with other zones in its references.
+  fileprivate func inZones(_ zone: (WireZoneID?) -> WireZoneID?) -> FieldValue {
     switch self {
     case .reference(let reference):
-      return .reference(
-        WireReference(
-          recordName: reference.recordName,
-          zoneID: reference.zoneID == zone ? nil : reference.zoneID,
-          action: nil
-        )
-      )
-    case .string(let recordName) where naming: return .reference(WireReference(recordName: recordName, action: nil))
-    case .list(let type, let elements) where type == .reference || (type == .string && naming):
-      return .list(.reference, elements.map { $0.asOperand(of: name, beginning: beginning, in: zone) })
-    default: return self
+      .reference(WireReference(recordName: reference.recordName, zoneID: zone(reference.zoneID), action: nil))
+    case .list(.reference, let elements): .list(.reference, elements.map { $0.inZones(zone) })
+    default: self
+    }
+  }
+}
+
+extension PredicateNode {
+  /// Creates the predicate that is equivalent to a filter; nil for one that this library does not know.
+  ///
+  /// - Parameter zone: The zone of references that name none.
+  init?(_ filter: WireFilter, in zone: WireZoneID) {
+    let (field, value) = (filter.name.framework, filter.value.inZones { $0 ?? zone })
+    switch (filter.comparator, value, field) {
+    case ("CONTAINS_ALL_TOKENS", _, nil): self = .comparison(PredicateComparison(.record, .contains, .value(value)))
+    case ("CONTAINS_ALL_TOKENS", _, let field?):
+      self = .comparison(PredicateComparison(.field(field), .tokenMatches, .value(value)))
+    case ("NEAR", .location(let place), let field?):
+      let radius = filter.distance ?? .greatestFiniteMagnitude
+      self = .comparison(PredicateComparison(.distance(field: field, from: place), .less, .value(.double(radius))))
+    case (let word, _, let field?):
+      if let comparison = PredicateComparison(field, word, value) {
+        self = .comparison(comparison)
+      } else if word.hasPrefix("NOT_"), let comparison = PredicateComparison(field, word.dropFirst(4), value) {
+        self = .not(.comparison(comparison))
+      } else {
+        return nil
+      }
+    default: return nil
     }
   }
 }

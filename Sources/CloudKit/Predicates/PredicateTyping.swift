@@ -12,7 +12,7 @@ extension CKQuery {
   ) throws(CKError) -> CKQuery {
     let typing = PredicateTyping(types: types, times: times)
     do throws(PredicateFailure) {
-      let query = CKQuery(recordType: recordType, predicate: ParsedPredicate(try typing.node(predicate.node)))
+      let query = CKQuery(recordType: recordType, predicate: NSPredicate(node: try typing.node(predicate.node)))
       query.sortDescriptors = sortDescriptors
       return query
     } catch {
@@ -39,15 +39,13 @@ private struct PredicateTyping {
       do throws(PredicateFailure) {
         return try self.node(comparison)
       } catch {
-        throw error.about(PredicateText(node, values: .hidden).text)
+        throw error.about(node.text())
       }
     }
   }
 
   private func nodes(_ parts: [PredicateNode]) throws(PredicateFailure) -> [PredicateNode] {
-    var nodes: [PredicateNode] = []
-    for part in parts { nodes.append(try node(part)) }
-    return nodes
+    try parts.map { part throws(PredicateFailure) in try node(part) }
   }
 
   private func node(_ comparison: PredicateComparison) throws(PredicateFailure) -> PredicateNode {
@@ -114,7 +112,6 @@ private struct PredicateTyping {
       throw PredicateFailure("the field is \(field.text); write CONTAINS, or ANY before the field")
     }
     if !field.isList, comparison.quantifier != nil { throw PredicateFailure("the field is \(field.text), not a list") }
-    var typed = comparison
     switch comparison.comparator {
     case .beginsWith, .endsWith, .like, .matches, .tokenMatches:
       guard [.string, .reference].contains(field.type) else { throw isNot(field, "a text") }
@@ -125,52 +122,42 @@ private struct PredicateTyping {
       guard case .string = value else { throw PredicateFailure("it needs a text in quotes") }
       return .comparison(comparison)
     case .between:
-      guard let elements, elements.count == 2, comparison.quantifier == nil else { return .comparison(comparison) }
-      var upper = comparison
-      (typed.comparator, typed.right) = (.greaterOrEqual, .value(elements[0]))
-      (upper.comparator, upper.right) = (.lessOrEqual, .value(elements[1]))
-      return .and([try node(typed, field, elements[0]), try node(upper, field, elements[1])])
+      guard let bounds = comparison.bounds else { return .comparison(comparison) }
+      return .and(try nodes(bounds.map(PredicateNode.comparison)))
     case .in, .contains, .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
       // A text within a text.
       if comparison.comparator == .in, elements == nil { return .comparison(comparison) }
       guard let elements else { return try ordered(comparison, field, value) }
       guard field.isList || comparison.comparator == .in else { throw isNot(field, "a list") }
-      var values: [FieldValue] = []
-      for element in elements { values.append(try exact(element, field, comparison)) }
-      if !values.isEmpty { typed.right = .value(try .list(of: values)) }
-      return .comparison(typed)
+      let values = try elements.map { element throws(PredicateFailure) in
+        switch try convert(element, field, comparison) {
+        case .value(let value): return value
+        case .range(let range): throw inexact(range, field)
+        }
+      }
+      return .comparison(values.isEmpty ? comparison : comparison.with(value: try .list(of: values)))
     }
   }
 
-  /// Returns the comparison with a value of the field's type. A value between two whole numbers, and a text that stands
-  /// for many times, are compared by the values next to them.
+  /// Returns the comparison with a value of the field's type. A value that stands for many others, or that lies between
+  /// two, is compared by those next to it.
   private func ordered(_ comparison: PredicateComparison, _ field: Field, _ value: FieldValue) throws(PredicateFailure)
     -> PredicateNode
   {
     func compare(_ comparator: PredicateComparison.Operator, _ number: Int64) -> PredicateNode {
-      var typed = comparison
-      let value = field.type == .timestamp ? FieldValue.timestamp(number) : .int64(number)
-      (typed.comparator, typed.right) = (comparator, .value(value))
-      return .comparison(typed)
+      .comparison(comparison.with(comparator, value: field.type == .timestamp ? .timestamp(number) : .int64(number)))
     }
-    let converted = try convert(value, field, comparison)
-    switch (converted, comparison.comparator) {
-    case (.value(let value), _):
-      var typed = comparison
-      typed.right = .value(value)
-      return .comparison(typed)
-    case (.above(let whole), .less), (.above(let whole), .lessOrEqual): return compare(.lessOrEqual, whole)
-    case (.above(let whole), .greater), (.above(let whole), .greaterOrEqual): return compare(.greater, whole)
-    case (.above, _): throw PredicateFailure("the field is \(field.text), which no fraction equals")
-    case (.times(let times), .less): return compare(.less, times.lowerBound)
-    case (.times(let times), .lessOrEqual): return compare(.less, times.upperBound)
-    case (.times(let times), .greater): return compare(.greaterOrEqual, times.upperBound)
-    case (.times(let times), .greaterOrEqual): return compare(.greaterOrEqual, times.lowerBound)
-    case (.times(let times), .equal) where comparison.quantifier == nil:
-      return .and([compare(.greaterOrEqual, times.lowerBound), compare(.less, times.upperBound)])
-    case (.times(let times), .notEqual) where comparison.quantifier == nil:
-      return .or([compare(.less, times.lowerBound), compare(.greaterOrEqual, times.upperBound)])
-    case (.times, _): throw Self.inexactTime
+    switch (try convert(value, field, comparison), comparison.comparator) {
+    case (.value(let value), _): return .comparison(comparison.with(value: value))
+    case (.range(let range), .less): return compare(.less, range.lowerBound)
+    case (.range(let range), .lessOrEqual): return compare(.less, range.upperBound)
+    case (.range(let range), .greater): return compare(.greaterOrEqual, range.upperBound)
+    case (.range(let range), .greaterOrEqual): return compare(.greaterOrEqual, range.lowerBound)
+    case (.range(let range), .equal) where comparison.quantifier == nil && !range.isEmpty:
+      return .and([compare(.greaterOrEqual, range.lowerBound), compare(.less, range.upperBound)])
+    case (.range(let range), .notEqual) where comparison.quantifier == nil && !range.isEmpty:
+      return .or([compare(.less, range.lowerBound), compare(.greaterOrEqual, range.upperBound)])
+    case (.range(let range), _): throw inexact(range, field)
     }
   }
 
@@ -178,20 +165,14 @@ private struct PredicateTyping {
 
   private enum Converted {
     case value(FieldValue)
-    /// A number between this whole number and the next one, for a field of whole numbers.
-    case above(Int64)
-    /// A text that stands for many times, such as a day.
-    case times(Range<Int64>)
+    /// The whole numbers or times that a value stands for, such as those of a day; empty for a number between two.
+    case range(Range<Int64>)
   }
 
-  private func exact(_ value: FieldValue, _ field: Field, _ comparison: PredicateComparison) throws(PredicateFailure)
-    -> FieldValue
-  {
-    switch try convert(value, field, comparison) {
-    case .value(let value): return value
-    case .above: throw PredicateFailure("the field is \(field.text), which no fraction equals")
-    case .times: throw Self.inexactTime
-    }
+  private func inexact(_ range: Range<Int64>, _ field: Field) -> PredicateFailure {
+    PredicateFailure(
+      range.isEmpty ? "the field is \(field.text), which no fraction equals" : "give the time to the millisecond"
+    )
   }
 
   private func convert(_ value: FieldValue, _ field: Field, _ comparison: PredicateComparison) throws(PredicateFailure)
@@ -213,7 +194,7 @@ private struct PredicateTyping {
       guard let whole = Int64(exactly: number.rounded(.down)) else {
         throw PredicateFailure("the field is \(field.text), and the number is beyond its range")
       }
-      guard Double(whole) == number else { return .above(whole) }
+      guard Double(whole) == number else { return .range(whole + 1..<whole + 1) }
       return .value(field.type == .timestamp ? .timestamp(whole) : .int64(whole))
     case (.timestamp, .int64(let milliseconds)): return .value(.timestamp(milliseconds))
     case (.timestamp, .string(let text)):
@@ -222,13 +203,11 @@ private struct PredicateTyping {
           "the field is TIMESTAMP; write a time such as '2026-01-31T12:00:00Z', or milliseconds since 1970"
         )
       }
-      return times.count == 1 ? .value(.timestamp(times.lowerBound)) : .times(times)
+      return times.count == 1 ? .value(.timestamp(times.lowerBound)) : .range(times)
     case (.string, _): throw PredicateFailure("the field is STRING; write the value in quotes")
     default: throw isNot(field, value.wireType)
     }
   }
-
-  private static let inexactTime = PredicateFailure("give the time to the millisecond")
 
   private func isNot(_ field: Field, _ what: String) -> PredicateFailure {
     PredicateFailure("the field is \(field.text), not \(what)")

@@ -18,6 +18,14 @@ extension WireFieldName {
     self = Self.system[name].map(WireFieldName.system) ?? .field(name)
   }
 
+  /// The name for a predicate, which also accepts the wire names of system fields; nil for the whole record.
+  var framework: String? {
+    switch self {
+    case .field(let name), .system(let name): name
+    case .wholeRecord: nil
+    }
+  }
+
   /// The type of a system field; nil for other fields, whose type only the schema knows. Callers compare some system
   /// fields with names, but the wire format uses references.
   var systemType: FieldType? {

@@ -83,19 +83,19 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   public override var hash: Int { recordType.hashValue }
 
   /// The type, predicate and order as text, without the compared values, which may be private.
-  public override var description: String { text(.hidden) }
+  public override var description: String { text() }
 
   /// The type, predicate and order as text, with the compared values. Do not log it.
-  public override var debugDescription: String { text(.shown) }
+  public override var debugDescription: String { text(showingValues: true) }
 
-  private func text(_ values: PredicateText.Values) -> String {
+  private func text(showingValues: Bool = false) -> String {
     let order = (sortDescriptors ?? []).map { descriptor in
       let key = descriptor.key ?? "a key path"
       if descriptor is CKLocationSortDescriptor { return "\(key) by distance" }
       return descriptor.ascending ? key : "\(key) descending"
     }
     let sorted = order.isEmpty ? "" : " sorted by \(order.joined(separator: ", "))"
-    return "<CKQuery \(recordType) where \(PredicateText(node, values: values).text)\(sorted)>"
+    return "<CKQuery \(recordType) where \(node.text(showingValues: showingValues))\(sorted)>"
   }
 
   /// The reason that the predicate is unusable, without its values; nil if it can be evaluated on this machine.
@@ -134,5 +134,23 @@ private struct SortPart: Hashable, Codable, JSONReadable, JSONWritable {
   var descriptor: NSSortDescriptor {
     relativeLocation.map { CKLocationSortDescriptor(key: key, relativeLocation: CLLocation(wire: $0)) }
       ?? NSSortDescriptor(key: key, ascending: ascending)
+  }
+}
+
+extension NSSortDescriptor {
+  /// Returns the sort order in its wire encoding.
+  ///
+  /// - Throws: `CKError.invalidArguments` for a descriptor without a key, or with a key that is not a field name.
+  func wireSort() throws(CKError) -> WireSort {
+    guard let key else { throw .invalidArguments("A sort descriptor for a query needs a key, not a key path.") }
+    let name: WireFieldName
+    do throws(PredicateFailure) {
+      name = WireFieldName(framework: try PredicateArgument.fieldName(key))
+    } catch {
+      throw .invalidArguments("The sort descriptor cannot be used in a query: \(error.message).")
+    }
+    var sort = WireSort(name, ascending: ascending)
+    sort.relativeLocation = try (self as? CKLocationSortDescriptor)?.relativeLocation.wire(key: key)
+    return sort
   }
 }

@@ -139,15 +139,3 @@ extension CKRecord {
     }
   }
 }
-
-extension Optional<Any> {
-  /// Unwraps optionals that were boxed as `Any`; nil if one of them is nil.
-  fileprivate init(flattening value: Any) {
-    let mirror = Mirror(reflecting: value)
-    guard mirror.displayStyle == .optional else {
-      self = value
-      return
-    }
-    self = mirror.children.first.flatMap { Optional<Any>(flattening: $0.value) }
-  }
-}

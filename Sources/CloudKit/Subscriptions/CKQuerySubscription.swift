@@ -98,7 +98,9 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     recordType = query.recordType
     let zoneID = wire.zoneID.map { CKRecordZoneID(wire: $0, in: .private) }
     let filters = query.filterBy
-    predicate = filters.predicate(zoneID: zoneID ?? .default)
+    // No predicate expresses an unknown filter. The filters themselves are kept beside the predicate.
+    let nodes = filters.map { PredicateNode($0, in: (zoneID ?? .default).wire) ?? .constant(false) }
+    predicate = nodes.isEmpty ? NSPredicate(value: true) : NSPredicate(node: .and(nodes))
     node = predicate.node
     savedFilters = filters
     var options = Options(Options.words.filter { wire.firesOn?.contains($0.word) == true }.map(\.option))
@@ -173,53 +175,5 @@ extension CKQuerySubscription {
     } catch {
       throw .invalidArguments("The server cannot compare with a number that is not finite.")
     }
-  }
-}
-
-extension [WireFilter] {
-  /// Returns a predicate that is equivalent to the filters.
-  fileprivate func predicate(zoneID: CKRecordZoneID) -> NSPredicate {
-    if isEmpty { return NSPredicate(value: true) }
-    return NSCompoundPredicate(andPredicateWithSubpredicates: map { $0.predicate(zoneID: zoneID) })
-  }
-}
-
-extension WireFilter {
-  /// The predicate format of each comparator, with arguments for the field and the value.
-  private static let formats = [
-    "EQUALS": "%K == %@", "NOT_EQUALS": "%K != %@", "LESS_THAN": "%K < %@", "LESS_THAN_OR_EQUALS": "%K <= %@",
-    "GREATER_THAN": "%K > %@", "GREATER_THAN_OR_EQUALS": "%K >= %@", "IN": "%K IN %@", "NOT_IN": "NOT (%K IN %@)",
-    "BEGINS_WITH": "%K BEGINSWITH %@", "NOT_BEGINS_WITH": "NOT (%K BEGINSWITH %@)", "LIST_CONTAINS": "%K CONTAINS %@",
-    "NOT_LIST_CONTAINS": "NOT (%K CONTAINS %@)", "LIST_CONTAINS_ALL": "%K CONTAINS %@",
-    "NOT_LIST_CONTAINS_ALL": "NOT (%K CONTAINS %@)",
-    "LIST_CONTAINS_ANY": "ANY %K IN %@", "NOT_LIST_CONTAINS_ANY": "NOT (ANY %K IN %@)",
-    "LIST_MEMBER_BEGINS_WITH": "ANY %K BEGINSWITH %@",
-    "NOT_LIST_MEMBER_BEGINS_WITH": "NOT (ANY %K BEGINSWITH %@)",
-  ]
-
-  fileprivate func predicate(zoneID: CKRecordZoneID) -> NSPredicate {
-    // Predicates also accept the wire names of system fields.
-    let field =
-      switch name {
-      case .field(let name), .system(let name): name
-      case .wholeRecord: ""
-      }
-    let value = StoredField(wire: value, zoneID: zoneID).object
-    if comparator == "CONTAINS_ALL_TOKENS" {
-      return field.isEmpty
-        ? NSPredicate(format: "SELF CONTAINS %@", argumentArray: [value])
-        : NSPredicate(format: "%K TOKENMATCHES[cd] %@", argumentArray: [field, value])
-    }
-    if comparator == "NEAR" {
-      return NSPredicate(
-        format: "distanceToLocation:fromLocation:(%K, %@) < %f",
-        argumentArray: [field, value, distance ?? .greatestFiniteMagnitude]
-      )
-    }
-    guard let format = Self.formats[comparator] else {
-      // No predicate of this library expresses the filter. The filters themselves are kept beside the predicate.
-      return NSPredicate(value: false)
-    }
-    return NSPredicate(format: format, argumentArray: [field, value])
   }
 }

@@ -25,16 +25,23 @@ private struct PredicateFields {
   /// Returns the field of a property; nil if it is none that the server can search.
   let name: (AnyKeyPath) -> String?
 
-  func condition(_ expression: Any) throws -> NSPredicate {
+  func condition(_ expression: Any) throws -> PredicateNode {
     guard let condition = expression as? any PredicateCondition else { throw Self.unknown(expression) }
-    return try condition.predicate(self)
+    return try condition.node(self)
   }
 
-  func comparison(_ field: Any, _ format: String, _ value: Any) throws -> NSPredicate {
-    guard let property = field as? any PredicateProperty, let value = value as? any PredicateValue else {
-      throw Self.unknown(field)
-    }
-    return try NSPredicate(comparing: try property.name(self), format, value.encodable(), in: zoneID)
+  /// Returns the comparison of a property with a value, or of a value with a property.
+  func comparison(_ left: Any, _ comparator: PredicateComparison.Operator, _ right: Any) throws -> PredicateNode {
+    let isTurned = !(left is any PredicateProperty)
+    guard let property = (isTurned ? right : left) as? any PredicateProperty,
+      let value = (isTurned ? left : right) as? any PredicateValue
+    else { throw Self.unknown(left) }
+    let name = try property.name(self)
+    let field = PredicateComparison.Operand.field(name)
+    let operand = try PredicateComparison.Operand.value(
+      FieldValue(comparing: name, with: value.encodable(), in: zoneID)
+    )
+    return .comparison(PredicateComparison(isTurned ? operand : field, comparator, isTurned ? field : operand))
   }
 
   /// Names the kind of an expression and never its values, which may be private.
@@ -45,7 +52,7 @@ private struct PredicateFields {
 }
 
 private protocol PredicateCondition {
-  func predicate(_ fields: PredicateFields) throws -> NSPredicate
+  func node(_ fields: PredicateFields) throws -> PredicateNode
 }
 
 private protocol PredicateProperty {
@@ -56,8 +63,8 @@ private protocol PredicateProperty {
 private protocol PredicateModel {}
 
 private protocol PredicateValue {
-  /// The values; two for a range.
-  func encodable() throws -> [any Encodable]
+  /// The value; a list of two for a range.
+  func encodable() throws -> any Encodable
 }
 
 // MARK: - Properties and values
@@ -74,103 +81,92 @@ extension PredicateExpressions.KeyPath: PredicateProperty, PredicateCondition {
     return name
   }
 
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode {
     guard Output.self == Bool.self else { throw PredicateFields.unknown(self) }
-    return try NSPredicate(comparing: try name(fields), "%K == %@", [true], in: fields.zoneID)
+    return .comparison(PredicateComparison(.field(try name(fields)), .equal, .value(.int64(1))))
   }
 }
 
 extension PredicateExpressions.Value: PredicateValue {
-  fileprivate func encodable() throws -> [any Encodable] {
+  fileprivate func encodable() throws -> any Encodable {
     if let range = value as? any RangeBounds { return range.bounds }
     guard let value = value as? any Encodable else { throw PredicateFields.unknown(self) }
-    return [value]
+    return value
   }
 }
 
 extension PredicateExpressions.ClosedRange: PredicateValue {
-  fileprivate func encodable() throws -> [any Encodable] {
+  fileprivate func encodable() throws -> any Encodable {
     guard let lower = lower as? PredicateExpressions.Value<LHS.Output>,
       let upper = upper as? PredicateExpressions.Value<LHS.Output>,
       let bounds = [lower.value, upper.value] as? any Encodable
     else { throw PredicateFields.unknown(self) }
-    return [bounds]
+    return bounds
   }
 }
 
 private protocol RangeBounds {
-  var bounds: [any Encodable] { get }
+  var bounds: any Encodable { get }
 }
 
 extension ClosedRange: RangeBounds where Bound: Encodable {
-  fileprivate var bounds: [any Encodable] { [[lowerBound, upperBound]] }
+  fileprivate var bounds: any Encodable { [lowerBound, upperBound] }
 }
 
 // MARK: - Conditions
 
 extension PredicateExpressions.Conjunction: PredicateCondition {
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
-    NSCompoundPredicate(type: .and, subpredicates: [try fields.condition(lhs), try fields.condition(rhs)])
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode {
+    .and([try fields.condition(lhs), try fields.condition(rhs)])
   }
 }
 
 extension PredicateExpressions.Disjunction: PredicateCondition {
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
-    NSCompoundPredicate(type: .or, subpredicates: [try fields.condition(lhs), try fields.condition(rhs)])
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode {
+    .or([try fields.condition(lhs), try fields.condition(rhs)])
   }
 }
 
 extension PredicateExpressions.Negation: PredicateCondition {
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
-    NSCompoundPredicate(type: .not, subpredicates: [try fields.condition(wrapped)])
-  }
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode { .not(try fields.condition(wrapped)) }
 }
 
 extension PredicateExpressions.Equal: PredicateCondition {
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
-    lhs is any PredicateProperty
-      ? try fields.comparison(lhs, "%K == %@", rhs) : try fields.comparison(rhs, "%K == %@", lhs)
-  }
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode { try fields.comparison(lhs, .equal, rhs) }
 }
 
 extension PredicateExpressions.NotEqual: PredicateCondition {
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
-    lhs is any PredicateProperty
-      ? try fields.comparison(lhs, "%K != %@", rhs) : try fields.comparison(rhs, "%K != %@", lhs)
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode {
+    try fields.comparison(lhs, .notEqual, rhs)
   }
 }
 
 extension PredicateExpressions.Comparison: PredicateCondition {
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
-    let (forward, backward) =
-      switch op {
-      case .lessThan: ("<", ">")
-      case .lessThanOrEqual: ("<=", ">=")
-      case .greaterThan: (">", "<")
-      case .greaterThanOrEqual: (">=", "<=")
-      @unknown default: throw PredicateFields.unknown(self)
-      }
-    return lhs is any PredicateProperty
-      ? try fields.comparison(lhs, "%K \(forward) %@", rhs) : try fields.comparison(rhs, "%K \(backward) %@", lhs)
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode {
+    switch op {
+    case .lessThan: try fields.comparison(lhs, .less, rhs)
+    case .lessThanOrEqual: try fields.comparison(lhs, .lessOrEqual, rhs)
+    case .greaterThan: try fields.comparison(lhs, .greater, rhs)
+    case .greaterThanOrEqual: try fields.comparison(lhs, .greaterOrEqual, rhs)
+    @unknown default: throw PredicateFields.unknown(self)
+    }
   }
 }
 
 extension PredicateExpressions.SequenceContains: PredicateCondition {
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
-    sequence is any PredicateProperty
-      ? try fields.comparison(sequence, "%K CONTAINS %@", element)
-      : try fields.comparison(element, "%K IN %@", sequence)
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode {
+    try fields.comparison(element, .in, sequence)
   }
 }
 
 extension PredicateExpressions.SequenceStartsWith: PredicateCondition {
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
-    try fields.comparison(base, "%K BEGINSWITH %@", prefix)
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode {
+    try fields.comparison(base, .beginsWith, prefix)
   }
 }
 
 extension PredicateExpressions.RangeExpressionContains: PredicateCondition {
-  fileprivate func predicate(_ fields: PredicateFields) throws -> NSPredicate {
-    try fields.comparison(element, "%K BETWEEN %@", range)
+  fileprivate func node(_ fields: PredicateFields) throws -> PredicateNode {
+    try fields.comparison(element, .between, range)
   }
 }

@@ -15,8 +15,8 @@ internal import Foundation
 /// All conditions hold for each result. A field is given as a property of a `@CKModel` type or as a case of its
 /// `Fields`. What the server cannot do throws `CKError.invalidArguments`, with the part's name, when the query is run.
 public struct Query<Model: CKRecordModel>: Sendable {
-  /// Makes the predicate for a zone.
-  typealias Condition = @Sendable (CKRecordZone.ID) throws -> NSPredicate
+  /// Makes the condition for a zone.
+  typealias Condition = @Sendable (CKRecordZone.ID) throws -> PredicateNode
 
   private enum Order: Sendable {
     case field(String, ascending: Bool)
@@ -41,8 +41,8 @@ public struct Query<Model: CKRecordModel>: Sendable {
   func filter<Value>(named name: String?, _ comparison: QueryComparison<Value>, isNegated: Bool) -> Self {
     adding(name) { query, name in
       query.conditions.append { zoneID in
-        let predicate = try comparison.predicate(of: name, in: zoneID)
-        return isNegated ? NSCompoundPredicate(type: .not, subpredicates: [predicate]) : predicate
+        let condition = try comparison.condition(of: name, in: zoneID)
+        return isNegated ? .not(condition) : condition
       }
     }
   }
@@ -56,14 +56,15 @@ public struct Query<Model: CKRecordModel>: Sendable {
 
   /// Adds any predicate that the server can evaluate.
   public func filter(_ predicate: NSPredicate) -> Self {
-    // A query can be sent between tasks, a predicate cannot.
-    let query = CKQuery(recordType: Model.recordType, predicate: predicate)
-    return filter(by: { _ in query.predicate })
+    let node = predicate.node
+    return filter(by: { _ in node })
   }
 
   /// Adds the condition that a text field of the record contains all of these words. Only fields with a searchable
   /// index are searched.
-  public func containingWords(of text: String) -> Self { filter(NSPredicate(format: "SELF CONTAINS %@", text)) }
+  public func containingWords(of text: String) -> Self {
+    filter(by: { _ in .comparison(PredicateComparison(.record, .contains, .value(.string(text)))) })
+  }
 
   // MARK: - Order and limits
 
@@ -110,14 +111,9 @@ public struct Query<Model: CKRecordModel>: Sendable {
   ///   cannot be queried.
   public func query(in zoneID: CKRecordZone.ID = .default) throws -> CKQuery {
     if let problem { throw CKError(.invalidArguments, problem) }
-    let predicates = try conditions.map { try $0(zoneID) }
-    let whole =
-      switch predicates.count {
-      case 0: NSPredicate(value: true)
-      case 1: predicates[0]
-      default: NSCompoundPredicate(type: .and, subpredicates: predicates)
-      }
-    let query = CKQuery(recordType: Model.recordType, predicate: whole)
+    let nodes = try conditions.map { try $0(zoneID) }
+    let predicate = nodes.isEmpty ? NSPredicate(value: true) : NSPredicate(node: .and(nodes))
+    let query = CKQuery(recordType: Model.recordType, predicate: predicate)
     let sorting = orders.map { order in
       switch order {
       case .field(let name, let ascending): NSSortDescriptor(key: name, ascending: ascending)

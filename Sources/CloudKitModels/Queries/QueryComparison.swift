@@ -5,48 +5,60 @@ public import Foundation
 ///
 /// Values are compared as `CKRecordEncoder` stores them: an enum by its raw value, a `Bool` by 0 and 1.
 public struct QueryComparison<Value>: Sendable {
-  /// The predicate's format, with `%K` for the field and `%@` for each value.
-  private let format: String
-  private let values: [any Encodable & Sendable]
+  private let comparator: PredicateComparison.Operator
+  private let value: any Encodable & Sendable
+  private let quantifier: PredicateComparison.Quantifier?
+  private let isNegated: Bool
+  /// The location from which the field's distance is measured.
+  private let place: CLLocation?
 
-  private init(_ format: String, _ values: any Encodable & Sendable...) {
-    self.format = format
-    self.values = values
+  private init(
+    _ comparator: PredicateComparison.Operator,
+    _ value: any Encodable & Sendable,
+    quantifier: PredicateComparison.Quantifier? = nil,
+    isNegated: Bool = false,
+    place: CLLocation? = nil
+  ) {
+    self.comparator = comparator
+    self.value = value
+    self.quantifier = quantifier
+    self.isNegated = isNegated
+    self.place = place
   }
 
-  /// Returns the predicate for a field.
+  /// Returns the condition for a field.
   ///
-  /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
-  func predicate(of field: String, in zoneID: CKRecordZone.ID) throws -> NSPredicate {
-    try NSPredicate(comparing: field, format, values, in: zoneID)
+  /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for one that cannot be
+  ///   compared.
+  func condition(of field: String, in zoneID: CKRecordZone.ID) throws -> PredicateNode {
+    var left = PredicateComparison.Operand.field(field)
+    if let place, case .location(let center) = try FieldValue(comparing: field, with: place, in: zoneID) {
+      left = .distance(field: field, from: center)
+    }
+    let value = try FieldValue(comparing: field, with: value, in: zoneID)
+    let comparison = PredicateComparison(left, comparator, .value(value), quantifier: quantifier)
+    return isNegated ? .not(.comparison(comparison)) : .comparison(comparison)
   }
 }
 
-extension NSPredicate {
-  /// Makes a comparison of a field with values, as `CKRecordEncoder` stores them.
+extension FieldValue {
+  /// Creates the value that a field is compared with, as `CKRecordEncoder` stores it.
   ///
-  /// - Parameter format: The format, with `%K` for the field and `%@` for each value.
-  /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
-  convenience init(
-    comparing field: String,
-    _ format: String,
-    _ values: [any Encodable],
-    in zoneID: CKRecordZone.ID
-  ) throws {
-    let objects = try values.map { value -> any CKRecordValue in
-      let object: (any CKRecordValue)?
-      do {
-        object = try FieldContent.field(of: value, at: [FieldKey(field)], zoneID: zoneID)?.value
-      } catch {
-        throw CKModelError(type(of: value), encoding: error)
-      }
-      guard let object else {
-        let nothing = (value as? any Collection)?.isEmpty == true ? "an empty list" : "no value"
-        throw CKError(.invalidArguments, "The query compares \(field) with \(nothing), which the server cannot do.")
-      }
-      return object
+  /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for one that cannot be
+  ///   compared, such as nil.
+  init(comparing field: String, with value: any Encodable, in zoneID: CKRecordZone.ID) throws {
+    let stored: StoredField?
+    do {
+      stored = try FieldContent.field(of: value, at: [FieldKey(field)], zoneID: zoneID)
+    } catch {
+      throw CKModelError(type(of: value), encoding: error)
     }
-    self.init(format: format, argumentArray: [field] + objects)
+    guard let compared = stored?.compared else {
+      let isEmpty = (value as? any Collection)?.isEmpty == true
+      let what = stored != nil ? "an asset" : isEmpty ? "an empty list" : "no value"
+      throw CKError(.invalidArguments, "The query compares \(field) with \(what), which the server cannot do.")
+    }
+    self = compared
   }
 }
 
@@ -59,7 +71,9 @@ extension CKFieldModel {
   public static func predicate<Value>(
     _ field: Fields,
     _ comparison: QueryComparison<Value>
-  ) throws -> NSPredicate { try comparison.predicate(of: field.rawValue, in: databaseScope.zoneIDForModels) }
+  ) throws -> NSPredicate {
+    NSPredicate(node: try comparison.condition(of: field.rawValue, in: databaseScope.zoneIDForModels))
+  }
 
   /// Returns the predicate of the records whose field has a value.
   public static func predicate<Value: Encodable & Sendable>(_ field: Fields, equals value: Value) throws -> NSPredicate
@@ -86,72 +100,74 @@ extension CKFieldModel {
 
 extension QueryComparison where Value: Encodable & Sendable {
   /// The field has this value.
-  public static func equals(_ value: Value) -> Self { Self("%K == %@", value) }
+  public static func equals(_ value: Value) -> Self { Self(.equal, value) }
   /// The field has another value.
-  public static func notEquals(_ value: Value) -> Self { Self("%K != %@", value) }
+  public static func notEquals(_ value: Value) -> Self { Self(.notEqual, value) }
   /// The field is less than this value.
-  public static func isLess(than value: Value) -> Self { Self("%K < %@", value) }
+  public static func isLess(than value: Value) -> Self { Self(.less, value) }
   /// The field is this value or less.
-  public static func isAtMost(_ value: Value) -> Self { Self("%K <= %@", value) }
+  public static func isAtMost(_ value: Value) -> Self { Self(.lessOrEqual, value) }
   /// The field is greater than this value.
-  public static func isGreater(than value: Value) -> Self { Self("%K > %@", value) }
+  public static func isGreater(than value: Value) -> Self { Self(.greater, value) }
   /// The field is this value or greater.
-  public static func isAtLeast(_ value: Value) -> Self { Self("%K >= %@", value) }
+  public static func isAtLeast(_ value: Value) -> Self { Self(.greaterOrEqual, value) }
   /// The field has one of these values.
-  public static func isAny(of values: [Value]) -> Self { Self("%K IN %@", values) }
+  public static func isAny(of values: [Value]) -> Self { Self(.in, values) }
   /// The field has none of these values.
-  public static func isNone(of values: [Value]) -> Self { Self("NOT %K IN %@", values) }
+  public static func isNone(of values: [Value]) -> Self { Self(.in, values, isNegated: true) }
 }
 
 extension QueryComparison where Value: Encodable & Sendable & Comparable {
   /// The field is between two values, or one of them.
   public static func isBetween(_ range: ClosedRange<Value>) -> Self {
-    Self("%K BETWEEN %@", [range.lowerBound, range.upperBound])
+    Self(.between, [range.lowerBound, range.upperBound])
   }
 }
 
 extension QueryComparison<String> {
   /// The text begins with these characters, with the same case.
-  public static func begins(with prefix: String) -> Self { Self("%K BEGINSWITH %@", prefix) }
+  public static func begins(with prefix: String) -> Self { Self(.beginsWith, prefix) }
   /// The text does not begin with these characters.
-  public static func beginsNot(with prefix: String) -> Self { Self("NOT %K BEGINSWITH %@", prefix) }
+  public static func beginsNot(with prefix: String) -> Self { Self(.beginsWith, prefix, isNegated: true) }
   /// The text contains all of these words, in any case and order. The field needs a searchable index.
-  public static func containsWords(of text: String) -> Self { Self("%K TOKENMATCHES[cdl] %@", text) }
+  public static func containsWords(of text: String) -> Self { Self(.tokenMatches, text) }
 }
 
 extension QueryComparison {
   /// The list contains this element.
   public static func contains<Element: Encodable & Sendable>(_ element: Element) -> Self where Value == [Element] {
-    Self("%K CONTAINS %@", element)
+    Self(.contains, element)
   }
 
   /// The list does not contain this element.
   public static func containsNot<Element: Encodable & Sendable>(_ element: Element) -> Self where Value == [Element] {
-    Self("NOT %K CONTAINS %@", element)
+    Self(.contains, element, isNegated: true)
   }
 
   /// The list contains at least one of these elements.
   public static func containsAny<Element: Encodable & Sendable>(of elements: [Element]) -> Self
-  where Value == [Element] { Self("ANY %K IN %@", elements) }
+  where Value == [Element] { Self(.in, elements, quantifier: .any) }
 
   /// The list contains none of these elements.
   public static func containsNone<Element: Encodable & Sendable>(of elements: [Element]) -> Self
-  where Value == [Element] { Self("NONE %K IN %@", elements) }
+  where Value == [Element] { Self(.in, elements, quantifier: .noneOf) }
 
   /// The list contains all of these elements.
   public static func containsAll<Element: Encodable & Sendable>(of elements: [Element]) -> Self
-  where Value == [Element] { Self("%K CONTAINS %@", elements) }
+  where Value == [Element] { Self(.contains, elements) }
 
   /// The list lacks at least one of these elements.
   public static func containsNotAll<Element: Encodable & Sendable>(of elements: [Element]) -> Self
-  where Value == [Element] { Self("NOT %K CONTAINS %@", elements) }
+  where Value == [Element] { Self(.contains, elements, isNegated: true) }
 }
 
 extension QueryComparison<[String]> {
   /// The list has a text that begins with these characters.
-  public static func containsText(beginningWith prefix: String) -> Self { Self("ANY %K BEGINSWITH %@", prefix) }
+  public static func containsText(beginningWith prefix: String) -> Self { Self(.beginsWith, prefix, quantifier: .any) }
   /// The list has no text that begins with these characters.
-  public static func containsNoText(beginningWith prefix: String) -> Self { Self("NONE %K BEGINSWITH %@", prefix) }
+  public static func containsNoText(beginningWith prefix: String) -> Self {
+    Self(.beginsWith, prefix, quantifier: .noneOf)
+  }
 }
 
 extension QueryComparison<CLLocation> {
@@ -159,6 +175,6 @@ extension QueryComparison<CLLocation> {
   ///
   /// - Parameter radius: The distance in metres.
   public static func isNear(_ place: CLLocation, within radius: Double) -> Self {
-    Self("distanceToLocation:fromLocation:(%K, %@) < %@", place, radius)
+    Self(.less, radius, place: place)
   }
 }

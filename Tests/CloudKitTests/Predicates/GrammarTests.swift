@@ -106,8 +106,7 @@ import Testing
     let predicate = NSPredicate(format: "a == %@ AND b == %d", text, 1)
 
     #expect(try filters(predicate) == expected)
-    let shown = PredicateText(predicate.node, values: .shown).text
-    #expect(try filters(NSPredicate(format: shown)) == expected)
+    #expect(try filters(NSPredicate(format: predicate.node.text(showingValues: true))) == expected)
   }
 
   @Test func `a malformed format names the part and its position, and matches nothing`() {
@@ -178,9 +177,7 @@ import Testing
     for format in formats {
       let node = PredicateParser.node(format: format, arguments: [])
       #expect(node.isReadable, "\(node)")
-      #expect(PredicateParser.node(format: PredicateText(node, values: .shown).text, arguments: []) == node)
-      let collected = PredicateText(node, values: .collected)
-      #expect(PredicateParser.node(format: collected.text, arguments: collected.arguments) == node)
+      #expect(PredicateParser.node(format: node.text(showingValues: true), arguments: []) == node)
     }
     let predicate = NSPredicate(format: "title == %@ AND n in %@", "private", [1])
     #expect((predicate as? ParsedPredicate)?.predicateFormat == #"title == "private" AND n IN {1}"#)

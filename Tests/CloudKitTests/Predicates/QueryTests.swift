@@ -119,6 +119,68 @@ import Testing
     #expect((try? read(NSPredicate(format: "a ="))) == nil)
   }
 
+  private func archived(_ predicate: (NSKeyedArchiver) throws -> Void) throws -> CKQuery? {
+    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+    archiver.encode("Note" as NSString, forKey: "RecordType")
+    try predicate(archiver)
+    archiver.finishEncoding()
+    return CKQuery(coder: try #require(NSKeyedUnarchiver.reading(archiver.encodedData)))
+  }
+
+  @Test func `a predicate that an earlier version archived as a format is read`() throws {
+    let arguments: [FieldValue] = [
+      .string("x"), .list(.reference, [.reference(WireReference(recordName: "ana", action: nil))]),
+    ]
+    func read(_ format: String) throws -> CKQuery? {
+      try archived { archiver in
+        archiver.encode(NSString(string: format), forKey: "Predicate")
+        archiver.encode(wire: arguments, forKey: "PredicateArguments")
+      }
+    }
+
+    let expected = NSPredicate(format: "title == %@ AND NOT owner IN %@", argumentArray: arguments)
+    let query = try #require(try read("title == %@ AND NOT owner IN %@"))
+    #expect(query == CKQuery(recordType: "Note", predicate: expected))
+    #expect(try query.wire(zoneID: .default).filterBy.map(\.comparator) == ["EQUALS", "NOT_IN"])
+    #expect(try read("title == %@ AND") == nil)
+    #expect(try read("title == %@") == nil)
+  }
+
+  @Test func `a damaged predicate in an archive makes no query, and a deep one does not exhaust the stack`() throws {
+    func read(_ json: String) throws -> CKQuery? {
+      try archived { $0.encode(NSData(data: Data(json.utf8)), forKey: "Predicate") }
+    }
+    func comparison(_ field: String, _ value: String) -> String {
+      #"{"comparison":{"_0":{"comparator":"==","left":{"field":{"_0":"\#(field)"}},"options":0,"#
+        + #""right":{"value":{"_0":"{\"type\":\"INT64\",\"value\":\#(value)}"}}}}}"#
+    }
+    func nested(_ depth: Int) -> String {
+      String(repeating: #"{"not":{"_0":"#, count: depth) + comparison("a", "1") + String(repeating: "}}", count: depth)
+    }
+
+    #expect(try read(comparison("a", "1")) == CKQuery(recordType: "Note", predicate: NSPredicate(format: "a == 1")))
+    #expect(try read(nested(64))?.wire(zoneID: .default).filterBy.map(\.comparator) == ["EQUALS"])
+    for damage in [
+      "", "{", "[]", "{}", "null", #"{"xor":{"_0":[]}}"#, #"{"and":{}}"#, #"{"unusable":{"_0":"x"}}"#, nested(10_000),
+      comparison("a", #"\"x\"}"#), comparison("a", "").replacing("==", with: "~"),
+    ] {
+      #expect(try read(damage) == nil, "\(damage.prefix(80))")
+    }
+    #expect(throws: CKError.self) { try read(comparison("a OR b", "1"))?.wire(zoneID: .default) }
+  }
+
+  @Test func `a predicate is archived however deep it is`() throws {
+    var predicate = NSPredicate(
+      format: String(repeating: "NOT (a == 1 OR ", count: 30) + "b == 2" + String(repeating: ")", count: 30)
+    )
+    for _ in 0..<60 { predicate = NSCompoundPredicate(notPredicateWithSubpredicate: predicate) }
+
+    let query = CKQuery(recordType: "Note", predicate: predicate)
+    let data = try NSKeyedArchiver.archivedData(withRootObject: query, requiringSecureCoding: true)
+
+    #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQuery.self, from: data) == query)
+  }
+
   @Test func `queries are equal by their parts, and copies go their own way`() throws {
     let copy = try #require(query().copy() as? CKQuery)
     #expect(copy == query() && copy.hash == query().hash)

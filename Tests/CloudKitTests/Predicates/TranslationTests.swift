@@ -72,6 +72,36 @@ import Testing
     }
   }
 
+  @Test func `a filter of a subscription becomes a predicate with the same meaning`() throws {
+    let (text, texts) = (FieldValue.string("a"), FieldValue.list(.string, [.string("a"), .string("b")]))
+    let zone = CKRecordZone.ID(zoneName: "notes")
+    var filters = [
+      "EQUALS", "NOT_EQUALS", "LESS_THAN", "LESS_THAN_OR_EQUALS", "GREATER_THAN", "GREATER_THAN_OR_EQUALS",
+      "BEGINS_WITH", "NOT_BEGINS_WITH", "LIST_CONTAINS", "NOT_LIST_CONTAINS", "LIST_MEMBER_BEGINS_WITH",
+      "NOT_LIST_MEMBER_BEGINS_WITH", "CONTAINS_ALL_TOKENS",
+    ].map { WireFilter(.field("f"), $0, text) }
+    filters += [
+      "IN", "NOT_IN", "LIST_CONTAINS_ALL", "NOT_LIST_CONTAINS_ALL", "LIST_CONTAINS_ANY", "NOT_LIST_CONTAINS_ANY",
+    ].map { WireFilter(.field("f"), $0, texts) }
+    let reference = FieldValue.reference(WireReference(recordName: "x", action: nil))
+    filters += [
+      WireFilter(.system("recordName"), "EQUALS", reference), WireFilter(.wholeRecord, "CONTAINS_ALL_TOKENS", text),
+      WireFilter(.field("f"), "NEAR", .location(WireLocation(latitude: 1, longitude: 2)), distance: 3),
+      WireFilter(.field("f"), "IN", .list(.reference, [reference])),
+    ]
+
+    for filter in filters {
+      let node = try #require(PredicateNode(filter, in: zone.wire), "\(filter)")
+      #expect(try node.filters(zoneID: zone) == [filter])
+    }
+    for unknown in [
+      WireFilter(.field("f"), "SOUNDS_LIKE", text), WireFilter(.wholeRecord, "EQUALS", text),
+      WireFilter(.field("f"), "NEAR", text),
+    ] {
+      #expect(PredicateNode(unknown, in: zone.wire) == nil)
+    }
+  }
+
   @Test func `equalities of one field joined by OR become IN`() throws {
     let expected = [WireFilter(.field("a"), "IN", .list(.int64, [.int64(1), .int64(2), .int64(3)]))]
     let (one, two) = (NSPredicate(format: "a == 1"), NSPredicate(format: "a == 2 OR a == 3"))

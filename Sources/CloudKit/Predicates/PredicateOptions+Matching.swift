@@ -1,45 +1,36 @@
 internal import Foundation
 
-/// Matches a string against a pattern, for the operators that compare parts of strings.
-struct TextMatch {
-  private let text: String
-  private let pattern: String
-  private let options: PredicateComparison.Options
-
-  init(_ text: String, _ pattern: String, _ options: PredicateComparison.Options) {
-    self.text = text
-    self.pattern = pattern
-    self.options = options
-  }
-
+/// Matches of a string with a pattern, for the operators that compare parts of strings.
+extension PredicateComparison.Options {
   /// Whether the string matches; nil if the pattern is invalid.
-  func holds(_ comparator: PredicateComparison.Operator) -> Bool? {
+  func holds(_ text: String, _ comparator: PredicateComparison.Operator, _ pattern: String) -> Bool? {
     switch comparator {
-    case .beginsWith: options.folded(text).utf8.starts(with: options.folded(pattern).utf8)
-    case .endsWith: options.folded(text).utf8.reversed().starts(with: options.folded(pattern).utf8.reversed())
-    case .contains: holdsPart
-    case .like: holdsWildcards
-    case .matches: holdsExpression
-    case .tokenMatches: Tokens(pattern).isSubset(of: Tokens(text))
+    case .beginsWith: folded(text).utf8.starts(with: folded(pattern).utf8)
+    case .endsWith: folded(text).utf8.reversed().starts(with: folded(pattern).utf8.reversed())
+    case .contains: pattern.isEmpty || folded(text).utf8.contains(folded(pattern).utf8)
+    case .like: Self.holds(wildcards: folded(pattern), for: Array(folded(text)))
+    case .matches: holds(expression: pattern, for: text)
+    case .tokenMatches: Self.words(in: [pattern]).isSubset(of: Self.words(in: [text]))
     default: nil
     }
   }
 
-  private var holdsPart: Bool {
-    let (text, part) = (Array(options.folded(text).utf8), Array(options.folded(pattern).utf8))
-    guard !part.isEmpty else { return true }
-    guard text.count >= part.count else { return false }
-    return (0...(text.count - part.count)).contains { start in
-      text[start] == part[0] && text[start..<(start + part.count)].elementsEqual(part)
-    }
+  /// Returns the words in strings, for token searches, which ignore case and diacritics.
+  static func words(in texts: [String]) -> Set<String> {
+    Set(
+      texts.flatMap { text in
+        text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+          .split { !$0.isLetter && !$0.isNumber }.map(String.init)
+      }
+    )
   }
 
   /// Whether a `LIKE` pattern matches: `*` stands for any number of characters, `?` for one, `\` escapes the next
   /// character.
-  private var holdsWildcards: Bool {
+  private static func holds(wildcards pattern: String, for letters: [Character]) -> Bool {
     enum Wildcard: Equatable { case one, many, letter(Character) }
     var wildcards: [Wildcard] = []
-    var rest = options.folded(pattern)[...]
+    var rest = pattern[...]
     while let letter = rest.popFirst() {
       switch letter {
       case "*": if wildcards.last != .many { wildcards.append(.many) }
@@ -48,7 +39,6 @@ struct TextMatch {
       default: wildcards.append(.letter(letter))
       }
     }
-    let letters = Array(options.folded(text))
     var (place, wildcard) = (0, 0)
     // The position to continue at after a mismatch: the last `*` consumes one more character.
     var retry: (place: Int, wildcard: Int)?
@@ -71,10 +61,10 @@ struct TextMatch {
   }
 
   /// Whether a `MATCHES` expression matches the whole string.
-  private var holdsExpression: Bool? {
-    let isBlind = options.contains(.caseInsensitive)
+  private func holds(expression pattern: String, for text: String) -> Bool? {
+    let isBlind = contains(.caseInsensitive)
     // Folding a pattern's case would turn \W into \w.
-    let folding = options.subtracting(.caseInsensitive)
+    let folding = subtracting(.caseInsensitive)
     let (text, pattern) = (folding.folded(text), folding.folded(pattern))
     let flags: NSRegularExpression.Options = isBlind ? [.caseInsensitive] : []
     // Check the pattern alone first: an unbalanced parenthesis must not pair with the added ones.
@@ -84,24 +74,12 @@ struct TextMatch {
     let range = NSRange(text.startIndex..., in: text)
     return expression.firstMatch(in: text, options: [.anchored], range: range) != nil
   }
-}
 
-/// The set of words in strings, ignoring case and diacritics, for token searches.
-struct Tokens {
-  private let words: Set<String>
-
-  init(_ text: String) {
-    self.init([text])
+  /// Returns the text without the case and diacritics that the options ignore.
+  func folded(_ text: String) -> String {
+    var overlooked: String.CompareOptions = []
+    if contains(.caseInsensitive) { overlooked.insert(.caseInsensitive) }
+    if contains(.diacriticInsensitive) { overlooked.insert(.diacriticInsensitive) }
+    return overlooked.isEmpty ? text : text.folding(options: overlooked, locale: nil)
   }
-
-  init(_ texts: [String]) {
-    words = Set(
-      texts.flatMap { text in
-        text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
-          .split { !$0.isLetter && !$0.isNumber }.map(String.init)
-      }
-    )
-  }
-
-  func isSubset(of others: Tokens) -> Bool { words.isSubset(of: others.words) }
 }
