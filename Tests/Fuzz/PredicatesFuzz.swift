@@ -1,8 +1,8 @@
-// Sources: Predicates/*.swift Foundation/ArchiveCheck.swift Queries/CKQuery.swift Errors/*.swift Wire/*.swift
-// Sources: Records/CKRecordID.swift
+// Sources: Predicates/*.swift FoundationInternals/*.swift Queries/CKQuery.swift Errors/*.swift Wire/*.swift Records/CKRecordID.swift
 // Sources: Records/CKRecordValue.swift Records/CKRecordZoneID.swift Records/CKReference.swift Records/CKServerChangeToken.swift
 // Sources: Records/CLLocation.swift Records/NSCoder+Optional.swift Records/StoredField*.swift
 // Sources: Records/CKNativeField.swift
+// Without: FoundationInternals/ArchiveNames.swift
 
 // Exported, as the module itself exports it.
 @_exported public import Foundation

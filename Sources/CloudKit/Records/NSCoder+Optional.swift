@@ -79,24 +79,3 @@ extension NSCoder {
     object(NSData.self, forKey: key).flatMap { try? Value(json: Data(referencing: $0)) }
   }
 }
-
-extension NSCoder {
-  /// Makes an unarchiver report damage as an error, as on Apple's systems, instead of terminating the process.
-  ///
-  /// The policy must be set before the first object: setting it later terminates the process too, and no public API
-  /// reports whether decoding has started. So this reads the unarchiver's private flags by reflection, and does nothing
-  /// if it cannot read them.
-  ///
-  /// - Parameter isDecoded: Returns whether CloudKit decodes a key of the top level.
-  /// - Throws: `CocoaError.coderReadCorrupt` for damage on which Foundation would end the process.
-  func returnErrors(of isDecoded: (String) -> Bool) throws {
-    guard let unarchiver = self as? NSKeyedUnarchiver,
-      let flags = Mirror(reflecting: unarchiver).children.first(where: { $0.label == "_flags" })?.value,
-      let bits = (flags as? any RawRepresentable)?.rawValue as? UInt
-    else { return }
-    if bits & Self.startedDecoding == 0 { unarchiver.decodingFailurePolicy = .setErrorAndReturn }
-    guard ArchiveCheck.passes(unarchiver, isDecoded) else { throw CocoaError(.coderReadCorrupt) }
-  }
-
-  private static let startedDecoding: UInt = 1 << 2
-}

@@ -64,7 +64,6 @@ import Testing
     ] {
       #expect(try filters(predicate(argument)).map(\.value) == [expected])
     }
-    #expect(String(format: "%@ %@ %@", NSNumber(value: 3), ["a"], "b") == #"3 ["a"] b"#)
   }
 
   @Test(arguments: ["in", "first", "size", "end", "between", "and", "or", "like", "any", "not", "contains", "ALL"])

@@ -31,17 +31,11 @@ struct ArchiveCheck {
   private var findings: [Int: Finding?] = [:]
   private var depth = 0
 
-  /// Makes a check of an archive; nil while an object of it is being decoded, and if the private properties cannot be
-  /// read. No public API returns them.
+  /// Makes a check of an archive; nil if its contents cannot be read.
   private init?(_ unarchiver: NSKeyedUnarchiver) {
-    let parts = Mirror(reflecting: unarchiver).children
-    guard let objects = parts.first(where: { $0.label == "_objects" })?.value as? [Any],
-      let list = parts.first(where: { $0.label == "_containers" })?.value,
-      let contexts = Mirror(reflecting: list).children.first.map({ Mirror(reflecting: $0.value).children }),
-      contexts.count == 1, let context = contexts.first,
-      let top = Mirror(reflecting: context.value).children.first(where: { $0.label == "dict" })?.value as? [String: Any]
-    else { return nil }
-    (self.unarchiver, self.objects, self.top) = (unarchiver, objects, top)
+    guard let contents = unarchiver.contents else { return nil }
+    self.unarchiver = unarchiver
+    (objects, top) = contents
   }
 
   /// Whether decoding the values of some keys at the top level causes no more than an error.
@@ -92,7 +86,7 @@ struct ArchiveCheck {
 
   /// Returns what a reference refers to; nil for a value that is no reference.
   private mutating func finding(of reference: Any?) throws -> Finding? {
-    guard let index = Self.index(of: reference) else { return nil }
+    guard let index = NSKeyedUnarchiver.index(of: reference) else { return nil }
     if let known = findings[index] {
       guard let known else { throw Damage() }
       return known
@@ -109,7 +103,7 @@ struct ArchiveCheck {
   private mutating func finding(at index: Int) throws -> Finding {
     let object = objects[index]
     if let text = object as? String { return Finding(kind: text == "$null" ? .null : .text, isSound: true) }
-    guard let object = object as? [String: Any], let reference = Self.index(of: object["$class"]) else {
+    guard let object = object as? [String: Any], let reference = NSKeyedUnarchiver.index(of: object["$class"]) else {
       return Finding(kind: .value, isSound: true)
     }
     guard objects.indices.contains(reference), let description = objects[reference] as? [String: Any],
@@ -126,13 +120,6 @@ struct ArchiveCheck {
   /// The class that the unarchiver would make.
   private func archivedClass(named name: String) -> AnyClass? {
     unarchiver.class(forClassName: name) ?? NSKeyedUnarchiver.class(forClassName: name) ?? NSClassFromString(name)
-  }
-
-  /// The index in a reference, whose class is private.
-  private static func index(of reference: Any?) -> Int? {
-    guard let reference, "\(type(of: reference))" == "_NSKeyedArchiverUID" else { return nil }
-    let value = Mirror(reflecting: reference).children.first { $0.label == "value" }?.value
-    return (value as? UInt32).map { Int($0) }
   }
 
   // MARK: - Contents
