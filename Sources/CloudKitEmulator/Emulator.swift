@@ -40,7 +40,7 @@ public final class Emulator: Sendable {
       let configuration = configuration.with(try file.origin(for: configuration))
       self.configuration = configuration
       let core = EmulatorCore(configuration: configuration, store: file)
-      try file.load(into: core)
+      try file.load(into: core.world)
       self.core = Mutex(core)
     } catch {
       throw EmulatorFileError(error)
@@ -49,19 +49,19 @@ public final class Emulator: Sendable {
 
   /// The faults to inject. Setting a plan resets the counts.
   public var faults: FaultPlan {
-    get { core.withLock { $0.injector.plan } }
-    set { core.withLock { $0.injector = FaultInjector(plan: newValue) } }
+    get { core.withLock { $0.gate.injector.plan } }
+    set { core.withLock { $0.gate.injector = FaultInjector(plan: newValue) } }
   }
 
   /// How often each rule of `faults` matched and applied, in the order of the rules.
-  public var faultCounts: [FaultCount] { core.withLock { $0.injector.counts } }
+  public var faultCounts: [FaultCount] { core.withLock { $0.gate.injector.counts } }
 
   /// Whether every connection closes without a reply, as if the network were down.
   public var isOffline: Bool {
-    get { core.withLock { $0.isOffline } }
+    get { core.withLock { $0.gate.isOffline } }
     set {
       withCore { core in
-        core.isOffline = newValue
+        core.gate.isOffline = newValue
         if newValue { core.dropPolls() }
       }
     }
@@ -69,7 +69,7 @@ public final class Emulator: Sendable {
 
   /// Rejects every request with 429 `THROTTLED` and the remaining seconds until a time; `nil` ends it.
   public func throttle(until time: Date?) {
-    core.withLock { $0.throttledUntil = time }
+    core.withLock { $0.gate.throttledUntil = time }
   }
 
   /// Returns the maximum size of a request's body. Longer bodies are rejected, so their rest need not be read. It is 0
@@ -87,12 +87,12 @@ public final class Emulator: Sendable {
     _ body: (EmulatorCore) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let (result, afterwards) = core.withLock { core -> (Result<Value, Failure>, [@Sendable () -> Void]) in
-      defer { core.afterwards = [] }
+      defer { core.push.afterwards = [] }
       do throws(Failure) {
         let value = try body(core)
-        return (.success(value), core.afterwards)
+        return (.success(value), core.push.afterwards)
       } catch {
-        return (.failure(error), core.afterwards)
+        return (.failure(error), core.push.afterwards)
       }
     }
     for call in afterwards { call() }
@@ -101,7 +101,7 @@ public final class Emulator: Sendable {
 
   /// Handles one request.
   public func handle(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
-    var reply = answer(request, at: time)
+    var reply = dispatch(request, at: time)
     // Includes the bytes of a file, because callers of this method cannot get them in another way.
     if case .respond(var response) = reply.outcome, let asset = response.asset {
       // A server would have started its response, and closes the connection.
@@ -119,18 +119,17 @@ public final class Emulator: Sendable {
   func refuse(
     _ request: EmulatorRequest,
     status: Int,
-    _ title: String,
     detail: String? = nil,
     at time: Date
   ) -> EmulatorReply {
-    core.withLock { $0.respond(Exchange(request, at: time), status: status, html: title, detail: detail) }
+    core.withLock { $0.gate.refuse(Exchange(request, at: time), .page(status, detail: detail)) }
   }
 
   /// Handles one request, without loading the bytes of a file.
-  func answer(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
+  func dispatch(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
     var exchange = Exchange(request, at: time)
     guard request.method != "OPTIONS" else {
-      return core.withLock { $0.isOffline ? $0.offline(exchange) : $0.preflight(exchange) }
+      return core.withLock { $0.gate.isOffline ? $0.gate.refuse(exchange, .offline) : $0.gate.preflight(exchange) }
     }
     if request.path == SignInPage.path {
       exchange.operation = "sign-in"
@@ -142,20 +141,19 @@ public final class Emulator: Sendable {
     }
     if let transfer = AssetTransfer(request, configuration: configuration) {
       exchange.operation = transfer.name
-      return core.withLock { $0.answer(exchange, transfer) }
+      return core.withLock { $0.execute(transfer, exchange) }
     }
-    // Observed wording. [L3]
     guard let route = Route(path: request.path) else {
+      // Observed wording. [L3]
       let error = ServerError(.notFound, "No handler found for endpoint")
-      return core.withLock { $0.isOffline ? $0.offline(exchange) : $0.refuse(exchange, error) }
+      return core.withLock { $0.gate.refuse(exchange, $0.gate.isOffline ? .offline : .error(error)) }
     }
     exchange.route = route
     exchange.operation = route.operation.rawValue
     // Verifying signatures and parsing JSON is expensive and needs no lock.
     let authentication = Authentication(request, route: route, configuration: configuration, at: time)
-    exchange.nextToken = authentication.nextToken
     if request.body.count <= configuration.bodySizeLimit { exchange.readBody() }
-    return withCore { $0.answer(exchange, authentication) }
+    return withCore { $0.dispatch(exchange, authentication) }
   }
 }
 
@@ -172,6 +170,6 @@ extension Emulator {
       preconditionFailure("The request of a benchmark must be valid.")
     }
     let call = Call(route: route, caller: caller, body: body, time: time)
-    return { [self] in core.withLock { _ = try? $0.perform(call) } }
+    return { [self] in core.withLock { _ = try? $0.execute(call) } }
   }
 }

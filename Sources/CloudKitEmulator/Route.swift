@@ -67,6 +67,9 @@ struct Route: Sendable {
       [.zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts].contains(self)
     }
 
+    /// Whether responses can include the zone's sync token. [L1]
+    var answersWithSyncToken: Bool { [.recordsQuery, .recordsLookup, .recordsModify].contains(self) }
+
     var isAboutUsers: Bool { rawValue.hasPrefix("users/") }
 
     /// Whether an API token alone is not enough, from the table of credentials (reference 1.3). [D][E]

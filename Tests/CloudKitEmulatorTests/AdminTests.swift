@@ -42,7 +42,7 @@ import Testing
       let struck = try fixture.post("zones/list").status
       #expect(struck == 500)
       let statistics = await Self.ask(wire, "GET", "/statistics").body
-      #expect(statistics.contains(#""faults":[{"action":"internalError","matched":1,"struck":1}]"#))
+      #expect(statistics.contains(#""faults":[{"action":"internalError","matched":1,"applied":1}]"#))
       #expect(statistics.contains(#""records":1"#))
       let kept = await Self.ask(wire, "GET", "/faults").body
       let plan = try FaultPlan(json: Data(kept.utf8))

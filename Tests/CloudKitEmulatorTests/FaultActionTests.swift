@@ -116,7 +116,7 @@ import Testing
       ]
     )
     #expect(fixture.emulator.faultCounts.map(\.matched) == [4, 4, 4])
-    #expect(fixture.emulator.faultCounts.map(\.struck) == [2, 4, 0])
+    #expect(fixture.emulator.faultCounts.map(\.applied) == [2, 4, 0])
   }
 
   @Test func `every action survives coding`() throws {

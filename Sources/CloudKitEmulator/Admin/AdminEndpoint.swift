@@ -206,7 +206,7 @@ struct AdminEndpoint: Sendable {
     }
     let faults = zip(emulator.faults.rules, emulator.faultCounts).map { rule, count in
       JSON.object([
-        "action": .string(rule.then.name), "matched": .int(Int64(count.matched)), "struck": .int(Int64(count.struck)),
+        "action": .string(rule.then.name), "matched": .int(Int64(count.matched)), "applied": .int(Int64(count.applied)),
       ])
     }
     return [

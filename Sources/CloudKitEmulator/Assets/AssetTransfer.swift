@@ -77,55 +77,48 @@ struct AssetUpload {
 }
 
 extension EmulatorCore {
-  func carryOut(_ exchange: Exchange, _ transfer: AssetTransfer) -> EmulatorReply {
-    guard exchange.request.method == transfer.method else {
-      var reply = respond(exchange, status: 405, html: "Method Not Allowed")
-      reply.append(EmulatorHeader("Allow", transfer.method))
-      return reply
-    }
-    switch transfer {
-    case .upload(let upload): return take(upload, exchange)
-    case .download(let id, let expires, let isSealed):
-      guard isSealed else { return respond(exchange, status: 403, html: "Forbidden") }
-      guard exchange.time < Date(timeIntervalSince1970: Double(expires)), assets.holds(id) else {
-        return respond(exchange, status: 410, html: "Gone")
+  /// Handles an upload or download.
+  func execute(_ transfer: AssetTransfer, _ exchange: Exchange) -> EmulatorReply {
+    handle(exchange) { (exchange) throws(Refusal) in
+      try gate.admit(&exchange)
+      guard exchange.request.method == transfer.method else {
+        throw .page(405, headers: [EmulatorHeader("Allow", transfer.method)])
       }
-      let size = store.size(ofAsset: id)
-      guard store.takeFailure() == nil, let size else {
-        return respond(exchange, status: 500, html: "Internal Server Error")
+      switch transfer {
+      case .upload(let upload):
+        let receipt = try take(upload, at: Timestamps.milliseconds(exchange.time))
+        return gate.respond(exchange, json: ["singleFile": .object(receipt.json(world.seal))])
+      case .download(let id, let expires, let isSealed):
+        guard isSealed else { throw .page(403) }
+        guard exchange.time < Date(timeIntervalSince1970: Double(expires)), world.assets.holds(id) else {
+          throw .page(410)
+        }
+        let size = world.store.size(ofAsset: id)
+        guard world.store.takeFailure() == nil, let size else { throw .page(500) }
+        return gate.respond(exchange, .bytes, asset: StoredAsset(id: id, size: size))
       }
-      return respond(exchange, asset: StoredAsset(id: id, size: size))
     }
   }
 
-  private func take(_ upload: AssetUpload, _ exchange: Exchange) -> EmulatorReply {
-    guard !upload.isTooLarge else { return respond(exchange, status: 413, html: "Request Entity Too Large") }
+  /// Stores an uploaded file, and returns the receipt.
+  private func take(_ upload: AssetUpload, at time: Int64) throws(Refusal) -> AssetReceipt {
+    guard !upload.isTooLarge else { throw .page(413) }
     // The statuses of the real host are unknown. [E]
-    guard let ticket = upload.ticket else { return respond(exchange, status: 403, html: "Forbidden") }
-    let time = Timestamps.milliseconds(exchange.time)
-    guard time < ticket.expires else { return respond(exchange, status: 410, html: "Gone") }
-    guard !upload.isUnreadable else { return respond(exchange, status: 500, html: "Internal Server Error") }
-    guard let content = upload.content, let asset = upload.asset else {
-      return respond(exchange, status: 400, html: "Bad Request")
-    }
-    assets.makeRoom(for: asset.id, upload: ticket.id)
-    collectAssets(at: time)
-    let weight = assets.unusedBytes + AssetShelf.weight(asset.size)
-    guard assets.holds(asset.id) || weight <= configuration.unusedAssetLimit else {
-      return respond(exchange, status: 503, html: "Service Unavailable")
-    }
-    let receipt = AssetReceipt(
-      asset,
-      zone: ticket.zone,
-      target: (ticket.record, ticket.field),
-      expires: time + AssetReceipt.lifetime
-    )
+    guard let ticket = upload.ticket else { throw .page(403) }
+    guard time < ticket.expires else { throw .page(410) }
+    guard !upload.isUnreadable else { throw .page(500) }
+    guard let content = upload.content, let asset = upload.asset else { throw .page(400) }
+    world.assets.makeRoom(for: asset.id, upload: ticket.id)
+    world.collectAssets(at: time)
+    let weight = world.assets.unusedBytes + AssetShelf.weight(asset.size)
+    guard world.assets.holds(asset.id) || weight <= gate.configuration.unusedAssetLimit else { throw .page(503) }
+    let expires = time + AssetReceipt.lifetime
     do throws(ServerError) {
-      try keep(content, as: asset, until: receipt.expires, upload: ticket.id)
+      try world.keep(content, as: asset, until: expires, upload: ticket.id)
     } catch {
-      return respond(exchange, status: 500, html: "Internal Server Error", detail: error.detail)
+      throw .page(500, detail: error.detail)
     }
-    return respond(exchange, status: 200, json: ["singleFile": .object(receipt.json(seal))])
+    return AssetReceipt(asset, zone: ticket.zone, target: (ticket.record, ticket.field), expires: expires)
   }
 }
 

@@ -21,6 +21,7 @@ enum Caller: Sendable, Hashable {
 
 /// The result of checking a request's credentials: a caller or an error.
 struct Authentication: Sendable {
+  let route: Route
   var caller: Result<Caller, ServerError>
   /// Whether the query requests the sync token; it is parsed here with the credentials. Unknown options are ignored.
   /// [L1]
@@ -32,8 +33,9 @@ struct Authentication: Sendable {
   }
 
   init(_ request: EmulatorRequest, route: Route, configuration: EmulatorConfiguration, at time: Date) {
+    self.route = route
     let query = QueryString.values(request.query)
-    wantsSyncToken = query["getCurrentSyncToken"] == "true"
+    wantsSyncToken = query["getCurrentSyncToken"] == "true" && route.operation.answersWithSyncToken
     do throws(ServerError) {
       caller = .success(try Self.caller(request, query, route: route, configuration: configuration, at: time))
     } catch {
@@ -74,10 +76,9 @@ struct Authentication: Sendable {
   }
 
   /// Returns the error for a credential that has expired.
-  func expiry(_ exchange: Exchange) -> ServerError {
+  func expiry(_ request: EmulatorRequest) -> ServerError {
     if case .success(.server) = caller { return ServerError(.authenticationFailed, "Authentication failed") }
-    guard let route = exchange.route else { return ServerError(.authenticationRequired, "request needs authorization") }
-    return Self.signInNeeded(exchange.request, route)
+    return Self.signInNeeded(request, route)
   }
 
   /// Returns an error with the URL of the server's own sign-in page. For a web page, the URL names its origin, to which

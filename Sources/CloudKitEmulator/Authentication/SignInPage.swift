@@ -90,62 +90,30 @@ enum SignInPage {
 extension EmulatorCore {
   /// Shows the list, or signs in a user and redirects the browser.
   func signIn(_ exchange: Exchange) -> EmulatorReply {
-    if isOffline { return offline(exchange) }
-    let query = QueryString.values(exchange.request.query)
-    // Anybody can write the address of this page, so the origin must be one that may read replies.
-    let opener = query[SignInPage.originKey].flatMap { WebAccess.admitted($0, configuration) }
-    guard let name = query["user"] else {
-      let names = configuration.strictAuth ? configuration.admitted : configuration.admitted.union(users.values)
-      let tokensEnd = configuration.webAuthTokenLifetime != nil
-      let page = SignInPage.list(
-        names.sorted(),
-        allowsOthers: !configuration.strictAuth,
-        tokensEnd: tokensEnd,
-        opener: opener
-      )
-      return respond(exchange, page: page)
-    }
-    guard let token = WebAuthToken(name), token.name == name, configuration.admits(name) else {
-      return respond(exchange, status: 403, html: "Forbidden")
-    }
-    let issued = token.issued(at: exchange.time, configuration, isKept: query["keep"] == "1")
-    let text = newToken(for: issued).text(configuration)
-    guard let callback = configuration.signInCallback else {
-      return respond(exchange, page: SignInPage.done(text, opener: opener))
-    }
-    var reply = respond(exchange, status: 302, html: "Found")
-    let key = configuration.signInCallbackKey
-    reply.append(EmulatorHeader("Location", SignInPage.callback(callback, key: key, token: text)))
-    return reply
-  }
-
-  /// Returns a token that differs from all earlier tokens of the user, under `strictWebAuth`.
-  private func newToken(for token: WebAuthToken) -> WebAuthToken {
-    guard configuration.strictWebAuth else { return token }
-    var new = token
-    new.renewals = (lastTokens[token.name] ?? 0) &+ 1
-    lastTokens[new.name] = new.renewals
-    return new
-  }
-
-  /// Replaces the signed-in user with another one. Server-to-server keys are not affected.
-  func switchAccount(to name: String, _ authentication: inout Authentication, _ exchange: inout Exchange) {
-    guard case .success(.user) = authentication.caller, let token = WebAuthToken(name) else { return }
-    authentication.caller = .success(.user(name: token.name, nextToken: newToken(for: token).text(configuration)))
-    exchange.nextToken = authentication.nextToken
-  }
-
-  /// Enforces `strictWebAuth`: as documented, a token is valid for one round trip [D], so only the last one issued is
-  /// accepted. The first token of a user that this process sees counts as issued. [E]
-  func renew(_ authentication: inout Authentication, _ exchange: inout Exchange) {
-    guard configuration.strictWebAuth, case .success(.user(let name, let next)) = authentication.caller,
-      let token = WebAuthToken(next, configuration), let route = exchange.route
-    else { return }
-    if let last = lastTokens[name], token.renewals != last &+ 1 {
-      authentication.caller = .failure(Authentication.signInNeeded(exchange.request, route))
-      exchange.nextToken = nil
-    } else {
-      lastTokens[name] = token.renewals
+    handle(exchange) { (exchange) throws(Refusal) in
+      if gate.isOffline { throw .offline }
+      let configuration = gate.configuration
+      let query = QueryString.values(exchange.request.query)
+      // Anybody can write the address of this page, so the origin must be one that may read replies.
+      let opener = query[SignInPage.originKey].flatMap { WebAccess.admitted($0, configuration) }
+      guard let name = query["user"] else {
+        let names = configuration.admitted.union(configuration.strictAuth ? [] : Array(world.users.values))
+        let page = SignInPage.list(
+          names.sorted(),
+          allowsOthers: !configuration.strictAuth,
+          tokensEnd: configuration.webAuthTokenLifetime != nil,
+          opener: opener
+        )
+        return gate.respond(exchange, .page, Data(page.utf8))
+      }
+      guard let token = WebAuthToken(name), token.name == name, configuration.admits(name) else { throw .page(403) }
+      let issued = token.issued(at: exchange.time, configuration, isKept: query["keep"] == "1")
+      let text = gate.newToken(for: issued).text(configuration)
+      guard let callback = configuration.signInCallback else {
+        return gate.respond(exchange, .page, Data(SignInPage.done(text, opener: opener).utf8))
+      }
+      let location = SignInPage.callback(callback, key: configuration.signInCallbackKey, token: text)
+      return gate.refuse(exchange, .page(302, headers: [EmulatorHeader("Location", location)]))
     }
   }
 }

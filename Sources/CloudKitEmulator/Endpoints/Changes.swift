@@ -2,30 +2,27 @@ import JSONText
 
 /// `changes/zone` and `changes/database` (reference 5.6, 5.7), and the two deprecated calls they replace
 /// (reference 5.12). [D]
-extension EmulatorCore {
-  func zoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
-    var results: [JSON] = []
+extension Endpoint {
+  func zoneChanges() throws(ServerError) -> JSONObject {
     var room = configuration.answerSizeLimit
     var zones: Set<String> = []
-    for item in try items("zones", of: call.body) {
+    let results = try items("zones").map { (item) throws(ServerError) in
       guard let zoneID = item["zoneID"] else { throw .badRequest("Missing 'zoneID'") }
       do throws(ServerError) {
-        let place = try place(zoneID, for: call)
-        guard zones.insert(place.path).inserted else { throw ServerError.badRequest("The zone appears more than once") }
-        var page: JSONObject = ["zoneID": place.zone.zoneID]
-        for member in try changes(in: place, item, call, &room).members { page.append(member.key, member.value) }
-        results.append(.object(page))
+        let view = try view(of: zoneID)
+        guard zones.insert(view.path).inserted else { throw ServerError.badRequest("The zone appears more than once") }
+        return JSON.object(.joining(["zoneID": view.zone.zoneID], try changes(in: view, item, &room)))
       } catch {
-        if error.isAboutToken, configuration.assumptions.expiredSyncToken == .refusesRequest { throw error }
-        results.append(.object(error.members(after: ["zoneID": zoneID])))
+        if error.isAboutToken, assumptions.expiredSyncToken == .refusesRequest { throw error }
+        return .object(error.members(after: ["zoneID": zoneID]))
       }
     }
     return ["zones": .array(results)]
   }
 
-  func recordChanges(_ call: Call) throws(ServerError) -> JSONObject {
+  func recordChanges() throws(ServerError) -> JSONObject {
     var room = configuration.answerSizeLimit
-    return try changes(in: try place(call.body["zoneID"], for: call), call.body, call, &room)
+    return try changes(in: try view(of: call.body["zoneID"]), call.body, &room)
   }
 
   /// Returns one page of a zone's history: each record once, in its latest state, in order of the last change. [E]
@@ -33,36 +30,28 @@ extension EmulatorCore {
   ///
   /// - Parameter room: The remaining bytes for records in the response. An empty response accepts any record.
   private func changes(
-    in place: Place,
+    in view: ZoneView,
     _ request: JSONObject,
-    _ call: Call,
     _ room: inout Int
   ) throws(ServerError) -> JSONObject {
-    let zone = place.zone
+    let zone = view.zone
     // Observed wording. [L3]
     guard zone.isCustom else { throw .badRequest("cannot get changes in default zone") }
-    if call.faults.expiresTokens, request["syncToken"] != nil { throw SyncToken.expired(configuration.assumptions) }
-    let start = try SyncToken.sequence(
-      in: request["syncToken"],
-      kind: .zone,
-      identity: zone.identity,
-      newest: zone.sequence,
-      assumptions: configuration.assumptions
-    )
+    let start = try startOfPage(request["syncToken"], zone.token)
     let token = { (sequence: Int64) in
       JSON.string(SyncToken(kind: .zone, identity: zone.identity, sequence: sequence).text)
     }
     if call.faults.emptiesPages {
       return ["records": .array([]), "syncToken": token(start), "moreComing": .bool(true)]
     }
-    let limit = try pageLimit(request, otherwise: call.body)
+    let limit = try pageLimit(request)
     // The keys of a zone override those of the request. [D]
     let keys = Self.names(request["desiredKeys"] ?? call.body["desiredKeys"])
     let types = Self.names(request["desiredRecordTypes"] ?? call.body["desiredRecordTypes"])
     let isReverse = (request["reverse"] ?? call.body["reverse"])?.bool ?? false
-    var itemCall = call
+    var item = self
     if let encoding = Call.encoding(request) {
-      itemCall.body.append("numbersAsStrings", .bool(encoding.numbersAsStrings))
+      item.call.body.append("numbersAsStrings", .bool(encoding.numbersAsStrings))
     }
 
     var records: [JSON] = []
@@ -83,21 +72,21 @@ extension EmulatorCore {
       }
       if !isReverse { reached = change.sequence }
       if let record {
-        if let access = place.access, !access.sees(record.name) {
+        if let access = view.access, !access.sees(record.name) {
           guard access.mayKnow(record.shares(in: zone)) else { continue }
           records.append(Tombstone(record).json(zoneID: zone.zoneID))
         } else if types?.contains(record.type) ?? true {
-          records.append(json(record, in: place, keys: keys, itemCall))
+          records.append(.object(item.json(record, in: view, keys: keys)))
         }
         // Tombstones are included even if `desiredRecordTypes` is set: the real service does not filter reliably
         // either. [L1]
       } else if let tombstone = zone.records.tombstone(of: change.name), !tombstone.isSilent,
-        place.access?.mayKnow(tombstone.shares) ?? true
+        view.access?.mayKnow(tombstone.shares) ?? true
       {
         records.append(tombstone.json(zoneID: zone.zoneID))
       }
     }
-    if configuration.assumptions.changesOrder == .recordName { records.sort { $0.recordName < $1.recordName } }
+    if assumptions.changesOrder == .recordName { records.sort { $0.recordName < $1.recordName } }
     if !isReverse, !moreComing { moreComing = !zone.records.changes(after: reached, limit: 1).isEmpty }
     if call.faults.stallsMarkers { (reached, moreComing) = (start, true) }
     return [
@@ -106,31 +95,31 @@ extension EmulatorCore {
     ]
   }
 
-  func databaseChanges(_ call: Call) throws(ServerError) -> JSONObject {
-    call.route.scope == .shared ? try sharedChanges(call) : try databasePage(call, tokenKey: "syncToken")
+  /// Returns the sequence number in a client's token.
+  ///
+  /// - Parameter newest: The token of the newest change.
+  private func startOfPage(_ json: JSON?, _ newest: SyncToken) throws(ServerError) -> Int64 {
+    if call.faults.expiresTokens, json != nil { throw SyncToken.expired(assumptions) }
+    return try newest.sequence(of: json, assumptions: assumptions)
+  }
+
+  func databaseChanges() throws(ServerError) -> JSONObject {
+    call.route.scope == .shared ? try sharedChanges() : try databasePage(tokenKey: "syncToken")
   }
 
   /// Returns the response of `zones/changes`. It uses `metaSyncToken` and ignores `syncToken`. [L3]
-  func legacyZoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
-    let database = database(for: call)
+  func legacyZoneChanges() throws(ServerError) -> JSONObject {
     // A 400 was observed if there is only the default zone; the wording is that of records/changes. [L3]
     guard database.zones.count > 1 || !database.deletedZones.isEmpty else {
       throw .badRequest("cannot get changes in default zone")
     }
-    return try databasePage(call, tokenKey: "metaSyncToken")
+    return try databasePage(tokenKey: "metaSyncToken")
   }
 
-  private func databasePage(_ call: Call, tokenKey: String) throws(ServerError) -> JSONObject {
-    let database = database(for: call)
-    if call.faults.expiresTokens, call.body[tokenKey] != nil { throw SyncToken.expired(configuration.assumptions) }
-    let start = try SyncToken.sequence(
-      in: call.body[tokenKey],
-      kind: .database,
-      identity: database.identity,
-      newest: database.sequence,
-      assumptions: configuration.assumptions
-    )
-    let limit = try pageLimit(call.body)
+  private func databasePage(tokenKey: String) throws(ServerError) -> JSONObject {
+    let database = database
+    let start = try startOfPage(call.body[tokenKey], database.token)
+    let limit = try pageLimit()
     let live = database.zones.values.filter { $0.isCustom && $0.changed > start }
       .map { (sequence: $0.changed, json: JSON.object($0.summary)) }
     let gone = database.deletedZones.filter { $0.value > start }
@@ -167,7 +156,7 @@ extension ServerError {
 extension StoredRecord {
   /// Returns the shares that the record belongs to or last belonged to.
   fileprivate func shares(in zone: ZoneState) -> [String] {
-    [zone.share(of: name), left].compactMap(\.self)
+    [zone.share(of: name), formerShare].compactMap(\.self)
   }
 }
 

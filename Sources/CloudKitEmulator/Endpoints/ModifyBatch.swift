@@ -137,7 +137,7 @@ struct ModifyBatch {
   /// Rejects a record whose zone ID differs from the request's. Repeating the request's zone ID is allowed. [E]
   private func requireSameZone(_ json: JSONObject) throws(ServerError) {
     guard let zoneID = json["zoneID"] else { return }
-    guard try EmulatorCore.zoneName(zoneID).name == zone.name else {
+    guard try Endpoint.zoneName(zoneID).name == zone.name else {
       throw .badRequest("The record's zone differs from the zone of the request")
     }
   }

@@ -78,33 +78,32 @@ extension ModifyBatch {
   }
 }
 
-extension EmulatorCore {
+extension ZoneWriter {
   /// Updates the roots of changed shares: a new share marks its root, deleting a share unmarks its root, and deleting a
   /// root deletes its share. [E]
-  func followShares(_ writer: inout ZoneWriter) {
-    let zone = writer.zone
-    for content in writer.saved.values.map(\.content).sorted(by: { $0.name < $1.name })
-    where writer.buried[content.name] == nil {
-      guard let name = content.sharing?.root, var root = writer.content(name), root.share != content.name else {
+  mutating func followShares() {
+    for content in saved.values.map(\.content).sorted(by: { $0.name < $1.name })
+    where buried[content.name] == nil {
+      guard let name = content.sharing?.root, var root = self.content(name), root.share != content.name else {
         continue
       }
       root.share = content.name
       root.shortGUID = content.shortGUID
-      writer.save(root)
+      save(root)
     }
-    for name in writer.buried.keys.sorted() {
+    for name in buried.keys.sorted() {
       guard let old = zone.records[name]?.content else { continue }
-      if let share = old.share { writer.bury(share) }
-      guard let rootName = old.sharing?.root, var root = writer.content(rootName), root.share == name else { continue }
+      if let share = old.share { bury(share) }
+      guard let rootName = old.sharing?.root, var root = content(rootName), root.share == name else { continue }
       root.share = nil
-      writer.save(root)
+      save(root)
     }
     // Users who leave one share and remain in another of the zone learn of it from the zone's change feed.
-    for record in writer.saved.values.sorted(by: { $0.name < $1.name }) {
+    for record in saved.values.sorted(by: { $0.name < $1.name }) {
       guard let old = zone.records[record.name]?.content.sharing, let new = record.content.sharing,
         new.former.contains(where: { !old.former.contains($0) })
       else { continue }
-      writer.announce(share: record.content)
+      announce(share: record.content)
     }
   }
 }

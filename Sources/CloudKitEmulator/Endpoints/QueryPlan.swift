@@ -15,7 +15,7 @@ struct QueryPlan {
   struct Found {
     var record: StoredRecord
     var position: QueryOrder.Position
-    var place: Place
+    var view: ZoneView
   }
 
   /// A range of an index that contains all records that match a filter.
@@ -30,8 +30,8 @@ struct QueryPlan {
   private static let countLimit = 10_000
 
   /// Returns up to `limit + 1` records after the marker, in order. The extra record shows that there is another page.
-  func page(in place: Place) -> [Found] {
-    let records = place.zone.records
+  func page(in view: ZoneView) -> [Found] {
+    let records = view.zone.records
     let best = filters.compactMap { filter in
       KeyRange(filter).map { range in
         let index = IndexName(type: type, key: filter.key)
@@ -44,25 +44,25 @@ struct QueryPlan {
     }
     .min { $0.count < $1.count }
     // Records with equal keys are sorted by name, which is the order of a query without sort descriptors.
-    if let best, best.range.isPoint, order.descriptors.isEmpty { return walk(place, best.index, best.range) }
+    if let best, best.range.isPoint, order.descriptors.isEmpty { return walk(view, best.index, best.range) }
     guard let key = order.indexKey else {
       let index = best?.index ?? IndexName(type: type, key: FieldKey(system: .recordName))
-      return gather(place, index, best?.range ?? KeyRange())
+      return gather(view, index, best?.range ?? KeyRange())
     }
     let index = IndexName(type: type, key: key)
     // Walking the index of the order reads each record once over all pages. Gathering by the best filter reads its
     // records once per page, which is cheaper if there are few.
     if let best, best.index != index, best.count < Self.countLimit {
       let price = best.count * max(1, best.count / limit)
-      if price < records.count(KeyRange(), in: index, limit: price + 1) { return gather(place, best.index, best.range) }
+      if price < records.count(KeyRange(), in: index, limit: price + 1) { return gather(view, best.index, best.range) }
     }
-    return walk(place, index, best.flatMap { $0.index == index ? $0.range : nil } ?? KeyRange())
+    return walk(view, index, best.flatMap { $0.index == index ? $0.range : nil } ?? KeyRange())
   }
 
-  private func gather(_ place: Place, _ index: IndexName, _ range: KeyRange) -> [Found] {
+  private func gather(_ view: ZoneView, _ index: IndexName, _ range: KeyRange) -> [Found] {
     var found: [Found] = []
-    for record in IndexWalk(place.zone.records, index, range, from: nil, ascending: true, size: 1024) {
-      if let match = match(record, place) { found.append(match) }
+    for record in IndexWalk(view.zone.records, index, range, from: nil, ascending: true, size: 1024) {
+      if let match = match(record, view) { found.append(match) }
       if found.count > 8 * (limit + 1) { cut(&found) }
     }
     cut(&found)
@@ -75,29 +75,29 @@ struct QueryPlan {
     found.removeLast(max(0, found.count - limit - 1))
   }
 
-  private func walk(_ place: Place, _ index: IndexName, _ range: KeyRange) -> [Found] {
+  private func walk(_ view: ZoneView, _ index: IndexName, _ range: KeyRange) -> [Found] {
     // The marker's own entry is included, because the record may be in a later zone.
     let mark = after.map { after in
       IndexEntry(key: after.keys.first ?? (range.isPoint ? range.lower : .string(after.name)), name: after.name)
     }
     var found: [Found] = []
-    let records = place.zone.records
+    let records = view.zone.records
     // One fetch is enough if only the range filters records. The extra entry replaces the marker's own record.
     for record in IndexWalk(records, index, range, from: mark, ascending: order.isAscending, size: limit + 2) {
-      if let match = match(record, place) { found.append(match) }
+      if let match = match(record, view) { found.append(match) }
       if found.count > limit { break }
     }
     return found
   }
 
-  private func match(_ record: StoredRecord, _ place: Place) -> Found? {
+  private func match(_ record: StoredRecord, _ view: ZoneView) -> Found? {
     guard record.created.milliseconds <= newestVisible,
       creator == nil || record.created.userRecordName == creator, filters.allSatisfy({ $0.matches(record) }),
-      place.access?.sees(record.name) ?? true
+      view.access?.sees(record.name) ?? true
     else { return nil }
-    let position = order.position(of: record, in: place.path)
+    let position = order.position(of: record, in: view.path)
     if let after, !order.precedes(after, position) { return nil }
-    return Found(record: record, position: position, place: place)
+    return Found(record: record, position: position, view: view)
   }
 }
 

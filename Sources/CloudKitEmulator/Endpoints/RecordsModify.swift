@@ -4,23 +4,23 @@ import JSONText
 
 /// `records/modify` (reference 5.3). All operations are decided first; the successful ones are then committed together.
 /// [D]
-extension EmulatorCore {
-  func modify(_ call: Call) throws(ServerError) -> JSONObject {
-    let operations = try items("operations", of: call.body)
-    let place = try place(call.body["zoneID"], for: call)
-    let (database, zone) = (place.database, place.zone)
+extension Endpoint {
+  func modify() throws(ServerError) -> Decision {
+    let operations = try items("operations")
+    let view = try view(of: call.body["zoneID"])
+    let (database, zone) = (view.database, view.zone)
     var batch = ModifyBatch(
       zone: zone,
-      guards: guards(call),
-      access: place.access,
+      guards: guards,
+      access: view.access,
       configuration: configuration,
-      allowsNewSchema: learnsSchema(call),
-      schema: schemas[database.key.schema] ?? .predefined,
-      existing: { [self] in record($0, in: place, for: call.caller) },
+      allowsNewSchema: learnsSchema,
+      schema: schema ?? .predefined,
+      existing: { [self] in record($0, in: view) },
       isPoisoned: call.faults.isPoisoned,
-      user: { [self] in user($0)?.recordName },
-      asset: { [self] (object, record, field) throws(ServerError) in
-        try asset(object, for: record, field: field, in: zone, at: call.milliseconds)
+      user: { user($0)?.recordName },
+      asset: { (object, record, field) throws(ServerError) in
+        try asset(object, for: record, field: field, in: zone)
       }
     )
     var names = Set<String>()
@@ -39,7 +39,7 @@ extension EmulatorCore {
       // Only one operation per record is allowed. [E] (Question 7)
       if let name, !names.insert(name).inserted {
         let error = ServerError.badRequest("Record '\(name)' appears in more than one operation")
-        guard configuration.assumptions.repeatedRecord == .failsAlone else { throw error }
+        guard assumptions.repeatedRecord == .failsAlone else { throw error }
         batch.steps.append(ModifyBatch.Step(name: name, keys: nil, outcome: .failure(error)))
         continue
       }
@@ -49,44 +49,39 @@ extension EmulatorCore {
     batch.settleReferences()
     // Atomic is the default, but applies only in custom zones. [D]
     let isAtomic = try (call.body.flag("atomic") ?? true) && zone.isCustom
-    if isAtomic, batch.steps.contains(where: \.hasFailed) {
-      statistics.atomicFailures += 1
-      return try atomicFailure(batch)
-    }
-    let saved = try commit(batch, in: database, call)
-    let results = batch.steps.map { step in
-      switch step.outcome {
-      case .failure(let error): step.json(error)
-      case .success(.save):
-        saved[step.name ?? ""].map { json($0, in: place, keys: step.keys, call) } ?? .null
-      // Only the name and the deletion mark. [L1]
-      case .success(.delete), .success(.leave), .success(.nothing):
-        JSON.object(["recordName": .string(step.name ?? ""), "deleted": .bool(true)])
+    if isAtomic, batch.steps.contains(where: \.hasFailed) { return rollback(batch) }
+    let (commit, saved) = commit(of: batch, in: database)
+    return Decision(commit: commit) { [batch] in
+      let results = batch.steps.map { step -> JSON in
+        switch step.outcome {
+        case .failure(let error): step.json(error)
+        case .success(.save): saved[step.name ?? ""].map { .object(json($0, in: view, keys: step.keys)) } ?? .null
+        // Only the name and the deletion mark. [L1]
+        case .success(.delete), .success(.leave), .success(.nothing):
+          .object(["recordName": .string(step.name ?? ""), "deleted": .bool(true)])
+        }
       }
+      return ["records": .array(results)]
     }
-    return ["records": .array(results)]
   }
 
   /// Returns the response of a failed atomic batch: the failed records keep their errors and all others get
   /// `ATOMIC_ERROR`, or the whole request is rejected. [E] (Question 1)
-  private func atomicFailure(_ batch: ModifyBatch) throws(ServerError) -> JSONObject {
-    let sibling = ServerError(.atomicError, "Atomic failure")
-    if configuration.assumptions.atomicFailure == .refusesRequest { throw sibling }
-    let results = batch.steps.map { step in
-      if case .failure(let error) = step.outcome { step.json(error) } else { step.json(sibling) }
+  private func rollback(_ batch: ModifyBatch) -> Decision {
+    Decision(isRolledBack: true) { () throws(ServerError) in
+      let sibling = ServerError(.atomicError, "Atomic failure")
+      if assumptions.atomicFailure == .refusesRequest { throw sibling }
+      let results = batch.steps.map { step in
+        if case .failure(let error) = step.outcome { step.json(error) } else { step.json(sibling) }
+      }
+      return ["records": .array(results)]
     }
-    return ["records": .array(results)]
   }
 
-  /// Commits the successful steps and returns the new versions by name.
-  private func commit(
-    _ batch: ModifyBatch,
-    in database: DatabaseState,
-    _ call: Call
-  ) throws(ServerError) -> [String: StoredRecord] {
-    let zone = batch.zone
+  /// Returns the commit of the successful steps, if they change anything, and the new versions by name.
+  private func commit(of batch: ModifyBatch, in database: DatabaseState) -> (Commit?, [String: StoredRecord]) {
     let stamp = StoredRecord.Stamp(milliseconds: call.milliseconds, userRecordName: call.caller.recordName ?? "_world")
-    var writer = ZoneWriter(database, zone, stamp: stamp)
+    var writer = ZoneWriter(database, batch.zone, stamp: stamp)
     for step in batch.steps {
       switch step.outcome {
       case .success(.save(let content, _, _)), .success(.leave(let content)): writer.save(content)
@@ -95,15 +90,11 @@ extension EmulatorCore {
       }
     }
     // Referring records are deleted in the same transaction, with one tombstone each. [E] (Question 24)
-    for name in batch.cascades() { writer.bury(name, isSilent: !configuration.assumptions.cascadesLeaveTombstones) }
-    followShares(&writer)
-    guard var commit = writer.finish() else { return [:] }
-    let saved = writer.saved
-    if let schema = schema(database.key.schema, with: batch.learnt) { commit.changes.append(.schemaChanged(schema)) }
-    try self.commit(commit)
-    statistics.recordsSaved += saved.values.count { $0.modified == stamp }
-    statistics.recordsDeleted += commit.changes.count { if case .buried = $0 { true } else { false } }
-    return saved
+    for name in batch.cascades() { writer.bury(name, isSilent: !assumptions.cascadesLeaveTombstones) }
+    writer.followShares()
+    guard var commit = writer.finish() else { return (nil, [:]) }
+    if let schema = schema(with: batch.learnt) { commit.changes.append(.schemaChanged(schema)) }
+    return (commit, writer.saved)
   }
 }
 

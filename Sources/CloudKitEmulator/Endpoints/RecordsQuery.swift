@@ -3,29 +3,28 @@ import Foundation
 import JSONText
 
 /// `records/query` (reference 5.1). [D]
-extension EmulatorCore {
-  func query(_ call: Call) throws(ServerError) -> JSONObject {
+extension Endpoint {
+  func query() throws(ServerError) -> JSONObject {
     guard let query = call.body["query"]?.object, let type = query["recordType"]?.string else {
       throw .badRequest("Missing 'query' or its 'recordType'")
     }
     // [D]
     guard type != CKSchema.usersType else { throw .badRequest("Records of type 'Users' cannot be queried") }
-    let places = try queriedPlaces(call)
-    guard let recordType = schemas[call.route.schema]?[type] else { throw unknownType(type) }
-    var filters: [QueryFilter] = []
+    let views = try queriedViews()
+    guard let recordType = schema?[type] else { throw unknownType(type) }
     let conditions = try query.list("filterBy") ?? []
     // [E] (Question 22)
-    if let limit = configuration.assumptions.filterLimit, conditions.count > limit {
+    if let limit = assumptions.filterLimit, conditions.count > limit {
       throw .badRequest("Too many filters")
     }
-    for filter in conditions {
+    let filters = try conditions.map { (filter) throws(ServerError) in
       guard let object = filter.object else { throw .badRequest("BadRequestException: Unexpected input") }
-      filters.append(try QueryFilter(object, type: recordType, assumptions: configuration.assumptions))
+      return try QueryFilter(object, type: recordType, assumptions: assumptions)
     }
     // A query without filters uses the index of record names. [L3]
     if filters.isEmpty { try FieldKey(system: .recordName).require(.queryable, of: recordType) }
-    let order = try QueryOrder(try query.list("sortBy") ?? [], type: recordType, assumptions: configuration.assumptions)
-    let hash = Derived.number(JSON.object(query).text + places.map(\.path).joined(separator: "/"))
+    let order = try QueryOrder(try query.list("sortBy") ?? [], type: recordType, assumptions: assumptions)
+    let hash = Derived.number(JSON.object(query).text + views.map(\.path).joined(separator: "/"))
     var after: QueryOrder.Position?
     if let marker = call.body["continuationMarker"] {
       after = try ContinuationMarker(marker.string ?? "", query: hash).position
@@ -39,19 +38,19 @@ extension EmulatorCore {
       filters: filters,
       order: order,
       after: after,
-      limit: try pageLimit(call.body),
-      creator: try readableCreator(recordType, call),
+      limit: try pageLimit(),
+      creator: try readableCreator(recordType),
       newestVisible: call.milliseconds - max(configuration.indexDelay.milliseconds, Int64(call.faults.indexDelay))
     )
     var (page, isCut) = ([QueryPlan.Found](), false)
-    for place in places {
-      page += plan.page(in: place)
-      if places.count > 1 { page.sort { order.precedes($0.position, $1.position) } }
+    for view in views {
+      page += plan.page(in: view)
+      if views.count > 1 { page.sort { order.precedes($0.position, $1.position) } }
       isCut = cut(&page, plan.limit) || isCut
     }
     let keys = Self.names(call.body["desiredKeys"])
     var answer: JSONObject = [
-      "records": .array(page.map { json($0.record, in: $0.place, keys: keys, call) })
+      "records": .array(page.map { .object(json($0.record, in: $0.view, keys: keys)) })
     ]
     if call.faults.stallsMarkers {
       answer.append("continuationMarker", .string(ContinuationMarker(query: hash, position: after).text))
@@ -72,24 +71,24 @@ extension EmulatorCore {
   /// Returns the error for an unknown record type. The reason comes from native logs; the code is a guess. [2nd]
   /// (Question 14)
   func unknownType(_ name: String) -> ServerError {
-    let isBadRequest = configuration.assumptions.unknownRecordType == .badRequest
+    let isBadRequest = assumptions.unknownRecordType == .badRequest
     return ServerError(isBadRequest ? .badRequest : .notFound, "Did not find record type: \(name)")
   }
 
   /// Returns the user whose records alone the caller may read; `nil` for all records. A query that could find nothing
   /// is rejected. [E]
-  private func readableCreator(_ type: CKSchema.RecordType, _ call: Call) throws(ServerError) -> String? {
-    guard let guards = guards(call), !guards.may(.read, type) else { return nil }
+  private func readableCreator(_ type: CKSchema.RecordType) throws(ServerError) -> String? {
+    guard let guards, !guards.may(.read, type) else { return nil }
     guard guards.mayAsCreator(.read, type) else { throw CKSchema.Permission.read.refusal }
     return guards.user
   }
 
   /// Returns the zones of a query. `zoneWide` means all zones, and is ignored if there is a `zoneID`. [D]
-  private func queriedPlaces(_ call: Call) throws(ServerError) -> [Place] {
+  private func queriedViews() throws(ServerError) -> [ZoneView] {
     guard call.body["zoneID"] == nil, try call.body.flag("zoneWide") == true else {
-      return [try place(call.body["zoneID"], for: call)]
+      return [try view(of: call.body["zoneID"])]
     }
-    return places(for: call)
+    return views()
   }
 }
 

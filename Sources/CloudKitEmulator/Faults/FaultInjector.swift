@@ -5,14 +5,10 @@ import JSONText
 struct FaultEffects: Sendable {
   /// The forced end of a request.
   enum Ending: Sendable {
-    case unreachable
-    case dropped
+    case refused(Refusal)
+    case signedOut
     case answerLost
     case answerTruncated
-    case refused(ServerError)
-    /// A page from a proxy in front of the service.
-    case page(status: Int, title: String)
-    case signedOut
   }
 
   /// The maximum delay in milliseconds: one hour. Longer delays are probably a wrong unit.
@@ -63,7 +59,7 @@ struct FaultInjector {
     for (index, rule) in plan.rules.enumerated() where matches(index, subject) {
       let ending = Self.ending(rule.then)
       // A later rule that cannot decide the end of the request does not count as applied.
-      guard ending == nil || effects.ending == nil, strikes(index) else { continue }
+      guard ending == nil || effects.ending == nil, applies(index) else { continue }
       effects.names.append("rule \(index + 1): \(rule.then.name)")
       effects.ending = effects.ending ?? ending
       switch rule.then {
@@ -86,30 +82,21 @@ struct FaultInjector {
   /// Returns the end that an action forces; `nil` if it does not force one.
   private static func ending(_ action: FaultAction) -> FaultEffects.Ending? {
     switch action {
-    case .offline: .unreachable
-    case .dropBeforeCommit: .dropped
+    case .offline: .refused(.offline)
+    case .dropBeforeCommit: .refused(.dropped)
     case .dropAfterCommit: .answerLost
     case .truncateAnswer: .answerTruncated
-    case .throttled(let seconds): .refused(ServerError(.throttled, "Request throttled", retryAfter: seconds))
-    case .tryAgainLater(let seconds): .refused(ServerError(.tryAgainLater, "Try again later", retryAfter: seconds))
-    case .internalError: .refused(ServerError(.internalError, "Internal error"))
-    case .quotaExceeded: .refused(ServerError(.quotaExceeded, "Quota exceeded"))
-    case .badGateway(let status): .page(status: status, title: title(status))
-    case .tooLarge: .page(status: 413, title: "Request Entity Too Large")
+    case .throttled(let seconds): .refused(.error(ServerError(.throttled, "Request throttled", retryAfter: seconds)))
+    case .tryAgainLater(let seconds):
+      .refused(.error(ServerError(.tryAgainLater, "Try again later", retryAfter: seconds)))
+    case .internalError: .refused(.error(ServerError(.internalError, "Internal error")))
+    case .quotaExceeded: .refused(.error(ServerError(.quotaExceeded, "Quota exceeded")))
+    case .badGateway(let status): .refused(.page(status))
+    case .tooLarge: .refused(.page(413))
     case .authExpired: .signedOut
     case .accountSwitched, .delay, .poison, .emptyPageMoreComing, .stalledMarker, .expiredToken, .indexDelay,
       .zonePurged:
       nil
-    }
-  }
-
-  private static func title(_ status: Int) -> String {
-    switch status {
-    case 500: "Internal Server Error"
-    case 502: "Bad Gateway"
-    case 503: "Service Unavailable"
-    case 504: "Gateway Timeout"
-    default: "Server Error"
     }
   }
 
@@ -125,13 +112,13 @@ struct FaultInjector {
     return true
   }
 
-  private mutating func strikes(_ index: Int) -> Bool {
+  private mutating func applies(_ index: Int) -> Bool {
     let when = plan.rules[index].when
     let position = counts[index].matched - max(0, when.after ?? 0)
-    guard position > 0, position % max(1, when.every ?? 1) == 0, counts[index].struck < when.limit ?? .max,
+    guard position > 0, position % max(1, when.every ?? 1) == 0, counts[index].applied < when.limit ?? .max,
       when.probability.map({ nextFraction(index) < $0 }) ?? true
     else { return false }
-    counts[index].struck += 1
+    counts[index].applied += 1
     return true
   }
 

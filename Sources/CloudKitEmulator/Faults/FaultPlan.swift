@@ -136,5 +136,5 @@ public struct FaultCount: Codable, Sendable, Hashable {
   /// The number of requests that met the rule's condition, before `after`, `every`, `limit` and `probability`.
   public var matched = 0
   /// The number of requests that the rule's action applied to.
-  public var struck = 0
+  public var applied = 0
 }

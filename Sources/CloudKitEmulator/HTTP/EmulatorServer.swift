@@ -130,7 +130,7 @@ public final class EmulatorServer: Sendable {
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
           guard connections.add(channel, limit: configuration.connectionLimit) else {
-            return try pipeline.addHandler(FullHouse())
+            return try pipeline.addHandler(ConnectionLimitHandler())
           }
           let patience = TimeAmount(configuration.idleTimeout)
           try pipeline.addHandler(IdleStateHandler(readTimeout: patience, writeTimeout: patience))

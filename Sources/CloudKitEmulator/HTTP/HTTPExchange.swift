@@ -47,23 +47,23 @@ struct HTTPExchange: Sendable {
   /// - Parameter loss: The reason why the body was not kept.
   func reply(to request: EmulatorRequest, loss: RequestBody.Loss?) -> EmulatorReply {
     assertIsOffEventLoops()
-    if loss == .memory { return refuse(request, status: 503, "Service Unavailable") }
+    if loss == .memory { return refuse(request, status: 503) }
     if let admin, AdminEndpoint.has(path: request.path) { return admin.reply(to: request) }
     if let refusal = WebAccess.refusal(request, emulator.configuration) {
-      return emulator.refuse(request, status: 403, "Forbidden", detail: refusal, at: now())
+      return emulator.refuse(request, status: 403, detail: refusal, at: now())
     }
     var reply =
       loss == .disk
-      ? emulator.refuse(request, status: 500, "Internal Server Error", at: now())
-      : emulator.answer(request, at: now())
+      ? emulator.refuse(request, status: 500, at: now())
+      : emulator.dispatch(request, at: now())
     reply.delay += delay
     return reply
   }
 
   /// Rejects a request that is incomplete.
-  func refuse(_ request: EmulatorRequest, status: Int, _ title: String) -> EmulatorReply {
+  func refuse(_ request: EmulatorRequest, status: Int) -> EmulatorReply {
     assertIsOffEventLoops()
-    return emulator.refuse(request, status: status, title, at: now())
+    return emulator.refuse(request, status: status, at: now())
   }
 
   /// Calls `resume` once with the reply to a long poll, on any thread.

@@ -96,7 +96,7 @@ final class HTTPHandler: ChannelDuplexHandler {
     } else if event is EndOfPolls {
       endPoll()
     } else if case .read? = event as? IdleStateHandler.IdleStateEvent, !isAnswering, !isWriting {
-      giveUp(408, "Request Timeout", context)
+      giveUp(408, context)
     } else if case .write? = event as? IdleStateHandler.IdleStateEvent {
       // The first idle timeout may include the time before the response.
       if isStuck { context.close(promise: nil) }
@@ -112,24 +112,24 @@ final class HTTPHandler: ChannelDuplexHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     switch error as? NIOHTTPDecompression.DecompressionError {
-    case .limit: giveUp(413, "Request Entity Too Large", context)
-    case .some: giveUp(400, "Bad Request", context)
+    case .limit: giveUp(413, context)
+    case .some: giveUp(400, context)
     // Invalid HTTP already has a response, or the connection is closed.
     case nil:
       error is NIOHTTPDecompression.ExtraDecompressionError
-        ? giveUp(400, "Bad Request", context) : context.close(promise: nil)
+        ? giveUp(400, context) : context.close(promise: nil)
     }
   }
 
   /// Rejects an incomplete request and closes the connection. Without a request, only closes the connection.
-  private func giveUp(_ status: Int, _ title: String, _ context: ChannelHandlerContext) {
+  private func giveUp(_ status: Int, _ context: ChannelHandlerContext) {
     // The data after a rejected request is not a request either.
     if isGivingUp { return }
     guard let head, !isAnswering else { return context.close(promise: nil) }
     (self.head, body, isAnswering, isGivingUp) = (nil, nil, true, true)
     let request = request(head, nil)
     ask(context) {
-      $0.refuse(request, status: status, title)
+      $0.refuse(request, status: status)
     } then: { reply in
       self.finish(reply, false, .now, context)
     }

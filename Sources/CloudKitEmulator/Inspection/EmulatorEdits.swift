@@ -106,8 +106,8 @@ extension Emulator {
 
   /// Returns all records of a zone, sorted by name. Records that the data file cannot return are missing.
   public func records(in database: EmulatorDatabase, zone: String = "_defaultZone") -> [EmulatorRecord] {
-    look { core in
-      guard let records = core.databases[database.key]?.zones[zone]?.records else { return [] }
+    look { world in
+      guard let records = world.databases[database.key]?.zones[zone]?.records else { return [] }
       return records.names(deleted: false).compactMap { records[$0].map(EmulatorRecord.init) }
     }
     .found
@@ -119,7 +119,9 @@ extension Emulator {
     zone: String,
     at time: Date
   ) -> (EmulatorAsset) -> JSONObject {
-    let (seal, identity) = core.withLock { ($0.seal, $0.databases[database.key]?.zones[zone]?.identity ?? 0) }
+    let (seal, identity) = core.withLock {
+      ($0.world.seal, $0.world.databases[database.key]?.zones[zone]?.identity ?? 0)
+    }
     let expires = Timestamps.milliseconds(time) + AssetReceipt.lifetime
     return { AssetReceipt($0, zone: identity, target: nil, expires: expires).json(seal) }
   }
@@ -166,7 +168,7 @@ extension Emulator {
     let caller: Caller = name.map { .user(name: $0, nextToken: "") } ?? .world
     try withCore { core throws(EmulatorError) in
       do throws(ServerError) {
-        let answer = try core.perform(Call(route: route, caller: caller, body: body, time: time))
+        let answer = try core.execute(Call(route: route, caller: caller, body: body, time: time))
         guard let item = answer[results]?.array?.first?.object, let text = item["serverErrorCode"]?.string,
           let code = ServerError.Code(rawValue: text)
         else { return }

@@ -8,14 +8,15 @@ extension Emulator {
   /// - Throws: `EmulatorError` if the data file cannot be written.
   public func upload(_ bytes: Data, at time: Date) throws(EmulatorError) -> EmulatorAsset {
     try core.withLock { core throws(EmulatorError) in
-      core.uploads += 1
+      let world = core.world
+      world.uploads += 1
       let content = AssetContent(bytes)
       do throws(ServerError) {
-        let upload = "\(core.seed)/\(core.uploads)/\(time)"
+        let upload = "\(world.seed)/\(world.uploads)/\(time)"
         guard let asset = try? EmulatorAsset(content, upload: upload) else {
           throw ServerError(.internalError, "The uploaded bytes cannot be read")
         }
-        try core.keep(content, as: asset, until: Timestamps.milliseconds(time) + AssetReceipt.lifetime)
+        try world.keep(content, as: asset, until: Timestamps.milliseconds(time) + AssetReceipt.lifetime)
         return asset
       } catch {
         throw EmulatorError(error)
@@ -43,5 +44,5 @@ extension Emulator {
   }
 
   /// The number of stored files: those that records refer to, and uploads from the last hour.
-  public var assetCount: Int { core.withLock { $0.assets.count } }
+  public var assetCount: Int { core.withLock { $0.world.assets.count } }
 }

@@ -39,7 +39,7 @@ public struct EmulatorSnapshot: Sendable {
     do {
       let file = try FileStore.copy(of: path)
       let core = EmulatorCore(configuration: EmulatorConfiguration(), store: file)
-      try file.load(into: core)
+      try file.load(into: core.world)
       frozen = Frozen(core)
     } catch {
       throw EmulatorFileError(error)
@@ -55,7 +55,7 @@ public struct EmulatorSnapshot: Sendable {
     do {
       try withCore { core in
         let file = try FileStore(path: draft)
-        try core.write(into: file)
+        try core.world.write(into: file)
         try file.close()
       }
       try FileManager.default.moveItem(atPath: draft, toPath: path)
@@ -76,7 +76,7 @@ extension Emulator {
   /// - Throws: An error if the data file cannot be copied.
   public func snapshot() throws -> EmulatorSnapshot {
     try core.withLock { core in
-      let copy = EmulatorCore(configuration: core.configuration, store: try core.store.copy())
+      let copy = EmulatorCore(configuration: configuration, store: try core.world.store.copy())
       copy.adopt(core)
       return EmulatorSnapshot(copy)
     }
@@ -89,9 +89,9 @@ extension Emulator {
   public func restore(_ snapshot: EmulatorSnapshot) throws {
     try withCore { core in
       try snapshot.withCore { other in
-        let counters = core.databases.mapValues(\.counter)
-        try core.store.replace(by: other)
-        core.endPolls()
+        let counters = core.world.databases.mapValues(\.counter)
+        try core.world.store.replace(by: other.world)
+        core.releasePolls()
         core.adopt(other)
         try core.beginHistories(after: counters)
       }
@@ -102,19 +102,16 @@ extension Emulator {
 extension EmulatorCore {
   /// Copies the state in memory of another core. The store already has the rest.
   fileprivate func adopt(_ other: EmulatorCore) {
-    databases = other.databases.mapValues { DatabaseState(copying: $0, store: store) }
-    (schemas, users, lastTokens) = (other.schemas, other.users, other.lastTokens)
-    (assets, uploads, pushes) = (other.assets, other.uploads, other.pushes)
-    (sharedZones, subscriptions, pushTokens) = (other.sharedZones, other.subscriptions, other.pushTokens)
-    knowAdmitted()
-    couriers = other.couriers.mapValues { Courier(token: $0.token, notifications: $0.notifications) }
+    world = World(copying: other.world, configuration: gate.configuration, store: world.store)
+    gate.lastTokens = other.gate.lastTokens
+    push.adopt(other.push)
   }
 
   /// Changes the zone identities and advances the counters, so that earlier sync tokens are rejected and no change tag
   /// repeats with other content.
   fileprivate func beginHistories(after counters: [DatabaseKey: Int64]) throws(ServerError) {
-    for key in Set(counters.keys).union(databases.keys).sorted(by: { $0.path < $1.path }) {
-      let database = database(key)
+    for key in Set(counters.keys).union(world.databases.keys).sorted(by: { $0.path < $1.path }) {
+      let database = world.database(key)
       let counter = max(database.counter, counters[key] ?? 0) + 1
       let changes = database.zones.values.sorted { $0.name < $1.name }.map { zone in
         var row = zone.row
@@ -124,11 +121,9 @@ extension EmulatorCore {
       try commit(Commit(database: key, counter: counter, sequence: database.sequence + 1, changes: changes))
     }
   }
+}
 
-  fileprivate func endPolls() {
-    for token in couriers.keys.sorted() { release(token) }
-  }
-
+extension World {
   /// Writes everything into an empty store, in commits like those of requests.
   func write(into store: any EmulatorStore) throws {
     for database in databases.values.sorted(by: { $0.key.path < $1.key.path }) {
@@ -136,7 +131,7 @@ extension EmulatorCore {
       commit.changes = users.values.sorted().map { .userSeen(name: $0) }
       commit.changes += schemas[database.key.schema].map { [.schemaChanged($0)] } ?? []
       commit.changes += (subscriptions[database.key] ?? [:]).values.map { .subscribed($0) }
-      commit.changes += (pushTokens[database.key] ?? []).compactMap { couriers[$0].map { .tokenMade($0.token) } }
+      commit.changes += (tokensByOwner[database.key] ?? []).compactMap { pushTokens[$0] }.map { .tokenMade($0) }
       commit.changes += database.deletedZones.map { .zoneDeleted(name: $0.key, sequence: $0.value) }
       commit.changes += database.zones.values.map { $0.isCustom ? .zoneCreated($0.row) : .zoneChanged($0.row) }
       try store.write(commit)

@@ -17,39 +17,50 @@ public struct EmulatorStatistics: Sendable, Hashable {
   public internal(set) var recordsSaved = 0
   /// The number of deleted records, including those deleted by cascades.
   public internal(set) var recordsDeleted = 0
+
+  mutating func count(_ commit: Commit) {
+    for change in commit.changes {
+      switch change {
+      // A version that only reappears in the change feed is not new.
+      case .saved(_, let record, let old): recordsSaved += old?.tag == record.tag ? 0 : 1
+      case .buried: recordsDeleted += 1
+      default: break
+      }
+    }
+  }
 }
 
 extension Emulator {
   /// The counts since the emulator started.
   public var statistics: EmulatorStatistics {
-    core.withLock { $0.statistics }
+    core.withLock { $0.gate.statistics }
   }
 
   /// Returns the number of records in all databases or in one. Records that the data file cannot return are not
   /// counted.
   public func recordCount(in database: EmulatorDatabase? = nil) -> Int {
-    look { core in
-      core.databases.values.filter { database == nil || $0.key == database?.key }
+    look { world in
+      world.databases.values.filter { database == nil || $0.key == database?.key }
         .reduce(0) { $0 + $1.zones.values.reduce(0) { $0 + $1.records.count } }
     }
     .found
   }
 
   /// Reads outside a request. Takes a read failure along, so that it does not affect the next request.
-  func look<Value: Sendable>(_ body: (EmulatorCore) -> Value) -> (found: Value, failure: (any Error)?) {
-    core.withLock { core in (body(core), core.store.takeFailure()) }
+  func look<Value: Sendable>(_ body: (World) -> Value) -> (found: Value, failure: (any Error)?) {
+    core.withLock { core in (body(core.world), core.world.store.takeFailure()) }
   }
 
   /// The number of long polls that are waiting for a notification.
   public var waitingPolls: Int {
-    core.withLock { $0.couriers.values.count { $0.waiter != nil } }
+    core.withLock { $0.push.waiting }
   }
 
   /// Returns all databases, zones, records and tombstones as text. Equal states give equal texts. If the data file
   /// cannot be read, the last line says so.
   public func dump() -> String {
-    let (text, failure) = look { core in
-      core.databases.values.sorted { $0.key.path < $1.key.path }.map(\.dump).joined()
+    let (text, failure) = look { world in
+      world.databases.values.sorted { $0.key.path < $1.key.path }.map(\.dump).joined()
     }
     return text + (failure.map { "The data file cannot be read: \($0)\n" } ?? "")
   }

@@ -16,115 +16,122 @@ struct PushToken {
   var expires: Int64
 }
 
-/// The long poll of one token: its queued notifications, or the poll that waits for one. [L3]
-struct Courier {
-  /// The maximum number of queued notifications. Beyond it, the oldest are dropped, as APNs does. [E]
-  static let limit = 100
+/// The notifications that wait for polls, and the polls that wait for notifications. (reference 5.10) [L3]
+struct Push {
+  /// The long poll of one token: its queued notifications, or the poll that waits for one.
+  struct Courier {
+    /// The maximum number of queued notifications. Beyond it, the oldest are dropped, as APNs does. [E]
+    static let limit = 100
 
-  struct Waiter {
-    var id: UInt64
-    var exchange: Exchange
-    var resume: @Sendable (EmulatorReply) -> Void
+    struct Waiter {
+      var id: UInt64
+      var exchange: Exchange
+      var resume: @Sendable (EmulatorReply) -> Void
+    }
+
+    var notifications: [Data] = []
+    var waiter: Waiter?
   }
 
-  var token: PushToken
-  var notifications: [Data] = []
-  var waiter: Waiter?
+  /// The couriers by token.
+  var couriers: [String: Courier] = [:]
+  /// The numbers of notifications sent and polls held since the start.
+  var sent = 0
+  var polls: UInt64 = 0
+  /// The callbacks to call after the core is unlocked.
+  var afterwards: [@Sendable () -> Void] = []
 
-  mutating func enqueue(_ notification: Data) {
-    notifications.append(notification)
-    if notifications.count > Self.limit { notifications.removeFirst() }
+  var waiting: Int { couriers.values.count { $0.waiter != nil } }
+
+  /// Copies the queued notifications of another emulator.
+  mutating func adopt(_ other: Push) {
+    couriers = other.couriers.mapValues { Courier(notifications: $0.notifications) }
+    sent = other.sent
+  }
+
+  /// Takes the oldest queued notification of a token.
+  mutating func take(_ token: String) -> Data? {
+    guard couriers[token]?.notifications.isEmpty == false else { return nil }
+    return couriers[token]?.notifications.removeFirst()
+  }
+
+  fileprivate mutating func enqueue(_ notification: Data, for token: String) {
+    couriers[token, default: Courier()].notifications.append(notification)
+    if couriers[token]?.notifications.count ?? 0 > Courier.limit { couriers[token]?.notifications.removeFirst() }
   }
 }
 
 extension EmulatorCore {
   /// Answers a poll at once if a notification is queued; otherwise holds it. [L3]
   func poll(_ exchange: Exchange) -> EmulatorReply {
-    if isOffline { return offline(exchange) }
-    var exchange = exchange
-    exchange.faults = faults(on: FaultInjector.Subject(operation: exchange.operation))
-    var reply = plainEnding(exchange) ?? answerPoll(exchange)
-    reply.delay = .milliseconds(exchange.faults.milliseconds)
-    return reply
-  }
-
-  private func answerPoll(_ exchange: Exchange) -> EmulatorReply {
-    guard exchange.request.method == "GET" else { return respond(exchange, status: 405, html: "Method Not Allowed") }
-    let text = QueryString.values(exchange.request.query)["tok"] ?? ""
-    guard let courier = couriers[text], courier.token.expires > Timestamps.milliseconds(exchange.time) else {
-      return respond(exchange, status: 410, html: "Gone")
+    handle(exchange) { (exchange) throws(Refusal) in
+      try gate.admit(&exchange)
+      guard exchange.request.method == "GET" else { throw .page(405) }
+      let text = QueryString.values(exchange.request.query)["tok"] ?? ""
+      guard let token = world.pushTokens[text], token.expires > Timestamps.milliseconds(exchange.time) else {
+        throw .page(410)
+      }
+      if let notification = push.take(text) { return gate.respond(exchange, .json, notification) }
+      let keepAlive = gate.configuration.courierKeepAlive
+      return gate.hold(exchange, EmulatorHold(keepAlive: keepAlive, token: text, exchange: exchange))
     }
-    if let notification = takeNotification(of: text) { return respond(exchange, notification: notification) }
-    return hold(exchange, EmulatorHold(keepAlive: configuration.courierKeepAlive, token: text, exchange: exchange))
   }
 
-  private func takeNotification(of token: String) -> Data? {
-    guard couriers[token]?.notifications.isEmpty == false else { return nil }
-    return couriers[token]?.notifications.removeFirst()
-  }
-
-  /// Queues a notification for all tokens of a user. [E]
-  func push(_ notification: Data, to owner: DatabaseKey) {
-    for token in pushTokens[owner] ?? [] {
-      couriers[token]?.enqueue(notification)
+  /// Queues a notification for all tokens of its user. [E]
+  func send(_ notification: Notification, counter: Int64) {
+    push.sent += 1
+    let id = Derived.uuid("\(world.seed)/push/\(notification.database.path)/\(counter)/\(push.sent)").lowercased()
+    for token in world.tokensByOwner[notification.owner] ?? [] {
+      push.enqueue(notification.payload(id: id), for: token)
       deliver(token)
     }
+    guard let key = notification.lastOf else { return }
+    // If the commit fails, the subscription fires once more, which is harmless.
+    let home = key.scope == .public ? notification.database : notification.owner
+    try? commit(world.commit(of: [.unsubscribed(key)], in: home))
   }
 
   /// Answers a token's waiting poll if there is a notification.
   private func deliver(_ token: String) {
-    guard let waiter = couriers[token]?.waiter, let notification = takeNotification(of: token) else { return }
-    couriers[token]?.waiter = nil
-    let reply = respond(waiter.exchange, notification: notification)
-    afterwards.append { waiter.resume(reply) }
+    guard push.couriers[token]?.waiter != nil, let notification = push.take(token) else { return }
+    end(token) { gate.respond($0, .json, notification) }
   }
 
   /// Registers a held poll. An earlier waiting poll of the same token ends as if its keep-alive time were over. [E]
   func wait(for hold: EmulatorHold, _ resume: @escaping @Sendable (EmulatorReply) -> Void) -> UInt64 {
-    waiters += 1
-    guard couriers[hold.token] != nil else {
-      let reply = respond(hold.exchange, status: 410, html: "Gone")
-      afterwards.append { resume(reply) }
-      return waiters
-    }
+    push.polls += 1
     release(hold.token)
-    guard couriers.values.count(where: { $0.waiter != nil }) < configuration.openPollLimit else {
-      let reply = respond(hold.exchange, status: 503, html: "Service Unavailable")
-      afterwards.append { resume(reply) }
-      return waiters
+    let isKnown = world.pushTokens[hold.token] != nil
+    if isKnown, push.waiting < gate.configuration.openPollLimit {
+      let waiter = Push.Courier.Waiter(id: push.polls, exchange: hold.exchange, resume: resume)
+      push.couriers[hold.token, default: Push.Courier()].waiter = waiter
+      deliver(hold.token)
+    } else {
+      let reply = gate.refuse(hold.exchange, .page(isKnown ? 503 : 410))
+      push.afterwards.append { resume(reply) }
     }
-    couriers[hold.token]?.waiter = Courier.Waiter(id: waiters, exchange: hold.exchange, resume: resume)
-    deliver(hold.token)
-    return waiters
+    return push.polls
   }
 
   /// Answers a token's waiting poll with an empty response. With an ID, only that poll.
   func release(_ token: String, id: UInt64? = nil) {
-    guard let waiter = couriers[token]?.waiter, id == nil || id == waiter.id else { return }
-    couriers[token]?.waiter = nil
-    let reply = respond(waiter.exchange, notification: nil)
-    afterwards.append { waiter.resume(reply) }
+    end(token, id: id) { gate.respond($0, .json, result: "200 keep-alive") }
+  }
+
+  /// Ends all waiting polls with an empty response.
+  func releasePolls() {
+    for token in push.couriers.keys.sorted() { release(token) }
   }
 
   /// Closes the connections of all waiting polls.
   func dropPolls() {
-    for token in couriers.keys.sorted() {
-      guard let waiter = couriers[token]?.waiter else { continue }
-      couriers[token]?.waiter = nil
-      let reply = drop(waiter.exchange)
-      afterwards.append { waiter.resume(reply) }
-    }
+    for token in push.couriers.keys.sorted() { end(token) { gate.refuse($0, .dropped) } }
   }
 
-  func apply(_ token: PushToken) {
-    if let old = couriers[token.text]?.token.owner { pushTokens[old]?.removeAll { $0 == token.text } }
-    couriers[token.text, default: Courier(token: token)].token = token
-    pushTokens[token.owner, default: []].append(token.text)
-  }
-
-  func dropToken(_ text: String) {
-    release(text)
-    if let owner = couriers[text]?.token.owner { pushTokens[owner]?.removeAll { $0 == text } }
-    couriers[text] = nil
+  private func end(_ token: String, id: UInt64? = nil, _ reply: (Exchange) -> EmulatorReply) {
+    guard let waiter = push.couriers[token]?.waiter, id == nil || id == waiter.id else { return }
+    push.couriers[token]?.waiter = nil
+    let reply = reply(waiter.exchange)
+    push.afterwards.append { waiter.resume(reply) }
   }
 }

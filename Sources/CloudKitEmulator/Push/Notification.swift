@@ -4,28 +4,37 @@ import JSONText
 /// The content of a push notification, in the format of the web courier. (reference 5.10) [C]
 struct Notification {
   var subscription: Subscription
-  var container: String
-  var environment: String
-  var id: String
+  /// The database that has changed.
+  var database: DatabaseKey
   /// The key of the content besides the subscription and the database: `qry`, `fet` or `met`.
   var kind: String
   var details: JSONObject
   /// The record of a query notification.
   var record: StoredRecord?
 
+  /// The private database of the user who receives it.
+  var owner: DatabaseKey {
+    DatabaseKey(container: database.container, environment: database.environment, owner: subscription.key.owner)
+  }
+
+  /// The subscription that ends with this notification.
+  var lastOf: Subscription.Key? {
+    if case .query = subscription.kind, subscription.firesOnce { subscription.key } else { nil }
+  }
+
   /// The maximum size of an APNs payload in bytes. [FW]
   static let sizeLimit = 4096
 
-  /// The encoded payload. If it exceeds the size limit, `aps` is reduced to `content-available`, the additional fields
+  /// Returns the encoded payload. If it exceeds the size limit, `aps` is reduced to `content-available`, the additional fields
   /// are removed, and the payload is marked as pruned. Which parts the real service removes is unknown. [E]
-  var payload: Data {
-    let whole = JSON.object(["aps": .object(aps), "ck": .object(ck(isPruned: false))]).data
+  func payload(id: String) -> Data {
+    let whole = JSON.object(["aps": .object(aps), "ck": .object(ck(id, isPruned: false))]).data
     guard whole.count > Self.sizeLimit else { return whole }
     let aps: JSONObject = ["content-available": .int(1)]
-    return JSON.object(["aps": .object(aps), "ck": .object(ck(isPruned: true))]).data
+    return JSON.object(["aps": .object(aps), "ck": .object(ck(id, isPruned: true))]).data
   }
 
-  private func ck(isPruned: Bool) -> JSONObject {
+  private func ck(_ id: String, isPruned: Bool) -> JSONObject {
     var content: JSONObject = ["sid": .string(subscription.key.id), "dbs": .int(subscription.key.scope.number)]
     content = .joining(content, details)
     let fields = subscription.notificationInfo["additionalFields"]?.array?.compactMap(\.string) ?? []
@@ -38,9 +47,9 @@ struct Notification {
       content.append("af", .object(values))
     }
     var ck: JSONObject = [
-      "cid": .string(container), "nid": .string(id), "ckuserid": .string(subscription.key.owner),
+      "cid": .string(database.container), "nid": .string(id), "ckuserid": .string(subscription.key.owner),
       // Assumed to be the number of the environment. [E]
-      "ce": .int(environment == "production" ? 1 : 2),
+      "ce": .int(database.environment == "production" ? 1 : 2),
       kind: .object(content),
     ]
     if isPruned { ck.append("p", .int(1)) }

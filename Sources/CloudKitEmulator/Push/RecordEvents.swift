@@ -12,9 +12,9 @@ struct RecordEvent {
 /// Each commit creates notifications for all subscribers, including the writer. The framework does not notify the
 /// device that wrote, but the protocol does not distinguish devices, so excluding the writer would exclude the writer's
 /// other devices too. [E]
-extension EmulatorCore {
+extension World {
   /// Returns the record changes of a commit that subscriptions may match. Call it before the commit is applied.
-  func recordEvents(of commit: Commit) -> [RecordEvent] {
+  func events(of commit: Commit) -> [RecordEvent] {
     guard subscriptions[commit.database]?.isEmpty == false else { return [] }
     return commit.changes.compactMap { change in
       switch change {
@@ -29,22 +29,18 @@ extension EmulatorCore {
     }
   }
 
-  /// Notifies the subscribers of a commit.
+  /// Returns the notifications of a commit that has been applied.
   ///
   /// - Parameter audience: The participants of the affected shares before the commit.
-  func notify(of commit: Commit, _ events: [RecordEvent], audience: Set<String>) {
-    guard !subscriptions.isEmpty, let database = databases[commit.database] else { return }
+  func notifications(of commit: Commit, _ events: [RecordEvent], audience: Set<String>) -> [Notification] {
+    guard !subscriptions.isEmpty, let database = databases[commit.database] else { return [] }
     let zones = commit.zones
-    guard !zones.isEmpty else { return }
-    let scope: Route.Scope = commit.database.owner == nil ? .public : .private
-    tell(commit.database, scope, database, zones: zones, events)
-    for user in audience.union(self.audience(of: commit)).sorted() {
-      let home = DatabaseKey(
-        container: commit.database.container,
-        environment: commit.database.environment,
-        owner: user
-      )
-      tell(home, .shared, database, zones: zones, [])
+    guard !zones.isEmpty else { return [] }
+    var home = commit.database
+    let own = notifications(home, home.owner == nil ? .public : .private, database, zones, events)
+    return audience.union(self.audience(of: commit)).sorted().reduce(into: own) { found, user in
+      home.owner = user
+      found += notifications(home, .shared, database, zones, [])
     }
   }
 
@@ -56,7 +52,7 @@ extension EmulatorCore {
       let (zone, name, shares): (String, String, [String])
       switch change {
       case .saved(let place, let record, _):
-        (zone, name, shares) = (place, record.name, [record.left].compactMap(\.self))
+        (zone, name, shares) = (place, record.name, [record.formerShare].compactMap(\.self))
       case .buried(let place, let tombstone, _): (zone, name, shares) = (place, tombstone.name, tombstone.shares)
       case .zoneDeleted(let place, _): (zone, name, shares) = (place, "", Array(database.zones[place]?.shares ?? []))
       default: continue
@@ -69,71 +65,60 @@ extension EmulatorCore {
     return users
   }
 
-  /// Notifies the subscribers of one user's database, or of the public database.
-  private func tell(
+  /// Returns the notifications for the subscribers of one user's database, or of the public database.
+  private func notifications(
     _ home: DatabaseKey,
     _ scope: Route.Scope,
     _ database: DatabaseState,
-    zones: Set<String>,
+    _ zones: Set<String>,
     _ events: [RecordEvent]
-  ) {
+  ) -> [Notification] {
     let all = subscriptions[home]?.values.filter { $0.key.scope == scope } ?? []
-    for subscription in all.sorted(by: { $0.key < $1.key }) {
+    return all.sorted { $0.key < $1.key }.flatMap { subscription -> [Notification] in
+      let notification = { (kind: String, details: JSONObject, record: StoredRecord?) in
+        Notification(
+          subscription: subscription,
+          database: database.key,
+          kind: kind,
+          details: details,
+          record: record
+        )
+      }
       switch subscription.kind {
-      case .database: push(subscription, "met", [:], in: database)
+      case .database: return [notification("met", [:], nil)]
       case .zone:
-        guard let zone = subscription.zone, zone.owner == database.owner, zones.contains(zone.name) else { continue }
-        push(subscription, "fet", ["zid": .string(zone.name), "zoid": .string(zone.owner)], in: database)
+        guard let zone = subscription.zone, zone.owner == database.owner, zones.contains(zone.name) else { return [] }
+        return [notification("fet", ["zid": .string(zone.name), "zoid": .string(zone.owner)], nil)]
       case .query(let type, let filters):
-        let recordType = schemas[database.key.schema]?[type] ?? CKSchema.RecordType()
-        for event in events where event.record.type == type && subscription.covers(event, in: database) {
-          let isMatch = filters.allSatisfy { filter in
-            // A filter on a field that no write has added yet matches nothing.
-            (try? QueryFilter(filter, type: recordType, assumptions: configuration.assumptions))?.matches(event.record)
-              ?? false
-          }
-          // Users are not notified of records that they may not read. [E]
-          guard isMatch, scope != .public || guards(of: subscription.key.owner).mayRead(event.record, recordType) else {
-            continue
-          }
-          push(subscription, event, in: database)
-          guard subscription.firesOnce else { continue }
-          // If the commit fails, the subscription fires once more, which is harmless.
-          try? commit([.unsubscribed(subscription.key)], to: home)
-          break
+        let found = events.lazy.filter { [self] in matches($0, subscription, type, filters, in: database) }
+        return found.prefix(subscription.firesOnce ? 1 : .max).map { event in
+          let details: JSONObject = [
+            "rid": .string(event.record.name), "zid": .string(event.zone), "zoid": .string(database.owner),
+            "fo": .int(event.firing.number),
+          ]
+          return notification("qry", details, event.record)
         }
       }
     }
   }
 
-  private func push(_ subscription: Subscription, _ event: RecordEvent, in database: DatabaseState) {
-    let details: JSONObject = [
-      "rid": .string(event.record.name), "zid": .string(event.zone), "zoid": .string(database.owner),
-      "fo": .int(event.firing.number),
-    ]
-    push(subscription, "qry", details, record: event.record, in: database)
-  }
-
-  private func push(
+  private func matches(
+    _ event: RecordEvent,
     _ subscription: Subscription,
-    _ kind: String,
-    _ details: JSONObject,
-    record: StoredRecord? = nil,
+    _ type: String,
+    _ filters: [JSONObject],
     in database: DatabaseState
-  ) {
-    pushes += 1
-    let (container, environment) = (database.key.container, database.key.environment)
-    let notification = Notification(
-      subscription: subscription,
-      container: container,
-      environment: environment,
-      id: Derived.uuid("\(seed)/push/\(database.key.path)/\(database.counter)/\(pushes)").lowercased(),
-      kind: kind,
-      details: details,
-      record: record
-    )
-    let owner = DatabaseKey(container: container, environment: environment, owner: subscription.key.owner)
-    push(notification.payload, to: owner)
+  ) -> Bool {
+    guard event.record.type == type, subscription.covers(event, in: database) else { return false }
+    let recordType = schemas[database.key.schema]?[type] ?? CKSchema.RecordType()
+    let isMatch = filters.allSatisfy { filter in
+      // A filter on a field that no write has added yet matches nothing.
+      (try? QueryFilter(filter, type: recordType, assumptions: configuration.assumptions))?.matches(event.record)
+        ?? false
+    }
+    // Users are not notified of records that they may not read. [E]
+    return isMatch
+      && (subscription.key.scope != .public || guards(of: subscription.key.owner).mayRead(event.record, recordType))
   }
 }
 

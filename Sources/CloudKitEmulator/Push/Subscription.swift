@@ -58,7 +58,7 @@ struct Subscription {
     notificationInfo = object["notificationInfo"]?.object ?? [:]
     firesOnce = object["firesOnce"]?.bool ?? false
     if let zoneID = object["zoneID"] {
-      let (name, zoneOwner) = try EmulatorCore.zoneName(zoneID)
+      let (name, zoneOwner) = try Endpoint.zoneName(zoneID)
       zone = (name, zoneOwner ?? owner)
     } else {
       zone = nil

@@ -59,6 +59,10 @@ struct ServerError: Error, Sendable, Hashable {
     self.redirectURL = redirectURL
   }
 
+  static func unwritable(_ error: any Error) -> ServerError {
+    ServerError(.internalError, "The data file could not be written", detail: "\(error)")
+  }
+
   static func badRequest(_ reason: String) -> ServerError {
     ServerError(.badRequest, reason)
   }

@@ -48,18 +48,18 @@ final class StoredRecord: Sendable {
   let created: Stamp
   let modified: Stamp
   /// The share that the record last left. Its participants must learn that they can no longer see the record.
-  let left: String?
+  let formerShare: String?
 
   var name: String { content.name }
   var type: String { content.type }
 
-  init(content: Content, tag: String, sequence: Int64, created: Stamp, modified: Stamp, left: String? = nil) {
+  init(content: Content, tag: String, sequence: Int64, created: Stamp, modified: Stamp, formerShare: String? = nil) {
     self.content = content
     self.tag = tag
     self.sequence = sequence
     self.created = created
     self.modified = modified
-    self.left = left
+    self.formerShare = formerShare
   }
 
   /// Returns the record dictionary of a response (reference 2.4) [D], with the keys observed in addition [L3]. Fields

@@ -23,11 +23,11 @@ extension Emulator {
       let key = DatabaseKey(container: container, environment: environment, owner: nil)
       let production = DatabaseKey(container: container, environment: "production", owner: nil)
       let (current, deployed) = (
-        core.schemas[key.schema] ?? .predefined, core.schemas[production.schema] ?? .predefined
+        core.world.schemas[key.schema] ?? .predefined, core.world.schemas[production.schema] ?? .predefined
       )
       try schema.validate(over: current, deployed: deployed)
       do throws(ServerError) {
-        try core.commit([.schemaChanged(schema)], to: key)
+        try core.commit(core.world.commit(of: [.schemaChanged(schema)], in: key))
       } catch {
         throw EmulatorError(error)
       }
@@ -45,7 +45,7 @@ extension Emulator {
   /// The text has the imported schema and, in development, what writes have added since.
   public func exportSchema(container: String, environment: String = "development") -> String {
     let key = DatabaseKey(container: container, environment: environment, owner: nil)
-    return core.withLock { $0.schemas[key.schema] ?? .predefined }.exported
+    return core.withLock { $0.world.schemas[key.schema] ?? .predefined }.exported
   }
 
   /// Deploys the schema of a container: merges the record types, fields, indexes, grants and roles of development into
@@ -59,10 +59,10 @@ extension Emulator {
       let source = DatabaseKey(container: container, environment: "development", owner: nil)
       let target = DatabaseKey(container: container, environment: "production", owner: nil)
       do throws(ServerError) {
-        let schema = try (core.schemas[source.schema] ?? .predefined).deployed(
-          over: core.schemas[target.schema] ?? .predefined
+        let schema = try (core.world.schemas[source.schema] ?? .predefined).deployed(
+          over: core.world.schemas[target.schema] ?? .predefined
         )
-        try core.commit([.schemaChanged(schema)], to: target)
+        try core.commit(core.world.commit(of: [.schemaChanged(schema)], in: target))
       } catch {
         throw EmulatorError(error)
       }

@@ -43,20 +43,11 @@ struct SchemaGuard {
   }
 }
 
-extension EmulatorCore {
+extension Endpoint {
   /// Returns the permissions of a call in the public database, or `nil` in other databases, where ownership and shares
   /// decide. [D]
-  func guards(_ call: Call) -> SchemaGuard? {
-    call.route.scope == .public ? guards(of: call.caller.recordName) : nil
-  }
-
-  func guards(of user: String?) -> SchemaGuard {
-    let roles = configuration.directory.isEmpty ? [] : user.flatMap { self.user(recordName: $0) }?.roles ?? []
-    return SchemaGuard(user: user, custom: roles)
-  }
+  var guards: SchemaGuard? { call.route.scope == .public ? world.guards(of: call.caller.recordName) : nil }
 
   /// Whether the caller may read the record.
-  func mayRead(_ record: StoredRecord, _ call: Call) -> Bool {
-    guards(call)?.mayRead(record, schemas[call.route.schema]?[record.type]) ?? true
-  }
+  func mayRead(_ record: StoredRecord) -> Bool { guards?.mayRead(record, schema?[record.type]) ?? true }
 }

@@ -1,16 +1,14 @@
 import CloudKitSchema
 
 /// Record types and fields that writes add to the schema.
-extension EmulatorCore {
+extension Endpoint {
   /// Whether writes may add to the schema. In production they never may. [D] (Question 15)
-  func learnsSchema(_ call: Call) -> Bool {
-    call.route.environment == "development" && configuration.assumptions.developmentLearnsSchema
-  }
+  var learnsSchema: Bool { call.route.environment == "development" && assumptions.developmentLearnsSchema }
 
   /// Returns the schema with the types and fields that a batch uses first, or `nil` if there is nothing new, which is
   /// the usual case.
-  func schema(_ name: String, with learnt: [String: [String: CKSchema.FieldType]]) -> CKSchema? {
-    let known = schemas[name]
+  func schema(with learnt: [String: [String: CKSchema.FieldType]]) -> CKSchema? {
+    let known = self.schema
     let isNew = learnt.contains { type, fields in
       guard let old = known?[type] else { return true }
       return fields.keys.contains { old.fields[$0] == nil }
@@ -18,8 +16,7 @@ extension EmulatorCore {
     guard isNew else { return nil }
     var schema = known ?? .predefined
     for (type, fields) in learnt {
-      let indexesSystemFields = configuration.assumptions.learntTypesIndexSystemFields
-      schema.learn(type: type, fields: fields, indexesSystemFields: indexesSystemFields)
+      schema.learn(type: type, fields: fields, indexesSystemFields: assumptions.learntTypesIndexSystemFields)
     }
     return schema
   }

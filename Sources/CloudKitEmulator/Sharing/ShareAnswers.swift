@@ -1,9 +1,9 @@
 import JSONText
 
 /// The sharing keys of responses (reference 2.4, 2.6). [D]
-extension EmulatorCore {
+extension Endpoint {
   /// Returns the keys that sharing adds to a record's dictionary.
-  func sharingMembers(of record: StoredRecord, in zone: ZoneState, for caller: Caller) -> JSONObject {
+  func sharingMembers(of record: StoredRecord, in zone: ZoneState) -> JSONObject {
     var object = JSONObject()
     // In a zone that is shared as a whole, every record has the key. [E]
     let share =
@@ -15,7 +15,7 @@ extension EmulatorCore {
     if let owner = sharing.participants.first(where: { $0.role == .owner }) {
       object.append("owner", .object(participant(owner)))
     }
-    if let own = sharing.participant(caller.recordName) {
+    if let own = sharing.participant(call.caller.recordName) {
       object.append("currentUserParticipant", .object(participant(own)))
     }
     return object
@@ -26,10 +26,13 @@ extension EmulatorCore {
     [
       "participantId": .string(one.id), "type": .string(one.role.rawValue),
       "permission": .string(one.permission.rawValue),
-      "acceptanceStatus": .string(one.status), "userIdentity": .object(identity(of: one)),
+      "acceptanceStatus": .string(one.status), "userIdentity": .object(world.identity(of: one)),
     ]
   }
+}
 
+extension World {
+  /// Returns the identity dictionary of a participant, who may be no user yet.
   func identity(of one: ShareParticipant) -> JSONObject {
     if let user = one.userRecordName.flatMap({ user(recordName: $0) }) {
       return user.identity(lookupInfo: one.lookupInfo.members.isEmpty ? nil : one.lookupInfo)

@@ -9,12 +9,12 @@ struct SharedToken {
 
   init() {}
 
-  init(_ places: [Place]) {
-    for place in places { add(place) }
+  init(_ views: [ZoneView]) {
+    for view in views { add(view) }
   }
 
-  mutating func add(_ place: Place) {
-    zones[Self.key(place)] = place.zone.changed
+  mutating func add(_ view: ZoneView) {
+    zones[Self.key(view)] = view.zone.changed
   }
 
   mutating func remove(_ key: String) {
@@ -22,13 +22,13 @@ struct SharedToken {
   }
 
   /// Whether the zone has changed since the token.
-  func isBehind(_ place: Place) -> Bool {
-    zones[Self.key(place)].map { $0 < place.zone.changed } ?? true
+  func isBehind(_ view: ZoneView) -> Bool {
+    zones[Self.key(view)].map { $0 < view.zone.changed } ?? true
   }
 
   /// Returns the key of a zone: its owner, name and identity. A zone that is recreated has another key.
-  static func key(_ place: Place) -> String {
-    "\(place.zone.owner)/\(place.zone.name)/\(String(place.zone.identity, radix: 36))"
+  static func key(_ view: ZoneView) -> String {
+    "\(view.zone.owner)/\(view.zone.name)/\(String(view.zone.identity, radix: 36))"
   }
 
   /// Returns the zone ID of a zone that the caller can no longer see.
@@ -59,28 +59,27 @@ struct SharedToken {
   }
 }
 
-extension EmulatorCore {
+extension Endpoint {
   /// Returns the response of `changes/database` in the shared database: the zones that were added, changed or removed.
   /// [D]
-  func sharedChanges(_ call: Call) throws(ServerError) -> JSONObject {
-    let assumptions = configuration.assumptions
+  func sharedChanges() throws(ServerError) -> JSONObject {
     if call.faults.expiresTokens, call.body["syncToken"] != nil { throw SyncToken.expired(assumptions) }
     var token = SharedToken()
     if let json = call.body["syncToken"] { token = try SharedToken(json, assumptions: assumptions) }
     let sent = token
-    let places = places(for: call)
-    let here = Set(places.map(SharedToken.key))
+    let views = views()
+    let here = Set(views.map(SharedToken.key))
     let gone = token.zones.keys.filter { !here.contains($0) }.sorted()
-    let changed = places.filter(token.isBehind)
-    let limit = call.faults.emptiesPages ? 0 : try pageLimit(call.body)
+    let changed = views.filter(token.isBehind)
+    let limit = call.faults.emptiesPages ? 0 : try pageLimit()
     var zones: [JSON] = []
     for key in gone.prefix(limit) {
       token.remove(key)
       zones.append(.object(["zoneID": SharedToken.zoneID(key), "deleted": .bool(true)]))
     }
-    for place in changed.prefix(limit - zones.count) {
-      token.add(place)
-      zones.append(.object(place.zone.summary))
+    for view in changed.prefix(limit - zones.count) {
+      token.add(view)
+      zones.append(.object(view.zone.summary))
     }
     if call.faults.stallsMarkers { token = sent }
     let moreComing =

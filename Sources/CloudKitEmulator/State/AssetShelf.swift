@@ -95,7 +95,7 @@ extension StoredRecord.Content {
   }
 }
 
-extension EmulatorCore {
+extension World {
   /// Stores the bytes of an asset until a time, or for longer if a record refers to it.
   func keep(
     _ content: AssetContent,
@@ -106,7 +106,7 @@ extension EmulatorCore {
     do {
       try store.write(content, asset: asset.id, until: time)
     } catch {
-      throw ServerError(.internalError, "The data file could not be written", detail: "\(error)")
+      throw .unwritable(error)
     }
     assets.keep(asset.id, size: asset.size, until: time, upload: upload)
   }

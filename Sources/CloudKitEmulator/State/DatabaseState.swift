@@ -51,12 +51,12 @@ final class DatabaseState {
   let key: DatabaseKey
   /// A counter of committed writes in all zones. Change tags are made from it, so no tag repeats after a zone is
   /// recreated. Tags are short and look like base 36. [L3]
-  var counter: Int64
+  private(set) var counter: Int64
   /// A counter of zone changes. Database sync tokens are made from it.
-  var sequence: Int64
-  var zones: [String: ZoneState] = [:]
+  private(set) var sequence: Int64
+  private(set) var zones: [String: ZoneState] = [:]
   /// The deleted custom zones, with the sequence number of their deletion.
-  var deletedZones: [String: Int64] = [:]
+  private(set) var deletedZones: [String: Int64] = [:]
 
   init(key: DatabaseKey, store: any EmulatorStore, seed: UInt64) {
     self.key = key
@@ -70,18 +70,38 @@ final class DatabaseState {
       sequence: 0,
       changed: 0
     )
-    add(row, records: store.records(in: Place.Key(database: key, zone: name)))
+    add(row, records: store.records(in: ZoneKey(database: key, zone: name)))
   }
 
   init(copying other: DatabaseState, store: any EmulatorStore) {
     (key, counter, sequence, deletedZones) = (other.key, other.counter, other.sequence, other.deletedZones)
     for zone in other.zones.values {
-      add(zone.row, records: store.records(in: Place.Key(database: key, zone: zone.name)))
+      add(zone.row, records: store.records(in: ZoneKey(database: key, zone: zone.name)))
       zones[zone.name]?.shares = zone.shares
     }
   }
 
-  func add(_ row: Commit.ZoneRow, records: any ZoneRecords) {
+  /// Applies the changes of the database itself.
+  func apply(_ commit: Commit, store: any EmulatorStore) {
+    (counter, sequence) = (commit.counter, commit.sequence)
+    for change in commit.changes {
+      switch change {
+      case .saved(let zone, let record, _):
+        if record.content.sharing != nil { zones[zone]?.shares.insert(record.name) }
+      case .buried(let zone, let tombstone, _): zones[zone]?.shares.remove(tombstone.name)
+      case .zoneCreated(let row):
+        deletedZones[row.name] = nil
+        add(row, records: store.records(in: ZoneKey(database: key, zone: row.name)))
+      case .zoneChanged(let row): zones[row.name]?.row = row
+      case .zoneDeleted(let name, let sequence):
+        zones[name] = nil
+        deletedZones[name] = sequence
+      default: break
+      }
+    }
+  }
+
+  private func add(_ row: Commit.ZoneRow, records: any ZoneRecords) {
     zones[row.name] = ZoneState(row, owner: owner, records: records)
   }
 

@@ -26,28 +26,22 @@ struct SyncToken: Hashable {
     self.sequence = sequence
   }
 
-  /// Decodes the sequence number from a client's token. Returns 0 without a token.
+  /// Returns the sequence number in a client's token, of which this is the newest version; 0 without a token.
   ///
   /// - Throws: The errors that a real server returned for a malformed and for a foreign token. [L1]
-  static func sequence(
-    in json: JSON?,
-    kind: Kind,
-    identity: UInt64,
-    newest: Int64,
-    assumptions: EmulatorAssumptions
-  ) throws(ServerError) -> Int64 {
+  func sequence(of json: JSON?, assumptions: EmulatorAssumptions) throws(ServerError) -> Int64 {
     guard let json else { return 0 }
     // In one of two observations the feed started over, in the other there was an error. [L1] (Question 12)
     if json == .string(""), assumptions.emptySyncToken == .startsOver { return 0 }
     guard let text = json.string, let bytes = Data(base64Encoded: text), bytes.count == 17 else {
-      throw refusal("Invalid continuation format", assumptions)
+      throw Self.refusal("Invalid continuation format", assumptions)
     }
     let number = { (range: Range<Int>) in bytes[range].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
-    let sequence = Int64(bitPattern: number(9..<17))
-    guard bytes[0] == kind.rawValue, number(1..<9) == identity, (0...newest).contains(sequence) else {
-      throw expired(assumptions)
+    let known = Int64(bitPattern: number(9..<17))
+    guard bytes[0] == kind.rawValue, number(1..<9) == identity, (0...sequence).contains(known) else {
+      throw Self.expired(assumptions)
     }
-    return sequence
+    return known
   }
 
   static func expired(_ assumptions: EmulatorAssumptions) -> ServerError {

@@ -16,28 +16,21 @@ struct Tombstone: Sendable {
 final class ZoneState {
   static let defaultName = "_defaultZone"
 
-  let name: String
   let owner: String
-  /// Differs between a zone and a later zone of the same name, so that old tokens are rejected. [E]
-  var identity: UInt64
-  /// A counter of record changes in this zone. Sync tokens and the order of the change feed are made from it.
-  var sequence: Int64
-  /// The database's zone change counter when this zone last changed.
-  var changed: Int64
+  /// The counters. Only commits change them.
+  var row: Commit.ZoneRow
   /// The names of the records of type `cloudkit.share`.
   var shares: Set<String> = []
   let records: any ZoneRecords
 
   init(_ row: Commit.ZoneRow, owner: String, records: any ZoneRecords) {
-    name = row.name
-    self.owner = owner
-    identity = row.identity
-    sequence = row.sequence
-    changed = row.changed
-    self.records = records
+    (self.row, self.owner, self.records) = (row, owner, records)
   }
 
-  var row: Commit.ZoneRow { Commit.ZoneRow(name: name, identity: identity, sequence: sequence, changed: changed) }
+  var name: String { row.name }
+  var identity: UInt64 { row.identity }
+  var sequence: Int64 { row.sequence }
+  var changed: Int64 { row.changed }
 
   /// Whether the zone is a custom zone. Only custom zones have atomic batches and a change feed. [D]
   var isCustom: Bool { name != Self.defaultName }
@@ -52,12 +45,12 @@ final class ZoneState {
   var token: SyncToken { SyncToken(kind: .zone, identity: identity, sequence: sequence) }
 
   /// The zone dictionary (reference 2.2). [D][L3]
-  var json: JSON {
+  var json: JSONObject {
     var object: JSONObject = ["zoneID": zoneID]
     object.append("syncToken", isCustom ? .string(token.text) : nil)
     object.append("atomic", .bool(isCustom))
     object.append("deleted", .bool(false))
-    return .object(object)
+    return object
   }
 
   /// Returns the names of the records that refer to a target with an action other than NONE, sorted.

@@ -6,7 +6,7 @@ import Foundation
 /// `takeFailure()` before they reply or commit.
 protocol EmulatorStore: AnyObject {
   /// Returns the records of a zone; a new zone has none.
-  func records(in zone: Place.Key) -> any ZoneRecords
+  func records(in zone: ZoneKey) -> any ZoneRecords
 
   /// Writes a commit, all or nothing.
   func write(_ commit: Commit) throws
@@ -19,8 +19,8 @@ protocol EmulatorStore: AnyObject {
   /// Returns an independent store of the same kind with the same content.
   func copy() throws -> any EmulatorStore
 
-  /// Replaces the content with that of a core's store, all or nothing.
-  func replace(by core: EmulatorCore) throws
+  /// Replaces the content with that of a world's store, all or nothing.
+  func replace(by world: World) throws
 
   /// Returns and clears the failure of a read since the last call. That read may have returned too little.
   func takeFailure() -> (any Error)?

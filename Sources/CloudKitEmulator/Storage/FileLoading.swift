@@ -4,44 +4,49 @@ import GRDB
 import JSONText
 
 extension FileStore {
-  /// Loads the state that an empty core keeps in memory: everything except records and the bytes of assets.
-  func load(into core: EmulatorCore) throws {
+  /// Loads the state that an empty world keeps in memory: everything except records and the bytes of assets.
+  func load(into world: World) throws {
     try queue.inDatabase { db in
-      for commit in try Self.databases(db) { core.apply(commit) }
-      for row in try Row.fetchAll(db, sql: "SELECT name, text FROM schema") {
-        guard var schema = try? CKSchema(parsing: row["text"]) else { throw DamagedBytes() }
-        schema.completePredefinedTypes()
-        core.schemas[row["name"]] = schema
-      }
+      for commit in try Self.databases(db) { world.apply(commit) }
       let shares = """
         SELECT zone.database, zone.name AS zone, record.name FROM record JOIN zone ON zone.id = record.zone WHERE isShare
         """
       for row in try Row.fetchAll(db, sql: shares) {
-        guard let key = DatabaseKey(path: row["database"]) else { throw DamagedBytes() }
-        core.addShare(row["name"], in: Place.Key(database: key, zone: row["zone"]))
+        world.addShare(row["name"], in: ZoneKey(database: try Self.database(row["database"]), zone: row["zone"]))
       }
       let assets = """
         SELECT id, kept, (SELECT count(*) FROM link WHERE kind = ? AND target = asset.id) AS records FROM asset
         """
       for row in try Row.fetchAll(db, sql: assets, arguments: [RecordLink.Kind.asset.rawValue]) {
-        core.assets.keep(row["id"], until: row["kept"])
-        core.assets.refer(to: row["id"], records: row["records"])
+        world.assets.keep(row["id"], until: row["kept"])
+        world.assets.refer(to: row["id"], records: row["records"])
       }
     }
   }
 
   private static func databases(_ db: Database) throws -> [Commit] {
-    let (zones, subscriptions, tokens) = (try zones(db), try subscriptions(db), try tokens(db))
+    let (zones, subscriptions, tokens, schemas) = (
+      try zones(db), try subscriptions(db), try tokens(db), try schemas(db)
+    )
     var commits = try Row.fetchAll(db, sql: "SELECT path, counter, sequence FROM database ORDER BY path").map { row in
       let key = try database(row["path"])
       var commit = Commit(database: key, counter: row["counter"], sequence: row["sequence"])
       commit.changes = (zones[key.path] ?? []) + (subscriptions[key.path] ?? []) + (tokens[key.path] ?? [])
+      commit.changes += schemas[key.schema].map { [.schemaChanged($0)] } ?? []
       return commit
     }
     if !commits.isEmpty {
       commits[0].changes += try String.fetchAll(db, sql: "SELECT name FROM user").map { .userSeen(name: $0) }
     }
     return commits
+  }
+
+  private static func schemas(_ db: Database) throws -> [String: CKSchema] {
+    try Row.fetchAll(db, sql: "SELECT name, text FROM schema").reduce(into: [:]) { schemas, row in
+      guard var schema = try? CKSchema(parsing: row["text"]) else { throw DamagedBytes() }
+      schema.completePredefinedTypes()
+      schemas[row["name"]] = schema
+    }
   }
 
   private static func database(_ path: String) throws -> DatabaseKey {

@@ -4,10 +4,10 @@ import GRDB
 /// The records of one zone in a file, read on demand.
 final class FileRecords: ZoneRecords {
   private let store: FileStore
-  private let key: Place.Key
+  private let key: ZoneKey
   private var knownID: Int64?
 
-  init(_ store: FileStore, _ key: Place.Key) {
+  init(_ store: FileStore, _ key: ZoneKey) {
     self.store = store
     self.key = key
   }

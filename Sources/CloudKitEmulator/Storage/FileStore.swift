@@ -130,10 +130,10 @@ final class FileStore: EmulatorStore {
   /// Writes the log into the file and closes it.
   func close() throws { try queue.close() }
 
-  func replace(by core: EmulatorCore) throws {
-    if let file = core.store as? FileStore { return try replace(by: file) }
+  func replace(by world: World) throws {
+    if let file = world.store as? FileStore { return try replace(by: file) }
     let file = try Self.temporary()
-    try core.write(into: file)
+    try world.write(into: file)
     try replace(by: file)
   }
 
@@ -154,7 +154,7 @@ final class FileStore: EmulatorStore {
     return try FileStore(path: folder.appendingPathComponent("state.sqlite").path, isTemporary: true)
   }
 
-  func records(in zone: Place.Key) -> any ZoneRecords { FileRecords(self, zone) }
+  func records(in zone: ZoneKey) -> any ZoneRecords { FileRecords(self, zone) }
 
   func takeFailure() -> (any Error)? {
     defer { failure = nil }

@@ -86,7 +86,7 @@ enum FirstVersion {
       sequence: sequence,
       created: created,
       modified: modified,
-      left: object["left"]?.string
+      formerShare: object["left"]?.string
     )
   }
 

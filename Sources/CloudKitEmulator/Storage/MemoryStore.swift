@@ -2,15 +2,15 @@ import Foundation
 
 /// Stores everything in memory for the life of the process.
 final class MemoryStore: EmulatorStore {
-  private var zones: [Place.Key: MemoryRecords] = [:]
+  private var zones: [ZoneKey: MemoryRecords] = [:]
   private var contents: [String: Data] = [:]
 
-  /// The last requested zone that has no commit yet, as `EmulatorCore.asked`.
-  private var asked: (zone: Place.Key, records: MemoryRecords)?
+  /// The last requested zone that has no commit yet, as `World.asked`.
+  private var asked: (zone: ZoneKey, records: MemoryRecords)?
 
-  func records(in zone: Place.Key) -> any ZoneRecords { known(zone) }
+  func records(in zone: ZoneKey) -> any ZoneRecords { known(zone) }
 
-  private func known(_ zone: Place.Key) -> MemoryRecords {
+  private func known(_ zone: ZoneKey) -> MemoryRecords {
     if let records = zones[zone] { return records }
     if let asked, asked.zone == zone { return asked.records }
     let records = MemoryRecords()
@@ -20,7 +20,7 @@ final class MemoryStore: EmulatorStore {
 
   @discardableResult
   private func kept(_ name: String, of database: DatabaseKey) -> MemoryRecords {
-    let zone = Place.Key(database: database, zone: name)
+    let zone = ZoneKey(database: database, zone: name)
     if let records = zones[zone] { return records }
     let records: MemoryRecords
     if let asked, asked.zone == zone {
@@ -46,7 +46,7 @@ final class MemoryStore: EmulatorStore {
       case .saved(let zone, let record, let old): records(zone).save(record, over: old)
       case .buried(let zone, let tombstone, let old): records(zone).bury(tombstone, over: old)
       case .zoneCreated(let row): kept(row.name, of: commit.database)
-      case .zoneDeleted(let name, _): zones[Place.Key(database: commit.database, zone: name)] = nil
+      case .zoneDeleted(let name, _): zones[ZoneKey(database: commit.database, zone: name)] = nil
       default: break
       }
     }
@@ -71,9 +71,9 @@ final class MemoryStore: EmulatorStore {
     return copy
   }
 
-  func replace(by core: EmulatorCore) throws {
-    let other = core.store as? MemoryStore ?? MemoryStore()
-    if other !== core.store { try core.write(into: other) }
+  func replace(by world: World) throws {
+    let other = world.store as? MemoryStore ?? MemoryStore()
+    if other !== world.store { try world.write(into: other) }
     zones = other.zones.mapValues { $0.copy() }
     contents = other.contents
   }

@@ -15,7 +15,8 @@ enum PackedRecord {
     writer.add(signed: record.modified.milliseconds)
     let isSameUser = record.created.userRecordName == record.modified.userRecordName
     let optionals = [
-      isSameUser ? nil : record.modified.userRecordName, content.parent, content.shortGUID, content.share, record.left,
+      isSameUser ? nil : record.modified.userRecordName, content.parent, content.shortGUID, content.share,
+      record.formerShare,
       content.sharing.map { $0.row.text },
     ]
     var flags: UInt8 = 0
@@ -51,7 +52,7 @@ enum PackedRecord {
     if flags & 2 != 0 { content.parent = try reader.text() }
     if flags & 4 != 0 { content.shortGUID = try reader.text() }
     if flags & 8 != 0 { content.share = try reader.text() }
-    let left = flags & 16 != 0 ? try reader.text() : nil
+    let formerShare = flags & 16 != 0 ? try reader.text() : nil
     if flags & 32 != 0 {
       let row = (try? JSON(json: try reader.data()))?.object
       guard let sharing = row.flatMap(ShareState.init(row:)) else { throw DamagedBytes() }
@@ -71,7 +72,7 @@ enum PackedRecord {
       sequence: sequence,
       created: created,
       modified: modified,
-      left: left
+      formerShare: formerShare
     )
   }
 

@@ -32,7 +32,7 @@ struct ZoneWriter {
       sequence: sequence,
       created: previous?.created ?? stamp,
       modified: stamp,
-      left: previous?.left
+      formerShare: previous?.formerShare
     )
   }
 
@@ -40,7 +40,7 @@ struct ZoneWriter {
     guard buried[name] == nil else { return }
     let old = saved[name] ?? previous(name)
     let (tag, sequence) = next(name)
-    let shares = [zone.share(of: name), old?.left].compactMap(\.self)
+    let shares = [zone.share(of: name), old?.formerShare].compactMap(\.self)
     let type = old?.type ?? ""
     buried[name] = Tombstone(
       name: name,
@@ -53,7 +53,7 @@ struct ZoneWriter {
   }
 
   /// Makes a record appear in the change feed without a new version, because access to it has changed. [E]
-  mutating func announce(_ name: String, left: String?) {
+  mutating func announce(_ name: String, formerShare: String?) {
     guard saved[name] == nil, buried[name] == nil, let record = previous(name) else { return }
     let (_, sequence) = next(name)
     saved[name] = StoredRecord(
@@ -62,7 +62,7 @@ struct ZoneWriter {
       sequence: sequence,
       created: record.created,
       modified: record.modified,
-      left: left
+      formerShare: formerShare
     )
   }
 
@@ -113,7 +113,7 @@ struct ZoneWriter {
       guard before != share || old?.share != content(name)?.share else { continue }
       for descendant in zone.descendants(of: name).sorted() {
         let (before, after) = (zone.share(of: descendant), Hierarchy.share(of: descendant, in: content))
-        if before != after { announce(descendant, left: before ?? zone.records[descendant]?.left) }
+        if before != after { announce(descendant, formerShare: before ?? zone.records[descendant]?.formerShare) }
       }
     }
   }
@@ -121,6 +121,13 @@ struct ZoneWriter {
 
 extension StoredRecord {
   fileprivate func leaving(_ share: String?) -> StoredRecord {
-    StoredRecord(content: content, tag: tag, sequence: sequence, created: created, modified: modified, left: share)
+    StoredRecord(
+      content: content,
+      tag: tag,
+      sequence: sequence,
+      created: created,
+      modified: modified,
+      formerShare: share
+    )
   }
 }

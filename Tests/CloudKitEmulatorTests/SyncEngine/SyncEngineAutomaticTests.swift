@@ -103,7 +103,7 @@ import Testing
     let fetches = device.fetches
     await wait { device.fetches >= fetches + 2 }
 
-    #expect(emulator.faultCounts.first?.struck == 0)
+    #expect(emulator.faultCounts.first?.applied == 0)
     device.stop()
   }
 

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// Rejects a connection beyond the connection limit.
-final class FullHouse: ChannelInboundHandler {
+final class ConnectionLimitHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
