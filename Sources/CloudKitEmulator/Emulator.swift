@@ -115,16 +115,6 @@ public final class Emulator: Sendable {
     return reply
   }
 
-  /// Rejects a request on behalf of a component in front of the service, such as a proxy.
-  func refuse(
-    _ request: EmulatorRequest,
-    status: Int,
-    detail: String? = nil,
-    at time: Date
-  ) -> EmulatorReply {
-    core.withLock { $0.gate.refuse(Exchange(request, at: time), .page(status, detail: detail)) }
-  }
-
   /// Handles one request, without loading the bytes of a file.
   func dispatch(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
     var exchange = Exchange(request, at: time)

@@ -37,20 +37,12 @@ public struct EmulatorRequest: Sendable {
   /// The base of the URLs in the response, from the request's `Host`. An invalid host if the request was not made
   /// through a socket.
   var baseURL: String {
-    guard let host = header("host"), !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy(Self.isHostByte)
+    guard let host = header("host"), !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy(Self.hostBytes.contains)
     else { return "http://emulator.invalid" }
     return "http://\(host)"
   }
 
-  private static func isHostByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default:
-      [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]")].contains(byte)
-    }
-  }
+  private static let hostBytes = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]".utf8)
 }
 
 /// An HTTP header field.

@@ -39,155 +39,104 @@ enum RequestKeys {
     return nil
   }
 
-  private static func object(_ plain: String..., and others: [String: Shape] = [:]) -> Shape {
-    var keys = others
-    for key in plain { keys[key] = .any }
-    return .object(keys)
+  /// Returns the shape of an object with these keys, separated by blanks, and others with a shape of their own.
+  private static func object(_ plain: String = "", and others: [String: Shape] = [:]) -> Shape {
+    .object(plain.split(whereSeparator: \.isWhitespace).reduce(into: others) { $0[String($1)] = .any })
   }
 
-  private static let zoneID = object("zoneName", "ownerRecordName", "ownerName", "zoneType")
-  private static let fieldValue = object("value", "type", "isEncrypted")
+  private static let zoneID = object("zoneName ownerRecordName ownerName zoneType")
+  private static let fieldValue = object("value type isEncrypted")
   private static let query = object(
     "recordType",
     and: [
       "filterBy": .list(
-        object("comparator", "fieldName", "systemFieldName", "distance", and: ["fieldValue": fieldValue])
+        object("comparator fieldName systemFieldName distance", and: ["fieldValue": fieldValue])
       ),
-      "sortBy": .list(object("fieldName", "systemFieldName", "ascending", "relativeLocation")),
+      "sortBy": .list(object("fieldName systemFieldName ascending relativeLocation")),
     ]
   )
   /// Includes the keys of responses, because some clients send back records that they have read.
   private static let record = object(
-    "recordName",
-    "recordType",
-    "recordChangeTag",
-    "parent",
-    "createShortGUID",
-    "share",
-    "publicPermission",
-    "participants",
-    "pluginFields",
-    "created",
-    "modified",
-    "deleted",
-    "shortGUID",
-    and: ["fields": .named(fieldValue), "zoneID": zoneID, "forRecord": object("recordName", "recordChangeTag")]
+    """
+    recordName recordType recordChangeTag parent createShortGUID share publicPermission participants pluginFields
+    created modified deleted shortGUID
+    """,
+    and: ["fields": .named(fieldValue), "zoneID": zoneID, "forRecord": object("recordName recordChangeTag")]
   )
   private static let subscription = object(
-    "subscriptionID",
-    "subscriptionType",
-    "zoneWide",
-    "firesOn",
-    "firesOnce",
+    "subscriptionID subscriptionType zoneWide firesOn firesOnce",
     and: [
       "zoneID": zoneID, "query": query,
+      // The second half has texts of the framework's alerts. [FW]
       "notificationInfo": object(
-        "alertBody",
-        "alertLocalizationKey",
-        "alertLocalizationArgs",
-        "alertActionLocalizationKey",
-        "alertLaunchImage",
-        "soundName",
-        "shouldBadge",
-        "shouldSendContentAvailable",
-        "additionalFields",
-        "category",
-        // Texts of the framework's alerts. [FW]
-        "title",
-        "titleLocalizationKey",
-        "titleLocalizationArgs",
-        "subtitle",
-        "subtitleLocalizationKey",
-        "subtitleLocalizationArgs",
-        "collapseIdKey",
-        "shouldSendMutableContent"
+        """
+        alertBody alertLocalizationKey alertLocalizationArgs alertActionLocalizationKey alertLaunchImage soundName
+        shouldBadge shouldSendContentAvailable additionalFields category
+        title titleLocalizationKey titleLocalizationArgs subtitle subtitleLocalizationKey subtitleLocalizationArgs
+        collapseIdKey shouldSendMutableContent
+        """
       ),
     ]
   )
-  private static let person = object("emailAddress", "phoneNumber", "userRecordName")
+  private static let person = object("emailAddress phoneNumber userRecordName")
   private static let shortGUIDs = object(
-    and: ["shortGUIDs": .list(object("value", "shouldFetchRootRecord", "rootRecordDesiredKeys"))]
+    and: ["shortGUIDs": .list(object("value shouldFetchRootRecord rootRecordDesiredKeys"))]
   )
 
   private static let shapes: [Route.Operation: Shape] = [
     .recordsQuery: object(
-      "zoneWide",
-      "resultsLimit",
-      "continuationMarker",
-      "desiredKeys",
-      "numbersAsStrings",
-      "numberAsStrings",
+      "zoneWide resultsLimit continuationMarker desiredKeys numbersAsStrings numberAsStrings",
       and: ["query": query, "zoneID": zoneID]
     ),
     .recordsLookup: object(
-      "desiredKeys",
-      "numbersAsStrings",
-      "numberAsStrings",
-      and: ["records": .list(object("recordName", "desiredKeys")), "zoneID": zoneID]
+      "desiredKeys numbersAsStrings numberAsStrings",
+      and: ["records": .list(object("recordName desiredKeys")), "zoneID": zoneID]
     ),
     .recordsModify: object(
-      "atomic",
-      "desiredKeys",
-      "numbersAsStrings",
-      "numberAsStrings",
-      and: ["operations": .list(object("operationType", "desiredKeys", and: ["record": record])), "zoneID": zoneID]
+      "atomic desiredKeys numbersAsStrings numberAsStrings",
+      and: ["operations": .list(object("operationType desiredKeys", and: ["record": record])), "zoneID": zoneID]
     ),
     .recordsChanges: object(
-      "syncToken",
-      "resultsLimit",
-      "desiredKeys",
-      "numbersAsStrings",
-      "numberAsStrings",
+      "syncToken resultsLimit desiredKeys numbersAsStrings numberAsStrings",
       and: ["zoneID": zoneID]
     ),
     .recordsResolve: shortGUIDs, .recordsAccept: shortGUIDs,
     // For a later page, as in changes/database. [E]
     .zonesList: object("syncToken"),
     .zonesLookup: object(
-      and: ["zones": .list(object("zoneName", "ownerRecordName", "ownerName", "zoneType", and: ["zoneID": zoneID]))]
+      and: ["zones": .list(object("zoneName ownerRecordName ownerName zoneType", and: ["zoneID": zoneID]))]
     ),
     .zonesModify: object(
       and: [
         "operations": .list(
-          object("operationType", and: ["zone": object("syncToken", "atomic", and: ["zoneID": zoneID])])
+          object("operationType", and: ["zone": object("syncToken atomic", and: ["zoneID": zoneID])])
         )
       ]
     ),
-    .zonesChanges: object("metaSyncToken", "resultsLimit"),
-    .changesDatabase: object("syncToken", "resultsLimit"),
+    .zonesChanges: object("metaSyncToken resultsLimit"),
+    .changesDatabase: object("syncToken resultsLimit"),
     .changesZone: object(
-      "desiredKeys",
-      "desiredRecordTypes",
-      "reverse",
-      "resultsLimit",
-      "numbersAsStrings",
-      "numberAsStrings",
+      "desiredKeys desiredRecordTypes reverse resultsLimit numbersAsStrings numberAsStrings",
       and: [
         "zones": .list(
           object(
-            "syncToken",
-            "desiredKeys",
-            "desiredRecordTypes",
-            "reverse",
-            "resultsLimit",
-            "numbersAsStrings",
-            "numberAsStrings",
+            "syncToken desiredKeys desiredRecordTypes reverse resultsLimit numbersAsStrings numberAsStrings",
             and: ["zoneID": zoneID]
           )
         )
       ]
     ),
     .assetsUpload: object(
-      and: ["tokens": .list(object("recordType", "fieldName", "recordName")), "zoneID": zoneID]
+      and: ["tokens": .list(object("recordType fieldName recordName")), "zoneID": zoneID]
     ),
-    .assetsRereference: object(and: ["assets": .list(object("recordName", "fieldName")), "zoneID": zoneID]),
+    .assetsRereference: object(and: ["assets": .list(object("recordName fieldName")), "zoneID": zoneID]),
     .subscriptionsList: object(),
     .subscriptionsLookup: object(and: ["subscriptions": .list(object("subscriptionID"))]),
     .subscriptionsModify: object(
       and: ["operations": .list(object("operationType", and: ["subscription": subscription]))]
     ),
-    .tokensCreate: object("apnsEnvironment", "clientId"),
-    .tokensRegister: object("apnsEnvironment", "apnsToken", "clientId"),
+    .tokensCreate: object("apnsEnvironment clientId"),
+    .tokensRegister: object("apnsEnvironment apnsToken clientId"),
     .usersCaller: object(), .usersCurrent: object(), .usersLookupContacts: object(),
     .usersDiscover: object(and: ["lookupInfos": .list(person)]),
     .usersLookupEmail: object(and: ["users": .list(person)]),

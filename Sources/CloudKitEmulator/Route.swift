@@ -1,4 +1,5 @@
 import CloudKitSchema
+import Foundation
 
 /// The parsed path of a request: `/database/1/{container}/{environment}/{database}/{operation}` [D], or, for push
 /// tokens, which belong to no database, `/device/1/{container}/{environment}/{operation}` [L3].
@@ -111,7 +112,7 @@ struct Route: Sendable {
   }
 }
 
-/// Parses query strings and percent-encoding.
+/// Query strings and percent-encoding.
 enum QueryString {
   /// Returns the last value of each key. An unencoded `+` is a space, which breaks web auth tokens that are not
   /// encoded. [D]
@@ -127,23 +128,13 @@ enum QueryString {
 
   /// Decodes percent-encoding. Returns `nil` if an escape is invalid or the result is not UTF-8.
   static func decode(_ text: Substring.UTF8View, plusIsSpace: Bool = true) -> String? {
-    let isPlain = !text.contains { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }
-    if isPlain { return String(Substring(text)) }
-    var bytes: [UInt8] = []
-    var rest = text
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%") {
-        let digits = rest.prefix(2)
-        // `UInt8` accepts a sign, but an escape cannot have one.
-        guard digits.count == 2, digits.first != UInt8(ascii: "+"),
-          let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
-        else { return nil }
-        bytes.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-      }
-    }
-    return String(validating: bytes, as: UTF8.self)
+    let text = plusIsSpace ? Substring(text).replacing("+", with: " ") : Substring(text)
+    return text.utf8.contains(UInt8(ascii: "%")) ? String(text).removingPercentEncoding : String(text)
+  }
+
+  /// Encodes everything but letters, digits, full stops and hyphens.
+  static func encode(_ text: String) -> String {
+    let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-")
+    return text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
   }
 }

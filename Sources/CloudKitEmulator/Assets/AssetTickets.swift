@@ -33,17 +33,13 @@ struct AssetSeal {
   func isSigned(_ text: String, _ signature: String) -> Bool { areEqual(self.signature(of: text), signature) }
 
   func signature(of text: String) -> String {
-    HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).prefix(16)
-      .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-      .joined()
+    Derived.hexadecimal(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).prefix(16))
   }
 }
 
 /// Compares secrets in a time that does not depend on how many of their bytes are equal.
 func areEqual(_ first: String, _ second: String) -> Bool {
-  let (first, second) = (Array(first.utf8), Array(second.utf8))
-  guard first.count == second.count else { return false }
-  return zip(first, second).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+  SHA256.hash(data: Data(first.utf8)) == SHA256.hash(data: Data(second.utf8))
 }
 
 /// A permission to upload one file for one field of one record, valid for 15 minutes. [D]

@@ -84,8 +84,8 @@ struct Authentication: Sendable {
   /// Returns an error with the URL of the server's own sign-in page. For a web page, the URL names its origin, to which
   /// the sign-in page passes the token. [E]
   static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
-    let container = SignInPage.encode(route.container)
-    let origin = request.header("origin").map { "&\(SignInPage.originKey)=\(SignInPage.encode($0))" } ?? ""
+    let container = QueryString.encode(route.container)
+    let origin = request.header("origin").map { "&\(SignInPage.originKey)=\(QueryString.encode($0))" } ?? ""
     let url = "\(request.baseURL)\(SignInPage.path)?container=\(container)&environment=\(route.environment)\(origin)"
     return ServerError(.authenticationRequired, "request needs authorization", redirectURL: url)
   }

@@ -27,9 +27,7 @@ public struct ServerKey: Sendable {
     else { throw .noPublicKey }
     guard let key = try? P256.Signing.PublicKey(derRepresentation: der) else { throw .notP256 }
     publicKey = key
-    keyID = SHA256.hash(data: publicKey.derRepresentation)
-      .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-      .joined()
+    keyID = Derived.hexadecimal(SHA256.hash(data: publicKey.derRepresentation))
   }
 }
 

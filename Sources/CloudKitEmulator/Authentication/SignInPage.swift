@@ -14,9 +14,9 @@ enum SignInPage {
   ///   - tokensEnd: Whether tokens expire, so that the page offers to stay signed in for two weeks.
   ///   - opener: The origin that gets the token, passed on to the next page.
   static func list(_ names: [String], allowsOthers: Bool, tokensEnd: Bool, opener: String?) -> String {
-    let origin = opener.map { "&amp;\(originKey)=\(encode($0))" } ?? ""
+    let origin = opener.map { "&amp;\(originKey)=\(QueryString.encode($0))" } ?? ""
     let links = names.map { name in
-      let address = "\(path)?user=\(encode(name))\(origin)"
+      let address = "\(path)?user=\(QueryString.encode(name))\(origin)"
       let kept = tokensEnd ? " <a href=\"\(address)&amp;keep=1\">for two weeks</a>" : ""
       return "<li><a href=\"\(address)\">\(escape(name))</a>\(kept)</li>"
     }
@@ -40,9 +40,9 @@ enum SignInPage {
     let script = opener.map { origin in
       """
       <script>
-      var token = decodeURIComponent("\(encode(token))");
+      var token = decodeURIComponent("\(QueryString.encode(token))");
       if (window.opener) {
-        window.opener.postMessage({ckWebAuthToken: token, ckSession: token}, decodeURIComponent("\(encode(origin))"));
+        window.opener.postMessage({ckWebAuthToken: token, ckSession: token}, decodeURIComponent("\(QueryString.encode(origin))"));
         window.close();
       }
       </script>
@@ -58,7 +58,7 @@ enum SignInPage {
   }
 
   static func callback(_ url: String, key: String, token: String) -> String {
-    "\(url)\(url.contains("?") ? "&" : "?")\(key)=\(encode(token))"
+    "\(url)\(url.contains("?") ? "&" : "?")\(key)=\(QueryString.encode(token))"
   }
 
   private static func page(_ body: String) -> String {
@@ -72,18 +72,6 @@ enum SignInPage {
 
   private static func escape(_ text: String) -> String {
     text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
-  }
-
-  static func encode(_ text: String) -> String {
-    text.utf8.map { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
-        String(UnicodeScalar(byte))
-      default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-      }
-    }
-    .joined()
   }
 }
 

@@ -112,13 +112,13 @@ public final class EmulatorServer: Sendable {
   }
 
   private func listen(host: String, port: Int) async throws -> any Channel {
-    let emulator = emulator
-    let now = now
+    let now = { @Sendable [emulator, now] in emulator.time(at: now()) }
     let exchange = HTTPExchange(
       emulator: emulator,
-      now: { emulator.time(at: now()) },
+      now: now,
       delay: delay,
-      admin: admin.map { AdminEndpoint(emulator: emulator, access: $0, now: { emulator.time(at: now()) }) },
+      admin: admin.map { AdminEndpoint(emulator: emulator, access: $0, now: now) },
+      memory: BodyMemory(limit: emulator.configuration.openBodiesLimit),
       log: log
     )
     let (connections, configuration) = (connections, emulator.configuration)

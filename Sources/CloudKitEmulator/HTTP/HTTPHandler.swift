@@ -46,7 +46,7 @@ final class HTTPHandler: ChannelDuplexHandler {
       // The body of a refused request is discarded as it comes.
       if exchange.refuses(request) { return answer(head, context) }
       self.head = head
-      body = exchange.body(of: request)
+      body = RequestBody(request, emulator: exchange.emulator, memory: exchange.memory, at: exchange.now())
     case .body(let buffer):
       body?.append(buffer)
       writeBody(context)
@@ -68,8 +68,8 @@ final class HTTPHandler: ChannelDuplexHandler {
   private func writeBody(_ context: ChannelHandlerContext) {
     guard !isWriting, let part = body?.takeWrite() else { return }
     isWriting = true
-    ask(context) {
-      $0.write(part)
+    ask(context) { _ in
+      part()
     } then: { written in
       self.isWriting = false
       self.body?.note(written)
@@ -190,7 +190,7 @@ final class HTTPHandler: ChannelDuplexHandler {
     guard context.channel.isActive, !isQuiescing else { return context.close(promise: nil) }
     let promise = context.eventLoop.makePromise(of: EmulatorReply.self)
     ask(context) {
-      $0.wait(for: hold) { promise.succeed($0) }
+      $0.emulator.wait(for: hold) { promise.succeed($0) }
     } then: { id in
       self.poll = (hold, id)
       let keepAlive = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(hold.keepAlive)) { self.endPoll() }
@@ -206,7 +206,7 @@ final class HTTPHandler: ChannelDuplexHandler {
 
   private func endPoll() {
     guard let poll else { return }
-    NIOThreadPool.singleton.submit { [exchange] _ in exchange.release(poll.hold, id: poll.id) }
+    NIOThreadPool.singleton.submit { [exchange] _ in exchange.emulator.release(poll.hold, id: poll.id) }
   }
 
   private func finish(
@@ -260,7 +260,7 @@ final class HTTPHandler: ChannelDuplexHandler {
   ) {
     guard sent < count else { return end(count == asset.size, closing: closing, context) }
     ask(context) {
-      $0.piece(number, of: asset)
+      $0.emulator.piece(number, of: asset)
     } then: { piece in
       // The file may have been deleted with its record in the meantime.
       guard let piece = piece?.prefix(count - sent), !piece.isEmpty else {

@@ -66,24 +66,27 @@ enum Derived {
   }
 
   /// Returns 32 lowercase hexadecimal digits.
-  static func hexadecimal(_ text: String) -> String {
-    String(decoding: digits(text, ten: UInt8(ascii: "a")), as: UTF8.self)
-  }
+  static func hexadecimal(_ text: String) -> String { hexadecimal(bytes(text)) }
 
   /// Returns an identifier in the format of a UUID in capitals, like record names made by the server.
   static func uuid(_ text: String) -> String {
-    var digits = digits(text, ten: UInt8(ascii: "A"))
+    var digits = Array(hexadecimal(text).uppercased().utf8)
     for place in [20, 16, 12, 8] { digits.insert(UInt8(ascii: "-"), at: place) }
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// Returns 32 hexadecimal digits. `ten` is the digit for 10.
-  private static func digits(_ text: String, ten: UInt8) -> [UInt8] {
-    [number(text), number("\(text)/2")].flatMap { number in
-      stride(from: 60, through: 0, by: -4).map { shift in
-        let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15
-        return digit < 10 ? UInt8(ascii: "0") + digit : ten + digit - 10
-      }
+  /// Returns bytes as lowercase hexadecimal digits.
+  static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    var digits: [UInt8] = []
+    let add = { (half: UInt8) in digits.append(half < 10 ? UInt8(ascii: "0") + half : UInt8(ascii: "a") - 10 + half) }
+    for byte in bytes {
+      add(byte >> 4)
+      add(byte & 15)
     }
+    return String(decoding: digits, as: UTF8.self)
+  }
+
+  private static func bytes(_ text: String) -> [UInt8] {
+    [number(text), number("\(text)/2")].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
   }
 }

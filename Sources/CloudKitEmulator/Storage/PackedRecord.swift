@@ -196,51 +196,27 @@ extension PackedRecord {
   fileprivate static let untyped: UInt8 = 0x7F
 }
 
-// Data files contain these numbers, so they must never change.
+// Data files contain these numbers, so neither order must ever change.
 extension CKSchema.ValueType {
-  fileprivate var number: UInt8 {
-    switch self {
-    case .string: 1
-    case .int64: 2
-    case .double: 3
-    case .bytes: 4
-    case .timestamp: 5
-    case .location: 6
-    case .reference: 7
-    case .asset: 8
-    }
-  }
+  private static let numbered: [CKSchema.ValueType] = [
+    .string, .int64, .double, .bytes, .timestamp, .location, .reference, .asset,
+  ]
+
+  fileprivate var number: UInt8 { UInt8(Self.numbered.firstIndex(of: self) ?? 0) + 1 }
 
   fileprivate init(number: UInt8) throws(DamagedBytes) {
-    switch number {
-    case 1: self = .string
-    case 2: self = .int64
-    case 3: self = .double
-    case 4: self = .bytes
-    case 5: self = .timestamp
-    case 6: self = .location
-    case 7: self = .reference
-    case 8: self = .asset
-    default: throw DamagedBytes()
-    }
+    guard (1...Self.numbered.count).contains(Int(number)) else { throw DamagedBytes() }
+    self = Self.numbered[Int(number) - 1]
   }
 }
 
 extension EmulatorReference.Action {
-  fileprivate var number: UInt8 {
-    switch self {
-    case .none: 0
-    case .deleteSelf: 1
-    case .validate: 2
-    }
-  }
+  private static let numbered: [EmulatorReference.Action] = [.none, .deleteSelf, .validate]
+
+  fileprivate var number: UInt8 { UInt8(Self.numbered.firstIndex(of: self) ?? 0) }
 
   fileprivate init(number: UInt8) throws(DamagedBytes) {
-    switch number {
-    case 0: self = .none
-    case 1: self = .deleteSelf
-    case 2: self = .validate
-    default: throw DamagedBytes()
-    }
+    guard Self.numbered.indices.contains(Int(number)) else { throw DamagedBytes() }
+    self = Self.numbered[Int(number)]
   }
 }
