@@ -37,7 +37,8 @@ public struct EmulatorRequest: Sendable {
   /// The base of the URLs in the response, from the request's `Host`. An invalid host if the request was not made
   /// through a socket.
   var baseURL: String {
-    guard let host = header("host"), !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy(Self.hostBytes.contains)
+    guard let host = header("host"), !host.isEmpty, host.utf8.count <= 255,
+      host.utf8.allSatisfy(Self.hostBytes.contains)
     else { return "http://emulator.invalid" }
     return "http://\(host)"
   }
@@ -100,13 +101,6 @@ public struct EmulatorResponse: Sendable {
   var asset: StoredAsset?
 
   var bodyCount: Int { asset?.size ?? body.count }
-
-  init(status: Int, headers: [EmulatorHeader], body: Data, asset: StoredAsset? = nil) {
-    self.status = status
-    self.headers = headers
-    self.body = body
-    self.asset = asset
-  }
 
   /// Returns the first value of a header field. The name is compared without regard to case.
   public func header(_ name: String) -> String? {

@@ -53,11 +53,9 @@ struct UploadTicket: Hashable {
   var record: String
   var field: String
   var expires: Int64
+}
 
-  init(id: String, zone: UInt64, record: String, field: String, expires: Int64) {
-    (self.id, self.zone, self.record, self.field, self.expires) = (id, zone, record, field, expires)
-  }
-
+extension UploadTicket {
   init?(_ text: String, seal: AssetSeal) {
     guard let object = seal.open(text), let id = object["u"]?.string, let zone = object["z"]?.integer,
       let record = object["r"]?.string, let field = object["f"]?.string, let expires = object["e"]?.integer
@@ -89,18 +87,15 @@ struct AssetReceipt {
   /// The record and field of the upload; `nil` after `assets/rereference`, which is valid for any field of the zone.
   var target: (record: String, field: String)?
   var expires: Int64
+}
 
-  init(_ asset: EmulatorAsset, zone: UInt64, target: (record: String, field: String)?, expires: Int64) {
-    (self.asset, self.zone, self.target, self.expires) = (asset, zone, target, expires)
-  }
-
+extension AssetReceipt {
   init?(_ text: String, seal: AssetSeal) {
     guard let object = seal.open(text), let id = object["i"]?.string, let checksum = object["c"]?.string,
       let size = object["s"]?.integer, let zone = object["z"]?.integer, let expires = object["e"]?.integer
     else { return nil }
-    asset = EmulatorAsset(fileChecksum: checksum, size: Int(size), id: id)
-    self.zone = UInt64(bitPattern: zone)
-    self.expires = expires
+    let asset = EmulatorAsset(fileChecksum: checksum, size: Int(size), id: id)
+    self.init(asset: asset, zone: UInt64(bitPattern: zone), expires: expires)
     if let record = object["r"]?.string, let field = object["f"]?.string { target = (record, field) }
   }
 

@@ -118,7 +118,7 @@ extension EmulatorCore {
     } catch {
       throw .page(500, detail: error.detail)
     }
-    return AssetReceipt(asset, zone: ticket.zone, target: (ticket.record, ticket.field), expires: expires)
+    return AssetReceipt(asset: asset, zone: ticket.zone, target: (ticket.record, ticket.field), expires: expires)
   }
 }
 

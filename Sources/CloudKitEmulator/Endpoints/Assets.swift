@@ -57,7 +57,7 @@ extension Endpoint {
       // The response has one dictionary per element of a list. [E]
       for case .asset(let asset) in found {
         let expires = call.milliseconds + AssetReceipt.lifetime
-        let receipt = AssetReceipt(asset, zone: view.zone.identity, target: nil, expires: expires)
+        let receipt = AssetReceipt(asset: asset, zone: view.zone.identity, expires: expires)
         kept.append(asset)
         answers.append(.object(.joining(identity, receipt.json(world.seal))))
       }

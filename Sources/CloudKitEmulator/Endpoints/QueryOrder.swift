@@ -26,7 +26,7 @@ struct QueryOrder {
 
   /// The index that has the query's order; `nil` if the order has several keys or a distance.
   var indexKey: FieldKey? {
-    guard let first = descriptors.first else { return FieldKey(system: .recordName) }
+    guard let first = descriptors.first else { return FieldKey.system(.recordName) }
     return descriptors.count == 1 && first.center == nil ? first.key : nil
   }
 
@@ -59,7 +59,7 @@ struct QueryOrder {
       descriptors.append(Descriptor(key: key, isAscending: try object.flag("ascending") ?? true, center: center))
     }
     if descriptors.isEmpty, assumptions.unsortedOrder == .creation {
-      descriptors.append(Descriptor(key: FieldKey(system: .createdTimestamp), isAscending: true))
+      descriptors.append(Descriptor(key: FieldKey.system(.createdTimestamp), isAscending: true))
     }
     self.descriptors = descriptors
   }
@@ -99,12 +99,9 @@ struct ContinuationMarker {
     }
     return JSON.object(object).data.base64EncodedString()
   }
+}
 
-  init(query: UInt64, position: QueryOrder.Position?) {
-    self.query = query
-    self.position = position
-  }
-
+extension ContinuationMarker {
   /// Decodes a marker.
   ///
   /// - Throws: `BAD_REQUEST` if it is damaged or belongs to another query.
@@ -112,7 +109,7 @@ struct ContinuationMarker {
     guard let data = Data(base64Encoded: text), let object = (try? JSON(json: data))?.object,
       object["q"]?.string == String(query, radix: 36)
     else { throw .badRequest("Invalid continuation format") }
-    self.query = query
+    self.init(query: query)
     guard let name = object["n"]?.string, let zone = object["z"]?.string, let keys = object["k"]?.array else { return }
     position = QueryOrder.Position(keys: keys.map(Self.sortKey), name: name, zone: zone)
   }

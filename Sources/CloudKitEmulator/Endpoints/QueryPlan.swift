@@ -46,7 +46,7 @@ struct QueryPlan {
     // Records with equal keys are sorted by name, which is the order of a query without sort descriptors.
     if let best, best.range.isPoint, order.descriptors.isEmpty { return walk(view, best.index, best.range) }
     guard let key = order.indexKey else {
-      let index = best?.index ?? IndexName(type: type, key: FieldKey(system: .recordName))
+      let index = best?.index ?? IndexName(type: type, key: FieldKey.system(.recordName))
       return gather(view, index, best?.range ?? KeyRange())
     }
     let index = IndexName(type: type, key: key)
@@ -61,7 +61,8 @@ struct QueryPlan {
 
   private func gather(_ view: ZoneView, _ index: IndexName, _ range: KeyRange) -> [Found] {
     var found: [Found] = []
-    for record in IndexWalk(view.zone.records, index, range, from: nil, ascending: true, size: 1024) {
+    let all = IndexWalk(records: view.zone.records, index: index, range: range, ascending: true, size: 1024)
+    for record in all {
       if let match = match(record, view) { found.append(match) }
       if found.count > 8 * (limit + 1) { cut(&found) }
     }
@@ -81,9 +82,16 @@ struct QueryPlan {
       IndexEntry(key: after.keys.first ?? (range.isPoint ? range.lower : .string(after.name)), name: after.name)
     }
     var found: [Found] = []
-    let records = view.zone.records
     // One fetch is enough if only the range filters records. The extra entry replaces the marker's own record.
-    for record in IndexWalk(records, index, range, from: mark, ascending: order.isAscending, size: limit + 2) {
+    let rest = IndexWalk(
+      records: view.zone.records,
+      index: index,
+      range: range,
+      ascending: order.isAscending,
+      from: mark,
+      size: limit + 2
+    )
+    for record in rest {
       if let match = match(record, view) { found.append(match) }
       if found.count > limit { break }
     }
@@ -103,30 +111,15 @@ struct QueryPlan {
 
 /// Iterates over the records in a range of an index, fetching a page at a time.
 private struct IndexWalk: Sequence, IteratorProtocol {
-  private let records: any ZoneRecords
-  private let index: IndexName
-  private let range: KeyRange
-  private let ascending: Bool
-  private var from: IndexEntry?
-  private var page: ArraySlice<StoredRecord> = []
-  private var size: Int
-  private var isAtEnd = false
-
-  init(
-    _ records: any ZoneRecords,
-    _ index: IndexName,
-    _ range: KeyRange,
-    from: IndexEntry?,
-    ascending: Bool,
-    size: Int
-  ) {
-    self.size = size
-    self.records = records
-    self.index = index
-    self.range = range
-    self.from = from
-    self.ascending = ascending
-  }
+  let records: any ZoneRecords
+  let index: IndexName
+  let range: KeyRange
+  let ascending: Bool
+  var from: IndexEntry?
+  /// The number of records that are fetched at a time.
+  var size: Int
+  var page: ArraySlice<StoredRecord> = []
+  var isAtEnd = false
 
   mutating func next() -> StoredRecord? {
     if page.isEmpty, !isAtEnd { fetch() }

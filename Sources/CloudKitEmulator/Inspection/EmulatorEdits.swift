@@ -123,7 +123,7 @@ extension Emulator {
       ($0.world.seal, $0.world.databases[database.key]?.zones[zone]?.identity ?? 0)
     }
     let expires = Timestamps.milliseconds(time) + AssetReceipt.lifetime
-    return { AssetReceipt($0, zone: identity, target: nil, expires: expires).json(seal) }
+    return { AssetReceipt(asset: $0, zone: identity, expires: expires).json(seal) }
   }
 
   private func edit(
@@ -166,16 +166,23 @@ extension Emulator {
     let route = Route(database, operation)
     let name = user ?? database.user
     let caller: Caller = name.map { .user(name: $0, nextToken: "") } ?? .world
-    try withCore { core throws(EmulatorError) in
-      do throws(ServerError) {
-        let answer = try core.execute(Call(route: route, caller: caller, body: body, time: time))
-        guard let item = answer[results]?.array?.first?.object, let text = item["serverErrorCode"]?.string,
-          let code = ServerError.Code(rawValue: text)
-        else { return }
-        throw ServerError(code, item["reason"]?.string ?? "")
-      } catch {
-        throw EmulatorError(error)
-      }
+    try edit { core throws(ServerError) in
+      let answer = try core.execute(Call(route: route, caller: caller, body: body, time: time))
+      guard let item = answer[results]?.array?.first?.object, let text = item["serverErrorCode"]?.string,
+        let code = ServerError.Code(rawValue: text)
+      else { return }
+      throw ServerError(code, item["reason"]?.string ?? "")
+    }
+  }
+
+  /// Runs an edit with the core.
+  func edit<Value: Sendable>(
+    _ body: (EmulatorCore) throws(ServerError) -> Value
+  ) throws(EmulatorError) -> Value {
+    do throws(ServerError) {
+      return try withCore(body)
+    } catch {
+      throw EmulatorError(error)
     }
   }
 }

@@ -7,20 +7,15 @@ extension Emulator {
   ///
   /// - Throws: `EmulatorError` if the data file cannot be written.
   public func upload(_ bytes: Data, at time: Date) throws(EmulatorError) -> EmulatorAsset {
-    try core.withLock { core throws(EmulatorError) in
+    try edit { core throws(ServerError) in
       let world = core.world
       world.uploads += 1
       let content = AssetContent(bytes)
-      do throws(ServerError) {
-        let upload = "\(world.seed)/\(world.uploads)/\(time)"
-        guard let asset = try? EmulatorAsset(content, upload: upload) else {
-          throw ServerError(.internalError, "The uploaded bytes cannot be read")
-        }
-        try world.keep(content, as: asset, until: Timestamps.milliseconds(time) + AssetReceipt.lifetime)
-        return asset
-      } catch {
-        throw EmulatorError(error)
+      guard let asset = try? EmulatorAsset(content, upload: "\(world.seed)/\(world.uploads)/\(time)") else {
+        throw ServerError(.internalError, "The uploaded bytes cannot be read")
       }
+      try world.keep(content, as: asset, until: Timestamps.milliseconds(time) + AssetReceipt.lifetime)
+      return asset
     }
   }
 

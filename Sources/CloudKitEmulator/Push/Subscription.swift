@@ -7,13 +7,7 @@ struct Subscription {
   enum Firing: String, CaseIterable {
     case create, update, delete
 
-    var number: Int64 {
-      switch self {
-      case .create: 1
-      case .update: 2
-      case .delete: 3
-      }
-    }
+    var number: Int64 { 1 + Int64(Self.allCases.firstIndex(of: self) ?? 0) }
   }
 
   enum Kind {

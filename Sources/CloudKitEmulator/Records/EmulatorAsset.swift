@@ -11,13 +11,9 @@ public struct EmulatorAsset: Sendable, Hashable {
 
   /// Identifies the stored bytes. Each upload has its own ID, even if the contents are equal.
   let id: String
+}
 
-  init(fileChecksum: String, size: Int, id: String) {
-    self.fileChecksum = fileChecksum
-    self.size = size
-    self.id = id
-  }
-
+extension EmulatorAsset {
   /// Describes uploaded bytes.
   ///
   /// - Parameter upload: The ID of the upload, unique among all uploads.

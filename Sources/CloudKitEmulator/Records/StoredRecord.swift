@@ -62,6 +62,18 @@ final class StoredRecord: Sendable {
     self.formerShare = formerShare
   }
 
+  /// Returns the same version at another place in the change feed.
+  func moved(to sequence: Int64? = nil, formerShare: String?) -> StoredRecord {
+    StoredRecord(
+      content: content,
+      tag: tag,
+      sequence: sequence ?? self.sequence,
+      created: created,
+      modified: modified,
+      formerShare: formerShare
+    )
+  }
+
   /// Returns the record dictionary of a response (reference 2.4) [D], with the keys observed in addition [L3]. Fields
   /// are sorted by name, so that equal states give equal bytes.
   func json(keys: Set<String>?, zoneID: JSON, schema: CKSchema.RecordType?, encoding: FieldEncoding) -> JSONObject {

@@ -19,15 +19,11 @@ extension Emulator {
     try Self.check(container, environment)
     var schema = try CKSchema(parsing: text)
     schema.completePredefinedTypes()
-    try core.withLock { core in
-      let key = DatabaseKey(container: container, environment: environment, owner: nil)
-      let production = DatabaseKey(container: container, environment: "production", owner: nil)
-      let (current, deployed) = (
-        core.world.schemas[key.schema] ?? .predefined, core.world.schemas[production.schema] ?? .predefined
-      )
+    try withCore { core in
+      let (current, deployed) = (core.world.schema(container, environment), core.world.schema(container, "production"))
       try schema.validate(over: current, deployed: deployed)
       do throws(ServerError) {
-        try core.commit(core.world.commit(of: [.schemaChanged(schema)], in: key))
+        try core.setSchema(schema, of: container, environment)
       } catch {
         throw EmulatorError(error)
       }
@@ -44,8 +40,7 @@ extension Emulator {
   ///
   /// The text has the imported schema and, in development, what writes have added since.
   public func exportSchema(container: String, environment: String = "development") -> String {
-    let key = DatabaseKey(container: container, environment: environment, owner: nil)
-    return core.withLock { $0.world.schemas[key.schema] ?? .predefined }.exported
+    core.withLock { $0.world.schema(container, environment) }.exported
   }
 
   /// Deploys the schema of a container: merges the record types, fields, indexes, grants and roles of development into
@@ -55,17 +50,30 @@ extension Emulator {
   ///   cannot be written.
   public func deploySchema(of container: String) throws(EmulatorError) {
     try Self.check(container, "production")
-    try core.withLock { core throws(EmulatorError) in
-      let source = DatabaseKey(container: container, environment: "development", owner: nil)
-      let target = DatabaseKey(container: container, environment: "production", owner: nil)
-      do throws(ServerError) {
-        let schema = try (core.world.schemas[source.schema] ?? .predefined).deployed(
-          over: core.world.schemas[target.schema] ?? .predefined
-        )
-        try core.commit(core.world.commit(of: [.schemaChanged(schema)], in: target))
-      } catch {
-        throw EmulatorError(error)
-      }
+    try edit { core throws(ServerError) in
+      let schema = core.world.schema(container, "development")
+      try core.setSchema(
+        try schema.deployed(over: core.world.schema(container, "production")),
+        of: container,
+        "production"
+      )
     }
+  }
+}
+
+extension World {
+  fileprivate func schema(_ container: String, _ environment: String) -> CKSchema {
+    schemas["\(container)/\(environment)"] ?? .predefined
+  }
+}
+
+extension EmulatorCore {
+  fileprivate func setSchema(
+    _ schema: CKSchema,
+    of container: String,
+    _ environment: String
+  ) throws(ServerError) {
+    let key = DatabaseKey(container: container, environment: environment, owner: nil)
+    try commit(world.commit(of: [.schemaChanged(schema)], in: key))
   }
 }

@@ -26,8 +26,3 @@ extension FieldKey {
     throw .badRequest("Field '\(name)' is not marked \(word)")
   }
 }
-
-extension FieldKey.System {
-  /// The field's name in the schema language; `nil` if the language does not have it.
-  var schemaField: CKSchema.SystemField? { CKSchema.SystemField(rawValue: schemaName) }
-}

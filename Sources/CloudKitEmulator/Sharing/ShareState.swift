@@ -1,18 +1,12 @@
 import JSONText
 
 /// The permission of a participant for shared records. [D]
-enum SharePermission: String, Sendable, Comparable {
+enum SharePermission: String, Sendable, Comparable, CaseIterable {
   case none = "NONE"
   case readOnly = "READ_ONLY"
   case readWrite = "READ_WRITE"
 
-  private var rank: Int {
-    switch self {
-    case .none: 0
-    case .readOnly: 1
-    case .readWrite: 2
-    }
-  }
+  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
   static func < (left: SharePermission, right: SharePermission) -> Bool { left.rank < right.rank }
 }

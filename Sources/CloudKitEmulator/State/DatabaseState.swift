@@ -31,13 +31,9 @@ struct DatabaseKey: Sendable, Hashable {
 
   var schema: String { "\(container)/\(environment)" }
   var path: String { "\(container)/\(environment)/" + (owner.map { "private/\($0)" } ?? "public") }
+}
 
-  init(container: String, environment: String, owner: String?) {
-    self.container = container
-    self.environment = environment
-    self.owner = owner
-  }
-
+extension DatabaseKey {
   /// Parses `path`. Container names have no slash.
   init?(path: String) {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)

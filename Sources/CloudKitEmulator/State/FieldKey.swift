@@ -20,26 +20,23 @@ enum FieldKey: Sendable, Hashable {
     case parent
     case share
 
-    /// The name in the schema language, which some clients send as `fieldName`. [C]
-    var schemaName: String {
+    /// The field in the schema language, which does not have parents and shares.
+    var schemaField: CKSchema.SystemField? {
       switch self {
-      case .recordName: "___recordID"
-      case .createdTimestamp: "___createTime"
-      case .modifiedTimestamp: "___modTime"
-      case .createdUserRecordName: "___createdBy"
-      case .modifiedUserRecordName: "___modifiedBy"
-      case .parent: "___parent"
-      case .share: "___share"
+      case .recordName: .recordID
+      case .createdTimestamp: .createTime
+      case .modifiedTimestamp: .modTime
+      case .createdUserRecordName: .createdBy
+      case .modifiedUserRecordName: .modifiedBy
+      case .parent, .share: nil
       }
     }
 
+    /// The name in the style of the schema language, which some clients send as `fieldName`. [C]
+    var schemaName: String { schemaField?.rawValue ?? "___\(rawValue)" }
+
     /// The type that a filter's value must have. Record names are also compared with STRING.
-    var type: CKSchema.ValueType {
-      switch self {
-      case .recordName, .createdUserRecordName, .modifiedUserRecordName, .parent, .share: .reference
-      case .createdTimestamp, .modifiedTimestamp: .timestamp
-      }
-    }
+    var type: CKSchema.ValueType { schemaField?.type ?? .reference }
   }
 
   /// The name in error messages.
@@ -63,10 +60,6 @@ enum FieldKey: Sendable, Hashable {
     } else {
       throw .badRequest("Missing 'fieldName' or 'systemFieldName'")
     }
-  }
-
-  init(system: System) {
-    self = .system(system)
   }
 }
 

@@ -20,12 +20,6 @@ struct SyncToken: Hashable {
     return bytes.base64EncodedString()
   }
 
-  init(kind: Kind, identity: UInt64, sequence: Int64) {
-    self.kind = kind
-    self.identity = identity
-    self.sequence = sequence
-  }
-
   /// Returns the sequence number in a client's token, of which this is the newest version; 0 without a token.
   ///
   /// - Throws: The errors that a real server returned for a malformed and for a foreign token. [L1]

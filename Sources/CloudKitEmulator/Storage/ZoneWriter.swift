@@ -41,29 +41,15 @@ struct ZoneWriter {
     let old = saved[name] ?? previous(name)
     let (tag, sequence) = next(name)
     let shares = [zone.share(of: name), old?.formerShare].compactMap(\.self)
-    let type = old?.type ?? ""
-    buried[name] = Tombstone(
-      name: name,
-      type: type,
-      sequence: sequence,
-      tag: tag,
-      shares: shares,
-      isSilent: isSilent
-    )
+    var tombstone = Tombstone(name: name, type: old?.type ?? "", sequence: sequence, tag: tag, shares: shares)
+    tombstone.isSilent = isSilent
+    buried[name] = tombstone
   }
 
   /// Makes a record appear in the change feed without a new version, because access to it has changed. [E]
   mutating func announce(_ name: String, formerShare: String?) {
     guard saved[name] == nil, buried[name] == nil, let record = previous(name) else { return }
-    let (_, sequence) = next(name)
-    saved[name] = StoredRecord(
-      content: record.content,
-      tag: record.tag,
-      sequence: sequence,
-      created: record.created,
-      modified: record.modified,
-      formerShare: formerShare
-    )
+    saved[name] = record.moved(to: next(name).sequence, formerShare: formerShare)
   }
 
   /// Returns the version before the request.
@@ -107,7 +93,7 @@ struct ZoneWriter {
       let share = Hierarchy.share(of: name, in: content)
       let before = zone.share(of: name)
       if let record = saved[name], before != nil, before != share, record.content.sharing == nil {
-        saved[name] = record.leaving(before)
+        saved[name] = record.moved(formerShare: before)
       }
       let old = zone.records[name]?.content
       guard before != share || old?.share != content(name)?.share else { continue }
@@ -116,18 +102,5 @@ struct ZoneWriter {
         if before != after { announce(descendant, formerShare: before ?? zone.records[descendant]?.formerShare) }
       }
     }
-  }
-}
-
-extension StoredRecord {
-  fileprivate func leaving(_ share: String?) -> StoredRecord {
-    StoredRecord(
-      content: content,
-      tag: tag,
-      sequence: sequence,
-      created: created,
-      modified: modified,
-      formerShare: share
-    )
   }
 }
