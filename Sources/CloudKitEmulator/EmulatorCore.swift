@@ -13,7 +13,7 @@ final class EmulatorCore {
   var push = Push()
 
   init(configuration: EmulatorConfiguration, store: any EmulatorStore) {
-    world = World(configuration: configuration, store: store)
+    world = World(configuration, store)
     gate = Gate(configuration)
   }
 

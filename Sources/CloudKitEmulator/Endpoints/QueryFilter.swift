@@ -8,31 +8,26 @@ struct QueryFilter {
   /// [D], [JS] for LIST_CONTAINS_ANY, [C] for CONTAINS_ANY.
   enum Comparator: String {
     case equals = "EQUALS"
-    case notEquals = "NOT_EQUALS"
     case lessThan = "LESS_THAN"
     case lessThanOrEquals = "LESS_THAN_OR_EQUALS"
     case greaterThan = "GREATER_THAN"
     case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
     case isIn = "IN"
-    case notIn = "NOT_IN"
     case near = "NEAR"
     case beginsWith = "BEGINS_WITH"
-    case notBeginsWith = "NOT_BEGINS_WITH"
     case containsAllTokens = "CONTAINS_ALL_TOKENS"
     case containsAnyTokens = "CONTAINS_ANY_TOKENS"
     case listContains = "LIST_CONTAINS"
-    case notListContains = "NOT_LIST_CONTAINS"
     case listContainsAll = "LIST_CONTAINS_ALL"
-    case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
     case listContainsAny = "LIST_CONTAINS_ANY"
-    case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
     case containsAny = "CONTAINS_ANY"
     case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
-    case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
   }
 
   let key: FieldKey
   let comparator: Comparator
+  /// Whether the filter has the negation of the comparator, whose name begins with `NOT_`.
+  let isNegated: Bool
   let operand: EmulatorValue
   let distance: Double?
   /// Whether string comparisons ignore case. (Question 17)
@@ -48,9 +43,11 @@ struct QueryFilter {
   ///   index.
   init(_ json: JSONObject, type: CKSchema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
     // The real service may ignore a filter that it cannot read and return everything [L3]; the emulator rejects it. [E]
-    guard let comparator = json["comparator"]?.string.flatMap(Comparator.init(rawValue:)) else {
-      throw .badRequest("Unknown comparator '\(json["comparator"]?.string ?? "")'")
-    }
+    let name = json["comparator"]?.string ?? ""
+    isNegated = name.hasPrefix("NOT_")
+    guard let comparator = Comparator(rawValue: isNegated ? String(name.dropFirst(4)) : name),
+      !isNegated || comparator.hasNegation
+    else { throw .badRequest("Unknown comparator '\(name)'") }
     self.comparator = comparator
     let namesField = json["fieldName"] != nil || json["systemFieldName"] != nil
     if comparator.searchesTokens, !namesField {
@@ -61,7 +58,7 @@ struct QueryFilter {
     operand = try FieldDecoding.operand(json["fieldValue"], needsListTag: comparator.takesList)
     distance = json["distance"]?.number ?? (comparator == .near ? assumptions.nearDistance : nil)
     ignoresCase = assumptions.comparesTextIgnoringCase
-    matchesNull = assumptions.negationsMatchNull && comparator.isNegation
+    matchesNull = assumptions.negationsMatchNull && isNegated
     if case .list(_, let values) = operand { elements = values } else { elements = [operand] }
     if case .string(let text) = operand { tokens = Self.tokens(text) } else { tokens = [] }
     switch key {
@@ -94,36 +91,33 @@ struct QueryFilter {
       comparator.accepts(field.scalar)
     else {
       throw .badRequest(
-        "\(comparator.rawValue) cannot compare field '\(key.name)' of type \(field.name) with \(operandTypeName)"
+        "\(isNegated ? "NOT_" : "")\(comparator.rawValue) cannot compare field '\(key.name)' of type \(field.name) with \(operandTypeName)"
       )
     }
   }
 
   func matches(_ record: StoredRecord) -> Bool {
-    guard let value = record.value(key) else { return matchesNull }
+    record.value(key).map { matches($0) != isNegated } ?? matchesNull
+  }
+
+  private func matches(_ value: EmulatorValue) -> Bool {
     switch comparator {
     case .equals: return areEqual(value, operand)
-    case .notEquals: return !areEqual(value, operand)
     case .lessThan: return sortKey(value) < sortKey(operand)
     case .lessThanOrEquals: return sortKey(value) <= sortKey(operand)
     case .greaterThan: return sortKey(value) > sortKey(operand)
     case .greaterThanOrEquals: return sortKey(value) >= sortKey(operand)
     case .isIn: return contains(elements, value)
-    case .notIn: return !contains(elements, value)
     case .near:
       guard case .location(let place) = value, case .location(let center) = operand else { return false }
       return distance.map { place.distance(to: center) <= $0 } ?? true
     case .beginsWith: return begins(value)
-    case .notBeginsWith: return !begins(value)
     case .containsAllTokens: return tokens.isSubset(of: Self.tokens(text(value)))
     case .containsAnyTokens: return !tokens.isDisjoint(with: Self.tokens(text(value)))
     case .listContains, .listContainsAll: return elements.allSatisfy { contains(list(value), $0) }
-    case .notListContains, .notListContainsAll: return !elements.allSatisfy { contains(list(value), $0) }
     case .listContainsAny, .containsAny: return elements.contains { contains(list(value), $0) }
-    case .notListContainsAny: return !elements.contains { contains(list(value), $0) }
     // Matches any member; the documentation mentions only the first. [E]
     case .listMemberBeginsWith: return list(value).contains { begins($0) }
-    case .notListMemberBeginsWith: return !list(value).contains { begins($0) }
     }
   }
 
@@ -176,12 +170,7 @@ struct QueryFilter {
 
 extension QueryFilter.Comparator {
   /// Whether the operand must have a list type tag. [L3]
-  var takesList: Bool {
-    switch self {
-    case .isIn, .notIn, .listContainsAll, .notListContainsAll, .listContainsAny, .notListContainsAny, .containsAny: true
-    default: false
-    }
-  }
+  var takesList: Bool { [.isIn, .listContainsAll, .listContainsAny, .containsAny].contains(self) }
 
   /// Whether the comparator matches words.
   var searchesTokens: Bool { self == .containsAllTokens || self == .containsAnyTokens }
@@ -189,15 +178,18 @@ extension QueryFilter.Comparator {
   /// Whether the comparator applies to list fields.
   var wantsListField: Bool { rawValue.contains("LIST") || self == .containsAny }
 
-  /// Whether the comparator is the negation of another.
-  var isNegation: Bool { rawValue.hasPrefix("NOT_") }
+  /// Whether there is a comparator with `NOT_` before the name.
+  var hasNegation: Bool {
+    [.equals, .isIn, .beginsWith, .listContains, .listContainsAll, .listContainsAny, .listMemberBeginsWith]
+      .contains(self)
+  }
 
   /// The index that the comparator needs; any one of them if there are several. (reference 5.1) [D] Which one
   /// BEGINS_WITH needs is unknown. [E]
   var index: CKSchema.Indexes {
     switch self {
     case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: .sortable
-    case .beginsWith, .notBeginsWith: [.queryable, .sortable]
+    case .beginsWith: [.queryable, .sortable]
     case .containsAllTokens, .containsAnyTokens: .searchable
     default: .queryable
     }
@@ -207,8 +199,7 @@ extension QueryFilter.Comparator {
   func accepts(_ type: CKSchema.ValueType) -> Bool {
     switch self {
     case .near: type == .location
-    case .beginsWith, .notBeginsWith, .listMemberBeginsWith, .notListMemberBeginsWith:
-      type == .string || type == .reference
+    case .beginsWith, .listMemberBeginsWith: type == .string || type == .reference
     case .containsAllTokens, .containsAnyTokens: type == .string
     case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
       [.string, .int64, .double, .timestamp, .reference].contains(type)

@@ -141,7 +141,7 @@ extension KeyRange {
   init?(_ filter: QueryFilter) {
     let key = filter.operand.sortKey
     // Strings that differ only in case are not adjacent in an index.
-    guard key != .null, !filter.ignoresCase else { return nil }
+    guard key != .null, !filter.ignoresCase, !filter.isNegated else { return nil }
     switch filter.comparator {
     case .equals: self.init(lower: key, upper: key)
     case .lessThan, .lessThanOrEquals: self.init(lower: Self.leastValue, upper: key)

@@ -102,7 +102,7 @@ extension Emulator {
 extension EmulatorCore {
   /// Copies the state in memory of another core. The store already has the rest.
   fileprivate func adopt(_ other: EmulatorCore) {
-    world = World(copying: other.world, configuration: gate.configuration, store: world.store)
+    world = World(gate.configuration, world.store, copying: other.world)
     gate.lastTokens = other.gate.lastTokens
     push.adopt(other.push)
   }

@@ -24,24 +24,15 @@ final class World {
   /// The number of upload URLs created since the start.
   var uploads = 0
 
-  init(configuration: EmulatorConfiguration, store: any EmulatorStore) {
-    (self.configuration, self.store) = (configuration, store)
-    seal = AssetSeal(configuration)
-    admitConfigured()
-  }
-
-  /// Copies the state in memory. The store already has the rest.
-  init(copying other: World, configuration: EmulatorConfiguration, store: any EmulatorStore) {
-    (self.configuration, self.store) = (configuration, store)
-    seal = AssetSeal(configuration)
-    databases = other.databases.mapValues { DatabaseState(copying: $0, store: store) }
-    (schemas, users, assets, uploads) = (other.schemas, other.users, other.assets, other.uploads)
-    (sharedZones, subscriptions) = (other.sharedZones, other.subscriptions)
-    (pushTokens, tokensByOwner) = (other.pushTokens, other.tokensByOwner)
-    admitConfigured()
-  }
-
-  private func admitConfigured() {
+  /// Creates an empty world, or a copy of the state in memory of another whose store has been copied.
+  init(_ configuration: EmulatorConfiguration, _ store: any EmulatorStore, copying other: World? = nil) {
+    (self.configuration, self.store, seal) = (configuration, store, AssetSeal(configuration))
+    if let other {
+      databases = other.databases.mapValues { DatabaseState(copying: $0, store: store) }
+      (schemas, users, assets, uploads) = (other.schemas, other.users, other.assets, other.uploads)
+      (sharedZones, subscriptions) = (other.sharedZones, other.subscriptions)
+      (pushTokens, tokensByOwner) = (other.pushTokens, other.tokensByOwner)
+    }
     for name in configuration.admitted { users[WebAuthToken.recordName(of: name)] = name }
   }
 
