@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// An unlinked temporary file for an incoming upload. The kernel removes it when the process ends, however it ends.
 final class Spool: Sendable {
   /// The file could not be created, written or read.

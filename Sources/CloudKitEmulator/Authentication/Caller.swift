@@ -36,10 +36,8 @@ struct Authentication: Sendable {
     self.route = route
     let query = QueryString.values(request.query)
     wantsSyncToken = query["getCurrentSyncToken"] == "true" && route.operation.answersWithSyncToken
-    do throws(ServerError) {
-      caller = .success(try Self.caller(request, query, route: route, configuration: configuration, at: time))
-    } catch {
-      caller = .failure(error)
+    caller = Result { () throws(ServerError) in
+      try Self.caller(request, query, route: route, configuration: configuration, at: time)
     }
   }
 

@@ -22,26 +22,25 @@ struct ModifyBatch {
     var outcome: Result<Effect, ServerError>
   }
 
-  let zone: ZoneState
+  let endpoint: Endpoint
+  let view: ZoneView
   /// The caller's permissions by the schema in the public database; `nil` elsewhere.
   let guards: SchemaGuard?
-  /// The caller's access to another user's zone; `nil` in the caller's own.
-  let access: SharedAccess?
-  let configuration: EmulatorConfiguration
-  let allowsNewSchema: Bool
   let schema: CKSchema
-  /// Returns the version of a record before the batch.
-  let existing: (String) -> StoredRecord?
-  let isPoisoned: (String) -> Bool
-  /// Finds the record name of the user that a lookup info identifies.
-  let user: (JSONObject) -> String?
-  /// Finds the file that a field value refers to.
-  let asset: (JSONObject, _ record: String, _ field: String) throws(ServerError) -> EmulatorAsset
 
   var steps: [Step] = []
   /// The types and fields that operations of this batch add, including operations that failed later. Within a batch, a
   /// field has one type.
   private(set) var used: [String: [String: CKSchema.FieldType]] = [:]
+
+  init(_ endpoint: Endpoint, in view: ZoneView) {
+    (self.endpoint, self.view) = (endpoint, view)
+    (guards, schema) = (endpoint.guards, endpoint.schema ?? .predefined)
+  }
+
+  var zone: ZoneState { view.zone }
+  var configuration: EmulatorConfiguration { endpoint.configuration }
+  private var assumptions: EmulatorAssumptions { endpoint.assumptions }
 
   /// The types and fields that the successful steps add.
   var learnt: [String: [String: CKSchema.FieldType]] {
@@ -53,20 +52,16 @@ struct ModifyBatch {
 
   /// Decides one operation and appends its step.
   mutating func add(_ type: OperationType, _ record: JSONObject, name: String?, keys: Set<String>?) {
-    do throws(ServerError) {
-      let effect = try decide(type, record, name: name)
-      steps.append(Step(name: name, keys: keys, outcome: .success(effect)))
-    } catch {
-      steps.append(Step(name: name, keys: keys, outcome: .failure(error)))
-    }
+    let outcome = Result { () throws(ServerError) in try decide(type, record, name: name) }
+    steps.append(Step(name: name, keys: keys, outcome: outcome))
   }
 
   private mutating func decide(_ type: OperationType, _ json: JSONObject, name: String?) throws(ServerError) -> Effect {
     guard let name, StoredRecord.isName(name) else { throw .badRequest("Missing or invalid 'recordName'") }
-    if isPoisoned(name) { throw .badRequest("Record '\(name)' cannot be processed") }
+    if endpoint.call.faults.isPoisoned(name) { throw .badRequest("Record '\(name)' cannot be processed") }
     try requireSameZone(json)
-    let old = existing(name)
-    if old == nil, access != nil, zone.records[name] != nil {
+    let old = endpoint.record(name, in: view)
+    if old == nil, view.access != nil, zone.records[name] != nil {
       throw CKSchema.Permission.write.refusal
     }
     let tag = json["recordChangeTag"]?.string
@@ -112,8 +107,6 @@ struct ModifyBatch {
   private static let notFound = ServerError(.notFound, "Record not found")
   private static let noTag = ServerError.badRequest("Missing 'recordChangeTag'")
 
-  private var assumptions: EmulatorAssumptions { configuration.assumptions }
-
   /// [E] (Question 4)
   private var missing: ServerError { assumptions.missingUpdate == .notFound ? Self.notFound : Self.conflict }
   private var missingTag: ServerError { assumptions.updateWithoutTag == .badRequest ? Self.noTag : Self.conflict }
@@ -121,7 +114,7 @@ struct ModifyBatch {
   /// Returns the effect of a participant who deletes the share in the shared database: the participant leaves, whatever
   /// their permission. [E] (Question 19)
   private func leave(_ record: StoredRecord) throws(ServerError) -> Effect? {
-    guard let access, record.content.sharing != nil else { return nil }
+    guard let access = view.access, record.content.sharing != nil else { return nil }
     guard assumptions.participantsLeaveByDeletingShares else { throw CKSchema.Permission.write.refusal }
     var content = record.content
     content.sharing?.remove(access.user)
@@ -143,7 +136,7 @@ struct ModifyBatch {
   }
 
   private func requireWrite(_ record: StoredRecord) throws(ServerError) {
-    if let access, access.permission(in: zone.share(of: record.name)) != .readWrite {
+    if let access = view.access, access.permission(in: zone.share(of: record.name)) != .readWrite {
       throw CKSchema.Permission.write.refusal
     }
     guard let guards, !guards.may(.write, schema[record.type], madeBy: record.created.userRecordName) else { return }
@@ -191,7 +184,7 @@ struct ModifyBatch {
     // The documented name fails with this error. [L3]
     guard type != "cloudKit.share" else { throw Self.noRoot }
     guard CKSchema.isName(type) else { throw .badRequest("Invalid record type '\(type)'") }
-    if schema[type] == nil, !allowsNewSchema {
+    if schema[type] == nil, !endpoint.learnsSchema {
       throw refusal("Cannot create new type \(type) in production schema")
     }
   }
@@ -216,7 +209,7 @@ struct ModifyBatch {
     try checkFieldCount(fields.members.count)
     var unknown: [String: CKSchema.FieldType] = [:]
     // Read once for all fields, because each use of `self` in the loop would copy it.
-    let (type, record, asset) = (content.type, content.name, asset)
+    let (type, record, endpoint, zone) = (content.type, content.name, endpoint, zone)
     let (inSchema, inBatch) = (schema[type]?.fields ?? [:], used[type] ?? [:])
     content.fields.reserveCapacity(fields.members.count)
     // The fields are sorted as in the record, so each one is appended at the end.
@@ -229,7 +222,7 @@ struct ModifyBatch {
       }
       let known = inSchema[name] ?? inBatch[name].map { CKSchema.Field(type: $0) }
       let incoming = try FieldDecoding.field(name, member.value, known: known) { (object) throws(ServerError) in
-        try asset(object, record, name)
+        try endpoint.asset(object, for: record, field: name, in: zone)
       }
       switch incoming {
       case .clear: content.fields[name] = nil
@@ -238,7 +231,7 @@ struct ModifyBatch {
         if field?.isEncrypted == true, guards != nil {
           throw .badRequest("encrypted fields are not supported in the public database")
         }
-        if known == nil, !allowsNewSchema { throw unknownField(name, of: content.type) }
+        if known == nil, !endpoint.learnsSchema { throw unknownField(name, of: content.type) }
         // [E] (Question 15)
         if known == nil, case .list(_, []) = value, !assumptions.emptyListsAddFields {
           throw .badRequest("Cannot create field '\(name)' in record '\(content.type)' from an empty list")

@@ -9,10 +9,14 @@ extension ModifyBatch {
     to content: inout StoredRecord.Content,
     over old: StoredRecord?
   ) throws(ServerError) {
-    guard access == nil else { throw CKSchema.Permission.write.refusal }
+    guard view.access == nil else { throw CKSchema.Permission.write.refusal }
     // [D]
     guard guards == nil, zone.isCustom else { throw .badRequest("Only records of custom zones can be shared") }
-    let reader = ShareReader(user: user, owner: zone.owner, origin: "\(zone.identity)/\(content.name)")
+    let reader = ShareReader(
+      user: { endpoint.user($0)?.recordName },
+      owner: zone.owner,
+      origin: "\(zone.identity)/\(content.name)"
+    )
     // Sharing is not a field, so replacing all fields does not change it. [E]
     var share: ShareState
     if let known = old?.content.sharing {
@@ -33,7 +37,8 @@ extension ModifyBatch {
   /// Returns the root record of a new share. It must already be saved, and the request must have its current change
   /// tag. [D]
   private func sharedRoot(_ json: JSONObject) throws(ServerError) -> StoredRecord {
-    guard let root = json["forRecord"]?.object, let name = root["recordName"]?.string, let record = existing(name)
+    guard let root = json["forRecord"]?.object, let name = root["recordName"]?.string,
+      let record = endpoint.record(name, in: view)
     else {
       throw Self.noRoot
     }
@@ -65,7 +70,7 @@ extension ModifyBatch {
       guard previous == nil, let root = content.sharing?.root else { continue }
       if deleted.contains(root) || !roots.insert(root).inserted { steps[index].outcome = .failure(Self.noRoot) }
     }
-    guard let access else { return }
+    guard let access = view.access else { return }
     for index in steps.indices {
       guard case .success(.save(let content, let previous, _)) = steps[index].outcome else { continue }
       let share = Hierarchy.share(of: content.name) { name in

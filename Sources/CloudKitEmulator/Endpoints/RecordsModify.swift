@@ -8,21 +8,8 @@ extension Endpoint {
   func modify() throws(ServerError) -> Decision {
     let operations = try items("operations")
     let view = try view(of: call.body["zoneID"])
-    let (database, zone) = (view.database, view.zone)
-    var batch = ModifyBatch(
-      zone: zone,
-      guards: guards,
-      access: view.access,
-      configuration: configuration,
-      allowsNewSchema: learnsSchema,
-      schema: schema ?? .predefined,
-      existing: { [self] in record($0, in: view) },
-      isPoisoned: call.faults.isPoisoned,
-      user: { user($0)?.recordName },
-      asset: { (object, record, field) throws(ServerError) in
-        try asset(object, for: record, field: field, in: zone)
-      }
-    )
+    let database = view.database
+    var batch = ModifyBatch(self, in: view)
     var names = Set<String>()
     let keys = Self.names(call.body["desiredKeys"])
     for (index, operation) in operations.enumerated() {
@@ -48,7 +35,7 @@ extension Endpoint {
     batch.settleSharing()
     batch.settleReferences()
     // Atomic is the default, but applies only in custom zones. [D]
-    let isAtomic = try (call.body.flag("atomic") ?? true) && zone.isCustom
+    let isAtomic = try (call.body.flag("atomic") ?? true) && view.zone.isCustom
     if isAtomic, batch.steps.contains(where: \.hasFailed) { return rollback(batch) }
     let (commit, saved) = commit(of: batch, in: database)
     return Decision(commit: commit) { [batch] in

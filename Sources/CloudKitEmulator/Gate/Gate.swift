@@ -3,7 +3,7 @@ import JSONText
 
 /// Decides which requests are admitted, and counts them. It knows nothing of what is stored.
 struct Gate {
-  let configuration: EmulatorConfiguration
+  var configuration: EmulatorConfiguration
   var isOffline = false
   var throttledUntil: Date?
   var injector = FaultInjector(plan: FaultPlan())

@@ -29,15 +29,21 @@ final class StoredRecord: Sendable {
     /// The references in all fields, including lists.
     var references: [EmulatorReference] {
       var found: [EmulatorReference] = []
-      for field in fields {
-        switch field.value {
-        case .reference(let reference): found.append(reference)
-        case .list(.reference, let elements):
-          for case .reference(let reference) in elements { found.append(reference) }
-        default: break
-        }
-      }
+      forEachValue { if case .reference(let reference) = $0 { found.append(reference) } }
       return found
+    }
+
+    /// The IDs of the assets in all fields, including lists.
+    var assets: Set<String> {
+      var found: Set<String> = []
+      forEachValue { if case .asset(let asset) = $0 { found.insert(asset.id) } }
+      return found
+    }
+
+    private func forEachValue(_ body: (EmulatorValue) -> Void) {
+      for field in fields {
+        if case .list(_, let elements) = field.value { elements.forEach(body) } else { body(field.value) }
+      }
     }
   }
 

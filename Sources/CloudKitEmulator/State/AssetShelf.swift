@@ -79,22 +79,6 @@ struct AssetShelf {
   }
 }
 
-extension StoredRecord.Content {
-  /// The IDs of the assets that the fields refer to.
-  var assets: Set<String> {
-    var found: Set<String> = []
-    for field in fields {
-      switch field.value {
-      case .asset(let asset): found.insert(asset.id)
-      case .list(.asset, let elements):
-        for case .asset(let asset) in elements { found.insert(asset.id) }
-      default: break
-      }
-    }
-    return found
-  }
-}
-
 extension World {
   /// Stores the bytes of an asset until a time, or for longer if a record refers to it.
   func keep(
