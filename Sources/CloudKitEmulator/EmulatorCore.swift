@@ -66,24 +66,24 @@ final class EmulatorCore {
 
   /// Carries out an admitted call.
   func execute(_ call: Call) throws(ServerError) -> JSONObject {
-    let outcome = Result { () throws(ServerError) in try answer(call) }
+    let outcome = Result { () throws(ServerError) in try perform(call) }
     // After a failed read, even an error may be wrong.
     try world.requireIntactReads()
     return try outcome.get()
   }
 
-  private func answer(_ call: Call) throws(ServerError) -> JSONObject {
+  private func perform(_ call: Call) throws(ServerError) -> JSONObject {
     let endpoint = Endpoint(call: call, world: world)
     switch try endpoint.plan() {
     case .answer(let answer): return endpoint.completed(answer)
-    case .decision(let decision): return endpoint.completed(try carryOut(decision, call))
+    case .decision(let decision): return endpoint.completed(try apply(decision, call))
     case .each(let key, let decisions):
-      let answers = try decisions.map { (decide) throws(ServerError) in JSON.object(try carryOut(decide(), call)) }
+      let answers = try decisions.map { (decide) throws(ServerError) in JSON.object(try apply(decide(), call)) }
       return [key: .array(answers)]
     }
   }
 
-  private func carryOut(_ decision: Decision, _ call: Call) throws(ServerError) -> JSONObject {
+  private func apply(_ decision: Decision, _ call: Call) throws(ServerError) -> JSONObject {
     try commit(decision.commit)
     if decision.isRolledBack { gate.statistics.atomicFailures += 1 }
     world.uploads += decision.uploads

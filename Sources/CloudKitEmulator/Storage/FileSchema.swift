@@ -115,9 +115,9 @@ enum FileSchema {
   /// Creates missing tables and migrates older ones.
   static func prepare(_ db: Database) throws {
     let content = try content(db)
-    if content == .firstVersion { try FirstVersion.setAside(db) }
+    if content == .firstVersion { try FirstVersion.renameTables(db) }
     if content != .thisVersion { try db.execute(sql: tables) }
-    if content == .firstVersion { try FirstVersion.takeOver(db) }
+    if content == .firstVersion { try FirstVersion.migrate(db) }
     guard try content != .thisVersion || number("application_id", db) == 0 else { return }
     try db.execute(sql: "PRAGMA user_version = \(version); PRAGMA application_id = \(identity)")
   }

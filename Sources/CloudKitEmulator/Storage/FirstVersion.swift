@@ -6,11 +6,11 @@ import JSONText
 /// Migrates files of the first version, in which records were JSON and were found only by name.
 enum FirstVersion {
   /// Renames the tables whose format has changed.
-  static func setAside(_ db: Database) throws {
+  static func renameTables(_ db: Database) throws {
     for table in ["zone", "record", "asset"] { try db.execute(sql: "ALTER TABLE \(table) RENAME TO old_\(table)") }
   }
 
-  static func takeOver(_ db: Database) throws {
+  static func migrate(_ db: Database) throws {
     try db.execute(
       sql: """
         INSERT INTO zone (database, name, identity, sequence, changed, deleted)
@@ -41,11 +41,11 @@ enum FirstVersion {
       }
     }
     for table in ["record", "zone", "asset"] { try db.execute(sql: "DROP TABLE old_\(table)") }
-    try takeOverSchemas(db)
+    try migrateSchemas(db)
   }
 
   /// Schemas of the first version had the types of fields, but no indexes and grants.
-  private static func takeOverSchemas(_ db: Database) throws {
+  private static func migrateSchemas(_ db: Database) throws {
     var schemas: [String: CKSchema] = [:]
     for row in try Row.fetchAll(db, sql: "SELECT * FROM field") {
       let (schema, type, name): (String, String, String) = (row["schema"], row["type"], row["name"])
