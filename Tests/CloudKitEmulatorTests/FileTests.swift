@@ -131,63 +131,6 @@ import Testing
     }
   }
 
-  /// What the first version of the program left behind: a record for each kind of value, and a tombstone.
-  static let firstVersion = """
-    CREATE TABLE database (path TEXT PRIMARY KEY, counter INTEGER NOT NULL, sequence INTEGER NOT NULL);
-    CREATE TABLE zone (
-      database TEXT NOT NULL, name TEXT NOT NULL, identity INTEGER NOT NULL, sequence INTEGER NOT NULL,
-      changed INTEGER NOT NULL, deleted INTEGER NOT NULL, PRIMARY KEY (database, name)) WITHOUT ROWID;
-    CREATE TABLE record (
-      database TEXT NOT NULL, zone TEXT NOT NULL, name TEXT NOT NULL, sequence INTEGER NOT NULL,
-      deleted INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (database, zone, name)) WITHOUT ROWID;
-    CREATE TABLE field (
-      schema TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
-      PRIMARY KEY (schema, type, name)) WITHOUT ROWID;
-    CREATE TABLE user (name TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE subscription (
-      database TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
-      PRIMARY KEY (database, scope, owner, id)) WITHOUT ROWID;
-    CREATE TABLE pushToken (token TEXT PRIMARY KEY, database TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE asset (id TEXT PRIMARY KEY, kept INTEGER NOT NULL, bytes BLOB NOT NULL);
-    INSERT INTO database VALUES ('iCloud.test/development/public', 5, 5);
-    INSERT INTO zone VALUES ('iCloud.test/development/public', '_defaultZone', 7, 4, 5, 0);
-    INSERT INTO field VALUES ('iCloud.test/development', 'Note', '', ''), ('iCloud.test/development', 'Note', 's', 'STRING');
-    INSERT INTO user VALUES ('ana');
-    INSERT INTO asset VALUES ('file', 0, x'010203');
-    INSERT INTO record VALUES ('iCloud.test/development/public', '_defaultZone', 'gone', 3, 1,
-      CAST('{"type":"Note","tag":"3","shares":[]}' AS BLOB));
-    INSERT INTO record VALUES ('iCloud.test/development/public', '_defaultZone', 'a', 4, 0,
-      CAST('{"type":"Note","tag":"4","created":[5,"_x"],"modified":[6,"_y"],"parent":"b","shortGUID":"g","fields":{
-        "s":["STRING","é😀"],"d":["DOUBLE",0.1],"i":["INT64",9007199254740993],"b":["BYTES","AAEC"],"t":["TIMESTAMP",5],
-        "l":["LOCATION",{"latitude":1.5,"longitude":2.5,"timestamp":7}],"e":["_LIST",[]],"x":["STRING_LIST",["a"]],
-        "r":["REFERENCE",{"recordName":"b","action":"DELETE_SELF"}],
-        "f":["ASSETID",{"id":"file","checksum":"c","size":3}]}}' AS BLOB));
-    """
-
-  @Test func `a file of the first version is taken over with all that it holds`() async throws {
-    try await withTemporaryDirectory { directory in
-      let path = directory.appendingPathComponent("data.sqlite").path
-      try DatabaseQueue(path: path).inDatabase { try $0.execute(sql: Self.firstVersion) }
-      for _ in 0..<2 {
-        let emulator = try Emulator(path: path)
-
-        let record = try #require(emulator.record("a", in: .public("iCloud.test")))
-        let place = EmulatorLocation(latitude: 1.5, longitude: 2.5, details: ["timestamp": 7])
-        #expect(
-          record.fields.removing("f") == [
-            "s": .string("é😀"), "d": .double(0.1), "i": .int64(9_007_199_254_740_993), "b": .bytes(Data([0, 1, 2])),
-            "t": .timestamp(5), "l": .location(place), "e": .list(nil, []), "x": .list(.string, [.string("a")]),
-            "r": .reference(EmulatorReference(recordName: "b", action: .deleteSelf)),
-          ]
-        )
-        guard case .asset(let asset)? = record.fields["f"] else { return #expect(Bool(false)) }
-        #expect(emulator.bytes(of: asset) == Data([1, 2, 3]) && emulator.assetCount == 1)
-        #expect(record.changeTag == "4" && record.modified == 6 && record.modifiedBy == "_y")
-        #expect(emulator.dump().contains("deleted gone [3]") && emulator.recordCount() == 1)
-      }
-    }
-  }
-
   @Test(arguments: ["PRAGMA user_version = 99", "CREATE TABLE stranger (a)"])
   func `a file of another kind is refused and left as it is`(sql: String) async throws {
     try await withTemporaryDirectory { directory in

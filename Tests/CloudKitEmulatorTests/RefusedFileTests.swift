@@ -48,7 +48,12 @@ import Testing
     }
   }
 
-  @Test(arguments: [(1, EmulatorFileError.Reason.other, "earlier"), (2, .other, "earlier"), (4, .newer, "newer")])
+  @Test(
+    arguments: [
+      (0, EmulatorFileError.Reason.other, "earlier"), (1, .other, "earlier"), (2, .other, "earlier"),
+      (4, .newer, "newer"),
+    ]
+  )
   func `a file of another version is refused with its name`(
     version: Int,
     reason: EmulatorFileError.Reason,

@@ -26,30 +26,20 @@ enum FileSchema {
     }
   }
 
-  /// The version of the tables in a file.
-  enum Content {
-    case nothing
-    case firstVersion
-    case thisVersion
-  }
-
-  /// Identifies the content of a file without changing it.
+  /// Whether a file has no tables yet. Does not change it.
   ///
   /// - Throws: `Refusal` if the file was not written by this program or has an unsupported version.
-  static func content(_ db: Database) throws -> Content {
+  static func isEmpty(_ db: Database) throws -> Bool {
     let (found, owner) = (try number("user_version", db), try number("application_id", db))
     guard owner == 0 || owner == identity else { throw Refusal.notOurs }
     guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)") == true else {
       guard found == 0 else { throw Refusal.notOurs }
-      return .nothing
+      return true
     }
     let hasTables = try ["database", "zone", "record", "asset"].allSatisfy { try db.tableExists($0) }
     guard hasTables || owner == identity && found > version else { throw Refusal.notOurs }
-    switch found {
-    case 0: return .firstVersion
-    case version: return .thisVersion
-    default: throw found > version ? Refusal.newer : .older
-    }
+    guard found == version else { throw found > version ? Refusal.newer : .older }
+    return false
   }
 
   /// Requires that a file was written by this program, or holds nothing, before anything opens it for writing.
@@ -69,7 +59,7 @@ enum FileSchema {
     }
     do {
       let file = try DatabaseQueue(path: unchanging(path), configuration: configuration)
-      guard try file.read(content) == .nothing else { return }
+      guard try file.read(isEmpty) else { return }
     } catch is Known {
       return
     }
@@ -112,18 +102,18 @@ enum FileSchema {
     try Int.fetchOne(db, sql: "PRAGMA \(pragma)") ?? 0
   }
 
-  /// Creates missing tables and migrates older ones.
+  /// Creates the tables of a new file, and marks a file of this version that has no identity yet.
   static func prepare(_ db: Database) throws {
-    let content = try content(db)
-    if content == .firstVersion { try FirstVersion.renameTables(db) }
-    if content != .thisVersion { try db.execute(sql: tables) }
-    if content == .firstVersion { try FirstVersion.migrate(db) }
-    guard try content != .thisVersion || number("application_id", db) == 0 else { return }
+    if try isEmpty(db) {
+      try db.execute(sql: tables)
+    } else if try number("application_id", db) != 0 {
+      return
+    }
     try db.execute(sql: "PRAGMA user_version = \(version); PRAGMA application_id = \(identity)")
   }
 
   private static let tables = """
-    CREATE TABLE IF NOT EXISTS database (path TEXT PRIMARY KEY, counter INTEGER NOT NULL, sequence INTEGER NOT NULL);
+    CREATE TABLE database (path TEXT PRIMARY KEY, counter INTEGER NOT NULL, sequence INTEGER NOT NULL);
     CREATE TABLE zone (
       id INTEGER PRIMARY KEY, database TEXT NOT NULL, name TEXT NOT NULL, identity INTEGER NOT NULL,
       sequence INTEGER NOT NULL, changed INTEGER NOT NULL, deleted INTEGER NOT NULL, UNIQUE (database, name));
@@ -144,11 +134,11 @@ enum FileSchema {
     CREATE TABLE entry (
       fieldIndex INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL, record INTEGER NOT NULL,
       PRIMARY KEY (fieldIndex, key, name)) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS user (name TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS subscription (
+    CREATE TABLE user (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE subscription (
       database TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
       PRIMARY KEY (database, scope, owner, id)) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS pushToken (
+    CREATE TABLE pushToken (
       token TEXT PRIMARY KEY, database TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
     -- Assets without their bytes are few and small. They are loaded at the start.
     CREATE TABLE asset (id TEXT PRIMARY KEY, kept INTEGER NOT NULL) WITHOUT ROWID;

@@ -32,7 +32,7 @@ final class FileStore: EmulatorStore {
       try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -\(Self.cacheSize)")
       // A temporary file is useless after a crash.
       guard !isTemporary else { return try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF") }
-      if try FileSchema.content(db) == .nothing { try FileSchema.claim(db) }
+      if try FileSchema.isEmpty(db) { try FileSchema.claim(db) }
       let journal = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
       try db.execute(sql: "PRAGMA synchronous = FULL")
       guard journal == "wal", try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else { throw UnsafeFileSystem() }
@@ -109,7 +109,7 @@ final class FileStore: EmulatorStore {
     return copy
   }
 
-  /// Returns a temporary copy of a file, migrated to this version. The file itself does not change.
+  /// Returns a temporary copy of a file. The file itself does not change.
   static func copy(of path: String) throws -> FileStore {
     var configuration = Configuration()
     configuration.readonly = true
@@ -117,7 +117,7 @@ final class FileStore: EmulatorStore {
     let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
     let lone = try? hasLog ? nil : DatabaseQueue(path: FileSchema.unchanging(path), configuration: configuration)
     let source = try lone ?? DatabaseQueue(path: path, configuration: configuration)
-    guard try source.read(FileSchema.content) != .nothing else { throw FileSchema.Refusal.notOurs }
+    guard try !source.read(FileSchema.isEmpty) else { throw FileSchema.Refusal.notOurs }
     let copy = try temporary()
     try source.backup(to: copy.queue)
     copy.indexes = try copy.queue.write { db in
