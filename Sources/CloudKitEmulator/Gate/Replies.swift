@@ -72,8 +72,8 @@ extension Gate {
   }
 
   /// Holds a poll. It is counted when it is answered.
-  func hold(_ exchange: Exchange, _ hold: EmulatorHold) -> EmulatorReply {
-    EmulatorReply(outcome: .hold(hold), delay: .zero, summary: summary(exchange, "held"))
+  func hold(_ hold: EmulatorHold) -> EmulatorReply {
+    EmulatorReply(outcome: .hold(hold), delay: .zero, summary: summary(hold.exchange, "held"))
   }
 
   mutating func preflight(_ exchange: Exchange) -> EmulatorReply {

@@ -31,7 +31,7 @@ final class HTTPHandler: ChannelDuplexHandler {
   private var isStuck = false
   private var isQuiescing = false
   /// The current long poll.
-  private var poll: (hold: EmulatorHold, id: UInt64)?
+  private var poll: EmulatorHold?
 
   init(exchange: HTTPExchange) {
     self.exchange = exchange
@@ -191,8 +191,8 @@ final class HTTPHandler: ChannelDuplexHandler {
     let promise = context.eventLoop.makePromise(of: EmulatorReply.self)
     ask(context) {
       $0.emulator.wait(for: hold) { promise.succeed($0) }
-    } then: { id in
-      self.poll = (hold, id)
+    } then: { _ in
+      self.poll = hold
       let keepAlive = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(hold.keepAlive)) { self.endPoll() }
       // The connection may have been closed meanwhile, or the server stopped.
       if !context.channel.isActive || self.isQuiescing { self.endPoll() }
@@ -206,7 +206,7 @@ final class HTTPHandler: ChannelDuplexHandler {
 
   private func endPoll() {
     guard let poll else { return }
-    NIOThreadPool.singleton.submit { [exchange] _ in exchange.emulator.release(poll.hold, id: poll.id) }
+    NIOThreadPool.singleton.submit { [exchange] _ in exchange.emulator.release(poll) }
   }
 
   private func finish(

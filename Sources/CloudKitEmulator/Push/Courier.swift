@@ -23,14 +23,8 @@ struct Push {
     /// The maximum number of queued notifications. Beyond it, the oldest are dropped, as APNs does. [E]
     static let limit = 100
 
-    struct Waiter {
-      var id: UInt64
-      var exchange: Exchange
-      var resume: @Sendable (EmulatorReply) -> Void
-    }
-
     var notifications: [Data] = []
-    var waiter: Waiter?
+    var waiter: (hold: EmulatorHold, resume: @Sendable (EmulatorReply) -> Void)?
   }
 
   /// The couriers by token.
@@ -72,8 +66,9 @@ extension EmulatorCore {
         throw .page(410)
       }
       if let notification = push.take(text) { return gate.respond(exchange, .json, notification) }
+      push.polls += 1
       let keepAlive = gate.configuration.courierKeepAlive
-      return gate.hold(exchange, EmulatorHold(keepAlive: keepAlive, token: text, exchange: exchange))
+      return gate.hold(EmulatorHold(keepAlive: keepAlive, token: text, id: push.polls, exchange: exchange))
     }
   }
 
@@ -98,19 +93,16 @@ extension EmulatorCore {
   }
 
   /// Registers a held poll. An earlier waiting poll of the same token ends as if its keep-alive time were over. [E]
-  func wait(for hold: EmulatorHold, _ resume: @escaping @Sendable (EmulatorReply) -> Void) -> UInt64 {
-    push.polls += 1
+  func wait(for hold: EmulatorHold, _ resume: @escaping @Sendable (EmulatorReply) -> Void) {
     release(hold.token)
     let isKnown = world.pushTokens[hold.token] != nil
     if isKnown, push.waiting < gate.configuration.openPollLimit {
-      let waiter = Push.Courier.Waiter(id: push.polls, exchange: hold.exchange, resume: resume)
-      push.couriers[hold.token, default: Push.Courier()].waiter = waiter
+      push.couriers[hold.token, default: Push.Courier()].waiter = (hold, resume)
       deliver(hold.token)
     } else {
       let reply = gate.refuse(hold.exchange, .page(isKnown ? 503 : 410))
       push.afterwards.append { resume(reply) }
     }
-    return push.polls
   }
 
   /// Answers a token's waiting poll with an empty response. With an ID, only that poll.
@@ -129,9 +121,9 @@ extension EmulatorCore {
   }
 
   private func end(_ token: String, id: UInt64? = nil, _ reply: (Exchange) -> EmulatorReply) {
-    guard let waiter = push.couriers[token]?.waiter, id == nil || id == waiter.id else { return }
+    guard let waiter = push.couriers[token]?.waiter, id == nil || id == waiter.hold.id else { return }
     push.couriers[token]?.waiter = nil
-    let reply = reply(waiter.exchange)
-    push.afterwards.append { waiter.resume(reply) }
+    let reply = reply(waiter.hold.exchange)
+    push.afterwards.append { [resume = waiter.resume] in resume(reply) }
   }
 }

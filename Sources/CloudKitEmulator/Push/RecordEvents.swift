@@ -90,7 +90,18 @@ extension World {
         guard let zone = subscription.zone, zone.owner == database.owner, zones.contains(zone.name) else { return [] }
         return [notification("fet", ["zid": .string(zone.name), "zoid": .string(zone.owner)], nil)]
       case .query(let type, let filters):
-        let found = events.lazy.filter { [self] in matches($0, subscription, type, filters, in: database) }
+        let recordType = schemas[database.key.schema]?[type] ?? CKSchema.RecordType()
+        // A filter on a field that no write has added yet matches nothing.
+        let conditions = filters.map { filter in
+          try? QueryFilter(filter, type: recordType, assumptions: configuration.assumptions)
+        }
+        // Users are not notified of records that they may not read. [E]
+        let guards = scope == .public ? guards(of: subscription.key.owner) : nil
+        let found = events.lazy.filter { event in
+          event.record.type == type && subscription.covers(event, in: database)
+            && conditions.allSatisfy { $0?.matches(event.record) ?? false }
+            && guards?.mayRead(event.record, recordType) ?? true
+        }
         return found.prefix(subscription.firesOnce ? 1 : .max).map { event in
           let details: JSONObject = [
             "rid": .string(event.record.name), "zid": .string(event.zone), "zoid": .string(database.owner),
@@ -100,25 +111,6 @@ extension World {
         }
       }
     }
-  }
-
-  private func matches(
-    _ event: RecordEvent,
-    _ subscription: Subscription,
-    _ type: String,
-    _ filters: [JSONObject],
-    in database: DatabaseState
-  ) -> Bool {
-    guard event.record.type == type, subscription.covers(event, in: database) else { return false }
-    let recordType = schemas[database.key.schema]?[type] ?? CKSchema.RecordType()
-    let isMatch = filters.allSatisfy { filter in
-      // A filter on a field that no write has added yet matches nothing.
-      (try? QueryFilter(filter, type: recordType, assumptions: configuration.assumptions))?.matches(event.record)
-        ?? false
-    }
-    // Users are not notified of records that they may not read. [E]
-    return isMatch
-      && (subscription.key.scope != .public || guards(of: subscription.key.owner).mayRead(event.record, recordType))
   }
 }
 
