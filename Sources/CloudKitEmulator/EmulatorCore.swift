@@ -52,15 +52,14 @@ final class EmulatorCore {
   /// Stores the name of a new user, for `users/discover`.
   private func remember(_ call: Call) throws(ServerError) {
     guard case .user(let name, _) = call.caller, world.users[WebAuthToken.recordName(of: name)] == nil else { return }
-    let key = DatabaseKey(container: call.route.container, environment: call.route.environment, owner: nil)
-    try commit(world.commit(of: [.userSeen(name: name)], in: key))
+    try commit(world.commit(of: [.userSeen(name: name)], in: call.route.key(owner: nil)))
   }
 
   /// Deletes the zones that a fault purges. Zones that cannot be deleted stay.
   private func purgeZones(_ call: Call) {
     guard call.route.scope == .private else { return }
     for name in call.faults.purgedZones.sorted() {
-      try? commit(Endpoint(call: call, world: world).deletion(ofZone: .object(["zoneName": .string(name)])).commit)
+      try? commit(Endpoint(call, world).deletion(ofZone: .object(["zoneName": .string(name)])).commit)
     }
   }
 
@@ -73,7 +72,7 @@ final class EmulatorCore {
   }
 
   private func perform(_ call: Call) throws(ServerError) -> JSONObject {
-    let endpoint = Endpoint(call: call, world: world)
+    let endpoint = Endpoint(call, world)
     switch try endpoint.plan() {
     case .answer(let answer): return endpoint.completed(answer)
     case .decision(let decision): return endpoint.completed(try apply(decision, call))

@@ -128,8 +128,10 @@ enum QueryString {
 
   /// Decodes percent-encoding. Returns `nil` if an escape is invalid or the result is not UTF-8.
   static func decode(_ text: Substring.UTF8View, plusIsSpace: Bool = true) -> String? {
-    let text = plusIsSpace ? Substring(text).replacing("+", with: " ") : Substring(text)
-    return text.utf8.contains(UInt8(ascii: "%")) ? String(text).removingPercentEncoding : String(text)
+    let isPlain = !text.contains { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }
+    if isPlain { return String(Substring(text)) }
+    let bytes = text.map { plusIsSpace && $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    return String(decoding: bytes, as: UTF8.self).removingPercentEncoding
   }
 
   /// Encodes everything but letters, digits, full stops and hyphens.

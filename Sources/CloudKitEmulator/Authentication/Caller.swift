@@ -37,45 +37,32 @@ struct Authentication: Sendable {
     let query = QueryString.values(request.query)
     wantsSyncToken = query["getCurrentSyncToken"] == "true" && route.operation.answersWithSyncToken
     caller = Result { () throws(ServerError) in
-      try Self.caller(request, query, route: route, configuration: configuration, at: time)
+      if ServerSignature.isClaimed(by: request) {
+        return try ServerSignature.verify(request, route: route, configuration: configuration, at: time)
+      }
+      // No credentials: 400 [2nd] (Question 21). A wrong API token: 401. [E]
+      guard let apiToken = query["ckAPIToken"], !apiToken.isEmpty else {
+        let isBadRequest = configuration.assumptions.missingCredentials == .badRequest
+        throw ServerError(isBadRequest ? .badRequest : .authenticationFailed, "request carries no credentials")
+      }
+      if configuration.strictAuth, !configuration.apiTokens.contains(apiToken) { throw .unauthenticated }
+      let needsUser = route.scope != .public || route.operation.needsUser
+      guard let text = query["ckWebAuthToken"] ?? query["ckSession"], !text.isEmpty else {
+        guard needsUser else { return .world }
+        throw Self.signInNeeded(request, route)
+      }
+      // A malformed token was never valid. [E]
+      guard let token = WebAuthToken(text, configuration) else {
+        throw configuration.strictAuth ? Self.signInNeeded(request, route) : .unauthenticated
+      }
+      guard configuration.admits(token.name), token.isGood(at: time) else { throw Self.signInNeeded(request, route) }
+      return .user(name: token.name, nextToken: token.next(at: time, configuration).text(configuration))
     }
-  }
-
-  private static func caller(
-    _ request: EmulatorRequest,
-    _ query: [String: String],
-    route: Route,
-    configuration: EmulatorConfiguration,
-    at time: Date
-  ) throws(ServerError) -> Caller {
-    if ServerSignature.isClaimed(by: request) {
-      return try ServerSignature.verify(request, route: route, configuration: configuration, at: time)
-    }
-    // No credentials: 400 [2nd] (Question 21). A wrong API token: 401. [E]
-    guard let apiToken = query["ckAPIToken"], !apiToken.isEmpty else {
-      let isBadRequest = configuration.assumptions.missingCredentials == .badRequest
-      throw ServerError(isBadRequest ? .badRequest : .authenticationFailed, "request carries no credentials")
-    }
-    if configuration.strictAuth, !configuration.apiTokens.contains(apiToken) {
-      throw ServerError(.authenticationFailed, "Authentication failed")
-    }
-    let needsUser = route.scope != .public || route.operation.needsUser
-    guard let text = query["ckWebAuthToken"] ?? query["ckSession"], !text.isEmpty else {
-      guard needsUser else { return .world }
-      throw signInNeeded(request, route)
-    }
-    // A malformed token was never valid. [E]
-    guard let token = WebAuthToken(text, configuration) else {
-      throw configuration.strictAuth
-        ? signInNeeded(request, route) : ServerError(.authenticationFailed, "Authentication failed")
-    }
-    guard configuration.admits(token.name), token.isGood(at: time) else { throw signInNeeded(request, route) }
-    return .user(name: token.name, nextToken: token.next(at: time, configuration).text(configuration))
   }
 
   /// Returns the error for a credential that has expired.
   func expiry(_ request: EmulatorRequest) -> ServerError {
-    if case .success(.server) = caller { return ServerError(.authenticationFailed, "Authentication failed") }
+    if case .success(.server) = caller { return .unauthenticated }
     return Self.signInNeeded(request, route)
   }
 

@@ -27,7 +27,7 @@ public struct ServerKey: Sendable {
     else { throw .noPublicKey }
     guard let key = try? P256.Signing.PublicKey(derRepresentation: der) else { throw .notP256 }
     publicKey = key
-    keyID = Derived.hexadecimal(SHA256.hash(data: publicKey.derRepresentation))
+    keyID = Derived.hexadecimal(Array(SHA256.hash(data: publicKey.derRepresentation)))
   }
 }
 
@@ -59,7 +59,7 @@ enum ServerSignature {
         key.publicKey.isValidSignature(signature, for: Data("\(dateText):\(hash):\(request.path)".utf8))
       }),
       route.scope == .public, !route.operation.isAboutUsers
-    else { throw ServerError(.authenticationFailed, "Authentication failed") }
+    else { throw .unauthenticated }
     return .server(keyID: keyID)
   }
 

@@ -12,22 +12,24 @@ struct Decision {
   var answer: () throws(ServerError) -> JSONObject
 
   /// Decides on one item of a request; a refusal is the item's answer.
-  static func item(_ identity: JSONObject, _ decide: () throws(ServerError) -> Decision) -> Decision {
+  static func item(_ identity: @autoclosure () -> JSONObject, _ decide: () throws(ServerError) -> Decision) -> Decision
+  {
     do throws(ServerError) {
       return try decide()
     } catch {
-      return Decision { error.members(after: identity) }
+      let answer = error.members(after: identity())
+      return Decision { answer }
     }
   }
 }
 
 extension JSON {
   /// Returns the answer for one item of a request, or the item's error.
-  static func item(_ identity: JSONObject, _ answer: () throws(ServerError) -> JSONObject) -> JSON {
+  static func item(_ identity: @autoclosure () -> JSONObject, _ answer: () throws(ServerError) -> JSONObject) -> JSON {
     do throws(ServerError) {
       return .object(try answer())
     } catch {
-      return .object(error.members(after: identity))
+      return .object(error.members(after: identity()))
     }
   }
 }

@@ -5,6 +5,16 @@ import JSONText
 struct Endpoint {
   var call: Call
   let world: World
+  /// The caller's record name; empty if anonymous.
+  let user: String
+  /// The key of the database that stores what belongs to the call's database. For the shared database, that is the
+  /// user's private one.
+  let home: DatabaseKey
+
+  init(_ call: Call, _ world: World) {
+    (self.call, self.world, user) = (call, world, call.caller.recordName ?? "")
+    home = call.route.key(owner: call.route.scope == .public ? nil : user)
+  }
 
   var configuration: EmulatorConfiguration { world.configuration }
   var assumptions: EmulatorAssumptions { configuration.assumptions }
@@ -65,19 +75,8 @@ struct Endpoint {
   /// users. [D]
   var database: DatabaseState { world.database(home) }
 
-  /// The key of the database that stores what belongs to the call's database. For the shared database, that is the
-  /// user's private one.
-  var home: DatabaseKey { key(owner: call.route.scope == .public ? nil : user) }
-
   /// The schema of the call's container; `nil` if there is none yet.
   var schema: CKSchema? { world.schemas[call.route.schema] }
-
-  /// The caller's record name; empty if anonymous.
-  var user: String { call.caller.recordName ?? "" }
-
-  func key(owner: String?) -> DatabaseKey {
-    DatabaseKey(container: call.route.container, environment: call.route.environment, owner: owner)
-  }
 
   /// Returns the name and owner in a zone ID. Some clients name the owner's key `ownerName`. [C]
   static func zoneName(_ zoneID: JSON?) throws(ServerError) -> (name: String, owner: String?) {

@@ -27,6 +27,7 @@ struct ModifyBatch {
   /// The caller's permissions by the schema in the public database; `nil` elsewhere.
   let guards: SchemaGuard?
   let schema: CKSchema
+  let configuration: EmulatorConfiguration
 
   var steps: [Step] = []
   /// The types and fields that operations of this batch add, including operations that failed later. Within a batch, a
@@ -35,12 +36,11 @@ struct ModifyBatch {
 
   init(_ endpoint: Endpoint, in view: ZoneView) {
     (self.endpoint, self.view) = (endpoint, view)
-    (guards, schema) = (endpoint.guards, endpoint.schema ?? .predefined)
+    (guards, schema, configuration) = (endpoint.guards, endpoint.schema ?? .predefined, endpoint.configuration)
   }
 
   var zone: ZoneState { view.zone }
-  var configuration: EmulatorConfiguration { endpoint.configuration }
-  private var assumptions: EmulatorAssumptions { endpoint.assumptions }
+  private var assumptions: EmulatorAssumptions { configuration.assumptions }
 
   /// The types and fields that the successful steps add.
   var learnt: [String: [String: CKSchema.FieldType]] {

@@ -15,7 +15,7 @@ extension Endpoint {
   /// Returns an unused token, also unused before a restart. It cannot be guessed, because it gives access to the
   /// notifications.
   private func freeToken() -> String {
-    let home = key(owner: user)
+    let home = call.route.key(owner: user)
     var number = world.tokensByOwner[home]?.count ?? 0
     while true {
       let origin = "\(seed)/push/\(home.path)/\(number)/\(call.milliseconds)"
@@ -43,7 +43,11 @@ extension Endpoint {
 
   /// Adds a token, and removes the owner's expired and excess tokens. [E]
   private func commit(of text: String) -> Commit {
-    let token = PushToken(text: text, owner: key(owner: user), expires: call.milliseconds + PushToken.lifetime)
+    let token = PushToken(
+      text: text,
+      owner: call.route.key(owner: user),
+      expires: call.milliseconds + PushToken.lifetime
+    )
     let old = (world.tokensByOwner[token.owner] ?? []).filter { $0 != text }
     let live = old.filter { world.pushTokens[$0].map { $0.expires > call.milliseconds } ?? false }
     let dropped = Set(old).subtracting(live.suffix(PushToken.limit - 1))

@@ -36,7 +36,7 @@ extension Endpoint {
     _ decide: @escaping (Invitation, _ item: JSONObject) throws(ServerError) -> Decision
   ) throws(ServerError) -> [() -> Decision] {
     // Server-to-server keys cannot use sharing. [E]
-    if case .server = call.caller { throw ServerError(.authenticationFailed, "Authentication failed") }
+    if case .server = call.caller { throw .unauthenticated }
     return try items("shortGUIDs").map { item in
       {
         .item(["shortGUID": .object(item)]) { () throws(ServerError) in

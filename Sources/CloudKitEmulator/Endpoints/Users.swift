@@ -52,9 +52,7 @@ extension Endpoint {
 
   private func signedIn() throws(ServerError) -> EmulatorUser {
     // Server-to-server keys are rejected. [L3]
-    guard case .user(let name, _) = call.caller else {
-      throw ServerError(.authenticationFailed, "Authentication failed")
-    }
+    guard case .user(let name, _) = call.caller else { throw .unauthenticated }
     return configuration.user(name)
   }
 }

@@ -76,11 +76,23 @@ extension FaultAction: Codable {
     }
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let action = try Self.named(container.decode(String.self, forKey: .action), decoder)
+    func seconds() throws -> Double? {
+      try decoder.allow(["action", "retryAfter"])
+      let seconds = try container.decodeIfPresent(Double.self, forKey: .retryAfter)
+      if let seconds, !(0...1e9).contains(seconds) { throw decoder.failure("retryAfter must be 0 or more seconds") }
+      return seconds
+    }
+    func milliseconds() throws -> Int {
+      try decoder.allow(["action", "milliseconds"])
+      let (milliseconds, most) = (try container.decode(Int.self, forKey: .milliseconds), FaultEffects.longestDelay)
+      if (0...most).contains(milliseconds) { return milliseconds }
+      throw decoder.failure("milliseconds must be between 0 and \(most)")
+    }
     switch action {
-    case .throttled: self = .throttled(retryAfter: try Self.seconds(container, decoder))
-    case .tryAgainLater: self = .tryAgainLater(retryAfter: try Self.seconds(container, decoder))
-    case .delay: self = .delay(milliseconds: try Self.milliseconds(container, decoder))
-    case .indexDelay: self = .indexDelay(milliseconds: try Self.milliseconds(container, decoder))
+    case .throttled: self = .throttled(retryAfter: try seconds())
+    case .tryAgainLater: self = .tryAgainLater(retryAfter: try seconds())
+    case .delay: self = .delay(milliseconds: try milliseconds())
+    case .indexDelay: self = .indexDelay(milliseconds: try milliseconds())
     case .badGateway:
       try decoder.allow(["action", "status"])
       let status = try container.decodeIfPresent(Int.self, forKey: .status) ?? 502
@@ -101,28 +113,6 @@ extension FaultAction: Codable {
     if let action = all.first(where: { $0.name == name }) { return action }
     let names = all.map(\.name).sorted().joined(separator: ", ")
     throw decoder.failure("unknown action '\(name)'; known actions: \(names)")
-  }
-
-  private static func seconds(
-    _ container: KeyedDecodingContainer<CodingKeys>,
-    _ decoder: any Decoder
-  ) throws -> Double? {
-    try decoder.allow(["action", "retryAfter"])
-    let seconds = try container.decodeIfPresent(Double.self, forKey: .retryAfter)
-    if let seconds, !(0...1e9).contains(seconds) { throw decoder.failure("retryAfter must be 0 or more seconds") }
-    return seconds
-  }
-
-  private static func milliseconds(
-    _ container: KeyedDecodingContainer<CodingKeys>,
-    _ decoder: any Decoder
-  ) throws -> Int {
-    try decoder.allow(["action", "milliseconds"])
-    let milliseconds = try container.decode(Int.self, forKey: .milliseconds)
-    guard (0...FaultEffects.longestDelay).contains(milliseconds) else {
-      throw decoder.failure("milliseconds must be between 0 and \(FaultEffects.longestDelay)")
-    }
-    return milliseconds
   }
 
   /// Encodes the keyed form.

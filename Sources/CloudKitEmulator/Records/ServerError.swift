@@ -63,6 +63,8 @@ struct ServerError: Error, Sendable, Hashable {
     ServerError(.internalError, "The data file could not be written", detail: "\(error)")
   }
 
+  static let unauthenticated = ServerError(.authenticationFailed, "Authentication failed")
+
   static func badRequest(_ reason: String) -> ServerError {
     ServerError(.badRequest, reason)
   }

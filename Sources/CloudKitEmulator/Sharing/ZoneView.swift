@@ -28,7 +28,7 @@ extension Endpoint {
     let (name, owner) = try Self.zoneName(zoneID)
     let found: ZoneView?
     if call.route.scope == .shared {
-      found = owner.flatMap { sharedView(of: ZoneKey(database: key(owner: $0), zone: name)) }
+      found = owner.flatMap { sharedView(of: ZoneKey(database: call.route.key(owner: $0), zone: name)) }
     } else {
       let database = database
       let zone = owner == nil || owner == database.owner ? database.zones[name] : nil
@@ -48,7 +48,7 @@ extension Endpoint {
   }
 
   private func sharedView(of key: ZoneKey) -> ZoneView? {
-    guard let user = call.caller.recordName, key.database.owner != user, world.sharedZones.contains(key),
+    guard !user.isEmpty, key.database.owner != user, world.sharedZones.contains(key),
       let database = world.databases[key.database], let zone = database.zones[key.zone],
       let access = SharedAccess(of: user, in: zone)
     else { return nil }
@@ -66,6 +66,11 @@ extension Endpoint {
 }
 
 extension Route {
+  /// Returns the key of a database of the container and environment.
+  func key(owner: String?) -> DatabaseKey {
+    DatabaseKey(container: container, environment: environment, owner: owner)
+  }
+
   /// The container and environment, in the format of `DatabaseKey.schema`.
   var schema: String { "\(container)/\(environment)" }
 }

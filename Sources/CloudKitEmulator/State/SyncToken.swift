@@ -60,27 +60,30 @@ enum Derived {
   }
 
   /// Returns 32 lowercase hexadecimal digits.
-  static func hexadecimal(_ text: String) -> String { hexadecimal(bytes(text)) }
+  static func hexadecimal(_ text: String) -> String {
+    let numbers = (number(text).bigEndian, number("\(text)/2").bigEndian)
+    return withUnsafeBytes(of: numbers) { hexadecimal($0) }
+  }
 
   /// Returns an identifier in the format of a UUID in capitals, like record names made by the server.
   static func uuid(_ text: String) -> String {
-    var digits = Array(hexadecimal(text).uppercased().utf8)
+    var digits = hexadecimal(text).utf8.map { $0 < UInt8(ascii: "a") ? $0 : $0 - UInt8(ascii: "a") + UInt8(ascii: "A") }
     for place in [20, 16, 12, 8] { digits.insert(UInt8(ascii: "-"), at: place) }
     return String(decoding: digits, as: UTF8.self)
   }
 
   /// Returns bytes as lowercase hexadecimal digits.
-  static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    var digits: [UInt8] = []
-    let add = { (half: UInt8) in digits.append(half < 10 ? UInt8(ascii: "0") + half : UInt8(ascii: "a") - 10 + half) }
-    for byte in bytes {
-      add(byte >> 4)
-      add(byte & 15)
+  static func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
+    String(unsafeUninitializedCapacity: 2 * bytes.count) { digits in
+      for (index, byte) in bytes.enumerated() {
+        digits[2 * index] = digit(byte >> 4)
+        digits[2 * index + 1] = digit(byte & 15)
+      }
+      return 2 * bytes.count
     }
-    return String(decoding: digits, as: UTF8.self)
   }
 
-  private static func bytes(_ text: String) -> [UInt8] {
-    [number(text), number("\(text)/2")].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+  private static func digit(_ number: UInt8) -> UInt8 {
+    number < 10 ? UInt8(ascii: "0") + number : UInt8(ascii: "a") - 10 + number
   }
 }

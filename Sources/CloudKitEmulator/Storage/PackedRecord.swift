@@ -202,7 +202,18 @@ extension CKSchema.ValueType {
     .string, .int64, .double, .bytes, .timestamp, .location, .reference, .asset,
   ]
 
-  fileprivate var number: UInt8 { UInt8(Self.numbered.firstIndex(of: self) ?? 0) + 1 }
+  fileprivate var number: UInt8 {
+    switch self {
+    case .string: 1
+    case .int64: 2
+    case .double: 3
+    case .bytes: 4
+    case .timestamp: 5
+    case .location: 6
+    case .reference: 7
+    case .asset: 8
+    }
+  }
 
   fileprivate init(number: UInt8) throws(DamagedBytes) {
     guard (1...Self.numbered.count).contains(Int(number)) else { throw DamagedBytes() }
