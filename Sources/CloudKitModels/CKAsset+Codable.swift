@@ -11,7 +11,9 @@ extension CKAsset: Codable {
 
   /// Always throws `DecodingError`: an asset cannot be inside a nested value.
   public convenience init(from decoder: any Decoder) throws {
-    throw DecodingError.dataCorrupted(DecodingError.Context(decoder.codingPath, Unfit(reason: Self.nesting)))
+    throw DecodingError.dataCorrupted(
+      DecodingError.Context(decoder.codingPath, ConversionFailure(reason: Self.nesting))
+    )
   }
 
   private static let nesting = "An asset must be a property of the model and cannot be inside a nested value."

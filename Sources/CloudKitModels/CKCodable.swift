@@ -51,7 +51,7 @@ extension CKDecodable {
   public init(from decoder: any Decoder) throws {
     guard let decoder = decoder as? ModelDecoder else {
       let reason = "A \(Self.self) can be decoded from a record only."
-      throw DecodingError.typeMismatch(Self.self, .init(decoder.codingPath, Unfit(reason: reason)))
+      throw DecodingError.typeMismatch(Self.self, .init(decoder.codingPath, ConversionFailure(reason: reason)))
     }
     try self.init(record: decoder.record)
   }
@@ -87,7 +87,7 @@ extension CKEncodable {
       case let value as any Encodable: try container.encode(value, forKey: key)
       case let value?:
         let reason = "A field cannot store a \(type(of: value)). Return a Swift type, such as String."
-        throw EncodingError.invalidValue(value, .init([key], Unfit(reason: reason)))
+        throw EncodingError.invalidValue(value, .init([key], ConversionFailure(reason: reason)))
       }
     }
   }

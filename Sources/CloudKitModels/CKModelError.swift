@@ -67,7 +67,7 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
   ///
   /// - Parameter reason: A sentence without values of the model.
   package init(_ model: Any.Type, encoding value: Any, _ reason: String) {
-    let context = EncodingError.Context([], Unfit(reason: reason))
+    let context = EncodingError.Context([], ConversionFailure(reason: reason))
     self.init(model, encoding: EncodingError.invalidValue(value, context))
   }
 
@@ -77,7 +77,7 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
   package init(_ recordType: String, field: String, _ reason: String, _ cause: Cause = .wrongType) {
     (model, self.field, expected, self.reason, step) = (recordType, field, nil, reason, "encoded")
     self.cause = cause
-    underlying = EncodingError.invalidValue(recordType, .init([FieldKey(field)], Unfit(reason: reason)))
+    underlying = EncodingError.invalidValue(recordType, .init([FieldKey(field)], ConversionFailure(reason: reason)))
   }
 
   /// Refuses to save a record, because the target of a reference could not be saved.
@@ -176,7 +176,7 @@ private struct CodingFailure {
   /// The reason, if the error is from this module. Other reasons may contain a value.
   private static func reason(_ error: (any Error)?) -> String? {
     switch error {
-    case let unfit as Unfit: unfit.reason
+    case let unfit as ConversionFailure: unfit.reason
     case let error as CKError: error.localizedDescription
     default: nil
     }
@@ -197,14 +197,14 @@ extension [any CodingKey] {
 
 extension EncodingError.Context {
   /// Makes a context with a reason of this module.
-  init(_ path: [any CodingKey], _ unfit: Unfit) {
+  init(_ path: [any CodingKey], _ unfit: ConversionFailure) {
     self.init(codingPath: path, debugDescription: unfit.reason, underlyingError: unfit.cause ?? unfit)
   }
 }
 
 extension DecodingError.Context {
   /// Makes a context with a reason of this module.
-  init(_ path: [any CodingKey], _ unfit: Unfit) {
+  init(_ path: [any CodingKey], _ unfit: ConversionFailure) {
     self.init(codingPath: path, debugDescription: unfit.reason, underlyingError: unfit.cause ?? unfit)
   }
 }

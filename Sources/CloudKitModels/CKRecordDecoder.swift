@@ -51,14 +51,14 @@ public struct CKRecordDecoder: Sendable {
   ) throws -> Model {
     guard record.recordType == Model.recordType else {
       let reason = "The record has type \(record.recordType), but the model has type \(Model.recordType)."
-      throw DecodingError.typeMismatch(type, .init([], Unfit(reason: reason)))
+      throw DecodingError.typeMismatch(type, .init([], ConversionFailure(reason: reason)))
     }
     let model = try Model(from: ModelDecoder(record, for: type, references: references))
     guard model.recordName == record.recordID.recordName else {
       let reason =
         "The model does not preserve the record name. A String identity preserves any name."
       let path = [FieldKey(Model.recordNameKey)]
-      throw DecodingError.dataCorrupted(.init(path, Unfit(reason: reason)))
+      throw DecodingError.dataCorrupted(.init(path, ConversionFailure(reason: reason)))
     }
     return model
   }

@@ -157,7 +157,7 @@ public struct CKRecordEncoder: Sendable {
   }
 
   private static func refusal(of model: Any, _ reason: String) -> EncodingError {
-    .invalidValue(model, .init([], Unfit(reason: reason)))
+    .invalidValue(model, .init([], ConversionFailure(reason: reason)))
   }
 }
 

@@ -36,7 +36,7 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
     if isRecordName, case .string(let name)? = content?.wire, let identity = type as? any LosslessStringConvertible.Type
     {
       guard let value = identity.init(name) as? Value else {
-        throw corrupted(Unfit(reason: "The record name is not a valid \(type)."))
+        throw corrupted(ConversionFailure(reason: "The record name is not a valid \(type)."))
       }
       return value
     }
@@ -73,7 +73,7 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
     }
     do {
       return try Native.read(content)
-    } catch let unfit as Unfit {
+    } catch let unfit as ConversionFailure {
       throw corrupted(unfit)
     }
   }
@@ -95,16 +95,16 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   }
 
   private func absent(_ type: Any.Type) -> DecodingError {
-    .valueNotFound(type, .init(codingPath, Unfit(reason: "The field has no value.")))
+    .valueNotFound(type, .init(codingPath, ConversionFailure(reason: "The field has no value.")))
   }
 
   private func mismatch(_ type: Any.Type) -> DecodingError {
     let found = field.map { Self.kind(of: $0) } ?? "no value"
     let reason = "The model has the type \(type) here, but the record has \(found)."
-    return .typeMismatch(type, .init(codingPath, Unfit(reason: reason)))
+    return .typeMismatch(type, .init(codingPath, ConversionFailure(reason: reason)))
   }
 
-  private func corrupted(_ unfit: Unfit) -> DecodingError { .dataCorrupted(.init(codingPath, unfit)) }
+  private func corrupted(_ unfit: ConversionFailure) -> DecodingError { .dataCorrupted(.init(codingPath, unfit)) }
 
   private static func kind(of field: any CKRecordValue) -> String {
     switch field {
@@ -142,7 +142,7 @@ private struct ListDecoder: UnkeyedDecodingContainer {
 
   mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     guard !isAtEnd else {
-      throw DecodingError.valueNotFound(type, .init(path, Unfit(reason: "The list ends here.")))
+      throw DecodingError.valueNotFound(type, .init(path, ConversionFailure(reason: "The list ends here.")))
     }
     let field = FieldDecoder(elements[currentIndex], codingPath: path, references: references)
     let value = try field.decode(type)
@@ -156,6 +156,6 @@ private struct ListDecoder: UnkeyedDecodingContainer {
 
   private var nesting: DecodingError {
     let reason = "A list in a record can contain only scalars. Use a Codable type for nested values."
-    return .typeMismatch([String: Any].self, .init(path, Unfit(reason: reason)))
+    return .typeMismatch([String: Any].self, .init(path, ConversionFailure(reason: reason)))
   }
 }

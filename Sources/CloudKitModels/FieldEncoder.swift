@@ -15,7 +15,7 @@ package enum FieldContent {
     case let value as any CKNativeField where !(value is any FieldList):
       do {
         self = .scalar(try value.storedField)
-      } catch let unfit as Unfit {
+      } catch let unfit as ConversionFailure {
         throw EncodingError.invalidValue(value, EncodingError.Context(path.keys, unfit))
       }
     case let value as any FieldList:
@@ -100,7 +100,7 @@ package enum FieldContent {
     do {
       return try CKAsset(contents: data).storedField
     } catch {
-      let unfit = Unfit(.internalError, "The asset's file could not be written.")
+      let unfit = ConversionFailure(.internalError, "The asset's file could not be written.")
       throw EncodingError.invalidValue(data, EncodingError.Context(path.keys, unfit))
     }
   }

@@ -31,7 +31,7 @@ final class ModelDecoder: Decoder {
   }
 
   private static func refusal(_ reason: String, path: [any CodingKey] = []) -> DecodingError {
-    .typeMismatch(CKRecord.self, .init(path, Unfit(reason: reason)))
+    .typeMismatch(CKRecord.self, .init(path, ConversionFailure(reason: reason)))
   }
 
   /// The keys of everything that can be read.
@@ -65,7 +65,7 @@ final class ModelDecoder: Decoder {
       return try field.decode(type)
     } catch {
       guard field.content == nil else { throw error }
-      throw DecodingError.keyNotFound(key, .init([key], Unfit(reason: "The record has no such field.")))
+      throw DecodingError.keyNotFound(key, .init([key], ConversionFailure(reason: "The record has no such field.")))
     }
   }
 

@@ -75,7 +75,7 @@ final class ModelEncoder: Encoder {
   private func checkName(_ name: String?, key: any CodingKey) throws {
     guard name == recordName else {
       let reason = "The identity for this key differs from the recordName. Declare recordNameKey if it is a field."
-      throw EncodingError.invalidValue(recordName, .init([key], Unfit(reason: reason)))
+      throw EncodingError.invalidValue(recordName, .init([key], ConversionFailure(reason: reason)))
     }
   }
 
@@ -96,7 +96,7 @@ final class ModelEncoder: Encoder {
 
   private func refuse(_ reason: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
     let path = key.map { [$0] } ?? []
-    let error = EncodingError.invalidValue(recordName, .init(path, Unfit(reason: reason)))
+    let error = EncodingError.invalidValue(recordName, .init(path, ConversionFailure(reason: reason)))
     refusal = refusal ?? error
     return RefusingEncoder(codingPath: path, error: error)
   }

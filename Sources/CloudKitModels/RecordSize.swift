@@ -16,7 +16,7 @@ enum RecordSize {
       The record would have \(total) bytes, but the limit is \(limit). Its largest field is "\(key)" with \
       \(size) bytes. Store large data as an asset.
       """
-    throw EncodingError.invalidValue(model, .init([FieldKey(key)], Unfit(.limitExceeded, reason)))
+    throw EncodingError.invalidValue(model, .init([FieldKey(key)], ConversionFailure(.limitExceeded, reason)))
   }
 
   private static func bytes(of field: (key: String, value: StoredField)) -> Int {

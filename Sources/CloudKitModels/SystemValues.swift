@@ -47,7 +47,7 @@ struct SystemValues {
   var parent: CKRecord.Reference? { values[.parent].flatMap(\.self).flatMap(CKReference.read) }
 
   private static func refusal(_ reason: String) -> EncodingError {
-    .invalidValue(CKSystemValue.archive, .init([], Unfit(reason: reason)))
+    .invalidValue(CKSystemValue.archive, .init([], ConversionFailure(reason: reason)))
   }
 }
 

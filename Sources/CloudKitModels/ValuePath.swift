@@ -39,7 +39,7 @@ struct ValuePath {
         return try zoneID.map { try model.reference(in: $0) }
       default: return nil
       }
-    } catch let unfit as Unfit {
+    } catch let unfit as ConversionFailure {
       throw EncodingError.invalidValue(value, EncodingError.Context(keys, unfit))
     }
   }
@@ -63,7 +63,7 @@ struct ValuePath {
   }
 
   func refusal(of value: Any, _ reason: String) -> EncodingError {
-    .invalidValue(value, EncodingError.Context(keys, Unfit(reason: reason)))
+    .invalidValue(value, EncodingError.Context(keys, ConversionFailure(reason: reason)))
   }
 }
 

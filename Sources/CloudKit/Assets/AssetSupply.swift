@@ -72,7 +72,7 @@ struct AssetSupply {
 extension ModifyPlan.Change {
   fileprivate func completed(with descriptors: [String: [Int: WireAsset]]) throws(CKError) -> ModifyPlan.Change {
     guard !descriptors.isEmpty else { return self }
-    return try asking { record in
+    return try withRecord { record in
       for (key, given) in descriptors {
         record.fields[key] = record.fields[key]?.replacingAssets(at: given)
       }

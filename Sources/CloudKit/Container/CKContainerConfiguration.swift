@@ -74,12 +74,12 @@ public struct CKContainerConfiguration: Sendable {
   ) throws(CKCredentialError) -> CKContainerConfiguration {
     func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    var world = Environment.development
+    var selected = Environment.development
     if let name = value("CLOUDKIT_ENVIRONMENT") {
       guard let named = Environment(rawValue: name) else {
         throw CKCredentialError("CLOUDKIT_ENVIRONMENT is '\(name)': set it to development or production.")
       }
-      world = named
+      selected = named
     }
     var url = CKHTTPTransport.appleURL
     if let text = value("CLOUDKIT_URL") {
@@ -90,7 +90,7 @@ public struct CKContainerConfiguration: Sendable {
     }
     return CKContainerConfiguration(
       identifier: value("CLOUDKIT_CONTAINER") ?? "",
-      environment: world,
+      environment: selected,
       credential: try CKCredential.fromEnvironment(environment),
       transport: CKHTTPTransport(baseURL: url, proxies: ProxySettings(environment: environment))
     )

@@ -39,7 +39,7 @@ struct ModifyPlan {
     }
 
     /// Returns the same change with a modified record.
-    func asking(_ change: (inout WireRecord) -> Void) throws(CKError) -> Change {
+    func withRecord(_ change: (inout WireRecord) -> Void) throws(CKError) -> Change {
       var operation = operation
       change(&operation.record)
       return try Change(id: id, kind: kind, operation: operation)
@@ -91,7 +91,7 @@ struct ModifyPlan {
     }
     let roots = Set(newShares.compactMap(\.sharedRootID))
     for index in changes.indices where !roots.isEmpty && roots.contains(changes[index].id) {
-      changes[index] = try changes[index].asking { $0.sharing = .askingForShortGUID }
+      changes[index] = try changes[index].withRecord { $0.sharing = .askingForShortGUID }
     }
     let unsendableZones = Set(unsendable.keys.map(\.zoneID))
     for (zoneID, changes) in changes.grouped(by: \.id.zoneID) {

@@ -34,7 +34,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let courier: WebCourier
     private let connection: @Sendable (Bool) -> Void
-    private var box: WebCourier.Box?
+    private var channel: WebCourier.PushChannel?
     private var pace = Pace()
     /// Whether pushes may have been lost since the last reply of the courier.
     private var hasLost = false
@@ -47,9 +47,9 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
     /// Makes the push token now, so that pushes arrive that are sent before the first `next()`. While the server cannot
     /// be reached, it waits and tries again.
     mutating func open() async throws(CKError) {
-      while box == nil {
+      while channel == nil {
         do throws(CKError) {
-          box = try await courier.open()
+          channel = try await courier.open()
         } catch {
           guard error.isTransient, await courier.wait(pace.afterFailure(retryAfter: error.retryAfterSeconds)) else {
             throw error
@@ -67,7 +67,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
           guard !Task.isCancelled else { return nil }
           // A courier that cannot be reached says nothing about the token. A new one for each attempt would be left
           // behind on the server.
-          if error.code != .networkFailure { box = nil }
+          if error.code != .networkFailure { channel = nil }
           disconnect()
           guard error.isTransient else { throw error }
           guard await courier.wait(pace.afterFailure(retryAfter: error.retryAfterSeconds)) else { return nil }
@@ -77,13 +77,13 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
     }
 
     private mutating func attempt() async throws(CKError) -> CKNotification? {
-      let open: WebCourier.Box
-      if let box, courier.now() < box.ends {
-        open = box
+      let open: WebCourier.PushChannel
+      if let channel, courier.now() < channel.ends {
+        open = channel
       } else {
         disconnect()
         open = try await courier.open()
-        box = open
+        channel = open
       }
       let asked = courier.now()
       let body = try await courier.collect(from: open)

@@ -3,7 +3,7 @@ internal import Foundation
 /// Receives pushes from CloudKit's web courier.
 struct WebCourier: Sendable {
   /// The address where the pushes of one token are received.
-  struct Box: Sendable {
+  struct PushChannel: Sendable {
     let transport: any CKTransport
     let path: String
     let query: String
@@ -32,7 +32,7 @@ struct WebCourier: Sendable {
   private static let lifetime = 43_200.0
 
   /// Creates a push token.
-  func open() async throws(CKError) -> Box {
+  func open() async throws(CKError) -> PushChannel {
     let (token, transport) = try await container.perform(.read) { client throws(WebServicesError) in
       let token = try await client.createToken(apnsEnvironment: client.configuration.environment)
       guard let origin = URL(string: token.webcourierURL)?.origin else {
@@ -46,7 +46,7 @@ struct WebCourier: Sendable {
     }
     let parts = URLComponents(string: token.webcourierURL)
     let ttl = parts?.queryItems?.first { $0.name == "ttl" }?.value.flatMap(Double.init) ?? Self.lifetime
-    return Box(
+    return PushChannel(
       transport: transport,
       path: parts?.percentEncodedPath ?? "/",
       query: parts?.percentEncodedQuery ?? "",
@@ -59,10 +59,12 @@ struct WebCourier: Sendable {
   /// - Returns: The push's JSON; nil for a keep-alive.
   /// - Throws: `CKError.networkFailure` if the courier cannot be reached or is busy; `serviceUnavailable` if it refuses
   ///   the token.
-  func collect(from box: Box) async throws(CKError) -> Data? {
+  func collect(from channel: PushChannel) async throws(CKError) -> Data? {
     let answer: CKTransportResponse
     do throws(CKTransportError) {
-      answer = try await box.transport.send(CKTransportRequest(method: "GET", path: box.path, query: box.query))
+      answer = try await channel.transport.send(
+        CKTransportRequest(method: "GET", path: channel.path, query: channel.query)
+      )
     } catch {
       throw CKError(.networkFailure, error.message)
     }

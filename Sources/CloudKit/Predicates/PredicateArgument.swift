@@ -45,13 +45,13 @@ enum PredicateArgument {
       switch argument {
       case let native as any CKNativeField: return try native.storedField.wire
       case let integer as any BinaryInteger:
-        guard let integer = Int64(exactly: integer) else { throw Unfit.largeInteger }
+        guard let integer = Int64(exactly: integer) else { throw ConversionFailure.largeInteger }
         return .int64(integer)
       case let number as any BinaryFloatingPoint: return try Double(number).storedField.wire
       default: return try (argument as? NSObject).flatMap { try FieldValue($0) }
       }
     } catch {
-      throw PredicateFailure((error as? Unfit ?? Unfit(reason: "")).inPredicate)
+      throw PredicateFailure((error as? ConversionFailure ?? ConversionFailure(reason: "")).inPredicate)
     }
   }
 

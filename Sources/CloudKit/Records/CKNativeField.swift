@@ -35,7 +35,7 @@ extension Bool: CKRecordValue, CKNativeField {
     switch field.plain {
     case .int64(0)?, .double(0)?: return false
     case .int64(1)?, .double(1)?: return true
-    case .int64?, .double?: throw Unfit(reason: "The number is neither 0 nor 1, so it is not a Bool.")
+    case .int64?, .double?: throw ConversionFailure(reason: "The number is neither 0 nor 1, so it is not a Bool.")
     default: return nil
     }
   }
@@ -45,7 +45,7 @@ extension CKNativeField where Self: FixedWidthInteger {
   /// The number.
   public var storedField: StoredField {
     get throws {
-      guard let number = Int64(exactly: self) else { throw Unfit.largeInteger }
+      guard let number = Int64(exactly: self) else { throw ConversionFailure.largeInteger }
       return StoredField(object: NSNumber(value: number), wire: .int64(number))
     }
   }
@@ -59,7 +59,7 @@ extension CKNativeField where Self: FixedWidthInteger {
     default: return nil
     }
     guard let number, let value = Self(exactly: number) else {
-      throw Unfit(reason: "The number does not fit into \(Self.self).")
+      throw ConversionFailure(reason: "The number does not fit into \(Self.self).")
     }
     return value
   }
@@ -80,7 +80,7 @@ extension Double: CKRecordValue, CKNativeField {
   /// The number, which must be finite.
   public var storedField: StoredField {
     get throws {
-      guard isFinite else { throw Unfit.infinite }
+      guard isFinite else { throw ConversionFailure.infinite }
       return StoredField(object: NSNumber(value: self), wire: .double(self))
     }
   }
@@ -90,7 +90,9 @@ extension Double: CKRecordValue, CKNativeField {
     switch field.plain {
     case .double(let number)?: return number
     case .int64(let whole)?:
-      guard let number = Double(exactly: whole) else { throw Unfit(reason: "The number does not fit into Double.") }
+      guard let number = Double(exactly: whole) else {
+        throw ConversionFailure(reason: "The number does not fit into Double.")
+      }
       return number
     default: return nil
     }
@@ -105,7 +107,7 @@ extension Float: CKRecordValue, CKNativeField {
   public static func read(_ field: StoredField) throws -> Float? {
     guard let number = try Double.read(field) else { return nil }
     // Losing precision is expected of a Float, but infinity would be another number.
-    guard Float(number).isFinite else { throw Unfit(reason: "The number does not fit into Float.") }
+    guard Float(number).isFinite else { throw ConversionFailure(reason: "The number does not fit into Float.") }
     return Float(number)
   }
 }
@@ -114,7 +116,7 @@ extension Date: CKRecordValue, CKNativeField {
   /// The time, which is sent in whole milliseconds.
   public var storedField: StoredField {
     get throws {
-      guard let milliseconds = Milliseconds.since1970(timeIntervalSince1970) else { throw Unfit.lateDate }
+      guard let milliseconds = Milliseconds.since1970(timeIntervalSince1970) else { throw ConversionFailure.lateDate }
       let date = NSDate(timeIntervalSinceReferenceDate: timeIntervalSinceReferenceDate)
       return StoredField(object: date, wire: .timestamp(milliseconds))
     }
@@ -149,11 +151,11 @@ extension URL: CKNativeField {
   /// Returns the URL in a string, or of the file of an asset that was downloaded.
   public static func read(_ field: StoredField) throws -> URL? {
     if let asset = field.object as? CKAsset {
-      guard let file = asset.fileURL else { throw Unfit.notDownloaded }
+      guard let file = asset.fileURL else { throw ConversionFailure.notDownloaded }
       return file
     }
     guard let text = String.read(field) else { return nil }
-    guard let url = URL(string: text) else { throw Unfit(reason: "The string is not a URL.") }
+    guard let url = URL(string: text) else { throw ConversionFailure(reason: "The string is not a URL.") }
     return url
   }
 }
@@ -165,7 +167,7 @@ extension UUID: CKNativeField {
   /// Returns the UUID in a string.
   public static func read(_ field: StoredField) throws -> UUID? {
     guard let text = String.read(field) else { return nil }
-    guard let uuid = UUID(uuidString: text) else { throw Unfit(reason: "The string is not a UUID.") }
+    guard let uuid = UUID(uuidString: text) else { throw ConversionFailure(reason: "The string is not a UUID.") }
     return uuid
   }
 }
@@ -184,13 +186,13 @@ extension CKAsset: CKNativeField {
   public static func read(_ field: StoredField) -> CKAsset? { field.object as? CKAsset }
 
   /// Returns the bytes of the local file.
-  fileprivate func contents() throws(Unfit) -> Data {
+  fileprivate func contents() throws(ConversionFailure) -> Data {
     guard let file = localFile else { throw .notDownloaded }
     do {
       // The file may be removed with the asset.
       return try withExtendedLifetime(self) { try Data(contentsOf: file) }
     } catch {
-      throw Unfit(.assetFileNotFound, "The asset's file cannot be read.")
+      throw ConversionFailure(.assetFileNotFound, "The asset's file cannot be read.")
     }
   }
 }
@@ -199,7 +201,7 @@ extension CLLocation: CKNativeField {
   /// The location, whose numbers must be finite.
   public var storedField: StoredField {
     get throws {
-      guard let wire = try? wire(key: "") else { throw Unfit.infinitePlace }
+      guard let wire = try? wire(key: "") else { throw ConversionFailure.infinitePlace }
       return StoredField(object: self, wire: .location(wire))
     }
   }
@@ -229,7 +231,7 @@ extension Array: CKNativeField where Element: CKNativeField {
 
 /// The error for a value of the right type that cannot be converted. The reason never contains the value, which may be
 /// private.
-package struct Unfit: Error {
+package struct ConversionFailure: Error {
   /// The reason, as a sentence.
   package let reason: String
   /// The error that a caller can act on. Its description is the reason.
@@ -256,20 +258,20 @@ package struct Unfit: Error {
   /// Returns the reason for a field of a record.
   func inField(_ key: String) -> String { "the \(part.kind) in \(key) \(part.problem)" }
 
-  static let largeInteger = Unfit(
+  static let largeInteger = ConversionFailure(
     "number",
     "does not fit into a signed integer of 64 bits",
     reason: "The number does not fit into a signed integer of 64 bits, as CloudKit requires."
   )
-  static let infinite = Unfit("number", "is not finite", reason: "CloudKit supports only finite numbers.")
-  static let infinitePlace = Unfit(
+  static let infinite = ConversionFailure("number", "is not finite", reason: "CloudKit supports only finite numbers.")
+  static let infinitePlace = ConversionFailure(
     "location",
     "has a number that is not finite",
     reason: "CloudKit supports only finite numbers."
   )
-  static let notDownloaded = Unfit(
+  static let notDownloaded = ConversionFailure(
     .assetNotAvailable,
     "The asset has not been downloaded. Call download() on the record's CKAsset first."
   )
-  static let lateDate = Unfit("date", "is out of range", reason: "The date is out of range.")
+  static let lateDate = ConversionFailure("date", "is out of range", reason: "The date is out of range.")
 }

@@ -71,7 +71,7 @@ extension StoredField {
 
 extension FieldValue {
   /// Converts an object of Foundation; nil for classes that are not scalars.
-  init?(_ object: NSObject) throws(Unfit) {
+  init?(_ object: NSObject) throws(ConversionFailure) {
     switch object {
     case let text as NSString: self = .string(String(describing: text))
     case let number as NSNumber:

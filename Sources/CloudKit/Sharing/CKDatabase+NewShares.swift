@@ -29,7 +29,7 @@ extension CKDatabase {
       guard let tag = try root.get().recordChangeTag else {
         throw CKError(.internalError, "The root record of the share has no change tag.")
       }
-      change = try change.asking { record in
+      change = try change.withRecord { record in
         var sharing = record.sharing ?? WireSharing()
         sharing.forRecord = WireShareRoot(recordName: rootID.recordName, recordChangeTag: tag)
         record.sharing = sharing

@@ -14,11 +14,11 @@ struct ShareState: Sendable {
   /// Whether people may ask for access, which cannot be sent.
   var allowsAccessRequests = false
   /// The values last received from the server; nil for a share that was never saved.
-  private(set) var server: Told?
+  private(set) var server: LastKnown?
 
   /// The values that a save compares with, so that it sends only local changes and does not overwrite changes of
   /// others.
-  struct Told: Hashable, Sendable, Codable {
+  struct LastKnown: Hashable, Sendable, Codable {
     var publicPermission: CKShare.ParticipantPermission.RawValue
     var participants: [WireParticipant]
   }
@@ -43,7 +43,7 @@ struct ShareState: Sendable {
     currentUser = sharing.currentUserParticipant.map { wire in
       participants.first { $0.content.wire.isSamePerson(as: wire) } ?? CKShareParticipant(wire: wire)
     }
-    server = Told(publicPermission: publicPermission.rawValue, participants: participants.map(\.content.wire))
+    server = LastKnown(publicPermission: publicPermission.rawValue, participants: participants.map(\.content.wire))
   }
 
   /// Returns the same values with copied participants.
@@ -160,7 +160,7 @@ extension ShareState {
     var publicPermission: CKShare.ParticipantPermission.RawValue
     var participants: [CKShareParticipant.Content]
     var currentUser: CKShareParticipant.Content?
-    var server: Told?
+    var server: LastKnown?
   }
 
   /// The archive keys of objects. All but the first are Apple's, which are read but never written.
@@ -217,7 +217,7 @@ extension ShareState {
     shortGUID = object(NSURL.self, .url).flatMap { ($0 as URL).shareGUID }
     guard coder.string(forKey: RecordState.ArchiveKey.changeTag) != nil else { return }
     let fetched = object(NSArray.self, .fetched)?.compactMap { $0 as? CKShareParticipant }
-    server = Told(
+    server = LastKnown(
       publicPermission: CKShare.ParticipantPermission.unknown.rawValue,
       participants: Self.sendable(fetched ?? [])
     )

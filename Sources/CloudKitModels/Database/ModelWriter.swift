@@ -222,10 +222,10 @@ private struct ModelWriter {
     }
     let modelZone = database.zoneIDForModels
     var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-    var homeless = records
+    var zoneMissing = records
     do {
       results = try await save(records)
-      homeless = records.filter { record in
+      zoneMissing = records.filter { record in
         guard record.recordID.zoneID == modelZone, case .failure(let error) = results[record.recordID] else {
           return false
         }
@@ -234,9 +234,9 @@ private struct ModelWriter {
     } catch {
       guard lacksZone(error) else { throw error }
     }
-    guard !homeless.isEmpty else { return results }
+    guard !zoneMissing.isEmpty else { return results }
     try await database.save(CKRecordZone(zoneID: modelZone))
-    return results.merging(try await save(homeless)) { $1 }
+    return results.merging(try await save(zoneMissing)) { $1 }
   }
 }
 

@@ -79,12 +79,12 @@ final class LinkResolver {
 
   /// Returns the model of a target; nil if it is not loaded.
   ///
-  /// - Throws: `Unfit` if it could not be fetched; `CKModelError` if its record does not match.
+  /// - Throws: `ConversionFailure` if it could not be fetched; `CKModelError` if its record does not match.
   func model<Model: CKRecordModel>(_ id: CKRecord.ID, as type: Model.Type) throws -> Model? {
     guard isLoaded(id, as: type) else { return nil }
     if let model = models[id] as? Model { return model }
     if let error = failures[id] {
-      throw Unfit(reason: "Its target cannot be fetched. \(error.localizedDescription)", error)
+      throw ConversionFailure(reason: "Its target cannot be fetched. \(error.localizedDescription)", error)
     }
     guard let record = records[Target(id: id, type: type)],
       let decodable = type as? any (CKRecordModel & Decodable).Type
@@ -108,7 +108,7 @@ final class LinkResolver {
     count += 1
     guard index < Self.deepest, count <= Self.most else {
       let reason = "Too many references lead from one model to others. Load with a depth."
-      throw DecodingError.dataCorrupted(.init([], Unfit(reason: reason)))
+      throw DecodingError.dataCorrupted(.init([], ConversionFailure(reason: reason)))
     }
     let (cutBefore, outer) = (lowestCut, contained)
     (lowestCut, contained) = (.max, [record.recordID])
@@ -139,7 +139,7 @@ extension FieldDecoder {
     guard let reference = field as? CKReference else { return nil }
     do {
       return try references?.model(reference.recordID, as: type)
-    } catch let unfit as Unfit {
+    } catch let unfit as ConversionFailure {
       throw DecodingError.dataCorrupted(.init(codingPath, unfit))
     }
   }
@@ -157,7 +157,7 @@ extension FieldDecoder {
       if let value = try loadedModel(model) as? Value { return value }
       if let optional = type as? any OptionalValue.Type { return optional.nothing as? Value }
       let reason = references?.reasonLacking(reference.recordID) ?? LinkResolver.notLoaded
-      throw DecodingError.valueNotFound(type, .init(codingPath, Unfit(reason: reason)))
+      throw DecodingError.valueNotFound(type, .init(codingPath, ConversionFailure(reason: reason)))
     }
     // The loaded ones of a list.
     guard let list = field as? NSArray, list.firstObject is CKReference,

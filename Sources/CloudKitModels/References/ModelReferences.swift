@@ -49,7 +49,9 @@ final class ModelReferences {
 
   private func place(of model: (any CKRecordModel)?, named name: String) throws -> CKRecord.ID {
     let zoneID = try self.zoneID.get()
-    guard !name.isEmpty else { throw Unfit(reason: "The recordName of the model that it refers to is empty.") }
+    guard !name.isEmpty else {
+      throw ConversionFailure(reason: "The recordName of the model that it refers to is empty.")
+    }
     return try model.map { try CKRecordEncoder(zoneID: zoneID).place(of: $0).recordID }
       ?? CKRecord.ID(recordName: name, zoneID: zoneID)
   }
