@@ -176,7 +176,7 @@ private struct CodingFailure {
   /// The reason, if the error is from this module. Other reasons may contain a value.
   private static func reason(_ error: (any Error)?) -> String? {
     switch error {
-    case let unfit as ConversionFailure: unfit.reason
+    case let failure as ConversionFailure: failure.reason
     case let error as CKError: error.localizedDescription
     default: nil
     }
@@ -197,14 +197,14 @@ extension [any CodingKey] {
 
 extension EncodingError.Context {
   /// Makes a context with a reason of this module.
-  init(_ path: [any CodingKey], _ unfit: ConversionFailure) {
-    self.init(codingPath: path, debugDescription: unfit.reason, underlyingError: unfit.cause ?? unfit)
+  init(_ path: [any CodingKey], _ failure: ConversionFailure) {
+    self.init(codingPath: path, debugDescription: failure.reason, underlyingError: failure.cause ?? failure)
   }
 }
 
 extension DecodingError.Context {
   /// Makes a context with a reason of this module.
-  init(_ path: [any CodingKey], _ unfit: ConversionFailure) {
-    self.init(codingPath: path, debugDescription: unfit.reason, underlyingError: unfit.cause ?? unfit)
+  init(_ path: [any CodingKey], _ failure: ConversionFailure) {
+    self.init(codingPath: path, debugDescription: failure.reason, underlyingError: failure.cause ?? failure)
   }
 }

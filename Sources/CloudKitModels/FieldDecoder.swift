@@ -73,8 +73,8 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
     }
     do {
       return try Native.read(content)
-    } catch let unfit as ConversionFailure {
-      throw corrupted(unfit)
+    } catch let failure as ConversionFailure {
+      throw corrupted(failure)
     }
   }
 
@@ -104,7 +104,7 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
     return .typeMismatch(type, .init(codingPath, ConversionFailure(reason: reason)))
   }
 
-  private func corrupted(_ unfit: ConversionFailure) -> DecodingError { .dataCorrupted(.init(codingPath, unfit)) }
+  private func corrupted(_ failure: ConversionFailure) -> DecodingError { .dataCorrupted(.init(codingPath, failure)) }
 
   private static func kind(of field: any CKRecordValue) -> String {
     switch field {

@@ -15,8 +15,8 @@ package enum FieldContent {
     case let value as any CKNativeField where !(value is any FieldList):
       do {
         self = .scalar(try value.storedField)
-      } catch let unfit as ConversionFailure {
-        throw EncodingError.invalidValue(value, EncodingError.Context(path.keys, unfit))
+      } catch let failure as ConversionFailure {
+        throw EncodingError.invalidValue(value, EncodingError.Context(path.keys, failure))
       }
     case let value as any FieldList:
       self = try FieldContent(list: value, at: path)
@@ -100,8 +100,8 @@ package enum FieldContent {
     do {
       return try CKAsset(contents: data).storedField
     } catch {
-      let unfit = ConversionFailure(.internalError, "The asset's file could not be written.")
-      throw EncodingError.invalidValue(data, EncodingError.Context(path.keys, unfit))
+      let failure = ConversionFailure(.internalError, "The asset's file could not be written.")
+      throw EncodingError.invalidValue(data, EncodingError.Context(path.keys, failure))
     }
   }
 }

@@ -39,8 +39,8 @@ struct ValuePath {
         return try zoneID.map { try model.reference(in: $0) }
       default: return nil
       }
-    } catch let unfit as ConversionFailure {
-      throw EncodingError.invalidValue(value, EncodingError.Context(keys, unfit))
+    } catch let failure as ConversionFailure {
+      throw EncodingError.invalidValue(value, EncodingError.Context(keys, failure))
     }
   }
 

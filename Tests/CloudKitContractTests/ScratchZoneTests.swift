@@ -132,6 +132,7 @@ import Testing
     let names = [kind.rawValue, kind.rawValue + "notes", kind.rawValue + "0123ABCD", kind.newName() + "0", "notes"]
 
     #expect(kind.made(kind.newName()) && kind.made(kind.newName() + "-missing"))
+    #expect(kind.made(kind.rawValue + "6BA7B810-9DAD-11D1-80B4-00C04FD430C8"))
     #expect((names + others).filter(kind.made) == [])
   }
 

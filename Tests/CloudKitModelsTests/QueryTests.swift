@@ -18,6 +18,7 @@ import Testing
 
   private static let comparisons: [(Query<Post>, String)] = [
     (Query<Post>().filter(\.title, equals: "a"), "title == \"a\""),
+    (Query<Post>().filter(#Predicate { 1 == $0.likes || 2 == $0.likes }), "likes IN {1, 2}"),
     (Query<Post>().filter(.title, equals: "a"), "title == \"a\""),
     (Query<Post>().filter(\.title, .notEquals("a")), "title != \"a\""),
     (Query<Post>().filter(\.likes, .isLess(than: 2)), "likes < 2"),

@@ -1,6 +1,11 @@
 internal import Foundation
 
 extension CKDatabase {
+  /// The results of saving and deleting items, by their IDs: Apple's tuple under a name.
+  public typealias ModifyResults<ID: Hashable, Item> = (
+    saveResults: [ID: Result<Item, any Error>], deleteResults: [ID: Result<Void, any Error>]
+  )
+
   /// Saves and deletes several records, each with its own result. Updates the saved instances.
   ///
   /// Changes are grouped by zone and sent in requests of at most 200 changes, four requests at a time. A request whose

@@ -69,13 +69,6 @@ package enum SentResult: Sendable {
   }
 }
 
-extension CKDatabase {
-  /// The results of saving and deleting items, by their IDs.
-  public typealias ModifyResults<ID: Hashable, Item> = (
-    saveResults: [ID: Result<Item, any Error>], deleteResults: [ID: Result<Void, any Error>]
-  )
-}
-
 extension Dictionary {
   /// Returns the result of an item, or the error of one that the reply to a read or a write does not include.
   func result<Item>(_ id: Key, in context: FailureContext) -> Value where Value == Result<Item, any Error> {

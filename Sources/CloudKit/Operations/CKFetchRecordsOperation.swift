@@ -15,8 +15,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   /// The fields to fetch; nil fetches all.
   @CKParameter public var desiredKeys: [CKRecord.FieldKey]?
 
-  /// Called for each fetched record with 1. While a record's assets are downloaded, it is also called with the
-  /// downloaded fraction of their bytes, in steps of at least a twentieth.
+  /// Called with the fraction of the bytes of a record's assets that was downloaded, in steps of at least a twentieth,
+  /// and with 1 when the record is fetched.
   @CKCallback public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
 
   /// Called for each record with it, or with an error.

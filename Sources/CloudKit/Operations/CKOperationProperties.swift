@@ -1,5 +1,6 @@
 // The wrappers are public because a property wrapper must be as visible as its properties. The accessors reach the
-// operation through the static subscript, so that all properties of an operation share its one lock.
+// operation through the static subscript, so that all properties of an operation share its one lock. Swift documents
+// the subscript only as a pitch (`_enclosingInstance`); Combine's `Published` relies on it too.
 
 /// A parameter of an operation. Any thread can get and set it.
 @propertyWrapper
@@ -59,7 +60,7 @@ public struct CKCallback<Block> {
       var block = newValue
       operation.propertyLock.withLock {
         swap(&operation[keyPath: storage].block, &block)
-        guard block == nil else { return }
+        guard block == nil, newValue != nil else { return }
         operation.releases.append { [unowned operation] in
           Self[_enclosingInstance: operation, wrapped: wrapped, storage: storage] = nil
         }

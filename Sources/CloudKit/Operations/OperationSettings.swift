@@ -10,7 +10,7 @@ struct OperationSettings: Sendable {
   var timeoutIntervalForResource: TimeInterval?
   /// The deadline of the operation, set once it has begun.
   var deadline: ContinuousClock.Instant?
-  /// Gets the progress of the records' assets.
+  /// Receives the progress of the records' assets.
   var progress: RecordProgress?
 
   /// Returns these settings, with unset ones taken from others.

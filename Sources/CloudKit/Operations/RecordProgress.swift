@@ -5,7 +5,7 @@ final class RecordProgress: Sendable {
   private let records = Mutex<[CKRecord.ID: AssetProgress]>([:])
   private let report: @Sendable (CKRecord.ID, Double) -> Void
 
-  /// - Parameter report: Gets the fractions of each record, which rise and are less than 1. It must not block.
+  /// - Parameter report: Receives the fractions of each record, which rise and are less than 1. It must not block.
   init(report: @escaping @Sendable (CKRecord.ID, Double) -> Void) {
     self.report = report
   }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Creates predicates from format strings. Only `NSPredicate` conforms to it.
+/// Creates predicates from format strings and from trees. Only `NSPredicate` conforms to it.
 ///
 /// It is a protocol because only protocol initializers can return a subclass, as Apple's `NSPredicate(format:)` does.
 public protocol CKPredicateFormat {}
@@ -34,13 +34,23 @@ extension CKPredicateFormat where Self: NSPredicate {
     // Called on NSCompoundPredicate, an initializer returns a compound predicate.
     guard let made = predicate as? Self ?? NSCompoundPredicate(andPredicateWithSubpredicates: [predicate]) as? Self
     else {
-      preconditionFailure("A format string creates an NSPredicate. \(Self.self) is not supported.")
+      preconditionFailure("Only NSPredicate and NSCompoundPredicate can be created, not \(Self.self).")
     }
     self = made
   }
 }
 
 extension NSPredicate {
+  /// Returns the predicate that all of some trees must match; a compound predicate if there are several, so that a
+  /// program can look at its parts.
+  package static func all(of nodes: [PredicateNode]) -> NSPredicate {
+    switch nodes.count {
+    case 0: NSPredicate(value: true)
+    case 1: NSPredicate(node: nodes[0])
+    default: NSCompoundPredicate(andPredicateWithSubpredicates: nodes.map { NSPredicate(node: $0) })
+    }
+  }
+
   /// Whether the predicate matches a record, as the server would decide. A condition on a field that the record lacks
   /// is neither true nor false; such a record does not match, negated or not.
   ///

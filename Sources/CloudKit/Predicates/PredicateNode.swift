@@ -13,7 +13,8 @@ package indirect enum PredicateNode: Hashable, Sendable, Codable {
   /// An unusable predicate with its reason. `NSPredicate` initializers cannot throw, so the query that uses it throws.
   case unusable(String)
 
-  /// The maximum nesting depth of conditions. Deeper predicates are refused, to protect the stack.
+  /// The maximum nesting depth of the conditions of a format, and of compound predicates. Deeper ones are refused, to
+  /// protect the stack.
   static let deepest = 64
 
   /// Whether all parts are usable. Two unusable predicates may have the same reason and still differ.
@@ -22,7 +23,8 @@ package indirect enum PredicateNode: Hashable, Sendable, Codable {
   /// The reason that a part is unusable.
   var problem: String? {
     switch self {
-    case .constant, .comparison: nil
+    case .constant: nil
+    case .comparison(let comparison): comparison.problem
     case .and(let parts), .or(let parts): parts.lazy.compactMap(\.problem).first
     case .not(let part): part.problem
     case .unusable(let reason): reason
@@ -76,7 +78,7 @@ package struct PredicateComparison: Hashable, Sendable, Codable {
   }
 
   package enum Operand: Hashable, Sendable, Codable {
-    /// A field or a system field. Its name is checked before it is sent.
+    /// A field or a system field.
     case field(String)
     /// The record as a whole: `SELF`, or `allTokens` in a token search.
     case record
@@ -105,6 +107,18 @@ package struct PredicateComparison: Hashable, Sendable, Codable {
     self.comparator = comparator
     self.options = options
     self.right = right
+  }
+
+  /// The reason that a side is no field, for a name from an archive or a server.
+  fileprivate var problem: String? {
+    for side in [left, right] {
+      switch side {
+      case .field(let name), .distance(let name, _):
+        do throws(PredicateFailure) { _ = try PredicateArgument.fieldName(name) } catch { return error.message }
+      case .record, .value, .null: break
+      }
+    }
+    return nil
   }
 
   /// Returns the comparison of the same field with another value.

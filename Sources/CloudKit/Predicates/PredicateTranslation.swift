@@ -48,7 +48,8 @@ extension PredicateComparison {
         let name = WireFieldName(framework: try PredicateArgument.fieldName(field))
         if comparator == .tokenMatches { return [try tokens(name, value, negated: negated)] }
         return try filters(name, value, zone, negated: negated)
-      case (.value, .field): return try turned().filters(zone, negated: negated)
+      // `simplified` has turned the others.
+      case (.value, .field): throw PredicateFailure("the field must come first")
       case (.field, .field): throw PredicateFailure("two fields cannot be compared with each other")
       case (.value, .value): throw PredicateFailure("two values cannot be compared without a field")
       }
@@ -88,7 +89,12 @@ extension PredicateComparison {
     }
     if comparator == .between, quantifier == nil, !negated {
       guard let bounds else { throw PredicateFailure("it needs two bounds") }
-      return try PredicateNode.and(bounds.map(PredicateNode.comparison)).conditions(zone)
+      var filters: [WireFilter] = []
+      for bound in bounds {
+        guard case .value(let value) = bound.right else { continue }
+        filters += try bound.filters(name, value, zone, negated: false)
+      }
+      return filters
     }
     let isList = if case .list = value { true } else { false }
     let row = Self.comparators.first { ($0.quantifier, $0.comparator, $0.isList) == (quantifier, comparator, isList) }
@@ -220,7 +226,12 @@ extension PredicateNode {
   ///
   /// - Parameter zone: The zone of references that name none.
   init?(_ filter: WireFilter, in zone: WireZoneID) {
-    let (field, value) = (filter.name.framework, filter.value.inZones { $0 ?? zone })
+    // References stay within the zones of one owner.
+    let value = filter.value.inZones { named in
+      let owner = zone.ownerRecordName == nil ? nil : named?.ownerRecordName ?? zone.ownerRecordName
+      return WireZoneID(zoneName: (named ?? zone).zoneName, ownerRecordName: owner)
+    }
+    let field = filter.name.framework
     switch (filter.comparator, value, field) {
     case ("CONTAINS_ALL_TOKENS", _, nil): self = .comparison(PredicateComparison(.record, .contains, .value(value)))
     case ("CONTAINS_ALL_TOKENS", _, let field?):

@@ -123,7 +123,7 @@ private struct PredicateTyping {
       return .comparison(comparison)
     case .between:
       guard let bounds = comparison.bounds else { return .comparison(comparison) }
-      return .and(try nodes(bounds.map(PredicateNode.comparison)))
+      return .and(try bounds.map { bound throws(PredicateFailure) in try node(bound) })
     case .in, .contains, .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
       // A text within a text.
       if comparison.comparator == .in, elements == nil { return .comparison(comparison) }

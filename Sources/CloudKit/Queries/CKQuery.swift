@@ -8,7 +8,7 @@ internal import Synchronization
 /// `CKError.invalidArguments`.
 ///
 /// `@unchecked Sendable`: predicates and descriptors are immutable, and a lock protects the list of descriptors.
-open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+open class CKQuery: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
   /// The record type.
   open private(set) var recordType: CKRecord.RecordType
   /// The predicate.
@@ -64,9 +64,6 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     guard let parts = sortDescriptors?.compactMap(SortPart.init) else { return }
     coder.encode(wire: parts, forKey: ArchiveKey.sortDescriptors)
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
 
   /// Whether the other query matches the same records in the same order.
   public override func isEqual(_ object: Any?) -> Bool {

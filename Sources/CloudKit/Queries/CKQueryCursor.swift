@@ -11,7 +11,7 @@ extension CKQueryOperation {
 
 /// The position in a query's results where the next page starts. A cursor can only be used with the database that
 /// returned it.
-public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable {
+public final class CKQueryCursor: NSObject, CKArchivable, NSCopying, Sendable {
   let query: WireQuery
   let zoneID: CKRecordZoneID?
   let marker: String
@@ -41,9 +41,6 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
     coder.encode(NSString(string: marker), forKey: ArchiveKey.marker)
     if let zoneID { coder.encode(zoneID, forKey: ArchiveKey.zoneID) }
   }
-
-  /// Always true.
-  public static var supportsSecureCoding: Bool { true }
 
   /// Returns the cursor itself, because it is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }

@@ -100,7 +100,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     let filters = query.filterBy
     // No predicate expresses an unknown filter. The filters themselves are kept beside the predicate.
     let nodes = filters.map { PredicateNode($0, in: (zoneID ?? .default).wire) ?? .constant(false) }
-    predicate = nodes.isEmpty ? NSPredicate(value: true) : NSPredicate(node: .and(nodes))
+    predicate = .all(of: nodes)
     node = predicate.node
     savedFilters = filters
     var options = Options(Options.words.filter { wire.firesOn?.contains($0.word) == true }.map(\.option))

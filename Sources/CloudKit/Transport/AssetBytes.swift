@@ -1,8 +1,8 @@
-/// The way in which an asset transport reports progress without a part in its protocol.
+/// Reports the bytes of an asset transfer to the operation, through a task-local value.
 package enum AssetBytes {
-  /// Gets the number of bytes that were transferred since the last report.
+  /// Receives the number of bytes that were transferred since the last report.
   package typealias Report = @Sendable (Int64) -> Void
 
-  /// The report for the transfer of the current task; nil if nobody asked for it.
+  /// The report for the transfer of the current task; nil if progress is not observed.
   @TaskLocal package static var report: Report?
 }

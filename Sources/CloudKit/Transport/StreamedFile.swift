@@ -82,7 +82,7 @@ extension StreamedFile {
   struct Pieces: AsyncSequence, Sendable {
     let file: StreamedFile
     let loop: any EventLoop
-    /// Gets the sizes of the chunks. The client reads them outside the task of the transfer.
+    /// Receives the sizes of the chunks. The client reads them outside the task of the transfer.
     let report: AssetBytes.Report?
 
     struct AsyncIterator: AsyncIteratorProtocol {

@@ -5,7 +5,7 @@ extension String {
 
 extension Sequence<UInt8> {
   /// The bytes as lowercase hexadecimal digits.
-  var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+  package var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }
 
 extension UInt8 {

@@ -222,10 +222,10 @@ private struct ModelWriter {
     }
     let modelZone = database.zoneIDForModels
     var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-    var zoneMissing = records
+    var recordsWithoutZone = records
     do {
       results = try await save(records)
-      zoneMissing = records.filter { record in
+      recordsWithoutZone = records.filter { record in
         guard record.recordID.zoneID == modelZone, case .failure(let error) = results[record.recordID] else {
           return false
         }
@@ -234,9 +234,9 @@ private struct ModelWriter {
     } catch {
       guard lacksZone(error) else { throw error }
     }
-    guard !zoneMissing.isEmpty else { return results }
+    guard !recordsWithoutZone.isEmpty else { return results }
     try await database.save(CKRecordZone(zoneID: modelZone))
-    return results.merging(try await save(zoneMissing)) { $1 }
+    return results.merging(try await save(recordsWithoutZone)) { $1 }
   }
 }
 

@@ -112,8 +112,7 @@ public struct Query<Model: CKRecordModel>: Sendable {
   public func query(in zoneID: CKRecordZone.ID = .default) throws -> CKQuery {
     if let problem { throw CKError(.invalidArguments, problem) }
     let nodes = try conditions.map { try $0(zoneID) }
-    let predicate = nodes.isEmpty ? NSPredicate(value: true) : NSPredicate(node: .and(nodes))
-    let query = CKQuery(recordType: Model.recordType, predicate: predicate)
+    let query = CKQuery(recordType: Model.recordType, predicate: .all(of: nodes))
     let sorting = orders.map { order in
       switch order {
       case .field(let name, let ascending): NSSortDescriptor(key: name, ascending: ascending)

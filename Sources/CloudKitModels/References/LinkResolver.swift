@@ -139,8 +139,8 @@ extension FieldDecoder {
     guard let reference = field as? CKReference else { return nil }
     do {
       return try references?.model(reference.recordID, as: type)
-    } catch let unfit as ConversionFailure {
-      throw DecodingError.dataCorrupted(.init(codingPath, unfit))
+    } catch let failure as ConversionFailure {
+      throw DecodingError.dataCorrupted(.init(codingPath, failure))
     }
   }
 

@@ -1,3 +1,4 @@
+import CloudKit
 import Crypto
 import Foundation
 
@@ -11,7 +12,7 @@ package struct CredentialDigest: Hashable, Sendable {
   init(of credential: String) {
     let key = SymmetricKey(size: .bits256)
     let digest = HMAC<SHA256>.authenticationCode(for: Data(credential.utf8), using: key)
-    text = "\(key.withUnsafeBytes { Self.hexadecimal($0) }):\(Self.hexadecimal(digest))"
+    text = "\(key.withUnsafeBytes(\.hexadecimal)):\(digest.hexadecimal)"
   }
 
   /// Decodes a stored digest.
@@ -34,11 +35,7 @@ package struct CredentialDigest: Hashable, Sendable {
   var isOld: Bool { !text.contains(":") }
 
   /// The name that stands for a web auth token inside this process: its SHA-256.
-  package static func name(ofToken token: String) -> String { hexadecimal(SHA256.hash(data: Data(token.utf8))) }
-
-  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
+  package static func name(ofToken token: String) -> String { SHA256.hash(data: Data(token.utf8)).hexadecimal }
 
   private static func bytes(_ text: Substring) -> Data? {
     let digits = Array(text)

@@ -1,3 +1,4 @@
+import CloudKit
 import Crypto
 import Foundation
 
@@ -102,7 +103,7 @@ struct AssetVault: Sendable {
       size += Int64(data.count)
       try take(data)
     }
-    return Content(digest: hash.finalize().map { byte in hexadecimal(byte) }.joined(), size: size)
+    return Content(digest: hash.finalize().hexadecimal, size: size)
   }
 
   /// Opens a file; negative with `errno` on failure.
@@ -116,11 +117,6 @@ struct AssetVault: Sendable {
 
   /// Whether an error means that the process or the machine has too many files open.
   static func isForWantOfDescriptors(_ code: Int32) -> Bool { code == EMFILE || code == ENFILE }
-
-  private static func hexadecimal(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 16)
-    return digits.count == 1 ? "0" + digits : digits
-  }
 
   /// Makes the folder's entries survive a power failure.
   private static func synchronize(_ folder: URL) throws {

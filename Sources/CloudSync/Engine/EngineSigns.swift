@@ -11,7 +11,7 @@ struct EngineSigns: Hashable, Sendable {
   var workSince: Int64?
   /// The time at which a sync was requested that has not started; nil if none was.
   var requestedAt: Int64?
-  /// Whether the system shows that it is stopped.
+  /// Whether a signal has stopped the engine's process.
   var isStopped = false
 
   /// Milliseconds for which an engine may be late, so that a stopped one is reported within ten seconds: a busy machine
@@ -29,7 +29,7 @@ struct EngineSigns: Hashable, Sendable {
   func judgement(at now: Int64) -> Judgement {
     if isStopped {
       let lastMove = leaseEndsAt.map { $0 - Lease.duration } ?? rest?.at ?? now
-      // When it goes on, it may have nothing to write.
+      // A process that continues may write nothing to the store.
       return Judgement(stalledSince: min(lastMove, now), looksAgainAt: now + Lease.duration)
     }
     let due: Int64

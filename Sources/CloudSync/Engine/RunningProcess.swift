@@ -2,7 +2,7 @@ import Foundation
 
 /// A process of this machine, as the kernel shows it.
 package struct RunningProcess: Hashable, Sendable {
-  /// Whether it is stopped, by a signal or a debugger.
+  /// Whether a signal has stopped it. A traced process, which stops at every system call, does not count.
   package let isStopped: Bool
 
   /// Nil if there is no such process, or if it has ended.
@@ -11,7 +11,7 @@ package struct RunningProcess: Hashable, Sendable {
       // The state follows the name, which is in parentheses and may have some itself.
       let state = stat.split(separator: ")").last?.first(where: { $0 != " " }), state != "Z"
     else { return nil }
-    isStopped = state == "T" || state == "t"
+    isStopped = state == "T"
   }
 }
 

@@ -10,7 +10,7 @@ package struct StoreView {
   /// Looks why nothing can be written to the store; nil if it can, as far as is known. Only the status asks.
   let storageTrouble: () -> StorageTrouble?
   let redaction: Redaction
-  /// Looks whether the system shows that the syncing process is stopped. Only the status asks.
+  /// Returns whether the syncing process is stopped. Only the status asks.
   var isStopped: (LeaseHolder) -> Bool = { _ in false }
 
   // MARK: - Queue

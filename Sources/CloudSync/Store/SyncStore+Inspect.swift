@@ -22,7 +22,7 @@ extension SyncStore {
   /// Whether the store knows a zone.
   package func knows(_ zone: ZoneKey) throws(StoreError) -> Bool { try read { try $0.zone(zone) != nil } }
 
-  /// Whether the store has a zone or a rule that pauses it, or deleted it. The default zone always exists.
+  /// Whether the store has the zone, has deleted it, or has a pause rule for it. Always true for the default zone.
   package func hasSeen(_ zone: ZoneKey) throws(StoreError) -> Bool {
     try read { ledger in
       try zone.isDefaultZone || ledger.zone(zone) != nil || ledger.wasDeleted(zone, since: 0)

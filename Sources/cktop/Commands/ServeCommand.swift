@@ -153,7 +153,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func load(_ schema: String, into emulator: Emulator) throws(CommandFailure) {
     let parts = schema.split(separator: "=", maxSplits: 1).map(String.init)
-    guard parts.count == 2 else { throw .usage("--schema \(schema) names no file; give container=file.ckdb") }
+    guard parts.count == 2, parts[1] != "-" else {
+      throw .usage("--schema \(schema) names no file; give container=file.ckdb")
+    }
     let file = try SchemaFile(parts[1])
     do {
       try emulator.importSchema(file.text, container: parts[0])

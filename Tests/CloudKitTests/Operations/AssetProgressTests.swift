@@ -13,11 +13,15 @@ import Testing
     // More than was announced.
     ([10], [8, 8, 8], [0.8]),
   ])
-  func `fractions rise by at least a twentieth and stay less than 1`(sizes: [Int64], counts: [Int64], told: [Double]) {
+  func `fractions rise by at least a twentieth and stay less than 1`(
+    sizes: [Int64],
+    counts: [Int64],
+    reported: [Double]
+  ) {
     var progress = AssetProgress()
     for size in sizes { progress.expect(size) }
 
-    #expect(counts.compactMap { progress.add($0) } == told)
+    #expect(counts.compactMap { progress.add($0) } == reported)
   }
 
   @Test func `a transfer in many pieces is reported at most 19 times`() {

@@ -169,7 +169,7 @@ import Testing
     #expect(throws: CKError.self) { try read(comparison("a OR b", "1"))?.wire(zoneID: .default) }
   }
 
-  @Test func `a predicate is archived however deep it is`() throws {
+  @Test func `a predicate is archived as deep as formats and compound predicates may be`() throws {
     var predicate = NSPredicate(
       format: String(repeating: "NOT (a == 1 OR ", count: 30) + "b == 2" + String(repeating: ")", count: 30)
     )

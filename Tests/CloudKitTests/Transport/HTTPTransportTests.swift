@@ -14,13 +14,13 @@ import Testing
     body: Data(#"{"a":1}"#.utf8)
   )
 
-  private func transport(_ port: Int, timeout: Duration = .seconds(120), largestAnswer: Int = 1 << 20)
+  private func transport(_ port: Int, timeout: Duration = .seconds(900), largestAnswer: Int = 1 << 20)
     -> CKHTTPTransport
   {
     CKHTTPTransport(
       baseURL: URL(string: "http://127.0.0.1:\(port)")!,
       timeout: timeout,
-      connectTimeout: .seconds(120),
+      connectTimeout: .seconds(900),
       largestAnswer: largestAnswer,
       proxies: .none
     )
