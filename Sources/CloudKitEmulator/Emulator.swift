@@ -129,7 +129,7 @@ public final class Emulator: Sendable {
       exchange.operation = "poll"
       return withCore { $0.poll(exchange) }
     }
-    if let transfer = AssetTransfer(request, configuration: configuration) {
+    if let transfer = AssetTransfer(request, configuration: configuration, at: time) {
       exchange.operation = transfer.name
       return core.withLock { $0.execute(transfer, exchange) }
     }

@@ -1,8 +1,10 @@
 import JSONText
 
-/// The state of an emulator, and the only place that changes it. Protected by the lock of `Emulator`.
+/// The state of an emulator and its changes, by requests and by the methods of `Emulator` that act as another device.
+/// Protected by the lock of `Emulator`.
 ///
-/// The gate admits a request, an endpoint decides on it, and the core commits the decision and notifies the subscribers.
+/// The gate admits a request, an endpoint decides on it, and the core commits the decision and notifies the
+/// subscribers.
 ///
 /// Comments on rules cite the protocol reference by number, such as (reference 5.3), and have a mark for the source of
 /// the rule, such as [D]. (Question 13) has a switch in `EmulatorAssumptions`. The documentation's article "Protocol 0:
@@ -77,7 +79,15 @@ final class EmulatorCore {
     case .answer(let answer): return endpoint.completed(answer)
     case .decision(let decision): return endpoint.completed(try apply(decision, call))
     case .each(let key, let decisions):
-      let answers = try decisions.map { (decide) throws(ServerError) in JSON.object(try apply(decide(), call)) }
+      let answers = try decisions.map { (decide) throws(ServerError) in
+        let decision = decide()
+        do throws(ServerError) {
+          return JSON.object(try apply(decision, call))
+        } catch {
+          guard let item = decision.item else { throw error }
+          return .object(error.members(after: item))
+        }
+      }
       return [key: .array(answers)]
     }
   }
@@ -86,8 +96,8 @@ final class EmulatorCore {
     try commit(decision.commit)
     if decision.isRolledBack { gate.statistics.atomicFailures += 1 }
     world.uploads += decision.uploads
-    for asset in decision.kept {
-      world.assets.keep(asset.id, size: asset.size, until: call.milliseconds + AssetReceipt.lifetime)
+    for receipt in decision.kept {
+      world.assets.keep(receipt.asset.id, size: receipt.asset.size, until: receipt.expires)
     }
     return try decision.answer()
   }

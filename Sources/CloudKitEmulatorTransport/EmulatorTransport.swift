@@ -11,7 +11,8 @@ public struct EmulatorTransport: CKTransport {
   private let emulator: Emulator
   private let now: @Sendable () -> Date
   private let sleep: @Sendable (Duration) async throws -> Void
-  /// Runs what waits for the disk. The threads of Swift's concurrency are few and must not wait.
+  /// Runs requests that wait for the disk. The threads of Swift's concurrency are few and must not wait; only long
+  /// polls lock the emulator on one of them, for a short time.
   var pool = NIOThreadPool.singleton
   private static let cancelled = CKTransportError(.cancelled, "The request was cancelled.")
 
@@ -74,10 +75,11 @@ public struct EmulatorTransport: CKTransport {
   public func transport(to origin: URL, timeout: Duration) -> any CKTransport { self }
 
   private func reply(to request: EmulatorRequest) async throws(CKTransportError) -> EmulatorReply {
-    let time = emulator.time(at: now())
-    guard emulator.usesDisk else { return emulator.handle(request, at: time) }
+    // The clock is read when the request gets its turn, so that times do not go backwards.
+    let handle = { @Sendable [emulator, now] in emulator.handle(request, at: emulator.time(at: now())) }
+    guard emulator.usesDisk else { return handle() }
     do {
-      return try await pool.runIfActive { [emulator] in emulator.handle(request, at: time) }
+      return try await pool.runIfActive(handle)
     } catch {
       // The pool discards the requests of tasks that are cancelled before their turn.
       throw Self.cancelled

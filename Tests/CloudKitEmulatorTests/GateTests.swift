@@ -78,7 +78,7 @@ private enum Cause: Equatable {
       case .dropped: self = .dropped
       case .methodNotAllowed: self = .methodNotAllowed
       case .error(let error): self = .error(error.code, retryAfter: error.retryAfter)
-      case .page(let status, _, _): self = .page(status)
+      case .page(let status, _, _, _): self = .page(status)
       }
     }
   }

@@ -10,9 +10,9 @@ enum AssetTransfer {
   case upload(Result<AssetUpload, Refusal>)
   case download(id: String, expires: Int64, isSealed: Bool)
 
-  init?(_ request: EmulatorRequest, configuration: EmulatorConfiguration) {
+  init?(_ request: EmulatorRequest, configuration: EmulatorConfiguration, at time: Date) {
     if request.path.hasPrefix(AssetPath.upload) {
-      self = .upload(Result { () throws(Refusal) in try AssetUpload(request, configuration) })
+      self = .upload(Result { () throws(Refusal) in try AssetUpload(request, configuration, at: time) })
     } else if request.path.hasPrefix(AssetPath.download) {
       let id = request.path.dropFirst(AssetPath.download.count).prefix { $0 != "/" }
       let query = QueryString.values(request.query)
@@ -40,8 +40,10 @@ struct AssetUpload {
   let asset: EmulatorAsset
 
   /// Reads the body, or the part named `files` of a form. [C] The statuses of the real host are unknown. [E]
-  init(_ request: EmulatorRequest, _ configuration: EmulatorConfiguration) throws(Refusal) {
+  init(_ request: EmulatorRequest, _ configuration: EmulatorConfiguration, at time: Date) throws(Refusal) {
     guard let ticket = UploadTicket(request, seal: AssetSeal(configuration)) else { throw .page(403) }
+    // Before the body, which is not received for an expired ticket.
+    guard Timestamps.milliseconds(time) < ticket.expires else { throw .page(410) }
     self.ticket = ticket
     let (body, type) = (AssetContent(request), request.header("content-type") ?? "")
     let limit = configuration.assetSizeLimit
@@ -88,7 +90,6 @@ extension EmulatorCore {
   /// Stores an uploaded file, and returns the receipt.
   private func take(_ upload: AssetUpload, at time: Int64) throws(Refusal) -> AssetReceipt {
     let (ticket, asset) = (upload.ticket, upload.asset)
-    guard time < ticket.expires else { throw .page(410) }
     world.assets.makeRoom(for: asset.id, upload: ticket.id)
     world.collectAssets(at: time)
     let weight = world.assets.unusedBytes + AssetShelf.weight(asset.size)

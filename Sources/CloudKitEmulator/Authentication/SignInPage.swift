@@ -101,7 +101,8 @@ extension EmulatorCore {
         return gate.respond(exchange, .page, Data(SignInPage.done(text, opener: opener).utf8))
       }
       let location = SignInPage.callback(callback, key: configuration.signInCallbackKey, token: text)
-      return gate.refuse(exchange, .page(302, headers: [EmulatorHeader("Location", location)]))
+      let headers = [EmulatorHeader("Location", location)]
+      return gate.respond(exchange, .plainPage, status: 302, headers: headers, result: "302 Found")
     }
   }
 }

@@ -39,7 +39,7 @@ extension Endpoint {
   func rereferenceAssets() throws(ServerError) -> Decision {
     let view = try view(of: call.body["zoneID"])
     var answers: [JSON] = []
-    var kept: [EmulatorAsset] = []
+    var kept: [AssetReceipt] = []
     for item in try items("assets") {
       guard let name = item["recordName"]?.string, let field = item["fieldName"]?.string else {
         throw .badRequest("An asset needs a 'recordName' and a 'fieldName'")
@@ -58,7 +58,7 @@ extension Endpoint {
       for case .asset(let asset) in found {
         let expires = call.milliseconds + AssetReceipt.lifetime
         let receipt = AssetReceipt(asset: asset, zone: view.zone.identity, expires: expires)
-        kept.append(asset)
+        kept.append(receipt)
         answers.append(.object(.joining(identity, receipt.json(world.seal))))
       }
     }

@@ -29,7 +29,7 @@ extension Endpoint {
         let zoneID = item["zone"]?.object?["zoneID"]
       else { throw .badRequest("Missing or unknown 'operationType', or missing 'zone'") }
       return {
-        .item(["zoneID": zoneID]) { () throws(ServerError) in
+        .item(["zoneID": zoneID], failsAlone: false) { () throws(ServerError) in
           type == "create" ? try creation(ofZone: zoneID) : try deletion(ofZone: zoneID)
         }
       }

@@ -9,18 +9,17 @@ enum Refusal: Error, Hashable {
   /// An error in the service's format, with the methods that the operation has.
   case methodNotAllowed([String])
   /// A page without JSON, as of a component in front of the service, such as a proxy. Where the service's error format
-  /// is unknown, it is used too. The detail is for the local log.
-  case page(Int, headers: [EmulatorHeader] = [], detail: String? = nil)
+  /// is unknown, it is used too. The title is by default that of the status. The detail is for the local log.
+  case page(Int, title: String? = nil, headers: [EmulatorHeader] = [], detail: String? = nil)
 
-  /// The same refusal as a bare status.
+  /// The same refusal as a page, with the error's reason as the title.
   var plain: Refusal {
-    if case .error(let error) = self { .page(error.code.status) } else { self }
+    if case .error(let error) = self { .page(error.code.status, title: error.reason) } else { self }
   }
 
   /// Returns the title of a page.
   static func title(_ status: Int) -> String {
     switch status {
-    case 302: "Found"
     case 400: "Bad Request"
     case 401: "Unauthorized"
     case 403: "Forbidden"

@@ -29,8 +29,8 @@ extension Gate {
     case .error(let error): return refuse(exchange, error)
     case .methodNotAllowed(let methods):
       return refuse(exchange, .badRequest("Method not allowed"), status: 405, allow: methods.joined(separator: ", "))
-    case .page(let status, let headers, let detail):
-      let title = Refusal.title(status)
+    case .page(let status, let title, let headers, let detail):
+      let title = title ?? Refusal.title(status)
       let body = "<html><head><title>\(title)</title></head><body><h1>\(status) \(title)</h1></body></html>"
       let result = "\(status) \(title)" + (detail.map { " (\($0))" } ?? "")
       return respond(exchange, .plainPage, Data(body.utf8), status: status, headers: headers, result: result)

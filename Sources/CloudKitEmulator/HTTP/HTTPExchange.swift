@@ -1,4 +1,5 @@
 import Foundation
+import NIOPosix
 import Synchronization
 
 /// The emulator as a connection sees it.
@@ -14,7 +15,7 @@ struct HTTPExchange: Sendable {
   let memory: BodyMemory
   let log: (@Sendable (EmulatorServer.LogEntry) -> Void)?
 
-  /// Whether a request is refused by who sends it, so that its body need not be read. Can be called on an event loop.
+  /// Whether a request is refused because of its sender, so that its body need not be read. Can be called on an event loop.
   func refuses(_ request: EmulatorRequest) -> Bool {
     if let admin, AdminEndpoint.has(path: request.path) { return admin.access.refusal(request) != nil }
     return WebAccess.refusal(request, emulator.configuration) != nil
@@ -24,6 +25,7 @@ struct HTTPExchange: Sendable {
   ///
   /// - Parameter loss: The reason why the body was not kept.
   func reply(to request: EmulatorRequest, loss: RequestBody.Loss?) -> EmulatorReply {
+    assertIsOffEventLoops()
     if loss == .memory { return refuse(request, status: 503) }
     if let admin, AdminEndpoint.has(path: request.path) { return admin.reply(to: request) }
     if let refusal = WebAccess.refusal(request, emulator.configuration) {
@@ -36,6 +38,12 @@ struct HTTPExchange: Sendable {
 
   /// Rejects a request on behalf of a component in front of the service, such as a proxy.
   func refuse(_ request: EmulatorRequest, status: Int, detail: String? = nil) -> EmulatorReply {
-    emulator.core.withLock { $0.gate.refuse(Exchange(request, at: now()), .page(status, detail: detail)) }
+    assertIsOffEventLoops()
+    let exchange = Exchange(request, at: now())
+    return emulator.core.withLock { $0.gate.refuse(exchange, .page(status, detail: detail)) }
+  }
+
+  private func assertIsOffEventLoops() {
+    assert(MultiThreadedEventLoopGroup.currentEventLoop == nil, "A call that may wait was made on an event loop.")
   }
 }

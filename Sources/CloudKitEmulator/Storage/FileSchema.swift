@@ -18,7 +18,8 @@ enum FileSchema {
     var description: String {
       switch self {
       case .newer: "The data file was written by a newer version of this program."
-      case .older: "The data file was written by an earlier version of this program, which this version cannot read."
+      case .older:
+        "The data file was written by an earlier version of this program. Move it away, or open it with that version."
       case .notOurs: "The file is an SQLite database, but was not written by this program."
       case .foreignLog:
         "A file with the data file's name and -wal or -journal is not of this program. Move it, or name another data file."
