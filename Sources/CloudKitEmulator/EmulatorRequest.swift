@@ -38,12 +38,20 @@ public struct EmulatorRequest: Sendable {
   /// through a socket.
   var baseURL: String {
     guard let host = header("host"), !host.isEmpty, host.utf8.count <= 255,
-      host.utf8.allSatisfy(Self.hostBytes.contains)
+      host.utf8.allSatisfy(Self.isHostByte)
     else { return "http://emulator.invalid" }
     return "http://\(host)"
   }
 
-  private static let hostBytes = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]".utf8)
+  private static func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    // The digits and the colon, which follows them.
+    case UInt8(ascii: "0")...UInt8(ascii: ":"): true
+    case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "["), UInt8(ascii: "]"): true
+    default: false
+    }
+  }
 }
 
 /// An HTTP header field.

@@ -9,7 +9,6 @@ extension Endpoint {
     let zone = view.zone
     // Callers without any write access cannot upload. [E]
     if view.access?.mayWrite == false { throw CKSchema.Permission.write.refusal }
-    let guards = guards
     var tokens: [JSON] = []
     for token in try items("tokens") {
       // A missing record name is generated. [D]
@@ -40,13 +39,14 @@ extension Endpoint {
     let view = try view(of: call.body["zoneID"])
     var answers: [JSON] = []
     var kept: [AssetReceipt] = []
+    let schema = schema
     for item in try items("assets") {
       guard let name = item["recordName"]?.string, let field = item["fieldName"]?.string else {
         throw .badRequest("An asset needs a 'recordName' and a 'fieldName'")
       }
       let identity: JSONObject = ["recordName": .string(name), "fieldName": .string(field)]
       let found: [EmulatorValue]
-      let record = record(name, in: view).flatMap { mayRead($0) ? $0 : nil }
+      let record = record(name, in: view).flatMap { mayRead($0, schema) ? $0 : nil }
       switch record?.content.fields[field] {
       case .list(.asset, let elements): found = elements
       case .asset(let asset): found = [.asset(asset)]
@@ -62,7 +62,7 @@ extension Endpoint {
         answers.append(.object(.joining(identity, receipt.json(world.seal))))
       }
     }
-    return Decision(kept: kept) { JSONObject([(assumptions.rereferenceWrapper, .array(answers))]) }
+    return Decision(kept: kept) { [self] in JSONObject([(assumptions.rereferenceWrapper, .array(answers))]) }
   }
 
   /// Returns the asset of a field value, which needs a valid receipt for this field of this record. [D]

@@ -49,10 +49,7 @@ extension Endpoint {
     let keys = Self.names(request["desiredKeys"] ?? call.body["desiredKeys"])
     let types = Self.names(request["desiredRecordTypes"] ?? call.body["desiredRecordTypes"])
     let isReverse = (request["reverse"] ?? call.body["reverse"])?.bool ?? false
-    var item = self
-    if let encoding = Call.encoding(request) {
-      item.call.body.append("numbersAsStrings", .bool(encoding.numbersAsStrings))
-    }
+    let encoder = encoder(Call.encoding(request))
 
     var records: [JSON] = []
     var reached = start
@@ -76,7 +73,7 @@ extension Endpoint {
           guard access.mayKnow(record.shares(in: zone)) else { continue }
           records.append(Tombstone(record).json(zoneID: zone.zoneID))
         } else if types?.contains(record.type) ?? true {
-          records.append(.object(item.json(record, in: view, keys: keys)))
+          records.append(.object(encoder.json(record, in: view, keys: keys)))
         }
         // Tombstones are included even if `desiredRecordTypes` is set: the real service does not filter reliably
         // either. [L1]

@@ -1,26 +1,31 @@
 import CloudKitSchema
 import JSONText
 
-/// One call, as its endpoint sees it. Endpoints read the state and decide; they change nothing.
-struct Endpoint {
-  var call: Call
+/// One call, as its endpoint sees it. Endpoints read the state and decide; they change nothing that is stored.
+///
+/// A class, because the closures of decisions and answers capture it.
+final class Endpoint {
+  let call: Call
   let world: World
   /// The caller's record name; empty if anonymous.
   let user: String
   /// The key of the database that stores what belongs to the call's database. For the shared database, that is the
   /// user's private one.
   let home: DatabaseKey
+  /// The permissions of a call in the public database; `nil` in other databases, where ownership and shares decide. [D]
+  let guards: SchemaGuard?
 
   init(_ call: Call, _ world: World) {
     (self.call, self.world, user) = (call, world, call.caller.recordName ?? "")
     home = call.route.key(owner: call.route.scope == .public ? nil : user)
+    guards = call.route.scope == .public ? world.guards(of: user.isEmpty ? nil : user) : nil
   }
 
   var configuration: EmulatorConfiguration { world.configuration }
   var assumptions: EmulatorAssumptions { configuration.assumptions }
   var seed: UInt64 { world.seed }
 
-  /// What an endpoint wants to be done for its call.
+  /// The work to do for a call.
   enum Plan {
     /// Nothing but this answer.
     case answer(JSONObject)
@@ -116,15 +121,29 @@ struct Endpoint {
     json?.array.map { Set($0.compactMap(\.string)) }
   }
 
-  func json(_ record: StoredRecord, in view: ZoneView, keys: Set<String>?) -> JSONObject {
-    let type = schema?[record.type]
-    var encoding = call.encoding
-    encoding.asset = { asset in
-      let url = DownloadAddress.text(of: asset, base: call.baseURL, at: call.milliseconds, seal: world.seal)
+  /// Returns an encoder for the records of one answer. It keeps the schema, so it is made after the commit.
+  ///
+  /// - Parameter encoding: The encoding of field values; by default that of the request.
+  func encoder(_ encoding: FieldEncoding? = nil) -> RecordEncoder {
+    var encoding = encoding ?? call.encoding
+    encoding.asset = { [base = call.baseURL, time = call.milliseconds, seal = world.seal] asset in
+      let url = DownloadAddress.text(of: asset, base: base, at: time, seal: seal)
       return .joining(asset.json, ["downloadURL": .string(url)])
     }
+    return RecordEncoder(endpoint: self, schema: schema, encoding: encoding)
+  }
+}
+
+/// Makes the dictionaries of records in one answer.
+struct RecordEncoder {
+  fileprivate let endpoint: Endpoint
+  let schema: CKSchema?
+  fileprivate let encoding: FieldEncoding
+
+  func json(_ record: StoredRecord, in view: ZoneView, keys: Set<String>?) -> JSONObject {
+    let type = schema?[record.type]
     let object = record.json(keys: keys, zoneID: view.zone.zoneID, schema: type, encoding: encoding)
     guard !view.zone.shares.isEmpty else { return object }
-    return .joining(object, sharingMembers(of: record, in: view.zone))
+    return .joining(object, endpoint.sharingMembers(of: record, in: view.zone))
   }
 }

@@ -209,8 +209,11 @@ struct ModifyBatch {
     try checkFieldCount(fields.members.count)
     var unknown: [String: CKSchema.FieldType] = [:]
     // Read once for all fields, because each use of `self` in the loop would copy it.
-    let (type, record, endpoint, zone) = (content.type, content.name, endpoint, zone)
+    let (type, learnsSchema) = (content.type, endpoint.learnsSchema)
     let (inSchema, inBatch) = (schema[type]?.fields ?? [:], used[type] ?? [:])
+    let asset = { [endpoint, zone, record = content.name] (object: JSONObject, field: String) throws(ServerError) in
+      try endpoint.asset(object, for: record, field: field, in: zone)
+    }
     content.fields.reserveCapacity(fields.members.count)
     // The fields are sorted as in the record, so each one is appended at the end.
     for member in fields.members.sorted(by: { $0.key < $1.key }) {
@@ -221,9 +224,7 @@ struct ModifyBatch {
         continue
       }
       let known = inSchema[name] ?? inBatch[name].map { CKSchema.Field(type: $0) }
-      let incoming = try FieldDecoding.field(name, member.value, known: known) { (object) throws(ServerError) in
-        try endpoint.asset(object, for: record, field: name, in: zone)
-      }
+      let incoming = try FieldDecoding.field(name, member.value, known: known, asset: asset)
       switch incoming {
       case .clear: content.fields[name] = nil
       case .set(let value, let field):
@@ -231,7 +232,7 @@ struct ModifyBatch {
         if field?.isEncrypted == true, guards != nil {
           throw .badRequest("encrypted fields are not supported in the public database")
         }
-        if known == nil, !endpoint.learnsSchema { throw unknownField(name, of: content.type) }
+        if known == nil, !learnsSchema { throw unknownField(name, of: content.type) }
         // [E] (Question 15)
         if known == nil, case .list(_, []) = value, !assumptions.emptyListsAddFields {
           throw .badRequest("Cannot create field '\(name)' in record '\(content.type)' from an empty list")

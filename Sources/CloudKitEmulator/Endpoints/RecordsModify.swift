@@ -38,11 +38,13 @@ extension Endpoint {
     let isAtomic = try (call.body.flag("atomic") ?? true) && view.zone.isCustom
     if isAtomic, batch.steps.contains(where: \.hasFailed) { return rollback(batch) }
     let (commit, saved) = commit(of: batch, in: database)
-    return Decision(commit: commit) { [batch] in
+    return Decision(commit: commit) { [self, batch] in
+      let encoder = encoder()
       let results = batch.steps.map { step -> JSON in
         switch step.outcome {
         case .failure(let error): step.json(error)
-        case .success(.save): saved[step.name ?? ""].map { .object(json($0, in: view, keys: step.keys)) } ?? .null
+        case .success(.save):
+          saved[step.name ?? ""].map { .object(encoder.json($0, in: view, keys: step.keys)) } ?? .null
         // Only the name and the deletion mark. [L1]
         case .success(.delete), .success(.leave), .success(.nothing):
           .object(["recordName": .string(step.name ?? ""), "deleted": .bool(true)])
@@ -55,7 +57,7 @@ extension Endpoint {
   /// Returns the response of a failed atomic batch: the failed records keep their errors and all others get
   /// `ATOMIC_ERROR`, or the whole request is rejected. [E] (Question 1)
   private func rollback(_ batch: ModifyBatch) -> Decision {
-    Decision(isRolledBack: true) { () throws(ServerError) in
+    Decision(isRolledBack: true) { [self] () throws(ServerError) in
       let sibling = ServerError(.atomicError, "Atomic failure")
       if assumptions.atomicFailure == .refusesRequest { throw sibling }
       let results = batch.steps.map { step in
@@ -67,7 +69,7 @@ extension Endpoint {
 
   /// Returns the commit of the successful steps, if they change anything, and the new versions by name.
   private func commit(of batch: ModifyBatch, in database: DatabaseState) -> (Commit?, [String: StoredRecord]) {
-    let stamp = StoredRecord.Stamp(milliseconds: call.milliseconds, userRecordName: call.caller.recordName ?? "_world")
+    let stamp = StoredRecord.Stamp(milliseconds: call.milliseconds, userRecordName: user.isEmpty ? "_world" : user)
     var writer = ZoneWriter(database, batch.zone, stamp: stamp)
     for step in batch.steps {
       switch step.outcome {

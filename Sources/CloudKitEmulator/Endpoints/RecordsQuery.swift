@@ -49,8 +49,9 @@ extension Endpoint {
       isCut = cut(&page, plan.limit) || isCut
     }
     let keys = Self.names(call.body["desiredKeys"])
+    let encoder = encoder()
     var answer: JSONObject = [
-      "records": .array(page.map { .object(json($0.record, in: $0.view, keys: keys)) })
+      "records": .array(page.map { .object(encoder.json($0.record, in: $0.view, keys: keys)) })
     ]
     if call.faults.stallsMarkers {
       answer.append("continuationMarker", .string(ContinuationMarker(query: hash, position: after).text))

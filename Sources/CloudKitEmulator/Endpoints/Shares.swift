@@ -3,14 +3,14 @@ import JSONText
 /// `records/resolve` and `records/accept` (reference 5.4). [D]
 extension Endpoint {
   func resolveShares() throws(ServerError) -> [() -> Decision] {
-    try decisions { (invitation, item) in Decision { result(invitation, item) } }
+    try decisions { [self] (invitation, item) in Decision { [self] in result(invitation, item) } }
   }
 
   /// Makes the caller a participant. Accepting again has no effect. [E]
   func acceptShares() throws(ServerError) -> [() -> Decision] {
-    try decisions { (invitation, item) throws(ServerError) in
+    try decisions { [self] (invitation, item) throws(ServerError) in
       let isNew = user != invitation.view.zone.owner && invitation.sharing.participant(user)?.hasAccepted != true
-      return Decision(commit: isNew ? try acceptance(of: invitation) : nil) { () throws(ServerError) in
+      return Decision(commit: isNew ? try acceptance(of: invitation) : nil) { [self] () throws(ServerError) in
         result(try self.invitation(to: invitation.guid), item)
       }
     }
@@ -38,7 +38,7 @@ extension Endpoint {
     // Server-to-server keys cannot use sharing. [E]
     if case .server = call.caller { throw .unauthenticated }
     return try items("shortGUIDs").map { item in
-      {
+      { [self] in
         .item(["shortGUID": .object(item)]) { () throws(ServerError) in
           guard let guid = item["value"]?.string else { throw uninvited }
           return try decide(try invitation(to: guid), item)
@@ -116,7 +116,7 @@ extension Endpoint {
   }
 
   private func result(_ invitation: Invitation, _ request: JSONObject) -> JSONObject {
-    let (view, participant) = (invitation.view, invitation.participant)
+    let (view, participant, encoder) = (invitation.view, invitation.participant, encoder())
     var object: JSONObject = [
       "shortGUID": .object(request), "containerIdentifier": .string(call.route.container),
       "environment": .string(call.route.environment.uppercased()),
@@ -126,9 +126,10 @@ extension Endpoint {
     if request["shouldFetchRootRecord"]?.bool == true,
       let root = invitation.sharing.root.flatMap({ view.zone.records[$0] })
     {
-      object.append("rootRecord", .object(json(root, in: view, keys: Self.names(request["rootRecordDesiredKeys"]))))
+      let keys = Self.names(request["rootRecordDesiredKeys"])
+      object.append("rootRecord", .object(encoder.json(root, in: view, keys: keys)))
     }
-    object.append("share", .object(json(invitation.record, in: view, keys: nil)))
+    object.append("share", .object(encoder.json(invitation.record, in: view, keys: nil)))
     if let owner = invitation.sharing.participants.first(where: { $0.role == .owner }) {
       object.append("ownerIdentity", .object(world.identity(of: owner)))
     }

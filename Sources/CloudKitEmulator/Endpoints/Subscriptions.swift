@@ -26,7 +26,7 @@ extension Endpoint {
       guard let type = item["operationType"]?.string, let object = item["subscription"]?.object else {
         throw .badRequest("Missing 'operationType' or 'subscription'")
       }
-      return {
+      return { [self] in
         let id = object["subscriptionID"]?.string ?? freeID()
         return .item(["subscriptionID": .string(id)]) { () throws(ServerError) in
           guard StoredRecord.isName(id) else { throw .badRequest("Invalid 'subscriptionID'") }

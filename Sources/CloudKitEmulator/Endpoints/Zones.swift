@@ -28,7 +28,7 @@ extension Endpoint {
       guard let type = item["operationType"]?.string, ["create", "delete"].contains(type),
         let zoneID = item["zone"]?.object?["zoneID"]
       else { throw .badRequest("Missing or unknown 'operationType', or missing 'zone'") }
-      return {
+      return { [self] in
         .item(["zoneID": zoneID], failsAlone: false) { () throws(ServerError) in
           type == "create" ? try creation(ofZone: zoneID) : try deletion(ofZone: zoneID)
         }
@@ -57,7 +57,7 @@ extension Endpoint {
     let origin = "\(seed)/\(database.key.path)/\(name)/\(commit.counter)/\(call.milliseconds)"
     let row = Commit.ZoneRow(name: name, identity: Derived.number(origin), sequence: 0, changed: commit.sequence)
     commit.changes = [.zoneCreated(row)]
-    return Decision(commit: commit) { () throws(ServerError) in try view(of: zoneID).zone.json }
+    return Decision(commit: commit) { [self] () throws(ServerError) in try view(of: zoneID).zone.json }
   }
 
   /// Deletes a zone. The error codes for missing zones and for the default zone are not documented. [E] (Question 11)

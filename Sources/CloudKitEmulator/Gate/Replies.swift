@@ -51,9 +51,10 @@ extension Gate {
     {
       headers.append(EmulatorHeader("Retry-After", String(seconds)))
     }
-    let body = JSON.object(.joining(["uuid": .string(requestUUID)], error.members())).data
+    let uuid = requestUUID
+    let body = JSON.object(.joining(["uuid": .string(uuid)], error.members())).data
     let result = "\(status) \(error.code.rawValue)" + (error.detail.map { " (\($0))" } ?? "")
-    return respond(exchange, .json, body, status: status, headers: headers, result: result)
+    return respond(exchange, .json, body, status: status, headers: headers, result: result, uuid: uuid)
   }
 
   /// Returns a response. The bytes of an asset are loaded while they are sent.
@@ -64,9 +65,10 @@ extension Gate {
     status: Int = 200,
     asset: StoredAsset? = nil,
     headers: [EmulatorHeader] = [],
-    result: String? = nil
+    result: String? = nil,
+    uuid: String? = nil
   ) -> EmulatorReply {
-    let headers = standardHeaders(exchange, type) + headers
+    let headers = standardHeaders(exchange, type, uuid ?? requestUUID) + headers
     let response = EmulatorResponse(status: status, headers: headers, body: body, asset: asset)
     return finish(exchange, .respond(response), result ?? "\(status)")
   }
@@ -117,14 +119,14 @@ extension Gate {
   }
 
   private var requestUUID: String {
-    Derived.uuid("\(configuration.seed ?? 0)/request/\(statistics.requests)").lowercased()
+    Derived.uuid("\(configuration.seed ?? 0)/request/\(statistics.requests)", isLowercase: true)
   }
 
-  private func standardHeaders(_ exchange: Exchange, _ type: ContentType) -> [EmulatorHeader] {
+  private func standardHeaders(_ exchange: Exchange, _ type: ContentType, _ uuid: String) -> [EmulatorHeader] {
     var headers = [
       EmulatorHeader("Content-Type", type.rawValue),
       EmulatorHeader("Date", Timestamps.httpDate(exchange.time)),
-      EmulatorHeader("X-Apple-Request-UUID", requestUUID),
+      EmulatorHeader("X-Apple-Request-UUID", uuid),
       EmulatorHeader("X-Apple-CloudKit-Version", "1.0"),
     ]
     if let token = exchange.nextToken { headers.append(EmulatorHeader("X-Apple-CloudKit-Web-Auth-Token", token)) }

@@ -75,10 +75,13 @@ extension EmulatorCore {
   /// Queues a notification for all tokens of its user. [E]
   func send(_ notification: Notification, counter: Int64) {
     push.sent += 1
-    let id = Derived.uuid("\(world.seed)/push/\(notification.database.path)/\(counter)/\(push.sent)").lowercased()
-    for token in world.tokensByOwner[notification.owner] ?? [] {
-      push.enqueue(notification.payload(id: id), for: token)
-      deliver(token)
+    let id = Derived.uuid("\(world.seed)/push/\(notification.database.path)/\(counter)/\(push.sent)", isLowercase: true)
+    if let tokens = world.tokensByOwner[notification.owner], !tokens.isEmpty {
+      let payload = notification.payload(id: id)
+      for token in tokens {
+        push.enqueue(payload, for: token)
+        deliver(token)
+      }
     }
     guard let key = notification.lastOf else { return }
     // If the commit fails, the subscription fires once more, which is harmless.

@@ -97,18 +97,20 @@ extension World {
         }
         // Users are not notified of records that they may not read. [E]
         let guards = scope == .public ? guards(of: subscription.key.owner) : nil
-        let found = events.lazy.filter { event in
-          event.record.type == type && subscription.covers(event, in: database)
-            && conditions.allSatisfy { $0?.matches(event.record) ?? false }
-            && guards?.mayRead(event.record, recordType) ?? true
-        }
-        return found.prefix(subscription.firesOnce ? 1 : .max).map { event in
+        var found: [Notification] = []
+        for event in events
+        where event.record.type == type && subscription.covers(event, in: database)
+          && conditions.allSatisfy({ $0?.matches(event.record) ?? false })
+          && guards?.mayRead(event.record, recordType) ?? true
+        {
           let details: JSONObject = [
             "rid": .string(event.record.name), "zid": .string(event.zone), "zoid": .string(database.owner),
             "fo": .int(event.firing.number),
           ]
-          return notification("qry", details, event.record)
+          found.append(notification("qry", details, event.record))
+          if subscription.firesOnce { break }
         }
+        return found
       }
     }
   }

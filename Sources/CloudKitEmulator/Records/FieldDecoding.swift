@@ -21,7 +21,7 @@ enum FieldDecoding {
     _ name: String,
     _ json: JSON,
     known: CKSchema.Field?,
-    asset: AssetReader
+    asset: (_ object: JSONObject, _ field: String) throws(ServerError) -> EmulatorAsset
   ) throws(ServerError) -> IncomingField {
     guard let object = json.object else { throw .badRequest("Unexpected input for field '\(name)'") }
     // Both `{"value":null}` and `{}` clear a field. [C]
@@ -33,7 +33,8 @@ enum FieldDecoding {
     let found = try type(of: raw, tag, field: name)
     let given = CKSchema.FieldType(found.scalar, isList: found.isList, isEncrypted: tag?.isEncrypted ?? false)
     let type = try check(name, given, known: known)
-    return .set(try value(raw, type ?? given, asset), type)
+    let value = try value(raw, type ?? given) { (object) throws(ServerError) in try asset(object, name) }
+    return .set(value, type)
   }
 
   /// Decodes the operand of a filter. `IN` and similar comparators need the list tag. [L3]

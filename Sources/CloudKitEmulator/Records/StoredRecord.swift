@@ -29,20 +29,24 @@ final class StoredRecord: Sendable {
     /// The references in all fields, including lists.
     var references: [EmulatorReference] {
       var found: [EmulatorReference] = []
-      forEachValue { if case .reference(let reference) = $0 { found.append(reference) } }
+      forEachValue(of: .reference) { if case .reference(let reference) = $0 { found.append(reference) } }
       return found
     }
 
     /// The IDs of the assets in all fields, including lists.
     var assets: Set<String> {
       var found: Set<String> = []
-      forEachValue { if case .asset(let asset) = $0 { found.insert(asset.id) } }
+      forEachValue(of: .asset) { if case .asset(let asset) = $0 { found.insert(asset.id) } }
       return found
     }
 
-    private func forEachValue(_ body: (EmulatorValue) -> Void) {
+    /// Visits the elements of lists of a type, and all values that are no lists.
+    private func forEachValue(of type: CKSchema.ValueType, _ body: (EmulatorValue) -> Void) {
       for field in fields {
-        if case .list(_, let elements) = field.value { elements.forEach(body) } else { body(field.value) }
+        switch field.value {
+        case .list(let element, let elements): if element == type { elements.forEach(body) }
+        default: body(field.value)
+        }
       }
     }
   }

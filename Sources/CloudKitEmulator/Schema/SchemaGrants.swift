@@ -44,10 +44,8 @@ struct SchemaGuard {
 }
 
 extension Endpoint {
-  /// Returns the permissions of a call in the public database, or `nil` in other databases, where ownership and shares
-  /// decide. [D]
-  var guards: SchemaGuard? { call.route.scope == .public ? world.guards(of: call.caller.recordName) : nil }
-
   /// Whether the caller may read the record.
-  func mayRead(_ record: StoredRecord) -> Bool { guards?.mayRead(record, schema?[record.type]) ?? true }
+  func mayRead(_ record: StoredRecord, _ schema: CKSchema?) -> Bool {
+    guards?.mayRead(record, schema?[record.type]) ?? true
+  }
 }

@@ -15,7 +15,7 @@ extension Endpoint {
     if let owner = sharing.participants.first(where: { $0.role == .owner }) {
       object.append("owner", .object(participant(owner)))
     }
-    if let own = sharing.participant(call.caller.recordName) {
+    if let own = sharing.participant(user) {
       object.append("currentUserParticipant", .object(participant(own)))
     }
     return object
@@ -45,9 +45,9 @@ extension World {
 }
 
 extension ShareState {
-  func participant(_ user: String?) -> ShareParticipant? {
-    guard let user else { return nil }
-    return participants.first { $0.userRecordName == user }
+  /// Returns the entry of a user; `nil` for an anonymous caller, whose record name is empty.
+  func participant(_ user: String) -> ShareParticipant? {
+    user.isEmpty ? nil : participants.first { $0.userRecordName == user }
   }
 }
 

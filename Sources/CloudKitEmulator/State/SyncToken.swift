@@ -65,9 +65,11 @@ enum Derived {
     return withUnsafeBytes(of: numbers) { hexadecimal($0) }
   }
 
-  /// Returns an identifier in the format of a UUID in capitals, like record names made by the server.
-  static func uuid(_ text: String) -> String {
-    var digits = hexadecimal(text).utf8.map { $0 < UInt8(ascii: "a") ? $0 : $0 - UInt8(ascii: "a") + UInt8(ascii: "A") }
+  /// Returns an identifier in the format of a UUID, by default in capitals like record names made by the server.
+  static func uuid(_ text: String, isLowercase: Bool = false) -> String {
+    var digits = Array(hexadecimal(text).utf8)
+    // A letter without the bit is the same letter in capitals.
+    if !isLowercase { digits = digits.map { $0 < UInt8(ascii: "a") ? $0 : $0 & ~0x20 } }
     for place in [20, 16, 12, 8] { digits.insert(UInt8(ascii: "-"), at: place) }
     return String(decoding: digits, as: UTF8.self)
   }
