@@ -86,16 +86,16 @@ public final class Emulator: Sendable {
   func withCore<Value: Sendable, Failure>(
     _ body: (EmulatorCore) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let (result, afterwards) = core.withLock { core -> (Result<Value, Failure>, [@Sendable () -> Void]) in
-      defer { core.push.afterwards = [] }
+    let (result, callbacks) = core.withLock { core -> (Result<Value, Failure>, [@Sendable () -> Void]) in
+      defer { core.push.pendingCallbacks = [] }
       do throws(Failure) {
         let value = try body(core)
-        return (.success(value), core.push.afterwards)
+        return (.success(value), core.push.pendingCallbacks)
       } catch {
-        return (.failure(error), core.push.afterwards)
+        return (.failure(error), core.push.pendingCallbacks)
       }
     }
-    for call in afterwards { call() }
+    for call in callbacks { call() }
     return try result.get()
   }
 

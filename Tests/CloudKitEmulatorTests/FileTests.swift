@@ -199,6 +199,35 @@ import Testing
     }
   }
 
+  @Test func `a subscription that cannot be written fails alone, a zone ends the request`() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      try { try Fixture(path: path).createZone("notes") }()
+      try DatabaseQueue(path: path).inDatabase { db in
+        for (table, column) in [("subscription", "id"), ("zone", "name")] {
+          try db.execute(
+            sql: """
+              CREATE TRIGGER \(table)Fails BEFORE INSERT ON \(table) WHEN NEW.\(column) = 'bad'
+              BEGIN SELECT RAISE(ABORT, 'full'); END
+              """
+          )
+        }
+      }
+      let fixture = try Fixture(path: path)
+      let subscriptions = ["bad", "good"].map {
+        #"{"operationType":"create","subscription":\#(Fixture.querySubscription($0))}"#
+      }
+      let zones = ["good", "bad"].map { #"{"operationType":"create","zone":{"zoneID":{"zoneName":"\#($0)"}}}"# }
+
+      let answer = try fixture.post("subscriptions/modify", Self.operations(subscriptions))
+
+      #expect(answer.status == 200 && answer.subscriptionIDs == ["INTERNAL_ERROR", "good"])
+      #expect(try fixture.post("zones/modify", Self.operations(zones)).code == "INTERNAL_ERROR")
+    }
+  }
+
+  private static func operations(_ list: [String]) -> String { #"{"operations":[\#(list.joined(separator: ","))]}"# }
+
   private static let lookup = #"{"zoneID":{"zoneName":"notes"},"records":[{"recordName":"a"}]}"#
 
   @Test func `a file serves one emulator at a time`() async throws {

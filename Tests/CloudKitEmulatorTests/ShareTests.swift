@@ -84,7 +84,10 @@ import Testing
     }
     #expect(try shared.ask("resolve", "none")["serverErrorCode"] as? String == "NOT_FOUND")
 
+    let saved = shared.fixture.emulator.statistics.recordsSaved
     for _ in 0..<2 { #expect(try shared.ask("accept", guid)["participantStatus"] as? String == "ACCEPTED") }
+    // The first acceptance saves the share, the second changes nothing.
+    #expect(shared.fixture.emulator.statistics.recordsSaved == saved + 1)
     #expect(try shared.zones().names == ["notes"])
     let participants = try #require(try shared.fixture.lookup("share-1")["participants"] as? [[String: Any]])
     #expect(participants.map { $0["acceptanceStatus"] as? String } == ["ACCEPTED", "ACCEPTED"])

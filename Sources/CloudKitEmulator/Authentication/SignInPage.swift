@@ -37,12 +37,12 @@ enum SignInPage {
   /// Returns the page that shows the token, and passes it to the window that opened it if that window's page is of the
   /// origin that asked for the sign-in. Percent-encoded text has no special characters of HTML and JavaScript.
   static func done(_ token: String, opener: String?) -> String {
-    let script = opener.map { origin in
+    let script = opener.map(QueryString.encode).map { target in
       """
       <script>
       var token = decodeURIComponent("\(QueryString.encode(token))");
       if (window.opener) {
-        window.opener.postMessage({ckWebAuthToken: token, ckSession: token}, decodeURIComponent("\(QueryString.encode(origin))"));
+        window.opener.postMessage({ckWebAuthToken: token, ckSession: token}, decodeURIComponent("\(target)"));
         window.close();
       }
       </script>

@@ -1,7 +1,8 @@
 import CloudKitSchema
 import JSONText
 
-/// One call, as its endpoint sees it. Endpoints read the state and decide; they change nothing that is stored.
+/// One call, as its endpoint sees it. Endpoints read the state and decide; they change nothing, except that
+/// `World.database` keeps a new database for the commit.
 ///
 /// A class, because the closures of decisions and answers capture it.
 final class Endpoint {

@@ -90,9 +90,8 @@ struct QueryFilter {
       comparator.wantsListField == field.isList,
       comparator.accepts(field.scalar)
     else {
-      throw .badRequest(
-        "\(isNegated ? "NOT_" : "")\(comparator.rawValue) cannot compare field '\(key.name)' of type \(field.name) with \(operandTypeName)"
-      )
+      let name = "\(isNegated ? "NOT_" : "")\(comparator.rawValue)"
+      throw .badRequest("\(name) cannot compare field '\(key.name)' of type \(field.name) with \(operandTypeName)")
     }
   }
 

@@ -46,8 +46,30 @@ public enum FaultAction: Sendable, Hashable {
 }
 
 extension FaultAction {
-  /// The name in plans and logs: that of the case.
-  public var name: String { String("\(self)".prefix { $0 != "(" }) }
+  /// The name in plans and logs.
+  public var name: String {
+    switch self {
+    case .offline: "offline"
+    case .dropBeforeCommit: "dropBeforeCommit"
+    case .dropAfterCommit: "dropAfterCommit"
+    case .truncateAnswer: "truncateAnswer"
+    case .throttled: "throttled"
+    case .tryAgainLater: "tryAgainLater"
+    case .internalError: "internalError"
+    case .badGateway: "badGateway"
+    case .tooLarge: "tooLarge"
+    case .quotaExceeded: "quotaExceeded"
+    case .authExpired: "authExpired"
+    case .accountSwitched: "accountSwitched"
+    case .delay: "delay"
+    case .poison: "poison"
+    case .emptyPageMoreComing: "emptyPageMoreComing"
+    case .stalledMarker: "stalledMarker"
+    case .expiredToken: "expiredToken"
+    case .indexDelay: "indexDelay"
+    case .zonePurged: "zonePurged"
+    }
+  }
 
   /// All actions, with default parameters.
   private static let all: [FaultAction] = [

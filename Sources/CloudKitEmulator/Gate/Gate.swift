@@ -1,7 +1,7 @@
 import Foundation
 import JSONText
 
-/// Decides which requests are admitted, and counts them. It knows nothing of what is stored.
+/// Decides which requests are admitted, and counts them. It does not read stored data.
 struct Gate {
   var configuration: EmulatorConfiguration
   var isOffline = false

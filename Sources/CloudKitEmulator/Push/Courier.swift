@@ -33,7 +33,7 @@ struct Push {
   var sent = 0
   var polls: UInt64 = 0
   /// The callbacks to call after the core is unlocked.
-  var afterwards: [@Sendable () -> Void] = []
+  var pendingCallbacks: [@Sendable () -> Void] = []
 
   var waiting: Int { couriers.values.count { $0.waiter != nil } }
 
@@ -104,7 +104,7 @@ extension EmulatorCore {
       deliver(hold.token)
     } else {
       let reply = gate.refuse(hold.exchange, .page(isKnown ? 503 : 410))
-      push.afterwards.append { resume(reply) }
+      push.pendingCallbacks.append { resume(reply) }
     }
   }
 
@@ -127,6 +127,6 @@ extension EmulatorCore {
     guard let waiter = push.couriers[token]?.waiter, id == nil || id == waiter.hold.id else { return }
     push.couriers[token]?.waiter = nil
     let reply = reply(waiter.hold.exchange)
-    push.afterwards.append { [resume = waiter.resume] in resume(reply) }
+    push.pendingCallbacks.append { [resume = waiter.resume] in resume(reply) }
   }
 }

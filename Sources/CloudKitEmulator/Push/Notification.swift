@@ -25,8 +25,8 @@ struct Notification {
   /// The maximum size of an APNs payload in bytes. [FW]
   static let sizeLimit = 4096
 
-  /// Returns the encoded payload. If it exceeds the size limit, `aps` is reduced to `content-available`, the additional fields
-  /// are removed, and the payload is marked as pruned. Which parts the real service removes is unknown. [E]
+  /// Returns the encoded payload. If it exceeds the size limit, `aps` is reduced to `content-available`, the additional
+  /// fields are removed, and the payload is marked as pruned. Which parts the real service removes is unknown. [E]
   func payload(id: String) -> Data {
     let whole = JSON.object(["aps": .object(aps), "ck": .object(ck(id, isPruned: false))]).data
     guard whole.count > Self.sizeLimit else { return whole }

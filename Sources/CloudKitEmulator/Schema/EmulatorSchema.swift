@@ -63,7 +63,7 @@ extension Emulator {
 
 extension World {
   fileprivate func schema(_ container: String, _ environment: String) -> CKSchema {
-    schemas["\(container)/\(environment)"] ?? .predefined
+    schemas[DatabaseKey(container: container, environment: environment, owner: nil).schema] ?? .predefined
   }
 }
 

@@ -72,5 +72,5 @@ extension Route {
   }
 
   /// The container and environment, in the format of `DatabaseKey.schema`.
-  var schema: String { "\(container)/\(environment)" }
+  var schema: String { key(owner: nil).schema }
 }

@@ -3,14 +3,15 @@ import Foundation
 
 /// The stored state of an emulator: databases, schemas, users, subscriptions, push tokens and assets.
 ///
-/// Endpoints only read it. Everything that a data file keeps changes by `commit`.
+/// Endpoints only read it. Everything that a data file keeps changes by `commit`, except the bytes of assets: an upload
+/// stores them at once, and `collectAssets` deletes them.
 final class World {
   let configuration: EmulatorConfiguration
   let store: any EmulatorStore
   let seal: AssetSeal
   private(set) var databases: [DatabaseKey: DatabaseState] = [:]
   /// The last requested database that has no commit yet, so that a request that writes uses the same object.
-  private var asked: DatabaseState?
+  private var uncommitted: DatabaseState?
   private(set) var schemas: [String: CKSchema] = [:]
   /// The names of all known users, by record name.
   private(set) var users: [String: String] = [:]
@@ -42,9 +43,9 @@ final class World {
   /// Returns a database. Every database exists for callers, but is stored only after its first commit.
   func database(_ key: DatabaseKey) -> DatabaseState {
     if let database = databases[key] { return database }
-    if let asked, asked.key == key { return asked }
+    if let uncommitted, uncommitted.key == key { return uncommitted }
     let database = DatabaseState(key: key, store: store, seed: seed)
-    asked = database
+    uncommitted = database
     return database
   }
 
@@ -87,7 +88,7 @@ final class World {
   func apply(_ commit: Commit) {
     let database = database(commit.database)
     databases[commit.database] = database
-    if asked === database { asked = nil }
+    if uncommitted === database { uncommitted = nil }
     database.apply(commit, store: store)
     for change in commit.changes {
       switch change {

@@ -45,13 +45,14 @@ enum FileSchema {
 
   /// Requires that a file was written by this program, or holds nothing, before anything opens it for writing.
   ///
-  /// It is read as one that nobody changes: without a lock, and without its log. A connection that may write would finish
-  /// what another program began, move its log into the file, and delete a log beside a new or empty file.
+  /// It is read as one that nobody changes: without a lock, and without its log. A connection that may write would
+  /// finish what another program began, move its log into the file, and delete a log beside a new or empty file.
   static func requireOwn(_ path: String) throws {
     var configuration = Configuration()
     configuration.readonly = true
     configuration.prepareDatabase { db in
-      // The header tells before the tables: a process that was killed leaves ours half written, with the rest in the log.
+      // The header tells before the tables: a process that was killed leaves ours half written, with the rest in the
+      // log.
       switch try number("application_id", db) {
       case identity: throw Known()
       case 0: break

@@ -5,16 +5,16 @@ final class MemoryStore: EmulatorStore {
   private var zones: [ZoneKey: MemoryRecords] = [:]
   private var contents: [String: Data] = [:]
 
-  /// The last requested zone that has no commit yet, as `World.asked`.
-  private var asked: (zone: ZoneKey, records: MemoryRecords)?
+  /// The last requested zone that has no commit yet, as `World.uncommitted`.
+  private var uncommitted: (zone: ZoneKey, records: MemoryRecords)?
 
   func records(in zone: ZoneKey) -> any ZoneRecords { known(zone) }
 
   private func known(_ zone: ZoneKey) -> MemoryRecords {
     if let records = zones[zone] { return records }
-    if let asked, asked.zone == zone { return asked.records }
+    if let uncommitted, uncommitted.zone == zone { return uncommitted.records }
     let records = MemoryRecords()
-    asked = (zone, records)
+    uncommitted = (zone, records)
     return records
   }
 
@@ -23,8 +23,8 @@ final class MemoryStore: EmulatorStore {
     let zone = ZoneKey(database: database, zone: name)
     if let records = zones[zone] { return records }
     let records: MemoryRecords
-    if let asked, asked.zone == zone {
-      (records, self.asked) = (asked.records, nil)
+    if let uncommitted, uncommitted.zone == zone {
+      (records, self.uncommitted) = (uncommitted.records, nil)
     } else {
       records = MemoryRecords()
     }

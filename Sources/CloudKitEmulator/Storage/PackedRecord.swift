@@ -196,12 +196,8 @@ extension PackedRecord {
   fileprivate static let untyped: UInt8 = 0x7F
 }
 
-// Data files contain these numbers, so neither order must ever change.
+// Data files contain these numbers, so they must never change.
 extension CKSchema.ValueType {
-  private static let numbered: [CKSchema.ValueType] = [
-    .string, .int64, .double, .bytes, .timestamp, .location, .reference, .asset,
-  ]
-
   fileprivate var number: UInt8 {
     switch self {
     case .string: 1
@@ -216,18 +212,35 @@ extension CKSchema.ValueType {
   }
 
   fileprivate init(number: UInt8) throws(DamagedBytes) {
-    guard (1...Self.numbered.count).contains(Int(number)) else { throw DamagedBytes() }
-    self = Self.numbered[Int(number) - 1]
+    switch number {
+    case 1: self = .string
+    case 2: self = .int64
+    case 3: self = .double
+    case 4: self = .bytes
+    case 5: self = .timestamp
+    case 6: self = .location
+    case 7: self = .reference
+    case 8: self = .asset
+    default: throw DamagedBytes()
+    }
   }
 }
 
 extension EmulatorReference.Action {
-  private static let numbered: [EmulatorReference.Action] = [.none, .deleteSelf, .validate]
-
-  fileprivate var number: UInt8 { UInt8(Self.numbered.firstIndex(of: self) ?? 0) }
+  fileprivate var number: UInt8 {
+    switch self {
+    case .none: 0
+    case .deleteSelf: 1
+    case .validate: 2
+    }
+  }
 
   fileprivate init(number: UInt8) throws(DamagedBytes) {
-    guard Self.numbered.indices.contains(Int(number)) else { throw DamagedBytes() }
-    self = Self.numbered[Int(number)]
+    switch number {
+    case 0: self = .none
+    case 1: self = .deleteSelf
+    case 2: self = .validate
+    default: throw DamagedBytes()
+    }
   }
 }
