@@ -68,7 +68,7 @@ import Testing
     (sync["driver"] as? [String: Any])?["live"] as? Bool == true
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `opening and quitting changes no byte of the store and sends no request`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
@@ -89,7 +89,7 @@ import Testing
     #expect((status["queue"] as? [String: Any])?["pending"] as? Int == 1)
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `pausing and quitting in one breath is never lost`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
@@ -121,7 +121,7 @@ import Testing
     #expect(commands == ["resume", "pause", "resume", "pause"])
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `a retry of all under a filter says how many and touches nothing else`() async throws {
     let names = ["red-1", "red-2", "blue-1"]
     let rules = names.map { name in
@@ -158,7 +158,7 @@ import Testing
     #expect(states == ["red-1 pending", "red-2 pending", "blue-1 failed"])
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `keys typed right after a filter act on the rows that it shows`() async throws {
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
     for name in ["red", "blue"] {
@@ -175,7 +175,7 @@ import Testing
     #expect(rows.map { $0["state"] as? String } == ["pending", "paused"])
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `a store is made by a sync that is asked for, and syncing goes on until it is left`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
@@ -211,7 +211,7 @@ import Testing
     #expect(try await !Self.isLive(desktop.sync()))
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `a dashboard that is to sync follows the process that syncs already`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
@@ -230,7 +230,7 @@ import Testing
     try await second.end(with: 0)
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `a sync that quitting cuts short is said to be unfinished`() async throws {
     let silence = """
       [[rules]]
@@ -254,7 +254,7 @@ import Testing
     #expect(try await !Self.isLive(desktop.sync()))
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `what cannot be done is refused with the way to do it`() async throws {
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
     let desktop = try await Desktop(machine, "--database private", columns: 160)
@@ -280,7 +280,7 @@ import Testing
     #expect(try !FileManager.default.fileExists(atPath: Self.store(of: machine)))
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `a store of an earlier version is left as it is`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)

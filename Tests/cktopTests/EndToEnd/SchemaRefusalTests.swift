@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Changes that production refuses because its schema lacks a field.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SchemaRefusalTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct SchemaRefusalTests {
   private let emulator: Emulator
   private let server: EmulatorServer
 

@@ -3,7 +3,7 @@ import Testing
 
 /// The program in a real terminal: tmux holds it, types its keys and reads its screen.
 @Suite(.serialized) struct TerminalTests {
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `the demo comes alive, is driven by keys, and gives the terminal back`() async throws {
     let terminal = try await Tmux(columns: 80, rows: 24)
     defer { terminal.close() }
@@ -44,7 +44,7 @@ import Testing
     #expect(last.contains("cooked"))
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `a discard that was asked about spares a change that was edited before the answer`() async throws {
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:1"])
     try await machine.succeed("--database", "private", "records", "put", "--type", "Task", "--name", "t1", "a=1")
@@ -64,7 +64,7 @@ import Testing
     #expect(try rows.object()["recordName"] as? String == "t1")
   }
 
-  @Test(.timeLimit(.minutes(15)), arguments: ["", "dumb"])
+  @Test(.timeLimit(.minutes(60)), arguments: ["", "dumb"])
   func `a terminal that cannot be used is refused in one line`(term: String) async throws {
     let terminal = try await Tmux(columns: 100, rows: 10)
     defer { terminal.close() }
@@ -76,7 +76,7 @@ import Testing
     #expect(screen.contains("cktop: ") && screen.contains("left with 2"))
   }
 
-  @Test(.timeLimit(.minutes(15)))
+  @Test(.timeLimit(.minutes(60)))
   func `an unknown theme is refused with the names there are`() async throws {
     let terminal = try await Tmux(columns: 100, rows: 10)
     defer { terminal.close() }
