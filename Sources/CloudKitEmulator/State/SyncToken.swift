@@ -20,7 +20,7 @@ struct SyncToken: Hashable {
     return bytes.base64EncodedString()
   }
 
-  /// Returns the sequence number in a client's token, of which this is the newest version; 0 without a token.
+  /// Returns the sequence number in a token from a client, which must be a version of this token; 0 without one.
   ///
   /// - Throws: The errors that a real server returned for a malformed and for a foreign token. [L1]
   func sequence(of json: JSON?, assumptions: EmulatorAssumptions) throws(ServerError) -> Int64 {
