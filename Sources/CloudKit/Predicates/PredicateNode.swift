@@ -30,6 +30,16 @@ package indirect enum PredicateNode: Hashable, Sendable, Codable {
     case .unusable(let reason): reason
     }
   }
+
+  /// The names of the fields in all parts.
+  var fields: Set<String> {
+    switch self {
+    case .constant, .unusable: []
+    case .comparison(let comparison): Set(comparison.fields)
+    case .and(let parts), .or(let parts): parts.reduce(into: []) { $0.formUnion($1.fields) }
+    case .not(let part): part.fields
+    }
+  }
 }
 
 /// One comparison, nearly always of a field with a value.
@@ -109,14 +119,20 @@ package struct PredicateComparison: Hashable, Sendable, Codable {
     self.right = right
   }
 
+  /// The names of the fields on either side.
+  fileprivate var fields: [String] {
+    [left, right].compactMap { side in
+      switch side {
+      case .field(let name), .distance(let name, _): name
+      case .record, .value, .null: nil
+      }
+    }
+  }
+
   /// The reason that a side is no field, for a name from an archive or a server.
   fileprivate var problem: String? {
-    for side in [left, right] {
-      switch side {
-      case .field(let name), .distance(let name, _):
-        do throws(PredicateFailure) { _ = try PredicateArgument.fieldName(name) } catch { return error.message }
-      case .record, .value, .null: break
-      }
+    for name in fields {
+      do throws(PredicateFailure) { _ = try PredicateArgument.fieldName(name) } catch { return error.message }
     }
     return nil
   }

@@ -60,6 +60,9 @@ extension PredicateComparison.Options {
     return wildcards[wildcard...].allSatisfy { $0 == .many }
   }
 
+  /// Whether a `MATCHES` pattern can be used.
+  static func isExpression(_ pattern: String) -> Bool { (try? NSRegularExpression(pattern: pattern)) != nil }
+
   /// Whether a `MATCHES` expression matches the whole string.
   private func holds(expression pattern: String, for text: String) -> Bool? {
     let isBlind = contains(.caseInsensitive)
@@ -68,7 +71,7 @@ extension PredicateComparison.Options {
     let (text, pattern) = (folding.folded(text), folding.folded(pattern))
     let flags: NSRegularExpression.Options = isBlind ? [.caseInsensitive] : []
     // Check the pattern alone first: an unbalanced parenthesis must not pair with the added ones.
-    guard (try? NSRegularExpression(pattern: pattern)) != nil,
+    guard Self.isExpression(pattern),
       let expression = try? NSRegularExpression(pattern: "(?:\(pattern))\\z", options: flags)
     else { return nil }
     let range = NSRange(text.startIndex..., in: text)

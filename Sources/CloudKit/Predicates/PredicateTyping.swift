@@ -49,6 +49,13 @@ private struct PredicateTyping {
   }
 
   private func node(_ comparison: PredicateComparison) throws(PredicateFailure) -> PredicateNode {
+    switch (comparison.comparator, comparison.right) {
+    case (.between, .value(.list(_, let bounds))) where bounds.count == 2: break
+    case (.between, .value): throw PredicateFailure("it needs two bounds")
+    case (.matches, .value(.string(let pattern))) where !PredicateComparison.Options.isExpression(pattern):
+      throw PredicateFailure("the pattern is not a regular expression")
+    default: break
+    }
     switch (comparison.left, comparison.right) {
     case (.value, .field):
       // The server's filters begin with the field, too.

@@ -98,6 +98,11 @@ open class CKQuery: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
   /// The reason that the predicate is unusable, without its values; nil if it can be evaluated on this machine.
   package var problem: String? { node.problem }
 
+  /// The names of the fields that the conditions and the order use, without system fields.
+  package var fields: Set<String> {
+    node.fields.union((sortDescriptors ?? []).compactMap(\.key)).filter { WireFieldName.system[$0] == nil }
+  }
+
   /// Returns the query in its wire encoding.
   ///
   /// - Throws: `CKError.invalidArguments` that names the part the server does not support.

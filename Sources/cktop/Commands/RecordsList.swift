@@ -133,6 +133,25 @@ struct RecordSelection {
     let store = try source.store(session)
     let zone = try zone.map(store.zoneKey(named:))
     if source.remote { return try await eachRemote(session, store, zone, body) }
+    var isEmpty = true
+    try eachLocal(session, store, zone) { row in
+      isEmpty = false
+      try body(row)
+    }
+    guard isEmpty else { return }
+    if let zone, try !store.hasSeen(zone) { ZoneNote.report(zone.zone, "cktop zones list shows those that are") }
+    guard let type else { return }
+    let types = try session.reader().view { try $0.status().recordsByType.keys.sorted() }
+    guard !types.contains(type) else { return }
+    UnknownName.report("no record of type '\(type)' is known locally", "types", types)
+  }
+
+  private func eachLocal(
+    _ session: Session,
+    _ store: SyncStore,
+    _ zone: ZoneKey?,
+    _ body: (RecordRow) throws -> Void
+  ) throws {
     guard listing.filter == .none, listing.order == .name else { return try eachListed(session, zone, body) }
     var (last, left): (RecordKey?, Int) = (nil, limit)
     while left > 0 {
@@ -166,10 +185,7 @@ struct RecordSelection {
   private func reportUnknown(_ fields: Set<String>, _ reader: StoreReader) throws {
     let types = try reader.view { try $0.status().recordsByType.keys.sorted() }
     let known = Set(try types.flatMap { try reader.store.knownFieldTypes(of: $0).keys })
-    for name in fields.subtracting(known.map { $0.lowercased() }).sorted() {
-      let names = known.isEmpty ? "" : "; the fields are \(known.sorted().joined(separator: ", "))"
-      OutputStream.error.line("cktop: none of the newest records has a field '\(name)'\(names)".visible)
-    }
+    UnknownName.report(fields: fields.subtracting(known.map { $0.lowercased() }), known: known)
   }
 
   private func eachRemote(
@@ -192,5 +208,17 @@ struct RecordSelection {
         try body(RecordRow(onServer: record))
       }
     }
+  }
+}
+
+/// A note about a name that nothing here has, in case it is misspelled.
+enum UnknownName {
+  static func report(fields: Set<String>, known: some Sequence<String>) {
+    for name in fields.sorted() { report("none of the newest records has a field '\(name)'", "fields", known.sorted()) }
+  }
+
+  static func report(_ what: String, _ kind: String, _ known: [String]) {
+    let names = known.isEmpty ? "" : "; the \(kind) are \(known.joined(separator: ", "))"
+    OutputStream.error.line("cktop: \(what)\(names)".visible)
   }
 }

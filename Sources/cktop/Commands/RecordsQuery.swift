@@ -47,7 +47,10 @@ struct RecordsQuery: Verb {
 
   /// The query with its values in the types that the fields have in the local copy or the queue.
   private func typed(_ query: CKQuery, _ store: SyncStore) throws -> CKQuery {
-    let types = try store.knownFieldTypes(of: query.recordType)
+    let types = try store.knownFieldTypes(of: query.recordType, wanted: query.fields)
+    if !source.remote, !types.isEmpty {
+      UnknownName.report(fields: query.fields.subtracting(types.keys), known: types.keys)
+    }
     do throws(CKError) {
       return try query.typed(by: types) { text in
         RFC3339.milliseconds(text).map { $0..<$0 + 1 } ?? RFC3339.times(ofShort: text)

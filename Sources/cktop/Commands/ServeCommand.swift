@@ -186,7 +186,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       return try await server.start(host: host, port: port)
     } catch EmulatorServer.StartError.cannotListen(let reason) {
-      throw .usage("\(host) port \(port) cannot be opened (\(reason)); choose another --port, or 0 for a free one")
+      throw .usage("\(host) port \(port) cannot be opened (\(reason)); choose another --host or --port, or port 0")
     } catch is EmulatorServer.StartError {
       throw .usage(
         admin && strictAuth && Self.adminToken == nil
@@ -194,7 +194,7 @@ struct ServeCommand: AsyncParsableCommand {
           : "--host \(host) accepts other machines; add --strict-auth with --api-token, --user or --server-key"
       )
     } catch {
-      throw .usage("\(host) port \(port) cannot be opened (\(error)); choose another --port, or 0 for a free one")
+      throw .usage("\(host) port \(port) cannot be opened (\(error)); choose another --host or --port, or port 0")
     }
   }
 }

@@ -100,7 +100,8 @@ import Testing
     ("ANY ns == 'x'", "the field is a list of INT64, not STRING"), ("b == 'AQ=='", "the field is BYTES, not STRING"),
     ("p == 'x'", "the field is LOCATION, not STRING"), ("photo == 'x'", "the field is ASSETID, not STRING"),
     ("secret == 'x'", "encrypted"), ("n == t", "n is INT64 and the other field is TIMESTAMP"),
-    ("n == 1 AND NOT (s == 5 OR n == 2)", "write the value in quotes"),
+    ("n == 1 AND NOT (s == 5 OR n == 2)", "write the value in quotes"), ("n BETWEEN {1}", "it needs two bounds"),
+    ("other BETWEEN 5", "it needs two bounds"), ("s MATCHES '('", "not a regular expression"),
   ]
 
   @Test(arguments: refusals) func `a value that does not fit is refused with the reason`(

@@ -44,6 +44,24 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `names without records are noted, as they may be misspelled`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "City", "--name", "a", "name=x")
+    func note(_ arguments: String...) async throws -> String {
+      try await machine.succeeding(["records"] + arguments).error
+    }
+
+    #expect(try await note("query", "Citi where name = 'x'").contains("type 'Citi'"))
+    #expect(try await note("query", "City where nam = 'x' sort by people").contains("field 'nam'"))
+    #expect(try await note("query", "City where name = 'x' sort by people").contains("field 'people'"))
+    #expect(try await note("query", "City", "--zone", "Home").contains("zone Home"))
+    #expect(try await note("list", "--type", "Citi").contains("type 'Citi'"))
+    #expect(try await note("list", "--zone", "Home").contains("zone Home"))
+    #expect(try await note("query", "City where name = 'y' sort by modificationDate").isEmpty)
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `dates and numbers are compared by the type of the field, here as on the server`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
@@ -84,7 +102,7 @@ import Testing
     }
     for condition in [
       "t > 'soon'", "n = 1.5", "n > '1'", "d = 'x'", "s = 2", "modificationDate > 'soon'", "n contains 1", "any n = 1",
-      "n = 9223372036854775808", "d > 1e400",
+      "n = 9223372036854775808", "d > 1e400", "n between {1}",
     ] {
       _ = try await machine.failing(2, ["records", "query", "Q where \(condition)"])
       _ = try await machine.failing(2, ["records", "query", "Q where \(condition)", "--remote"])
