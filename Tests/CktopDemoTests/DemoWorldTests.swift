@@ -5,7 +5,7 @@ import Testing
 
 /// What happens in the demonstration's laboratory, on machines of any speed.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct DemoWorldTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct DemoWorldTests {
   @Test func `what the poison key queues is refused, however early it is pressed`() async throws {
     let world = try await DemoWorld(seed: 1)
     _ = world.press("x")

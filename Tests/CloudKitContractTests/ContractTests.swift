@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// The behaviours of a server on which the emulator and the sync engine rest.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ContractTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ContractTests {
   /// The assumptions that a user cannot test in development.
   private static let untestable = Set(
     (OtherAssumption.ofKeys + OtherAssumption.ofProduction + OtherAssumption.untestable).map(\.name)

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// What a run leaves behind, and what it shows.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ScratchZoneTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ScratchZoneTests {
   /// Does something else than to send for some of the requests.
   private struct Disturbed: CKTransport {
     let server: EmulatorTransport

@@ -4,7 +4,7 @@ import CloudKitEmulatorTransport
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct AdminTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct AdminTests {
   private static func serve(
     _ fixture: Fixture,
     _ access: AdminAccess? = AdminAccess(),

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct AssetServerTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct AssetServerTests {
   /// Uploads what `send` writes as a request's headers and body to the address given, and reads it back from a server.
   private static func roundTrip(
     _ fixture: Fixture,

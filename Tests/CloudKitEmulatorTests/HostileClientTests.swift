@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What somebody may send or leave unread to do harm.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct HostileClientTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct HostileClientTests {
   @Test(arguments: ["a%0Ab", "a%0D", "%00", "a%7F", "a%09b"])
   func `a token that cannot go back in a header is none, and does nothing`(token: String) async throws {
     try await Fixture.serve { fixture, port in

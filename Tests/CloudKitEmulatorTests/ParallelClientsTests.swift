@@ -6,7 +6,7 @@ import Testing
 /// Clients that write at the same time, each on a connection and a thread of its own.
 ///
 /// `CLIENTS=200 SECONDS=60 swift test --filter ParallelClients` is the long form, and prints what it did.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ParallelClientsTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ParallelClientsTests {
   private struct Tally: Sendable {
     var batches: Set<String> = []
     var requests = 0

@@ -44,7 +44,7 @@ extension Fixture {
   }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct PushTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct PushTests {
   @Test func `a write to a zone is told to its subscribers, once per batch`() throws {
     let fixture = try Fixture.withZone()
     try fixture.createZone("other")
@@ -245,7 +245,7 @@ extension Fixture {
   }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct CourierServerTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct CourierServerTests {
   @Test func `a long poll over HTTP hangs until a write`() async throws {
     let fixture = try Fixture.withZone()
     _ = try fixture.subscribe(Fixture.querySubscription("q"))

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ServerLimitTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ServerLimitTests {
   private static func post(_ bytes: [UInt8], to path: String, _ wire: Wire, header: String = "") {
     wire.send(
       "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\n\(header)Content-Length: \(bytes.count)\r\n\r\n"

@@ -104,7 +104,7 @@ final class Wire: @unchecked Sendable {
   }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ServerTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ServerTests {
   func serve(
     _ fixture: Fixture,
     delay: Duration = .zero,

@@ -8,7 +8,7 @@ import Testing
 @testable import CloudKitModels
 
 /// Observers of models, over the pushes of the emulator.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ObservingTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ObservingTests {
   private let cloud: Cloud
   private let database: CKDatabase
 

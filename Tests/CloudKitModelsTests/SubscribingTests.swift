@@ -27,7 +27,7 @@ private final class Barrier: CKTransport {
 }
 
 /// Subscriptions to the changes of models.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct SubscribingTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct SubscribingTests {
   private let cloud: Cloud
   private var database: CKDatabase { cloud.account().privateCloudDatabase }
 

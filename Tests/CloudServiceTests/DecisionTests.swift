@@ -7,7 +7,7 @@ import Testing
 
 /// What waits for a person, and decisions about it, as an app has them.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct DecisionTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct DecisionTests {
   private let cloud: Cloud
 
   init() throws { cloud = try Cloud() }

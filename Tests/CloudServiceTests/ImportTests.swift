@@ -8,7 +8,7 @@ import Testing
 
 /// Taking over the queue of another library.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ImportTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ImportTests {
   /// A queue in memory.
   private final class OtherQueue: CloudKitQueueStorage {
     var operations: [QueuedCloudKitOperation] = []

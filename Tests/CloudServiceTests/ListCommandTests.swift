@@ -8,7 +8,7 @@ import Testing
 
 /// Commands about many operations, conflicts and zones, with their receipts.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ListCommandTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ListCommandTests {
   private let folder: TemporaryFolder
   private let store: SyncStore
   private let service: CloudKitService

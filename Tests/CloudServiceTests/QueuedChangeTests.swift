@@ -9,7 +9,7 @@ import Testing
 
 /// Awaiting what becomes of a change.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct QueuedChangeTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct QueuedChangeTests {
   private let cloud: Cloud
 
   init() throws { cloud = try Cloud() }

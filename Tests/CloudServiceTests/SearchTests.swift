@@ -8,7 +8,7 @@ import Testing
 
 /// Searches of long lists beside what else is shown.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct SearchTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct SearchTests {
   private nonisolated static let scope = SyncStore.Scope(
     container: "iCloud.test",
     environment: "development",

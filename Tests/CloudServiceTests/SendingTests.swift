@@ -8,7 +8,7 @@ import Testing
 
 /// Saving a record and waiting for the server's answer.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct SendingTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct SendingTests {
   private let cloud: Cloud
 
   init() throws { cloud = try Cloud() }

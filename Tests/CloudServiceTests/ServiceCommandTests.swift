@@ -12,7 +12,7 @@ import Testing
 
 /// Commands of a service: in order, never lost, each with a receipt.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ServiceCommandTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ServiceCommandTests {
   private nonisolated static let scope = SyncStore.Scope(
     container: "iCloud.test",
     environment: "development",

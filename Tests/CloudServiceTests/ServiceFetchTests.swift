@@ -9,7 +9,7 @@ import Testing
 
 /// Reading records through a service.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ServiceFetchTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ServiceFetchTests {
   private let cloud: Cloud
 
   init() throws { cloud = try Cloud() }

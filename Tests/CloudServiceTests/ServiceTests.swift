@@ -8,7 +8,7 @@ import Testing
 
 /// The service as apps use it: from what is public, on the main actor.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ServiceTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ServiceTests {
   private let cloud: Cloud
 
   init() throws { cloud = try Cloud() }

@@ -8,7 +8,7 @@ import Testing
 
 /// One service for the user's own records and for those that others share.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct SharedServiceTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct SharedServiceTests {
   private let cloud: Cloud
   private let owner: CKContainer
   private let url: URL

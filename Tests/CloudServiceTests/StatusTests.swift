@@ -137,7 +137,7 @@ import Testing
 
 /// The status as a service publishes it.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct StatusTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct StatusTests {
   private let cloud: Cloud
 
   init() throws { cloud = try Cloud() }

@@ -9,7 +9,7 @@ import Testing
 
 /// An app whose records look different on the server: they are changed on their way in both directions.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct TransformTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct TransformTests {
   private let cloud: Cloud
 
   init() throws { cloud = try Cloud() }

@@ -8,7 +8,7 @@ import Testing
 
 /// What a service reads for the scope that a screen watches.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct WatchTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct WatchTests {
   private nonisolated static let scope = SyncStore.Scope(
     container: "iCloud.test",
     environment: "development",

@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(60))) func `a cancelled sync does not wait for the app, and drops its answer`() async throws
+  @Test(.timeLimit(.minutes(40))) func `a cancelled sync does not wait for the app, and drops its answer`() async throws
   {
     let resolver = DeafResolver()
     let (_, mine, _) = try await world(patience: .seconds(600)) { _ in await resolver.resolve() }
@@ -139,7 +139,7 @@ import Testing
     #expect(try mine.store.conflictsToAsk().count == 1)
   }
 
-  @Test(.timeLimit(.minutes(60))) func `a conflict is asked about as soon as an overdue call has ended`() async throws {
+  @Test(.timeLimit(.minutes(40))) func `a conflict is asked about as soon as an overdue call has ended`() async throws {
     let resolver = DeafResolver()
     let (world, mine, theirs) = try await world(patience: .milliseconds(1)) { change in
       change.recordID.recordName == "a" ? await resolver.resolve() : .server

@@ -37,7 +37,7 @@ import Testing
     #expect(deferring == [1: [2]])
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `a cycle as long as the queue is planned in no time`() {
     let count: Int64 = 50_000
     // Each waits for both of its neighbours, as in a list that is linked both ways.
@@ -47,7 +47,7 @@ import Testing
     #expect(ids == (1...200).map { $0 } && deferring == [1: [count], 200: [201]])
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `very many groups that wait for something else are planned in no time`() {
     let groups = (1...20_000 as ClosedRange<Int64>).flatMap { group in
       [save(2 * group, group: "g\(group)"), save(2 * group + 1, after: [1], group: "g\(group)")]

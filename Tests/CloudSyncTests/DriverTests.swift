@@ -8,7 +8,7 @@ import Testing
 @testable import CloudSync
 
 /// Who drives a store, and what becomes of the work when a driver dies.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct DriverTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct DriverTests {
   private let world: World
 
   init() throws { world = try World() }

@@ -9,7 +9,7 @@ import Testing
 
 /// Faults that people found by using the program.
 @Suite(.serialized) struct FoundByUseTests {
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `a server that goes on refusing its own tokens is asked a bounded number of times, and the reason stands`()
     async throws
   {

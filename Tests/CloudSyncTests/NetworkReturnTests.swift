@@ -7,7 +7,7 @@ import Testing
 
 /// A sync goes on when the network is back. Nothing here asks for a sync, and the clock stands still: only events move
 /// the engine.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct NetworkReturnTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct NetworkReturnTests {
   private let world: World
   /// Reports whether the network can be used.
   private let network: AsyncStream<Bool>.Continuation

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Pushes, and the polls that do not rely on them.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct PushTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct PushTests {
   private func subscriptions(_ device: TestDevice) async throws -> [WireSubscription] {
     let client = device.engine.client
     return try await client.listSubscriptions(in: device.engine.database).compactMap { result in

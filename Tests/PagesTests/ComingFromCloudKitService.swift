@@ -159,7 +159,7 @@ enum ServicePage {
 }
 
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ComingFromCloudKitService {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ComingFromCloudKitService {
   private let cloud: Cloud
 
   init() throws { cloud = try Cloud() }

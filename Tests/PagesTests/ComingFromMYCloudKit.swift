@@ -177,7 +177,7 @@ enum MYCloudKitPage {
   }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ComingFromMYCloudKit {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ComingFromMYCloudKit {
   private let cloud: Cloud
   private var database: CKDatabase { cloud.container.privateCloudDatabase }
 

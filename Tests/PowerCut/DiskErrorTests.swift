@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `a driver goes on by itself when the disk does`() async throws {
     let disk = try Disk()
     let script = try Script(seed: 1, disk: disk)

@@ -31,23 +31,32 @@ import Testing
     defer { StorageFolder.removeSpares() }
     let census = Census()
     let start = ContinuousClock.now
-    for seed in Self.seeds {
-      do {
-        let world = try SimulatedWorld(seed: seed, census: census)
-        try await world.run()
-        if Self.number("SEED") != nil { print(world.trace.joined(separator: "\n")) }
-        guard seed % 100 < 2 else { continue }
-        let again = try SimulatedWorld(seed: seed, census: census)
-        try await again.run()
-        #expect(world.trace == again.trace, "seed \(seed) does not replay")
-      } catch {
-        Issue.record("seed \(seed): \(error)")
+    // Several at once: alone among all other tests it would seldom have its turn, and then leave cores idle.
+    await withTaskGroup { group in
+      for part in 0..<4 {
+        group.addTask {
+          for (place, seed) in Self.seeds.enumerated() where place % 4 == part { await Self.run(seed, census) }
+        }
       }
     }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     print("\(Self.seeds.count) seeds in \(seconds) s\n\(census.text)")
     guard Self.number("SEED") == nil else { return }
     for state in Self.rareStates { #expect(census[state] > 0, "\(state)") }
+  }
+
+  private static func run(_ seed: UInt64, _ census: Census) async {
+    do {
+      let world = try SimulatedWorld(seed: seed, census: census)
+      try await world.run()
+      if number("SEED") != nil { print(world.trace.joined(separator: "\n")) }
+      guard seed % 100 < 2 else { return }
+      let again = try SimulatedWorld(seed: seed, census: census)
+      try await again.run()
+      #expect(world.trace == again.trace, "seed \(seed) does not replay")
+    } catch {
+      Issue.record("seed \(seed): \(error)")
+    }
   }
 
   /// The testing library takes down a backtrace of every error that is thrown, which costs a campaign a sixth of its time:

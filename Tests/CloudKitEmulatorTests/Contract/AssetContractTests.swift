@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What holds for assets on every way to a server that carries them.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct AssetContractTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct AssetContractTests {
   private static let routes: [ContractRoute] = [.inProcess, .http]
 
   private let zone = CKRecordZone(zoneName: "notes")

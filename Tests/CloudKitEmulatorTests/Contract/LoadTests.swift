@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite(.serialized) struct LoadTests {
-  @Test(.timeLimit(.minutes(60)), arguments: [ContractRoute.inProcess, .http])
+  @Test(.timeLimit(.minutes(40)), arguments: [ContractRoute.inProcess, .http])
   func `a thousand loads at once all finish`(route: ContractRoute) async throws {
     try await route.run { container in
       let database = container.privateCloudDatabase

@@ -72,7 +72,7 @@ import Testing
     #expect(push.soundName == "ping" && push.category == "c")
   }
 
-  @Test(.timeLimit(.minutes(60)), arguments: [ContractRoute.inProcess, .http])
+  @Test(.timeLimit(.minutes(40)), arguments: [ContractRoute.inProcess, .http])
   func `a save of another device is told to whoever waits for it`(route: ContractRoute) async throws {
     try await route.run { container in
       let database = container.privateCloudDatabase

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct CompletionHandlerTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct CompletionHandlerTests {
   private let bench: OperationBench
 
   init() throws { bench = try OperationBench() }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What holds for every operation, whatever happens to it.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct OperationContractTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct OperationContractTests {
   enum Kind: CaseIterable, Sendable {
     case fetch, modify, query, fetchZones, modifyZones, databaseChanges, zoneChanges
   }

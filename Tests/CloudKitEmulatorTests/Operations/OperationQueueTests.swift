@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct OperationQueueTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct OperationQueueTests {
   private let bench: OperationBench
   private let trace = Trace()
 

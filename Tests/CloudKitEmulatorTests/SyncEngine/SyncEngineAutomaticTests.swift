@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(60))) struct SyncEngineAutomaticTests {
+@Suite(.timeLimit(.minutes(40))) struct SyncEngineAutomaticTests {
   /// Waits as long as the server asks, and counts the waits.
   private final class Clock: Sendable {
     private let lengths = Mutex<[Duration]>([])

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Engines that reach the emulator through a socket.
-@Suite(.timeLimit(.minutes(60))) struct SyncEngineHTTPTests {
+@Suite(.timeLimit(.minutes(40))) struct SyncEngineHTTPTests {
   private let emulator: Emulator
   private let server: EmulatorServer
 

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Engines of the private database of a zone's owner, and of the shared database of a guest.
-@Suite(.timeLimit(.minutes(60))) struct SyncEngineSharedTests {
+@Suite(.timeLimit(.minutes(40))) struct SyncEngineSharedTests {
   private let emulator: Emulator
   private let owner: Device
 

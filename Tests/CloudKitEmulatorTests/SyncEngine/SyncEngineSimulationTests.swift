@@ -9,7 +9,7 @@ import Testing
 /// Two devices with a sync engine edit the same notes, while requests fail and processes end at any event.
 ///
 /// `SEEDS=1000 swift test --filter SyncEngineSimulation` runs more histories, from `FROM` on.
-@Suite(.timeLimit(.minutes(60))) struct SyncEngineSimulationTests {
+@Suite(.timeLimit(.minutes(40))) struct SyncEngineSimulationTests {
   private static var seeds: [UInt64] {
     func number(_ name: String) -> UInt64? { ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } }
     let first = number("FROM") ?? 0

@@ -3,7 +3,7 @@ import Foundation
 import NIOHTTP1
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct HTTPAssetTransportTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct HTTPAssetTransportTests {
   private let scratch: ScratchFolder
   private let transport = CKHTTPAssetTransport()
 

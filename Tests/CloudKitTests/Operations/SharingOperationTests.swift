@@ -25,7 +25,7 @@ private final class Told: Sendable {
   }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(60))) struct SharingOperationTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct SharingOperationTests {
   private let told = Told()
   private let urls = ["0AbC", "0Gone"].compactMap { URL(string: "https://www.icloud.com/share/\($0)") }
 

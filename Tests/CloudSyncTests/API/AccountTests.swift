@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// One machine, several users: each has a store, and nobody's queue goes as somebody else's.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct AccountTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct AccountTests {
   private let world: World
   private let container: CKContainer
 

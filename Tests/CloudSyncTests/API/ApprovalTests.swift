@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// What the app says before a change goes, and after it failed.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ApprovalTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ApprovalTests {
   private let world: World
 
   init() throws { world = try World() }

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// What came is handed to the app: in an order it can take, as often as it needs to be.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct DeliveryTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct DeliveryTests {
   private let world: World
 
   init() throws { world = try World() }

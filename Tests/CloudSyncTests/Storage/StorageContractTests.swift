@@ -114,7 +114,7 @@ import Testing
     #expect(!mine.hasEngine)
   }
 
-  @Test(.timeLimit(.minutes(60)), arguments: StorageKind.allCases)
+  @Test(.timeLimit(.minutes(40)), arguments: StorageKind.allCases)
   func `whoever watches is told of what another writes`(kind: StorageKind) async throws {
     let storages = TestStorages(kind)
     let (mine, other) = (try storages.open("store", in: folder), try storages.open("store", in: folder))

@@ -14,7 +14,7 @@ import Testing
 
 /// The runtime with a service over a real store and a display that records.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(60))) struct RuntimeTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct RuntimeTests {
   private nonisolated static let scope = SyncStore.Scope(
     container: "iCloud.test",
     environment: "development",

@@ -39,7 +39,7 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `events are followed until the program is stopped`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
@@ -190,7 +190,7 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `every verb does its job against a served cloud`() async throws {
     let cloud = try await Cloud("--admin")
     let machine = try Machine(cloud)

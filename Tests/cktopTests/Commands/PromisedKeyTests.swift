@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What `cli.md` promises of every verb: the keys of its JSON objects, and local times in its text.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct PromisedKeyTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct PromisedKeyTests {
   /// The keys of every object that a verb prints.
   private struct Promise {
     /// The verb with its arguments; `CONFLICT`, `FAILED` and `ENDED` are numbers of operations.

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite(.serialized) struct WatchCommandTests {
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `a driver sends what others enqueue, serves their sync, and ends at SIGTERM`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)

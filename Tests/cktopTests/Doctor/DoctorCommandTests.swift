@@ -6,7 +6,7 @@ import Testing
 @testable import cktop
 
 /// `cktop doctor`, run as a user runs it.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct DoctorCommandTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct DoctorCommandTests {
   /// The levels of the checks that are not ok, from the JSON of a report.
   private static func levels(_ end: Machine.End) throws -> [String: String] {
     let found = try end.objects().map { ($0["check"] as? String ?? "", $0["level"] as? String ?? "") }

@@ -11,7 +11,7 @@ import Testing
 
 /// The demo's cards on the real demo: its server, its store and its engine, with a display that records.
 @MainActor
-@Suite(.serialized, .timeLimit(.minutes(10))) struct DemoTourTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct DemoTourTests {
   @Test func `whoever presses what each card says gets through all of them`() async throws {
     let world = try await DemoWorld(seed: 1)
     let service = try CloudKitService(store: world.store, engine: world.engine)

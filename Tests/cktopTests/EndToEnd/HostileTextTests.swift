@@ -22,7 +22,7 @@ import Testing
     return lines.dropLast() + [last.dropLast() + String(Character(letter))]
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `whatever a text contains, the terminal shows every cell as it was drawn`() async throws {
     let (columns, rows) = (80, 24)
     let frames = max(1, Self.setting("CELLS", 100_000) / (columns * (rows - 1)))

@@ -34,7 +34,7 @@ import Testing
 
   private static var kills: Int { ProcessInfo.processInfo.environment["KILLS"].flatMap { Int($0) } ?? 4 }
 
-  @Test(.timeLimit(.minutes(20)))
+  @Test(.timeLimit(.minutes(40)))
   func `a driver killed while rows are in flight loses nothing and doubles nothing`() async throws {
     // A request of 200 rows for each kill; those of more than a few hundred would only be more of the same.
     let kills = min(Self.kills, 200)

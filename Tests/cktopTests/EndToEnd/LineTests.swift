@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// The dashboard over a line that hangs up, stalls, or is slow. The test is what is at the line's other end.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct LineTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct LineTests {
   /// A terminal line, and the dashboard of a store with one unsent change on it.
   private final class Line: Sendable {
     let machine: Machine

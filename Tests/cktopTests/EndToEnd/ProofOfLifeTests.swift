@@ -14,7 +14,7 @@ import Testing
 #endif
 
 /// Green only when it is true: what a look at the store says of a syncing process that stopped, and of a silent server.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ProofOfLifeTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct ProofOfLifeTests {
   private static let scope = SyncStore.Scope(
     container: "iCloud.org.example.life",
     environment: "development",

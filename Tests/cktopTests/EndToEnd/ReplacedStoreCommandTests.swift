@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.serialized) struct ReplacedStoreCommandTests {
   @Test(
-    .timeLimit(.minutes(60)),
+    .timeLimit(.minutes(40)),
     arguments: ["rm \"$0\"", "cp \"$0\" \"$0.new\" && mv \"$0.new\" \"$0\"", "rm \"$0.driver\""]
   )
   func `a watching sync ends with 4 when its store goes, and status calls no dead process live`(_ script: String)
@@ -44,7 +44,7 @@ import Testing
     #expect(driver?["live"] as? Bool != true)
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `a store that was deleted under another process is not made again beside its log`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud, [:])

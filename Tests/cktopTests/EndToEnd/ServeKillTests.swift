@@ -13,7 +13,7 @@ import Testing
 
   private static let database = EmulatorDatabase.private(of: "ana", "iCloud.org.example.kill")
 
-  @Test(.timeLimit(.minutes(20)))
+  @Test(.timeLimit(.minutes(40)))
   func `a server killed while it is written to keeps every answered batch, and no half of any`() async throws {
     let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap { Int($0) } ?? 3
     let folder = try TemporaryFolder()

@@ -11,7 +11,7 @@ import Testing
 /// and goes on.
 ///
 /// The file system is mounted in a mount namespace of the syncing process; a system that allows none skips these tests.
-@Suite(.serialized, .timeLimit(.minutes(60)), .enabled("no mount namespaces", MountNamespace.isAllowed))
+@Suite(.serialized, .timeLimit(.minutes(40)), .enabled("no mount namespaces", MountNamespace.isAllowed))
 struct StorageTroubleTests {
   private let cloud: Cloud
   private let machine: Machine

@@ -15,7 +15,7 @@ import Testing
 /// Several processes on one store: who drives, who takes over and how soon.
 ///
 /// `TIMING=1 swift test --filter TakeoverTests` holds the times against their limits.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct TakeoverTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct TakeoverTests {
   private static let container = "iCloud.org.example.takeover"
 
   private let emulator: Emulator

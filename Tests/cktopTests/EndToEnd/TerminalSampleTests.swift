@@ -10,7 +10,7 @@ import Testing
     return terminal
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `a frame sends little more than what changed, and nothing if nothing changed`() async throws {
     let terminal = try await start()
     defer { terminal.close() }
@@ -31,7 +31,7 @@ import Testing
     #expect(sent[26] == 0)
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `tmux is given the text itself, since it ignores what programs in it send`() async throws {
     let terminal = try await start()
     defer { terminal.close() }
@@ -41,7 +41,7 @@ import Testing
     #expect(try await terminal.buffer() == "two words\n한국어")
   }
 
-  @Test(.timeLimit(.minutes(60)), arguments: ["-u TMUX", "PATH=/nowhere"])
+  @Test(.timeLimit(.minutes(40)), arguments: ["-u TMUX", "PATH=/nowhere"])
   func `a terminal is sent the text where there is no tmux to give it to`(setting: String) async throws {
     let terminal = try await start("\(setting) TERM=xterm-256color")
     defer { terminal.close() }
@@ -52,7 +52,7 @@ import Testing
     #expect(try await terminal.buffer() == "two words\n한국어")
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `a text that terminals would drop is refused`() async throws {
     let terminal = try await start()
     defer { terminal.close() }
@@ -62,7 +62,7 @@ import Testing
     try await terminal.screen { $0.contains("refused") }
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `a change of the size draws everything again, also when the size is what it was`() async throws {
     let terminal = try await start()
     defer { terminal.close() }
@@ -76,7 +76,7 @@ import Testing
     #expect(try await terminal.screen { !$0.contains("garbage") } == screen)
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `text that cannot be told from its ground is black or white, and another theme has all colours`() async throws {
     let terminal = try await start("TERM=xterm")
     defer { terminal.close() }
@@ -92,7 +92,7 @@ import Testing
     #expect(plain.contains("\u{1B}[35m") && !plain.contains("[40m"))
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `the mouse is reported only while it is asked for, and never after the end`() async throws {
     let terminal = try await start()
     defer { terminal.close() }
@@ -115,7 +115,7 @@ import Testing
     #expect(try await !terminal.hasMouse())
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test(.timeLimit(.minutes(40)))
   func `the mouse is given back when the program is killed`() async throws {
     let terminal = try await start()
     defer { terminal.close() }
