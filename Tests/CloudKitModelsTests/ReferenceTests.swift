@@ -169,7 +169,7 @@ struct Department: Codable, Hashable, Identifiable, CKRecordModel {
   var title = ""
 }
 
-struct Employee: Codable, Hashable, Identifiable, CKFieldModel {
+struct Employee: Codable, Hashable, Identifiable, CKFieldModel, Sendable {
   var id = "ann"
   var name = "Ann"
   var department: Department?
