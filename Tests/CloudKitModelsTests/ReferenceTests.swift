@@ -169,6 +169,7 @@ struct Department: Codable, Hashable, Identifiable, CKRecordModel {
   var title = ""
 }
 
+// Sendable is stated: whether Swift infers it for a type that refers to itself depends on the order of the files.
 struct Employee: Codable, Hashable, Identifiable, CKFieldModel, Sendable {
   var id = "ann"
   var name = "Ann"

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// Devices in all the trouble there is, each run decided by its seed.
@@ -31,12 +32,11 @@ import Testing
     defer { StorageFolder.removeSpares() }
     let census = Census()
     let start = ContinuousClock.now
-    // Several at once: alone among all other tests it would seldom have its turn, and then leave cores idle.
+    // One task would get few turns among all other tests, and run on alone when they have ended.
+    let left = Mutex(Self.seeds[...])
     await withTaskGroup { group in
-      for part in 0..<4 {
-        group.addTask {
-          for (place, seed) in Self.seeds.enumerated() where place % 4 == part { await Self.run(seed, census) }
-        }
+      for _ in 0..<4 {
+        group.addTask { while let seed = left.withLock({ $0.popFirst() }) { await Self.run(seed, census) } }
       }
     }
     let seconds = (ContinuousClock.now - start) / .seconds(1)

@@ -60,22 +60,22 @@ extension PredicateComparison.Options {
     return wildcards[wildcard...].allSatisfy { $0 == .many }
   }
 
-  /// Whether a `MATCHES` pattern can be used.
-  static func isExpression(_ pattern: String) -> Bool { (try? NSRegularExpression(pattern: pattern)) != nil }
-
   /// Whether a `MATCHES` expression matches the whole string.
   private func holds(expression pattern: String, for text: String) -> Bool? {
     let isBlind = contains(.caseInsensitive)
     // Folding a pattern's case would turn \W into \w.
     let folding = subtracting(.caseInsensitive)
     let (text, pattern) = (folding.folded(text), folding.folded(pattern))
-    let flags: NSRegularExpression.Options = isBlind ? [.caseInsensitive] : []
-    // Check the pattern alone first: an unbalanced parenthesis must not pair with the added ones.
-    guard Self.isExpression(pattern),
-      let expression = try? NSRegularExpression(pattern: "(?:\(pattern))\\z", options: flags)
-    else { return nil }
+    guard let expression = Self.wholeMatch(pattern, isBlind ? [.caseInsensitive] : []) else { return nil }
     let range = NSRange(text.startIndex..., in: text)
     return expression.firstMatch(in: text, options: [.anchored], range: range) != nil
+  }
+
+  /// The regular expression of a `MATCHES` pattern, up to the end of a text; nil if the pattern is none.
+  static func wholeMatch(_ pattern: String, _ flags: NSRegularExpression.Options = []) -> NSRegularExpression? {
+    // Check the pattern alone first: an unbalanced parenthesis must not pair with the added ones.
+    guard (try? NSRegularExpression(pattern: pattern)) != nil else { return nil }
+    return try? NSRegularExpression(pattern: "(?:\(pattern))\\z", options: flags)
   }
 
   /// Returns the text without the case and diacritics that the options ignore.

@@ -51,8 +51,8 @@ private struct PredicateTyping {
   private func node(_ comparison: PredicateComparison) throws(PredicateFailure) -> PredicateNode {
     switch (comparison.comparator, comparison.right) {
     case (.between, .value(.list(_, let bounds))) where bounds.count == 2: break
-    case (.between, .value): throw PredicateFailure("it needs two bounds")
-    case (.matches, .value(.string(let pattern))) where !PredicateComparison.Options.isExpression(pattern):
+    case (.between, .value), (.between, .null): throw PredicateFailure("it needs two bounds, such as {1, 5}")
+    case (.matches, .value(.string(let pattern))) where PredicateComparison.Options.wholeMatch(pattern) == nil:
       throw PredicateFailure("the pattern is not a regular expression")
     default: break
     }
@@ -128,10 +128,10 @@ private struct PredicateTyping {
       guard field.type == .string else { throw isNot(field, "a list or a text") }
       guard case .string = value else { throw PredicateFailure("it needs a text in quotes") }
       return .comparison(comparison)
-    case .between:
-      guard let bounds = comparison.bounds else { return .comparison(comparison) }
-      return .and(try bounds.map { bound throws(PredicateFailure) in try node(bound) })
-    case .in, .contains, .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
+    case .between, .in, .contains, .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual:
+      if let bounds = comparison.bounds {
+        return .and(try bounds.map { bound throws(PredicateFailure) in try node(bound) })
+      }
       // A text within a text.
       if comparison.comparator == .in, elements == nil { return .comparison(comparison) }
       guard let elements else { return try ordered(comparison, field, value) }

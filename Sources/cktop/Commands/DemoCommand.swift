@@ -46,8 +46,12 @@ struct DemoCommand: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     try DescriptorLimit.require()
+    if let headless {
+      // A misspelled theme is refused without a terminal too.
+      if let theme { _ = try Appearance(theme: theme) }
+      return try await runHeadless(headless)
+    }
     let appearance = try Appearance(theme: theme, starts: true)
-    if let headless { return try await runHeadless(headless) }
     try Appearance.requireTerminal()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     TerminalScreen.startGuard()

@@ -143,7 +143,7 @@ struct RecordSelection {
     guard let type else { return }
     let types = try session.reader().view { try $0.status().recordsByType.keys.sorted() }
     guard !types.contains(type) else { return }
-    UnknownName.report("no record of type '\(type)' is known locally", "types", types)
+    UnknownNote.report("no record of type '\(type)' is known locally", "types", known: types)
   }
 
   private func eachLocal(
@@ -185,7 +185,9 @@ struct RecordSelection {
   private func reportUnknown(_ fields: Set<String>, _ reader: StoreReader) throws {
     let types = try reader.view { try $0.status().recordsByType.keys.sorted() }
     let known = Set(try types.flatMap { try reader.store.knownFieldTypes(of: $0).keys })
-    UnknownName.report(fields: fields.subtracting(known.map { $0.lowercased() }), known: known)
+    for name in fields.subtracting(known.map { $0.lowercased() }).sorted() {
+      UnknownNote.report("none of the newest records has a field '\(name)'", "fields", known: known)
+    }
   }
 
   private func eachRemote(
@@ -211,14 +213,10 @@ struct RecordSelection {
   }
 }
 
-/// A note about a name that nothing here has, in case it is misspelled.
-enum UnknownName {
-  static func report(fields: Set<String>, known: some Sequence<String>) {
-    for name in fields.sorted() { report("none of the newest records has a field '\(name)'", "fields", known.sorted()) }
-  }
-
-  static func report(_ what: String, _ kind: String, _ known: [String]) {
-    let names = known.isEmpty ? "" : "; the \(kind) are \(known.joined(separator: ", "))"
-    OutputStream.error.line("cktop: \(what)\(names)".visible)
+/// A note on standard error about a type or field that no local record has, in case its name is misspelled.
+enum UnknownNote {
+  static func report(_ sentence: String, _ kind: String, known: some Sequence<String>) {
+    let names = known.sorted().joined(separator: ", ")
+    OutputStream.error.line("cktop: \(sentence)\(names.isEmpty ? "" : "; the \(kind) are \(names)")".visible)
   }
 }

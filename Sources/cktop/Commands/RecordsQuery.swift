@@ -35,9 +35,10 @@ struct RecordsQuery: Verb {
   func run(_ session: Session) async throws {
     let parsed = try CKQuery(parsing: query)
     let store = try source.store(session)
-    let query = try typed(parsed, store)
+    let types = try store.knownFieldTypes(of: parsed.recordType, wanted: parsed.fields)
+    let query = try typed(parsed, types)
     let found =
-      source.remote ? try await remoteRecords(query, session, store) : try await records(query, session)
+      source.remote ? try await remoteRecords(query, session, store) : try await records(query, types, session)
     let rows = query.sorted(found).prefix(limit.count)
     if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
     var table = RecordRow.table
@@ -46,11 +47,7 @@ struct RecordsQuery: Verb {
   }
 
   /// The query with its values in the types that the fields have in the local copy or the queue.
-  private func typed(_ query: CKQuery, _ store: SyncStore) throws -> CKQuery {
-    let types = try store.knownFieldTypes(of: query.recordType, wanted: query.fields)
-    if !source.remote, !types.isEmpty {
-      UnknownName.report(fields: query.fields.subtracting(types.keys), known: types.keys)
-    }
+  private func typed(_ query: CKQuery, _ types: [String: String]) throws -> CKQuery {
     do throws(CKError) {
       return try query.typed(by: types) { text in
         RFC3339.milliseconds(text).map { $0..<$0 + 1 } ?? RFC3339.times(ofShort: text)
@@ -60,11 +57,18 @@ struct RecordsQuery: Verb {
     }
   }
 
-  private func records(_ query: CKQuery, _ session: Session) async throws -> [RecordRow] {
-    var found: [RecordRow] = []
+  private func records(_ query: CKQuery, _ types: [String: String], _ session: Session) async throws -> [RecordRow] {
+    var (found, isEmpty) = ([RecordRow](), true)
+    var unseen = query.fields.subtracting(types.keys)
     let all = RecordSelection(type: query.recordType, zone: zone, limit: .max, source: source)
     try await all.each(session) { row in
+      isEmpty = false
+      if !unseen.isEmpty { unseen.subtract(row.record.fields.keys) }
       if query.predicate.evaluate(with: CKRecord(row.record)) { found.append(row) }
+    }
+    guard !isEmpty else { return [] }
+    for name in unseen.sorted() {
+      UnknownNote.report("no \(query.recordType) record has a field '\(name)'", "fields", known: types.keys)
     }
     return found
   }

@@ -186,7 +186,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       return try await server.start(host: host, port: port)
     } catch EmulatorServer.StartError.cannotListen(let reason) {
-      throw .usage("\(host) port \(port) cannot be opened (\(reason)); choose another --host or --port, or port 0")
+      throw cannotListen(reason)
     } catch is EmulatorServer.StartError {
       throw .usage(
         admin && strictAuth && Self.adminToken == nil
@@ -194,7 +194,11 @@ struct ServeCommand: AsyncParsableCommand {
           : "--host \(host) accepts other machines; add --strict-auth with --api-token, --user or --server-key"
       )
     } catch {
-      throw .usage("\(host) port \(port) cannot be opened (\(error)); choose another --host or --port, or port 0")
+      throw cannotListen("\(error)")
     }
+  }
+
+  private func cannotListen(_ reason: String) -> CommandFailure {
+    .usage("\(host) port \(port) cannot be opened (\(reason)); choose another --host or --port; 0 is any free port")
   }
 }

@@ -44,7 +44,7 @@ import Testing
     ("s == 'x' OR s BEGINSWITH 'y'", "s == 'x' OR s BEGINSWITH 'y'"), ("s CONTAINS[c] 'x'", "s CONTAINS[c] 'x'"),
     ("'x' IN s", "s CONTAINS 'x'"), ("s IN 'xyz'", "s IN 'xyz'"), ("ss CONTAINS 'x'", "ss CONTAINS 'x'"),
     ("ss == {'x'}", "ss == {'x'}"), ("n > d", "n > d"), ("other > '5'", "other > '5'"),
-    ("empty CONTAINS 1", "empty CONTAINS 1"),
+    ("empty CONTAINS 1", "empty CONTAINS 1"), ("ANY ns BETWEEN {1, 2.0}", "ANY ns BETWEEN {1, 2}"),
     ("odd == 1", "odd == 1"), ("SELF CONTAINS 'x'", "SELF CONTAINS 'x'"), ("n IN {}", "n IN {}"),
   ]
 
@@ -101,7 +101,9 @@ import Testing
     ("p == 'x'", "the field is LOCATION, not STRING"), ("photo == 'x'", "the field is ASSETID, not STRING"),
     ("secret == 'x'", "encrypted"), ("n == t", "n is INT64 and the other field is TIMESTAMP"),
     ("n == 1 AND NOT (s == 5 OR n == 2)", "write the value in quotes"), ("n BETWEEN {1}", "it needs two bounds"),
-    ("other BETWEEN 5", "it needs two bounds"), ("s MATCHES '('", "not a regular expression"),
+    ("other BETWEEN 5", "it needs two bounds"), ("n BETWEEN nil", "it needs two bounds"),
+    ("ANY ns BETWEEN {'x', 'y'}", "the field is a list of INT64, not STRING"),
+    ("s MATCHES '(?x)a # b'", "not a regular expression"), ("s MATCHES '('", "not a regular expression"),
   ]
 
   @Test(arguments: refusals) func `a value that does not fit is refused with the reason`(

@@ -170,11 +170,11 @@ struct Tmux {
     }
   }
 
-  /// Waits for a message of the dashboard in its view of messages: the footer shows it for seconds only, and a machine
-  /// that is busy may look too late.
+  /// Waits for a message in the dashboard's view of messages, and returns to the overview. The footer shows a message for
+  /// seconds only, so that a busy machine may look too late. Refusals are not kept there.
   func message(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     try await type("0")
-    try await screen(sourceLocation: sourceLocation) { $0.contains("Messages") && $0.contains(text) }
+    try await screen(typing: "Home", sourceLocation: sourceLocation) { $0.contains("Messages") && $0.contains(text) }
     try await type("Escape")
     try await screen(sourceLocation: sourceLocation) { $0.contains("3 Queue") }
   }
