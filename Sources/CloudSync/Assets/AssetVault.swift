@@ -20,6 +20,9 @@ struct AssetVault: Sendable {
   /// The path is not a regular file.
   struct NoFile: Error {}
 
+  /// The file has more bytes than an asset can have.
+  struct TooLarge: Error { var size: Int64 }
+
   /// The process or the machine has no file descriptor left.
   struct TooManyOpenFiles: Error {}
 
@@ -96,14 +99,21 @@ struct AssetVault: Sendable {
     let input = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw NoFile() }
+    try checkSize(Int64(status.st_size))
     var hash = SHA256()
     var size: Int64 = 0
     while let data = try input.read(upToCount: chunk), !data.isEmpty {
-      hash.update(data: data)
       size += Int64(data.count)
+      // A file may grow while it is read, or not say how large it is.
+      try checkSize(size)
+      hash.update(data: data)
       try take(data)
     }
     return Content(digest: hash.finalize().hexadecimal, size: size)
+  }
+
+  private static func checkSize(_ size: Int64) throws(TooLarge) {
+    guard size <= CKAsset.largestFile else { throw TooLarge(size: size) }
   }
 
   /// Opens a file; negative with `errno` on failure.
@@ -130,6 +140,7 @@ struct AssetVault: Sendable {
   static func text(_ error: any Error) -> String {
     switch error {
     case is NoFile: "it is no regular file"
+    case let error as TooLarge: "it has \(error.size) bytes; an asset takes at most \(CKAsset.largestFile)"
     case is TooManyOpenFiles: "too many files are open"
     case let error as CocoaError where error.code == .fileReadNoSuchFile: "it is not there"
     case let error as CocoaError: error.localizedDescription

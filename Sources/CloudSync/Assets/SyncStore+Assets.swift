@@ -90,10 +90,6 @@ extension SyncStore {
     } catch {
       throw Refusal(keeping: file, for: field, error)
     }
-    guard content.size <= CKAsset.largestFile else {
-      let limit = "an asset takes at most \(CKAsset.largestFile)"
-      throw Refusal("the file \(file.path) for \(field) has \(content.size) bytes; \(limit)")
-    }
     (asset.digest, asset.size) = (content.digest, content.size)
     asset.path = keeping == .referenced ? file.path : nil
     return asset

@@ -178,6 +178,8 @@ extension Cycle {
     case is AssetVault.TooManyOpenFiles:
       let reason = "the file \(file.path) for \(field) cannot be opened now: too many files are open"
       return .failed(WebServicesError(ServerErrorCode("TOO_MANY_OPEN_FILES"), reason, effect: .notSent))
+    // It was small enough when its save was accepted.
+    case is AssetVault.TooLarge: return .refused(.file(.changed, path: file.path, field: field))
     case let error as CocoaError where error.code == .fileReadNoSuchFile:
       return .refused(.file(.missing, path: file.path, field: field))
     default:

@@ -62,6 +62,14 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("store.sqlite.assets")).count == 1)
   }
 
+  @Test func `a file that is too large is refused by its size, and not copied`() throws {
+    let large = try file("large", "")
+    #expect(truncate(large.path, 20 << 30) == 0)
+
+    #expect { try vault.keep(large) } throws: { ($0 as? AssetVault.TooLarge)?.size == 20 << 30 }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("store.sqlite.assets")).isEmpty)
+  }
+
   @Test func `what is no file is told of and not waited for`() throws {
     let pipe = folder.path("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)
