@@ -40,8 +40,10 @@ final class Fixture: Sendable {
   init(_ configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     var configuration = configuration
     configuration.seed = configuration.seed ?? 0
-    // On a busy machine a test may say nothing for longer than a client would.
-    if configuration.idleTimeout == EmulatorConfiguration().idleTimeout { configuration.idleTimeout = .seconds(3600) }
+    // On a busy machine a test may say nothing for longer than a client would, and see a poll only after its end.
+    let standard = EmulatorConfiguration()
+    if configuration.idleTimeout == standard.idleTimeout { configuration.idleTimeout = .seconds(3600) }
+    if configuration.courierKeepAlive == standard.courierKeepAlive { configuration.courierKeepAlive = .seconds(3600) }
     emulator = try Emulator(configuration: configuration, path: path ?? BothStoresTrait.path)
   }
 

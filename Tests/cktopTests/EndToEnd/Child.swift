@@ -26,10 +26,12 @@ final class Child: Sendable {
 
   private struct State {
     var end: End?
+    var lifetime: Duration?
     var waiters: [CheckedContinuation<End, Never>] = []
   }
 
   let pid: pid_t
+  private let start = ContinuousClock.now
   private let state = Mutex(State())
 
   /// Starts a program.
@@ -72,6 +74,7 @@ final class Child: Sendable {
   private func ended(_ end: End) {
     let waiters = state.withLock { state in
       state.end = end
+      state.lifetime = start.duration(to: .now)
       defer { state.waiters = [] }
       return state.waiters
     }
@@ -79,6 +82,9 @@ final class Child: Sendable {
   }
 
   var isRunning: Bool { state.withLock { $0.end == nil } }
+
+  /// How long it ran; nil while it runs. A test that measures this itself may get its turn much later.
+  var lifetime: Duration? { state.withLock { $0.lifetime } }
 
   /// Waits for its end.
   @discardableResult

@@ -57,11 +57,12 @@ import Testing
   @Test(.timeLimit(.minutes(40)))
   func `drivers and writers killed at any moment lose nothing that was accepted and double nothing`() async throws {
     var random = SplitMix64(seed: 5)
-    // As long as a whole pass takes, so that every part of one is hit: opening, taking over, sending, settling.
     try enqueue(0..<5)
-    let begin = ContinuousClock.now
-    #expect(await (try start(["sync"])).end() == .exited(0))
-    let pass = begin.duration(to: .now)
+    let whole = try start(["sync"])
+    #expect(await whole.end() == .exited(0))
+    // As long as a whole pass takes, so that every part of one is hit: opening, taking over, sending, settling. The
+    // shortest counts: when the machine has been busy, later ones would end before they are killed.
+    var pass = try #require(whole.lifetime)
 
     var (count, killed) = (5, 0)
     var accepted: Set<String> = []
@@ -76,6 +77,7 @@ import Testing
       async let second = kill(writer, after: moments.1)
       let ends = await (first, second)
       for end in [ends.0, ends.1] where end == .signalled(SIGKILL) { killed += 1 }
+      if ends.0 == .exited(0), let lifetime = driver.lifetime { pass = min(pass, lifetime) }
       if ends.1 == .exited(0) { accepted.insert(name) }
     }
     try await reckon(nil)
