@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 /// Devices in all the trouble there is, each run decided by its seed.
@@ -33,10 +32,10 @@ import Testing
     let census = Census()
     let start = ContinuousClock.now
     // One task would get few turns among all other tests, and run on alone when they have ended.
-    let left = Mutex(Self.seeds[...])
-    await withTaskGroup { group in
-      for _ in 0..<4 {
-        group.addTask { while let seed = left.withLock({ $0.popFirst() }) { await Self.run(seed, census) } }
+    await withTaskGroup(of: Void.self) { group in
+      for (place, seed) in Self.seeds.enumerated() {
+        if place >= 4 { await group.next() }
+        group.addTask { await Self.run(seed, census) }
       }
     }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
