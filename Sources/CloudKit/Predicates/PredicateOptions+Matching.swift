@@ -71,7 +71,7 @@ extension PredicateComparison.Options {
     return expression.firstMatch(in: text, options: [.anchored], range: range) != nil
   }
 
-  /// The regular expression of a `MATCHES` pattern, up to the end of a text; nil if the pattern is none.
+  /// Returns the regular expression for a `MATCHES` pattern, which runs to the end of a string; nil if it is invalid.
   static func wholeMatch(_ pattern: String, _ flags: NSRegularExpression.Options = []) -> NSRegularExpression? {
     // Check the pattern alone first: an unbalanced parenthesis must not pair with the added ones.
     guard (try? NSRegularExpression(pattern: pattern)) != nil else { return nil }
