@@ -63,16 +63,62 @@ import Testing
     #expect(Set(terminal) == ["TerminalScreen.swift"])
   }
 
-  private static func imports(of room: String) throws -> [String: Set<String>] {
+  /// Swift 6.3 passes no type metadata for a task-local value of a function type when it optimizes: the release product
+  /// ended at the first one, while debug builds passed.
+  @Test func `no task-local value is of a function type`() throws {
+    let texts = try Self.files(in: "Sources").map { try String(contentsOf: $0, encoding: .utf8) }
+
+    #expect(try texts.count { $0.contains("@TaskLocal") } >= 4)
+    #expect(Self.taskLocalFunctions(in: texts) == [])
+  }
+
+  @Test(arguments: [
+    ("@TaskLocal static var report: ((Int) -> Void)?", ["report"]),
+    ("@TaskLocal package static var report: @Sendable (Int64) async -> Void = { _ in }", ["report"]),
+    ("@TaskLocal\n  static var report:\n    (Int) -> Void = { _ in }", ["report"]),
+    ("@TaskLocal static var report = { (_: Int) in }", ["report"]),
+    ("typealias Report = (Int) -> Void\n@TaskLocal static var report: Report?", ["report"]),
+    ("@TaskLocal static var all: [A.Report] = []\ntypealias F = (Int) -> Void\ntypealias Report = F", ["all"]),
+    ("typealias Report = [Int]\n@TaskLocal static var report: Report = []", []),
+    ("@TaskLocal static var depth = 0\nlet body: (Int) -> Void", []),
+    ("@TaskLocal static var report: Report?\nstruct Report { let body: (Int) -> Void }", []),
+  ])
+  func `a task-local value of a function type is found, also through a type alias`(_ text: String, _ names: [String]) {
+    #expect(Self.taskLocalFunctions(in: [text]) == names)
+  }
+
+  /// The names of task-local values whose type has a function type in it.
+  private static func taskLocalFunctions(in texts: [String]) -> [String] {
+    var aliases: [String: String] = [:]
+    for alias in texts.flatMap({ $0.matches(of: /typealias (\w+)[^=\n]*=\s*([^\n]+)/) }) {
+      aliases[String(alias.1)] = String(alias.2)
+    }
+    func isFunction(_ type: Substring, _ seen: Set<String> = []) -> Bool {
+      if type.contains("->") { return true }
+      return type.matches(of: /\w+/).contains { word in
+        let name = String(word.0)
+        guard let meaning = aliases[name], !seen.contains(name) else { return false }
+        return isFunction(meaning[...], seen.union([name]))
+      }
+    }
+    let values = texts.flatMap { $0.matches(of: /@TaskLocal\s[^:=]*?var\s+(\w+)\s*(?::\s*([^={\n]+))?(=\s*\{)?/) }
+    return values.filter { $0.3 != nil || isFunction($0.2 ?? "") }.map { String($0.1) }
+  }
+
+  private static func files(in folder: String) throws -> [URL] {
     let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let folder = top.appending(path: "Sources").appending(path: room)
-    let files =
-      FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+    let all = FileManager.default.enumerator(at: top.appending(path: folder), includingPropertiesForKeys: nil)
+    let files = all?.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" } ?? []
     try #require(!files.isEmpty)
+    return files
+  }
+
+  private static func imports(of room: String) throws -> [String: Set<String>] {
+    let files = try files(in: "Sources/\(room)")
     let kinds: Set<Substring> = ["class", "enum", "func", "protocol", "struct", "typealias", "var"]
     var imports: [String: Set<String>] = [:]
-    for file in files where file.pathExtension == "swift" {
+    for file in files {
       let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
       let modules = lines.compactMap { line -> String? in
         let words = line.split(separator: " ")

@@ -15,9 +15,9 @@ final class RecordProgress: Sendable {
     records.withLock { $0[id, default: AssetProgress()].expect(bytes) }
   }
 
-  /// Returns a function to report the bytes of a record's assets to, as they are transferred.
+  /// Returns the report of the bytes of a record's assets, as they are transferred.
   func bytes(of id: CKRecord.ID) -> AssetBytes.Report {
-    { [self] count in
+    AssetBytes.Report { [self] count in
       // Inside the lock, so that the fractions are reported in order.
       records.withLock { if let fraction = $0[id]?.add(count) { report(id, fraction) } }
     }

@@ -1,5 +1,12 @@
+import CloudKit
 import Foundation
 import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 @Suite(.serialized) struct AssetCommandTests {
   @Test func `a file is put, sent and told of by its size; its copy is sent though it is gone`() async throws {
@@ -45,6 +52,50 @@ import Testing
 
     #expect(sync.status == 5)
     #expect(try await machine.succeed("queue", "list", "--json").object()["state"] as? String == "waiting")
+  }
+
+  @Test(arguments: [[], ["--in-place"]])
+  func `a file is sent, another machine fetches its record, and nothing differs`(options: [String]) async throws {
+    let cloud = try await Cloud()
+    let (first, second) = (try Machine(cloud), try Machine(cloud))
+    let photo = try first.folder.write("not quite a photo", to: "photo.jpg")
+    let put = ["records", "put", "--type", "Photo", "--zone", "album", "--name", "p1", "photo:ASSETID=\(photo)"]
+    _ = try await first.succeeding(put + options)
+    try await first.succeed("sync")
+    try await second.succeed("sync")
+
+    let record = try await second.succeed("records", "get", "p1", "--json").object()
+    let fields = try #require(record["fields"] as? [String: [String: Any]])
+    let value = try #require(fields["photo"]?["value"] as? [String: Any])
+    #expect(value["size"] as? Int == 17 && fields["photo"]?["type"] as? String == "ASSETID")
+    for machine in [first, second] {
+      try await machine.succeed("verify")
+      #expect(try await machine.succeed("queue", "list", "--json").output == "")
+    }
+  }
+
+  @Test func `a file left in place that is gone before it is sent is a dead letter with its reason`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let photo = try machine.folder.write("before", to: "photo.jpg")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "n", "photo:ASSETID=\(photo)", "--in-place")
+    try FileManager.default.removeItem(atPath: photo)
+    #expect(try await machine.run("sync").status == 1)
+
+    let row = try await machine.succeed("queue", "list", "--json").object()
+    #expect(row["state"] as? String == "failed")
+    #expect((row["reason"] as? String)?.contains(photo) == true)
+  }
+
+  @Test func `a file that is too large is one line, and nothing is enqueued`() async throws {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_API_TOKEN": "t"])
+    let movie = try machine.folder.write("", to: "movie")
+    // A file with a hole takes no space.
+    #expect(truncate(movie, off_t(CKAsset.largestFile) + 1) == 0)
+    let line = try await machine.fail(2, "records", "put", "--type", "Note", "photo:ASSETID=\(movie)")
+
+    #expect(line.contains("\(CKAsset.largestFile + 1)") && line.contains("\(CKAsset.largestFile)"))
+    #expect(try await machine.succeed("queue", "list", "--json").output == "")
   }
 
   @Test func `a file that is not there is one line, and nothing is enqueued`() async throws {
