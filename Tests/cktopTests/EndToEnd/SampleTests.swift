@@ -11,7 +11,7 @@ import Testing
     let folder = try TemporaryFolder()
     func notes(_ arguments: String...) async throws -> String {
       let process = try Child(
-        Binary.cktop().deletingLastPathComponent().appending(path: "Notes").path,
+        Binary.named("Notes").path,
         arguments,
         environment: [
           "CLOUDKIT_CONTAINER": "iCloud.org.example.notes", "CLOUDKIT_URL": "http://127.0.0.1:\(port)",

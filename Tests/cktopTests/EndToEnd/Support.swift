@@ -27,7 +27,14 @@ enum Binary {
     let folder: String
   }
 
-  static func cktop() throws -> URL { try named("cktop") }
+  /// The binary that the environment names as `CKTOP`, such as the release product; else the one beside the test bundle.
+  static func cktop() throws -> URL {
+    guard let path = ProcessInfo.processInfo.environment["CKTOP"], !path.isEmpty else { return try named("cktop") }
+    // Programs run in folders of their own, where a relative path would name nothing.
+    let file = URL(fileURLWithPath: path).absoluteURL
+    guard FileManager.default.isExecutableFile(atPath: file.path) else { throw NotFound(folder: path) }
+    return file
+  }
 
   static func named(_ name: String) throws -> URL {
     var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
