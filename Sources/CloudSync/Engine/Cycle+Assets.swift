@@ -16,7 +16,7 @@ extension Cycle {
   /// or by an upload.
   func supplyAssets(_ zone: ZoneKey, _ ids: [Int64]) async throws {
     let needs = try store.assetNeeds(ids).batches(upTo: Self.batchBytes, size: Self.boundedSize).first ?? []
-    lease.shown.start(.sending)
+    try showSending()
     let known = needs.filter { $0.asset.place != nil }
     if !known.isEmpty {
       let supplied = try await rereference(known, zone)

@@ -9,7 +9,6 @@ extension Cycle {
     try await resolveConflicts()
     if isInterrupted { return false }
     var hasSent = false
-    rate.start(total: try store.read { try $0.operationCount(in: .pending) }, at: store.now())
     hasMoreToSend = false
     var left = configuration.turn.requests
     while left > 0 {
@@ -34,7 +33,7 @@ extension Cycle {
         try await sendBatch(zone, ids, atomic: atomic, deferring: deferring)
       }
       hasSent = true
-      lease.shown.show(rate.progress(at: store.now()))
+      try showProgress()
       if try isInterrupted || !store.mayRequest() {
         isInterrupted = true
         return true
@@ -45,6 +44,14 @@ extension Cycle {
     try store.forgetOldHistory(lease)
     return hasSent
   }
+
+  /// Shows that changes are being sent.
+  func showSending() throws {
+    lease.shown.start(.sending)
+    try showProgress()
+  }
+
+  private func showProgress() throws { lease.shown.show(rate.progress(left: try store.leftToSend(), at: store.now())) }
 
   /// Sends queued changes between the pages of a long fetch, now and then, unless the server or the network has
   /// problems.
@@ -67,7 +74,7 @@ extension Cycle {
     atomic: Bool,
     deferring: [Int64: Set<Int64>]
   ) async throws {
-    lease.shown.start(.sending)
+    try showSending()
     let ids = try await approved(ids)
     // After a sign-in or sign-out the user must be verified first.
     if isOtherSignIn {

@@ -2,27 +2,21 @@
 struct Rate: Sendable {
   private static let window: Int64 = 5_000
 
+  /// The changes that this sync has sent.
   private var done = 0
-  private var total = 0
-  private var startedAt: Int64 = 0
   private var samples: [(at: Int64, done: Int)] = []
-
-  mutating func start(total: Int, at now: Int64) {
-    done = 0
-    self.total = total
-    startedAt = now
-    samples = [(now, 0)]
-  }
 
   mutating func add(_ count: Int) { done += count }
 
-  mutating func progress(at now: Int64) -> Progress {
+  /// - Parameter left: the changes that are still to be sent, with those that were added meanwhile.
+  mutating func progress(left: Int, at now: Int64) -> Progress {
     samples.append((now, done))
-    samples.removeAll { $0.at < now - Self.window }
-    let first = samples.first ?? (startedAt, 0)
+    // Samples of a clock that was set back since would never end.
+    samples.removeAll { $0.at < now - Self.window || $0.at > now }
+    let first = samples.first ?? (now, done)
     let seconds = Double(now - first.at) / 1000
     let perSecond = seconds > 0 ? Double(done - first.done) / seconds : nil
-    return Progress(phase: .send, done: done, total: max(total, done), perSecond: perSecond)
+    return Progress(phase: .send, done: done, total: done + left, perSecond: perSecond)
   }
 }
 

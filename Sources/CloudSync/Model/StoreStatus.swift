@@ -191,6 +191,9 @@ package struct StoreStatus: Hashable, Sendable {
     queue.parts.reduce(0) { $1.state == state && !isPaused($1) ? $0 + $1.count : $0 }
   }
 
+  /// The number of operations that are being sent, or that no rule and no wait of their own keeps from it.
+  var leftToSend: Int { unpaused(.pending) + unpaused(.inFlight) }
+
   /// Whether a pause rule applies to a part of the queue.
   func isPaused(_ part: QueuePart) -> Bool {
     var scope = SendScope(now: generatedAt)

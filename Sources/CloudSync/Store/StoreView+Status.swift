@@ -155,8 +155,10 @@ extension StoreView {
       )
     }
     guard hasEngine else { return }
-    status.progress = activity.phase.flatMap(Progress.Phase.init(rawValue:)).map {
-      Progress(phase: $0, done: activity.done, total: activity.total, perSecond: activity.perSecond)
+    status.progress = activity.phase.flatMap(Progress.Phase.init(rawValue:)).map { phase in
+      // Changes may have been added since the engine counted them.
+      let total = phase == .send ? max(activity.total, activity.done + status.leftToSend) : activity.total
+      return Progress(phase: phase, done: activity.done, total: total, perSecond: activity.perSecond)
     }
     status.activity = SyncStore.Activity(rawValue: activity.state) ?? .idle
   }

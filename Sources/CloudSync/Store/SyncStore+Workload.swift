@@ -36,6 +36,16 @@ extension SyncStore {
     }
   }
 
+  /// The number of changes that are still to be sent, for the progress.
+  func leftToSend() throws(StoreError) -> Int {
+    let now = now()
+    return try read { ledger in
+      var status = StoreStatus(generatedAt: now)
+      (status.queue.parts, status.pauses) = (try ledger.queueParts(), try ledger.pauses())
+      return status.leftToSend
+    }
+  }
+
   /// Notes the blockers of operations and renews notes that may be out of date, so that the next plan finds those that
   /// can be sent.
   func noteBlockers(of ids: [Int64], _ lease: Lease) throws(StoreError) {
