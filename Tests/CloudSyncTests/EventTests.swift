@@ -240,6 +240,15 @@ struct ThroughputTests {
     #expect(try mine.store.view { try $0.throughput() }.map(\.failed) == [0, 1])
     #expect(try mine.store.view { try $0.throughput() }.map(\.sent) == [2, 0])
     #expect(try mine.store.status().lastDay.sent == 2)
+
+    // The same change again: its minute has a failure, and the day has one failed change.
+    world.clock.advance(60)
+    _ = try mine.store.perform(.retry, on: .all, actor: "ana")
+    try await mine.sync()
+    #expect(try mine.store.view { try $0.throughput() }.map(\.failed) == [0, 1, 1])
+    #expect(try mine.store.status().lastDay.failed == 1)
+    world.clock.advance(24 * 3600)
+    #expect(try mine.store.status().lastDay.failed == 0)
   }
 
   @Test func `a minute is kept for a day`() throws {

@@ -36,7 +36,7 @@ struct OutcomeWriter {
   mutating func write(_ done: inout TransactionSlice<QueuedOperation>) throws {
     if done.isFirst { try writeRefusals() }
     while let operations = done.next(SyncStore.writtenAtOnce) { try write(operations) }
-    try ledger.count(sent: result.acknowledged, failed: result.failed, bytes: bytes, now: now)
+    try ledger.count(sent: result.acknowledged, bytes: bytes, now: now)
   }
 
   private mutating func writeRefusals() throws {

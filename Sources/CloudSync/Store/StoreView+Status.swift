@@ -15,7 +15,7 @@ extension StoreView {
     later.now = .max
     status.canSendLater = try status.sendable != nil || SyncStore.sendable(later, ledger) != nil
     if hasEngine { try readSigns(lease, waits, into: &status) }
-    status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
+    status.lastDay = try ledger.lastDay(now: now)
     status.nextRetryAt = try HoldUp.nextRetry(scope, ledger)
     status.topFailure = try ledger.topFailure(of: status.queue.failed)
     return redaction.redact(status)

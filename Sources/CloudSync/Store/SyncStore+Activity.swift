@@ -270,16 +270,13 @@ extension SyncStore {
   /// Fails the changes of a zone that the server refuses to create. After a crash, the server refuses it again.
   private func failChanges(of zone: ZoneKey, _ error: WebServicesError, _ lease: Lease) throws(StoreError) {
     let ids = try read { try $0.changes(of: zone) }
-    _ = try writeInSlices(ids, lease) { slice, ledger, now in
-      var failed = 0
+    _ = try writeInSlices(ids, lease) { slice, ledger, _ in
       while let id = slice.next() {
         guard var operation = try ledger.operation(id), operation.state == .pending || operation.state == .waiting
         else { continue }
         operation.apply(.failed(.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason)))
         try ledger.update(operation)
-        failed += 1
       }
-      try ledger.count(failed: failed, now: now)
     }
   }
 }

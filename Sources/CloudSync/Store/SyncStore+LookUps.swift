@@ -54,7 +54,7 @@ extension SyncStore {
         try Self.acknowledgeZone(operation, restarted, now: now, ledger)
         counts.acknowledged += 1
       }
-      try ledger.count(sent: counts.acknowledged, failed: counts.failed, now: now)
+      try ledger.count(sent: counts.acknowledged, now: now)
       return counts
     }
   }
@@ -87,7 +87,6 @@ extension SyncStore {
         try ledger.update(operation)
         failed += 1
       }
-      try ledger.count(failed: failed, now: now)
       return failed
     }
   }

@@ -39,7 +39,7 @@ extension SyncStore {
         if let scope = decision.wait { waits.note(scope, error) }
       }
       try Throttles.set(waits, now: now, random: random, ledger)
-      try ledger.count(sent: result.acknowledged, failed: result.failed, now: now)
+      try ledger.count(sent: result.acknowledged, now: now)
       return result
     }
   }

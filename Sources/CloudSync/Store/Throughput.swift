@@ -8,7 +8,7 @@ package struct Throughput: Hashable, Sendable {
   package var sent = 0
   /// Records that were fetched because they had changed, or deleted on the server.
   package var fetched = 0
-  /// Changes that failed until a person acts.
+  /// Changes that failed until a person acts, here or on the server.
   package var failed = 0
   /// Bytes of the changes that the server took, as they were sent.
   package var bytes = 0
@@ -41,6 +41,21 @@ extension Ledger {
     )
     // Minutes of a clock that was set back since would never end.
     try run("DELETE FROM throughput WHERE minute <= ? OR minute > ?", [minute - Throughput.minutes, minute])
+  }
+
+  /// The sums of the last 24 hours. A change that failed more than once in them is one failed change, as far back as the
+  /// log names it.
+  func lastDay(now: Int64) throws -> Throughput {
+    var day = try throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
+    guard day.failed > 0 else { return day }
+    let since = (now / 60_000 - Throughput.minutes + 1) * 60_000
+    let logged = try row(
+      "SELECT count(operation), count(DISTINCT operation) FROM events WHERE kind = 'failed' AND at >= ?",
+      [since]
+    )
+    let (failures, changes): (Int, Int) = (logged?[0] ?? 0, logged?[1] ?? 0)
+    day.failed = max(changes, day.failed - (failures - changes))
+    return day
   }
 
   /// The minutes of the last 24 hours in which something happened, oldest first.

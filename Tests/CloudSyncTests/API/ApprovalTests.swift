@@ -24,6 +24,7 @@ import Testing
 
     #expect(try device.store.queue() == ["save r2 failed"])
     #expect(try device.store.operations().rows.first?.errorMessage == "the app says no")
+    #expect(try device.store.status().lastDay.failed == 1)
     #expect(world.onServer("r1") != nil && world.onServer("r2") == nil && world.onServer("r3") != nil)
     #expect(delegate.state.withLock { $0.seen.sorted() } == ["r1", "r2", "r3"])
   }

@@ -63,5 +63,6 @@ import Testing
 
     let row = try #require(try device.store.operations().rows.first)
     #expect(row.state == .failed && row.errorCode == "ASSET_FILE_NOT_FOUND")
+    #expect(try device.store.status().lastDay.failed == 1)
   }
 }

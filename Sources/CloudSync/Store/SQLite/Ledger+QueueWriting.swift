@@ -138,7 +138,8 @@ extension Ledger {
     try replace(operation, operation.links)
   }
 
-  /// Logs that an operation fails, gets into a conflict, or was merged, where the store does not have that yet.
+  /// Logs that an operation fails, gets into a conflict, or was merged, where the store does not have that yet. A failure
+  /// is counted here, whatever made it fail.
   private func logTurn(of operation: QueuedOperation) throws {
     let event: Event
     switch operation.cause {
@@ -149,6 +150,7 @@ extension Ledger {
     }
     let known: String? = try one("SELECT reason FROM operations WHERE id = ?", [operation.id])
     guard known != operation.cause.stored else { return }
+    if case .failed = event { try count(failed: 1, now: now) }
     try EventLog.add(event, of: operation, now: max(now, operation.conflictAt ?? 0), self)
   }
 
