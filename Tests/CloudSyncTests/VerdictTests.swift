@@ -238,6 +238,24 @@ struct VerdictTests {
     #expect(status.verdicts(hasCredential: true).problems.map(\.kind) == [.failed, .conflicts, .partlyPaused])
   }
 
+  @Test func `what waits for a person is not retrying or throttled besides`() {
+    let waits: [(Fact, scope: String, code: String, VerdictState)] = [
+      (.quota, "quota", "QUOTA_EXCEEDED", .blocked), (.signedOut, "account", "AUTHENTICATION_FAILED", .signedOut),
+      (.sendable, "zone:notes", "QUOTA_EXCEEDED", .blocked),
+    ]
+    for (fact, scope, code, verdict) in waits {
+      for isOwn in [true, false] {
+        var status = Self.status([fact], isSyncing: true)
+        status.throttles = [.init(scope: scope, until: 20, error: code, message: "", isOwn: isOwn)]
+        #expect(status.verdicts(hasCredential: true).all.map(\.kind).filter { $0 != .sending } == [verdict])
+
+        // Another wait is news of its own.
+        status.throttles.append(.init(scope: "zone:b", until: 30, error: "THROTTLED", message: "", isOwn: isOwn))
+        #expect(status.verdicts(hasCredential: true).all.map(\.kind).contains(isOwn ? .retrying : .throttled))
+      }
+    }
+  }
+
   @Test func `verdicts stand in the order of their marks`() {
     let kinds = VerdictState.allCases
     let marks = kinds.prefix { $0 != .paused }.compactMap { kind in

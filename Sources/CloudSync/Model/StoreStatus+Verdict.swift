@@ -89,12 +89,14 @@ extension StoreStatus {
     }
     // Without a syncing process nothing goes on when a wait is over.
     let isNews = isSyncing || !isReady
+    // What only a person ends has a verdict of its own, and no flush helps.
+    let waits = throttles.filter { !$0.needsPerson }
     if isNews,
-      let until = (throttles.filter { !$0.isOwn }.map(\.until) + [changeThrottledUntil].compactMap(\.self)).max()
+      let until = (waits.filter { !$0.isOwn }.map(\.until) + [changeThrottledUntil].compactMap(\.self)).max()
     {
       all.append(.throttled(until: until, unsent: unsent))
-    } else if isNews, !isOffline, unpaused(.waiting) > 0 || (isSyncing && !throttles.isEmpty) {
-      let ends = throttles.map(\.until) + [nextRetryAt].compactMap(\.self)
+    } else if isNews, !isOffline, unpaused(.waiting) > 0 || (isSyncing && !waits.isEmpty) {
+      let ends = waits.map(\.until) + [nextRetryAt].compactMap(\.self)
       all.append(.retrying(unpaused(.waiting), nextTry: isSyncing ? ends.min() : nil))
     }
     if forApp > 0 { all.append(.waitingForApp(forApp)) }
@@ -151,6 +153,16 @@ extension StoreStatus {
   }
 
   private func wait(_ scope: WaitScope) -> Throttle? { throttles.first { $0.scope == scope.name } }
+}
+
+extension StoreStatus.Throttle {
+  /// Whether it lasts until a person acts, however often the server is asked again.
+  fileprivate var needsPerson: Bool {
+    switch WaitScope(name: scope) {
+    case .account, .quota: true
+    case .network, .database, .zone, .feed: ServerErrorCode(error).needsPerson
+    }
+  }
 }
 
 extension Verdict.Failure {
