@@ -100,6 +100,50 @@ import Testing
     #expect(status.state == .idle)
   }
 
+  @Test func `an error is the last one until a request of its scope succeeds, whatever else is left to do`()
+    async throws
+  {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("kept", type: "Paused", [:]))
+    try mine.store.pause(.type("Paused"), actor: "ana")
+    try await mine.sync()
+    try mine.store.accept(world.put("a", [:]))
+    mine.transport.interfere { _, _, _ in .offline }
+    _ = try? await mine.sync()
+    #expect(try mine.store.status().lastError?.code == "NETWORK_ERROR")
+
+    world.clock.advance(100)
+    mine.transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .refusing("a", "BAD_REQUEST", "no") : .pass
+    }
+    try await mine.sync()
+    #expect(try mine.store.status().lastError?.code == "BAD_REQUEST")
+
+    mine.transport.interfere(nil)
+    _ = try mine.store.perform(.retry, on: .all, actor: "ana")
+    try await mine.sync()
+    let status = try mine.store.status()
+    #expect(status.lastError == nil && status.queue.total == 1 && !status.isInSync)
+  }
+
+  @Test func `an error of the network is over with the next good sync`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("kept", type: "Paused", [:]))
+    try mine.store.pause(.type("Paused"), actor: "ana")
+    mine.transport.interfere { _, _, _ in .offline }
+    _ = try? await mine.sync()
+    #expect(try mine.store.status().lastError?.code == "NETWORK_ERROR")
+
+    world.clock.advance(100)
+    mine.transport.interfere(nil)
+    try await mine.sync()
+
+    let status = try mine.store.status()
+    #expect(status.lastError == nil && !status.isInSync && status.queue.total == 1)
+  }
+
   @Test func `a wait of the zone is kept in a comparison of the zone`() async throws {
     let world = try World()
     let mine = try world.device("mine")

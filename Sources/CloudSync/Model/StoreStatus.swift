@@ -132,6 +132,7 @@ package struct StoreStatus: Hashable, Sendable {
   /// Whether the last sync was rejected because its credential belongs to another user.
   package var isRefused = false
   package var throttles: [Throttle] = []
+  /// The latest error, until a request of its scope succeeds.
   package var lastError: Failure?
   /// The reason why the app rejected the latest changes; nil if it did not.
   package var deliveryProblem: Failure?

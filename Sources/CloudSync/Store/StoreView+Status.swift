@@ -147,7 +147,7 @@ extension StoreView {
     status.lastEnqueueAt = activity.lastEnqueueAt
     status.errorStands = activity.errorStands
     status.reachedEnd = activity.reachedEnd
-    if let code = activity.errorCode {
+    if let code = activity.errorCode, try ledger.holdsError(activity) {
       status.lastError = StoreStatus.Failure(
         code: code,
         message: activity.errorMessage ?? "",

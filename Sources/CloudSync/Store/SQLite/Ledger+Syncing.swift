@@ -103,6 +103,18 @@ extension Ledger {
     }
   }
 
+  /// Whether the latest error holds: since then no request of its scope, or of the change that met it, has succeeded.
+  func holdsError(_ activity: EngineActivity) throws -> Bool {
+    guard let code = activity.errorCode, !activity.errorStands else { return activity.errorStands }
+    return try one(
+      """
+      SELECT EXISTS (SELECT 1 FROM throttles WHERE code = ? AND isOver = 0)
+        OR EXISTS (SELECT 1 FROM operations WHERE errorCode = ?)
+      """,
+      [code, code]
+    ) ?? false
+  }
+
   /// Whether a scope waits now.
   func isWaiting(_ scope: WaitScope, now: Int64) throws -> Bool { try wait(scope).map { $0.until > now } ?? false }
 }
