@@ -120,6 +120,35 @@ import Testing
     #expect(queue.bytes == (try store.operations().rows.reduce(0) { $0 + $1.bytes }))
   }
 
+  @Test func `the age of what is unsent leaves out what a person paused or decides about`() throws {
+    let world = try World()
+    let store = try world.open("store")
+    let start = world.clock.now
+    for (place, (name, zone, type)) in [
+      ("failed", "a", "Note"), ("single", "a", "Note"), ("zone", "paused", "Note"), ("type", "a", "Paused"),
+      ("sent", "a", "Note"), ("next", "a", "Note"),
+    ].enumerated() {
+      world.clock.advance(to: start + Int64(place) * 1000)
+      try store.accept(world.put(name, zone: zone, type: type, [:]))
+    }
+    func oldest() throws -> Int64? { try store.view { try $0.oldestUnsentAt($0.status()) }.map { $0 - start } }
+    #expect(try oldest() == 0)
+    try store.execute("UPDATE operations SET state = 'failed' WHERE name = 'failed'")
+    #expect(try oldest() == 1000)
+    try store.execute("UPDATE operations SET state = 'paused' WHERE name = 'single'")
+    #expect(try oldest() == 2000)
+    try store.pause(.zone(ZoneKey(zone: "paused")), actor: "ana")
+    #expect(try oldest() == 3000)
+    try store.pause(.type("Paused"), actor: "ana")
+    #expect(try oldest() == 4000)
+    try store.execute("UPDATE operations SET state = 'waiting', nextAttemptAt = 5 WHERE name = 'sent'")
+    #expect(try oldest() == 4000)
+    try store.execute("DELETE FROM operations WHERE name IN ('sent', 'next')")
+    #expect(try oldest() == nil)
+    try store.pause(.everything, actor: "ana")
+    #expect(try oldest() == nil)
+  }
+
   @Test func `records are counted with pending edits laid over them`() async throws {
     let world = try World()
     let device = try world.device("store")

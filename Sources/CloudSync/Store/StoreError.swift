@@ -79,6 +79,14 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     return StoreError(.replaced, "the store \(path) was deleted, but its log \(path)-wal is still there; \(remedy)")
   }
 
+  /// The error of a store that is gone while `remains` is still beside it.
+  static func lost(_ path: String, remains: String) -> StoreError {
+    StoreError(
+      .missing,
+      "the store \(path) is gone, but \(remains) is still there; put a copy back, or remove that to start over"
+    )
+  }
+
   /// The error of a file without content that had some.
   static func emptied(_ path: String) -> StoreError {
     let remedy = "put a copy back, or remove \(StoreLock.path(path)) to start over"

@@ -21,6 +21,19 @@ extension StoreView {
     return redaction.redact(status)
   }
 
+  /// When the oldest change was accepted that is unsent for another reason than a person's decision: it is not failed,
+  /// paused or in a conflict that a person resolves. Nil if there is none.
+  ///
+  /// It passes over every older change that a rule pauses, so only a command asks.
+  package func oldestUnsentAt(_ status: StoreStatus) throws -> Int64? {
+    var states: [OperationState] = [.pending, .inFlight, .waiting]
+    if status.conflictsForApp > 0 { states.append(.conflict) }
+    let paused = status.queue.parts.filter { status.isPaused($0) }
+    return try states.filter { status.unpaused($0) > 0 }.compactMap { state in
+      try ledger.oldestOperation(in: state, except: paused.filter { $0.state == state })
+    }.min()
+  }
+
   /// The verdict of an idle process that holds the lease; for its history.
   func verdict(_ lease: LeaseHolder) throws -> Verdict {
     var status = try facts(lease, try ledger.waits(after: .min), holdUp().scope)

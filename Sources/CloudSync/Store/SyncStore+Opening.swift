@@ -1,5 +1,6 @@
 public import CloudKit
 package import Facts
+import Foundation
 
 extension SyncStore {
   /// Opens the store of one database, creating the file and its folder if needed.
@@ -32,6 +33,16 @@ extension SyncStore {
   ///
   /// - Throws: `StoreError` if this user may not see that, or if the file was deleted while its log is still there.
   package static func exists(at path: String) throws(StoreError) -> Bool { try SQLiteStorage.isThere(path) }
+
+  /// Throws if there is no store at a path although there was one: its lock file, journal or files of assets are there.
+  package static func requireNeverMade(at path: String) throws(StoreError) {
+    let name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let remains = [StoreLock.path(name), name + "-journal", name + ".assets"]
+    guard try !exists(at: path), let left = remains.first(where: FileManager.default.fileExists(atPath:)) else {
+      return
+    }
+    throw .lost(path, remains: left)
+  }
 
   /// Why no store can be created at a path; nil if it can, as far as is known.
   package static func trouble(at path: String) -> StorageTrouble? { FileSystem(of: path)?.trouble }

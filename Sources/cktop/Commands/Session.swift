@@ -119,6 +119,13 @@ struct Session: Sendable {
     return try isMade() ? storeToRead() : nil
   }
 
+  /// Throws if there is no store although a setting names its file, or although there was one.
+  func requireStoreIfKnown() throws {
+    guard let store = settings.store, let storePath else { return }
+    try SyncStore.requireNeverMade(at: storePath)
+    if store.source != .standard { _ = try storeToRead() }
+  }
+
   /// Why no store can be created; nil if one can, as far as is known.
   var storageTrouble: StorageTrouble? { (storePath ?? settings.store?.value).flatMap(SyncStore.trouble) }
 

@@ -10,8 +10,13 @@ struct StatusCommand: Verb {
     abstract: "Show the state of the store: the verdict, the account, the queue, the records.",
     discussion: """
       Exit codes: 0 in sync or on the way, 1 something failed, 3 a person is needed or no process is syncing although \
-      changes wait. On a machine that syncs by a timer, --max-age says how old the oldest of these changes may be. A \
-      store that does not exist yet is reported as empty and is not created.
+      changes wait. A store that does not exist yet is reported as empty and is not created.
+
+      With --max-age, the code is an alarm, also on a machine that syncs by a timer: 3 if a change is unsent for longer, \
+      whatever holds it except a person's pause, or 5 where a process is syncing and only the cloud is in the way. Until \
+      then it is no problem that no process is syncing, or that changes wait for the app. Other problems keep their \
+      codes. A store that is missing is 4 if an option, the environment or the configuration names its file, or if files \
+      of it are left; then --prometheus prints nothing and ends with 4, too.
 
       With --at: what the syncing processes stored about that minute, and its events; as text, or as JSON with --json. The \
       exit code is then 0.
@@ -34,7 +39,7 @@ struct StatusCommand: Verb {
   @Flag(exclusivity: .exclusive) var form: Form?
   @Option(
     help: ArgumentHelp(
-      "Exit with 0 although no process is syncing, while the oldest change that could be sent is younger.",
+      "Exit with 3 or 5 if a change is unsent for longer, and with 0 while all are younger and nothing is wrong.",
       valueName: "15m"
     ),
     transform: Self.milliseconds
@@ -66,9 +71,14 @@ struct StatusCommand: Verb {
     if let at { return try printMoment(at, session.reader()) }
     let scope = try session.scope()
     let reader = try session.storeIfMade().map { StoreReader($0, session.redaction) }
-    var (status, failures) =
-      try reader?.view { (try $0.status(), try $0.failuresForPerson()) }
-      ?? (StoreStatus(neverSyncedAt: SyncStore.currentTime), 0)
+    // An alarm and metrics tell a store that is gone from one that was never made.
+    if reader == nil, maxAge != nil || form == .prometheus { try session.requireStoreIfKnown() }
+    var (status, failures, limit) =
+      try reader?.view { view in
+        let status = try view.status()
+        let limit = try maxAge.map { AgeLimit(milliseconds: $0, oldestAt: try view.oldestUnsentAt(status)) }
+        return (status, try view.failuresForPerson(), limit)
+      } ?? (StoreStatus(neverSyncedAt: SyncStore.currentTime), 0, maxAge.map { AgeLimit(milliseconds: $0) })
     if reader == nil { status.storageTrouble = session.storageTrouble }
     status.freshFor = session.settings.freshFor
     let account = AccountState(status, credential: try session.credentialName())
@@ -79,7 +89,7 @@ struct StatusCommand: Verb {
     case .prometheus: OutputStream.standard.write(StatusMetrics(object).text)
     case nil: OutputStream.standard.lines(StatusText(object).lines.map(\.visible))
     }
-    let code = status.code(hasCredential: account.credential != nil, failedForPerson: failures, maxAge: maxAge)
+    let code = status.code(hasCredential: account.credential != nil, failedForPerson: failures, limit: limit)
     try code.end()
   }
 
@@ -96,42 +106,6 @@ struct StatusCommand: Verb {
         + (verdicts.isEmpty ? ["Not known: no syncing process had noted a verdict"] : verdicts)
         + events.map { $0.line(format, now: now) }
     )
-  }
-}
-
-extension StoreStatus {
-  /// The exit code for all problems, not only for the verdict.
-  ///
-  /// - Parameters:
-  ///   - failedForPerson: the number of failed operations that only a person can help.
-  ///   - maxAge: milliseconds for which a change may wait while no process syncs; nil: none may.
-  func code(hasCredential: Bool, failedForPerson: Int, maxAge: Int64? = nil) -> CommandStatus {
-    // What a rule pauses may be old.
-    let oldest = pauses.isEmpty ? queue.oldestGoingAt : sendable?.oldestAt ?? queue.oldestGoingAt
-    let age = oldest.map { generatedAt - $0 } ?? 0
-    let mayWait = maxAge.map { age < $0 && syncingProcess?.stalledSince == nil } ?? false
-    let isForNow = { (verdict: Verdict) in
-      if case .signedOut(_, lacksCredential: true) = verdict { true } else { verdict.kind == .notSyncing }
-    }
-    var codes = verdicts(hasCredential: hasCredential).all.filter { !(mayWait && isForNow($0)) }.map(\.status)
-    if failedForPerson > 0 { codes.append(.personNeeded) }
-    if state == .error { codes.append(.itemsFailed) }
-    return .combined(codes)
-  }
-}
-
-extension Verdict {
-  /// The exit code of a problem; the other verdicts have none.
-  var status: CommandStatus {
-    switch self {
-    case .unreadable: .storeUnusable
-    case .storeFull, .wrongAccount, .signedOut, .decisionNeeded, .blocked, .notSyncing, .conflicts, .waitingForApp:
-      .personNeeded
-    case .failed: .itemsFailed
-    case .paused, .offline, .sending, .throttled, .retrying, .partlyPaused, .inSync, .fetching,
-      .neverSynced, .outOfDate:
-      .done
-    }
   }
 }
 

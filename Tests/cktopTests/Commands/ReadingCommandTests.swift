@@ -79,6 +79,37 @@ import Testing
     }
   }
 
+  private static let alarms = [
+    ["status", "--max-age", "15m"], ["status", "--json", "--max-age", "15m"], ["status", "--prometheus"],
+  ]
+
+  @Test func `a store that a setting names and that is missing is an alarm and has no metrics`() async throws {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
+    for arguments in Self.alarms { _ = try await machine.succeeding(arguments) }
+    let store = ["CKTOP_STORE": machine.folder.path("s.sqlite")]
+    try await machine.succeed("status", settings: store)
+
+    for arguments in Self.alarms {
+      #expect(try await machine.failing(4, arguments, settings: store).contains("s.sqlite"))
+      #expect(try await machine.running(arguments, settings: store).output.isEmpty)
+    }
+  }
+
+  @Test func `a store that is gone from its usual place is an alarm as long as files of it are left`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+    let path = try #require(try await machine.run("status", "--json").object()["store"] as? String)
+    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+
+    for arguments in Self.alarms {
+      #expect(try await machine.failing(4, arguments).contains("\(path).driver"), "\(arguments)")
+    }
+    try FileManager.default.removeItem(atPath: path + ".driver")
+    for arguments in Self.alarms { _ = try await machine.succeeding(arguments) }
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a store of an earlier version is migrated by sync alone`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)

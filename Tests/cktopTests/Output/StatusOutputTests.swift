@@ -71,6 +71,150 @@ import Testing
     }
   }
 
+  /// A situation of a store, and its exit codes: without a limit, with one that everything meets, and with one that what
+  /// is unsent, or a hang, exceeds.
+  private struct Situation {
+    var name: String
+    /// Whether a change is unsent that no person holds.
+    var hasUnsent = true
+    var codes: [CommandStatus]
+    var change: Change = { _ in }
+  }
+
+  private static let zone = QueuePart(state: .waiting, zone: mine, type: "Note", count: 1, bytes: 1)
+
+  private static func isLive(_ status: inout StoreStatus) {
+    status.syncingProcess = .init(pid: 1, host: "h", isLive: true)
+  }
+
+  private static func waits(_ scope: String, _ code: String, isOwn: Bool = true) -> Change {
+    { status in
+      isLive(&status)
+      status.throttles = [.init(scope: scope, until: 2_000_000, error: code, message: "", isOwn: isOwn)]
+    }
+  }
+
+  private static let moving: [Situation] = [
+    Situation(name: "in sync", hasUnsent: false, codes: [.done, .done, .done], change: isLive),
+    Situation(name: "no store yet", hasUnsent: false, codes: [.done, .done, .done]) { $0.hasStore = false },
+    Situation(name: "out of date", hasUnsent: false, codes: [.done, .done, .done]) { $0.lastSuccessAt = 1 },
+    Situation(name: "all is paused", hasUnsent: false, codes: [.done, .done, .done]) {
+      $0.pauses = [Pause(rule: .everything, at: 1)]
+    },
+    Situation(name: "sending", codes: [.done, .done, .personNeeded]) {
+      isLive(&$0)
+      $0.sendable = .init(oldestAt: 1, since: 1)
+    },
+    Situation(name: "no process", codes: [.personNeeded, .done, .personNeeded]) { $0.canSendLater = true },
+    Situation(name: "no process, and offline when one synced", codes: [.personNeeded, .done, .personNeeded]) {
+      ($0.canSendLater, $0.networkProblem) = (true, problem)
+    },
+    Situation(name: "offline", codes: [.done, .done, .cloudUnreachable]) {
+      waits("network", "NETWORK_ERROR")(&$0)
+      $0.networkProblem = .init(code: "NETWORK_ERROR", message: "cut", at: 1)
+    },
+    Situation(name: "a silent server", codes: [.done, .done, .cloudUnreachable]) {
+      isLive(&$0)
+      $0.silentSince = 1
+    },
+    Situation(name: "throttled", codes: [.done, .done, .cloudUnreachable], change: waits("database", "THROTTLED")),
+    Situation(
+      name: "a wait of the server",
+      codes: [.done, .done, .cloudUnreachable],
+      change: waits("zone:a", "THROTTLED", isOwn: false)
+    ),
+    Situation(name: "a change throttled", codes: [.done, .done, .cloudUnreachable]) {
+      isLive(&$0)
+      $0.changeThrottledUntil = 2_000_000
+    },
+    Situation(name: "a feed waits", codes: [.done, .done, .personNeeded], change: waits("feed:a", "THROTTLED")),
+    Situation(name: "retrying", codes: [.done, .done, .personNeeded]) {
+      isLive(&$0)
+      $0.queue.parts = [zone]
+    },
+    Situation(name: "waits for the app", codes: [.personNeeded, .done, .personNeeded]) {
+      isLive(&$0)
+      $0.savesForApp = 1
+    },
+    Situation(name: "a conflict waits for the app", codes: [.personNeeded, .done, .personNeeded]) {
+      isLive(&$0)
+      ($0.queue.conflicts, $0.conflictsForApp) = (1, 1)
+    },
+    Situation(name: "waits for the app and the server", codes: [.personNeeded, .done, .personNeeded]) {
+      waits("database", "THROTTLED")(&$0)
+      $0.savesForApp = 1
+    },
+  ]
+
+  private static let standingStill: [Situation] = [
+    Situation(name: "disk full", codes: [.personNeeded, .personNeeded, .personNeeded]) { $0.storageTrouble = .full },
+    Situation(name: "wrong account", codes: [.personNeeded, .personNeeded, .personNeeded]) { $0.isRefused = true },
+    Situation(name: "signed out", codes: [.personNeeded, .personNeeded, .personNeeded]) {
+      waits("account", "AUTHENTICATION_FAILED")(&$0)
+      $0.accountProblem = .init(code: "AUTHENTICATION_FAILED", message: "no", at: 1)
+    },
+    Situation(name: "deletions on hold", hasUnsent: false, codes: [.personNeeded, .personNeeded, .personNeeded]) {
+      $0.heldDeletions = [.init(zone: mine, version: "v", records: 9, isWholeZone: false, since: .distantPast)]
+    },
+    Situation(name: "quota", codes: [.personNeeded, .personNeeded, .personNeeded]) {
+      waits("quota", "QUOTA_EXCEEDED")(&$0)
+      $0.quotaProblem = problem
+    },
+    Situation(name: "unreadable zone", hasUnsent: false, codes: [.personNeeded, .personNeeded, .personNeeded]) {
+      $0.unreadable = [Unreadable(zone: mine, type: nil, message: "no READ", since: 1)]
+    },
+    Situation(name: "a conflict", hasUnsent: false, codes: [.personNeeded, .personNeeded, .personNeeded]) {
+      $0.queue.conflicts = 1
+    },
+    Situation(name: "failed", hasUnsent: false, codes: [.itemsFailed, .itemsFailed, .itemsFailed]) {
+      $0.queue.failed = 1
+    },
+    Situation(name: "failed, and throttled", codes: [.itemsFailed, .itemsFailed, .cloudUnreachable]) {
+      waits("database", "THROTTLED")(&$0)
+      $0.queue.failed = 1
+    },
+    Situation(name: "failed, and no process", codes: [.personNeeded, .itemsFailed, .personNeeded]) {
+      ($0.queue.failed, $0.canSendLater) = (1, true)
+    },
+    Situation(name: "an error stands", hasUnsent: false, codes: [.itemsFailed, .itemsFailed, .itemsFailed]) {
+      $0.errorStands = true
+    },
+  ]
+
+  @Test func `with a limit the exit code is an alarm for what is unsent for longer, whatever holds it`() {
+    for situation in Self.moving + Self.standingStill {
+      var status = StoreStatus(generatedAt: 1_000_000)
+      situation.change(&status)
+      let limits = ([nil, 900_000, 899_999] as [Int64?]).map { time in
+        time.map { AgeLimit(milliseconds: 100_000, oldestAt: situation.hasUnsent ? $0 : nil) }
+      }
+      let codes = limits.map { status.code(hasCredential: true, failedForPerson: 0, limit: $0) }
+      #expect(codes == situation.codes, "\(situation.name)")
+    }
+  }
+
+  @Test func `a hang is an alarm once it has lasted longer than the limit, also while nothing is unsent`() {
+    func code(stalledSince: Int64, oldestAt: Int64?, _ limit: Int64?) -> CommandStatus {
+      var status = StoreStatus(generatedAt: 1_000_000)
+      status.syncingProcess = .init(pid: 1, host: "h", isLive: false, stalledSince: stalledSince)
+      let limit = limit.map { AgeLimit(milliseconds: $0, oldestAt: oldestAt) }
+      return status.code(hasCredential: true, failedForPerson: 0, limit: limit)
+    }
+    #expect(code(stalledSince: 990_000, oldestAt: nil, nil) == .personNeeded)
+    #expect(code(stalledSince: 990_000, oldestAt: 980_000, 100_000) == .done)
+    #expect(code(stalledSince: 990_000, oldestAt: 800_000, 100_000) == .personNeeded)
+    #expect(code(stalledSince: 800_000, oldestAt: nil, 100_000) == .personNeeded)
+  }
+
+  @Test func `without a credential a limit judges by age, too`() {
+    var status = StoreStatus(generatedAt: 1_000_000)
+    status.canSendLater = true
+    for (oldest, code) in [(990_000, CommandStatus.done), (10_000, .personNeeded)] as [(Int64, CommandStatus)] {
+      let limit = AgeLimit(milliseconds: 100_000, oldestAt: oldest)
+      #expect(status.code(hasCredential: false, failedForPerson: 0, limit: limit) == code)
+    }
+  }
+
   @Test func `without a credential, unsent changes need a person`() {
     var status = StoreStatus(generatedAt: 0)
     status.canSendLater = true

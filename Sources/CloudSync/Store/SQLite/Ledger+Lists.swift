@@ -153,8 +153,21 @@ extension Ledger {
   }
 
   /// The time at which the oldest operation in a state was accepted.
-  func oldestOperation(in state: OperationState) throws -> Int64? {
-    try one("SELECT min(enqueuedAt) FROM operations WHERE state = ?", [state.rawValue])
+  ///
+  /// - Parameter parts: the parts of the queue that do not count; each older operation in them is passed over.
+  func oldestOperation(in state: OperationState, except parts: [QueuePart] = []) throws -> Int64? {
+    guard !parts.isEmpty else {
+      return try one("SELECT min(enqueuedAt) FROM operations WHERE state = ?", [state.rawValue])
+    }
+    return try one(
+      """
+      SELECT enqueuedAt FROM operations INDEXED BY operationsByAge WHERE state = ?
+        AND (zone, owner, coalesce(type, '')) NOT IN
+          (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))
+        ORDER BY enqueuedAt LIMIT 1
+      """,
+      [state.rawValue, Self.json(parts.map { [$0.zone.zone, $0.zone.owner, $0.type] })]
+    )
   }
 
   /// The number of operations that wait for another one, up to a limit, to bound the cost.
