@@ -38,9 +38,8 @@ extension SyncStore {
 
   /// The number of changes that are still to be sent, for the progress.
   func leftToSend() throws(StoreError) -> Int {
-    let now = now()
-    return try read { ledger in
-      var status = StoreStatus(generatedAt: now)
+    try read { ledger in
+      var status = StoreStatus(generatedAt: 0)
       (status.queue.parts, status.pauses) = (try ledger.queueParts(), try ledger.pauses())
       return status.leftToSend
     }
