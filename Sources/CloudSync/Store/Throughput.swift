@@ -49,11 +49,8 @@ extension Ledger {
     var day = try throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
     guard day.failed > 0 else { return day }
     let since = (now / 60_000 - Throughput.minutes + 1) * 60_000
-    let logged = try row(
-      "SELECT count(operation), count(DISTINCT operation) FROM events WHERE kind = 'failed' AND at >= ?",
-      [since]
-    )
-    let (failures, changes): (Int, Int) = (logged?[0] ?? 0, logged?[1] ?? 0)
+    let sql = "SELECT count(operation), count(DISTINCT operation) FROM events WHERE kind = 'failed' AND at >= ?"
+    let (failures, changes): (Int, Int) = try row(sql, [since]).map { ($0[0], $0[1]) } ?? (0, 0)
     day.failed = max(changes, day.failed - (failures - changes))
     return day
   }
