@@ -30,7 +30,7 @@ struct StatusCommand: Verb {
     static func help(for value: Form) -> ArgumentHelp? {
       switch value {
       case .json: "Print one JSON object."
-      case .oneline: "Print one line, for a status bar."
+      case .oneline: "Print one line, for a status bar; a terminal cuts it to its width, a pipe gets all of it."
       case .prometheus: "Print metrics in Prometheus' text format."
       }
     }
@@ -85,7 +85,7 @@ struct StatusCommand: Verb {
     let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)
     switch form {
     case .json: OutputStream.standard.line(object.json.line)
-    case .oneline: OutputStream.standard.line(StatusText(object).line)
+    case .oneline: OutputStream.standard.line(StatusText(object).line(width: OutputStream.standard.width))
     case .prometheus: OutputStream.standard.write(StatusMetrics(object).text)
     case nil: OutputStream.standard.lines(StatusText(object).lines.map(\.visible))
     }

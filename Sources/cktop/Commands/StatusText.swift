@@ -16,8 +16,13 @@ struct StatusText {
     status = object.status
   }
 
-  /// One line of at most 120 characters, for a status bar.
-  var line: String { "\(object.verdict.label): \(sentence)".visible.cut(toColumns: 120) }
+  /// One line, for a status bar.
+  ///
+  /// - Parameter width: the columns of the terminal that it has to fit; nil: it is whole.
+  func line(width: Int? = nil) -> String {
+    let line = "\(object.verdict.label): \(sentence)".visible
+    return width.map { line.cut(toColumns: $0) } ?? line
+  }
 
   private var sentence: String { object.verdicts.sentence(format, now: status.generatedAt) }
 

@@ -6,8 +6,8 @@ import Testing
 
 /// What `status` says of the queue's parts.
 @Suite(.serialized) struct StatusOutputTests {
-  private func object(_ parts: [QueuePart]) -> StatusObject {
-    var status = StoreStatus(generatedAt: 0)
+  private func object(_ parts: [QueuePart], _ status: StoreStatus = StoreStatus(generatedAt: 0)) -> StatusObject {
+    var status = status
     status.queue.parts = parts
     let scope = SyncStore.Scope(container: "iCloud.a", environment: "development", database: .shared)
     return StatusObject(
@@ -222,6 +222,16 @@ import Testing
     #expect(status.verdict(hasCredential: false).name == "signedOut")
     #expect(status.code(hasCredential: false, failedForPerson: 0) == .personNeeded)
     #expect(status.code(hasCredential: true, failedForPerson: 1) == .personNeeded)
+  }
+
+  @Test func `one line is whole in a pipe, and as wide as a terminal on one`() {
+    let reason = Array(repeating: "the account may not do this", count: 9).joined(separator: ", ")
+    var status = StoreStatus(generatedAt: 0)
+    status.accountProblem = StoreStatus.Failure(code: "ACCESS_DENIED", message: reason, at: 0)
+    let text = StatusText(object([], status))
+
+    #expect(text.line().contains(reason))
+    #expect(text.line(width: 80).count <= 80)
   }
 
   @Test func `zones and types are summed up for people where there are several`() {
