@@ -8,8 +8,9 @@ struct DoctorCommand: AsyncParsableCommand {
     abstract: "Check everything that syncing needs, and say what is wrong and what to do.",
     discussion: """
       Checks the settings, the credential, the way to the server, the account, the store, the syncing process and the \
-      terminal. Each line is a check: ok, warning, problem, or not tried with the reason. It changes nothing. If the \
-      server cannot be reached, it tries once, for five seconds at most, and checks everything else.
+      terminal. Each line is a check: ok, warning, problem, or not tried with the reason. It changes nothing. It \
+      tries the server once, waits five seconds at most for the connection and ten for each reply, and checks everything \
+      else if there is none.
 
       Exit codes: 0 no problems, but maybe warnings; 2 a setting is wrong; 4 the store cannot be read; 3 a person is \
       needed; 5 the server cannot be reached; 1 other problems. If several apply, the first in this order.

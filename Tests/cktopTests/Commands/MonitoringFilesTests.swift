@@ -85,6 +85,19 @@ import Testing
     #expect(colored.sorted() == verdicts.sorted())
   }
 
+  @Test func `the article describes every alert, and no other`() throws {
+    let rules = try Self.text(of: Self.rules)
+    let article = try String(
+      contentsOf: Self.file(Self.rules).deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Monitoring.md"),
+      encoding: .utf8
+    )
+    let alerts = rules.matches(of: /- alert: ([A-Za-z]+)/).map { String($0.output.1) }
+    let described = article.matches(of: /\| `(Cktop[A-Za-z]+)` \|/).map { String($0.output.1) }
+
+    #expect(!alerts.isEmpty && described == alerts)
+  }
+
   @Test(.enabled(if: hasPromtool, "promtool is not installed"))
   func `promtool accepts the alert rules`() async throws {
     let folder = try TemporaryFolder()
