@@ -51,7 +51,10 @@ struct VerifyCommand: ChangingVerb {
         "cktop: no record types are known, so nothing was compared; name them with cktop sync --types A,B"
       )
     }
-    for (found, left) in results {
+    // A default zone that nothing uses here says nothing beside zones that were compared.
+    let isUsed = { (found: ZoneDifference) in found.isCompared || zone != nil }
+    let shown = json || !results.contains { isUsed($0.found) } ? results : results.filter { isUsed($0.found) }
+    for (found, left) in shown {
       let lines = json ? [left.json(found).line] : left.lines(found, isRepaired: repair).map(\.visible)
       OutputStream.standard.lines(lines)
     }

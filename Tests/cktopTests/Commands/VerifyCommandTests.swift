@@ -59,6 +59,23 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a zone that cannot be compared is printed where no other is, or where it is named`() async throws {
+    let cloud = try await Cloud()
+    let mine = try Machine(cloud)
+    try await mine.succeed("sync")
+    func zones(_ arguments: String...) async throws -> [Substring] {
+      try await mine.succeeding(["verify"] + arguments).lines.map { $0.prefix { $0 != ":" } }
+    }
+    #expect(try await zones() == ["_defaultZone"])
+    try await mine.succeed("records", "put", "--type", "Note", "--name", "a", "--zone", "notes", "n=1")
+    try await mine.succeed("sync")
+
+    #expect(try await zones() == ["notes"])
+    #expect(try await zones("--zone", "_defaultZone") == ["_defaultZone"])
+    #expect(try await mine.succeed("verify", "--json").objects().count == 2)
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `verify --repair makes no store, and is refused where nothing may be changed`() async throws {
     let cloud = try await Cloud()
     let mine = try Machine(cloud)
