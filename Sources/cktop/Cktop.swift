@@ -48,7 +48,7 @@ struct Cktop: AsyncParsableCommand {
       try requireText()
       let arguments = Array(CommandLine.arguments.dropFirst())
       try EmptyValues.refuse(in: arguments)
-      try HelpTopic.check(arguments, under: Self.self)
+      try CommandName.check(StoreOptions.afterVerb(arguments), under: Self.self)
       var command = try parseAsRoot(StoreOptions.afterVerb(arguments))
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()

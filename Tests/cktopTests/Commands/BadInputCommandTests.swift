@@ -241,6 +241,11 @@ import Testing
     #expect(try await machine.fail(2, "serve", "--nope").hasSuffix("Unknown option '--nope'; did you mean '--port'?"))
     #expect(try await machine.fail(2, "help", "nope").contains("there is no command 'nope'"))
     #expect(try await machine.fail(2, "help", "queue", "nope").contains("there is no command 'queue nope'"))
+    #expect(try await machine.fail(2, "stauts").hasSuffix("there is no command 'stauts'; did you mean cktop status?"))
+    #expect(
+      try await machine.fail(2, "--read-only", "queue", "lst", "--json").hasSuffix("did you mean cktop queue list?")
+    )
+    #expect(try await machine.fail(2, "help", "snyc").hasSuffix("did you mean cktop help sync?"))
     for verb in [["help"], ["help", "queue"], ["help", "queue", "list"], ["help", "help"], ["help", "faults"]] {
       #expect(try await machine.succeeding(verb).output.contains("OVERVIEW"))
     }

@@ -11,6 +11,17 @@ struct HelpTests {
     [command] + command.configuration.subcommands.flatMap(all)
   }
 
+  @Test(
+    arguments: [
+      ("stauts", "status"), ("statu", "status"), ("snyc", "sync"), ("evnets", "events"), ("que", nil),
+      ("qeue", "queue"),
+      ("conflict", "conflicts"), ("verfiy", "verify"), ("nope", nil), ("", nil),
+    ] as [(String, String?)]
+  )
+  func `a mistyped command is taken for the one that it nearly is`(_ typed: String, _ meant: String?) {
+    #expect(CommandName.nearest(to: typed, among: Cktop.configuration.subcommands.map { $0._commandName }) == meant)
+  }
+
   @Test func `help is in ASCII, because the manual pages leave out everything else`() {
     #expect(Self.commands.count > 40)
     for command in Self.commands {
