@@ -2,8 +2,8 @@
 ///
 /// `kind` is its word in filters and JSON; `text` puts it into words.
 package enum Event: Hashable, Sendable, Codable {
-  /// A command of an operator. `selection`: what it was about; empty: nothing to select.
-  case command(verb: String, selection: String, count: Int)
+  /// A command of an operator. `count`: how many changes, or what else it is about, it changed.
+  case command(Command, count: Int)
   /// A request failed. `scope`: what waits because of it; nil: the whole sync.
   case error(code: String, message: String, scope: String? = nil)
   /// The server refuses to let this user read a zone, or a record type of it.
@@ -109,7 +109,9 @@ package enum Event: Hashable, Sendable, Codable {
     return Stored.encoded(self)
   }
 
-  package init(kind: String, stored: String) { self = Stored.decoded(stored) ?? .legacy(kind: kind, stored) }
+  package init(kind: String, stored: String) {
+    self = Stored.decoded(stored) ?? .legacy(kind: kind, WordedCommand.text(stored) ?? stored)
+  }
 }
 
 extension Event {
@@ -126,7 +128,7 @@ extension Event {
 
   package var text: String {
     switch self {
-    case .command(let verb, let selection, let count): Self.text(verb, selection, count)
+    case .command(let command, let count): command.text(count)
     case .synced(let sent, let fetched, let deleted, let failed, let seconds):
       Self.parts([("sent", sent), ("fetched", fetched), ("deleted on the server", deleted), ("failed", failed)])
         + " in \(Format.seconds(seconds))"
@@ -177,34 +179,6 @@ extension Event {
 extension Event {
   private static func parts(_ counts: [(String, Int)]) -> String {
     counts.filter { $0.1 > 0 }.map { "\(Format.number($0.1)) \($0.0)" }.joined(separator: ", ")
-  }
-
-  private static func text(_ verb: String, _ selection: String, _ count: Int) -> String {
-    let changes = Words.count(count, "change")
-    let isRule = selection == "everything" || selection.hasPrefix("zone ") || selection.hasPrefix("type ")
-    switch verb {
-    case "pause" where isRule: return "paused \(selection)"
-    case "resume" where isRule: return "resumed \(selection)"
-    case "retry": return "retried \(changes): \(selection)"
-    case "discard": return "discarded \(changes): \(selection)"
-    case "pause": return "paused \(changes): \(selection)"
-    case "resume": return "resumed \(changes): \(selection)"
-    case "flush":
-      guard selection.isEmpty else { return "retried now, the server's waits too: \(changes)" }
-      return count == 0 ? "retry now: nothing waited" : "retried now: \(changes)"
-    case "resolve": return "resolved conflict \(selection)"
-    case "edit": return "edited operation \(selection)"
-    case "undo" where count == 0: return "found nothing to undo of operation \(selection)"
-    case "undo": return "undid what was dropped of operation \(selection)"
-    case "see dropped": return "marked \(Words.count(count, "dropped change")) as seen"
-    case "accept deletions": return "accepted \(Words.count(count, "deletion")) in \(selection)"
-    case "restore deletions": return "restored \(Words.count(count, "record")) in \(selection)"
-    case "policy": return "set the conflict policy to \(selection)"
-    case "sync without the app": return "released \(changes) that waited for the app"
-    case "repair": return "asked to fetch from the start: \(selection)"
-    case "adopt": return "took over \(changes) \(selection)"
-    default: return "\(verb) \(selection): \(changes)"
-    }
   }
 }
 

@@ -36,10 +36,10 @@ import Testing
     init(_ service: CloudKitService) { service.received = { [weak self] in self?.all.append($0) } }
   }
 
-  /// The verbs of the commands in the log, in their order.
+  /// The names of the commands in the log, in their order.
   private func commands() throws -> [String] {
     try store.events(limit: 100).reversed().compactMap { event in
-      if case .command(let verb, _, _) = event.event { verb } else { nil }
+      if case .command(let command, _) = event.event { command.name } else { nil }
     }
   }
 
@@ -148,12 +148,12 @@ import Testing
   @Test func `commands run in the order given`() async throws {
     let service = try CloudKitService(store: store, engine: nil)
     for _ in 1...20 {
-      service.give(.perform(.retry, .listing(QueueListing(), except: [])))
-      service.give(.flush())
+      service.give(.pause([.everything]))
+      service.give(.resume(nil))
     }
 
     #expect(await service.drain(within: .seconds(60)) == 0)
-    #expect(try commands() == Array(repeating: ["retry", "flush"], count: 20).flatMap { $0 })
+    #expect(try commands() == Array(repeating: ["pauseRules", "resumeRules"], count: 20).flatMap { $0 })
   }
 
   @Test func `a pause pressed twice before the screen follows pauses once, and the second says so`() async throws {

@@ -64,7 +64,7 @@ import Testing
     #expect(Array(result.skipped.keys) == [7])
     #expect(try device.store.operations().total == 1200)
     let commands = try device.store.events(limit: 10).compactMap { row in
-      if case .command(let verb, _, let count) = row.event { "\(verb) \(count)" } else { nil }
+      if case .command(let command, let count) = row.event { "\(command.name) \(count)" } else { nil }
     }
     #expect(commands == ["undo 1199", "discard 1200"])
   }

@@ -47,7 +47,7 @@ import Testing
     #expect(world.onServer("b") == ["n": .int64(1)])
     #expect(try store.queue() == [])
     let events = try store.events().map(\.event)
-    #expect(events.contains(.command(verb: "edit", selection: "\(row.id): n, note", count: 1)))
+    #expect(events.contains(.command(.edit(operation: row.id, fields: ["n", "note"]), count: 1)))
   }
 
   @Test func `a value of the wrong type is refused, and nothing is changed`() async throws {

@@ -166,7 +166,7 @@ struct EventTests {
     _ = try mine.store.resolve(id, take: .local, actor: "ana")
     let command = try #require(try mine.store.events().first)
     #expect(command.kind == "command" && command.actor == "ana" && command.operation == id)
-    #expect(command.event == .command(verb: "resolve", selection: "\(id) local", count: 1))
+    #expect(command.event == .command(.resolve(operation: id, take: "local"), count: 1))
 
     mine.transport.interfere { operation, _, _ in
       operation == "records/modify" ? .refusing("a", "BAD_REQUEST", "no such field") : .pass
@@ -187,7 +187,7 @@ struct EventTests {
     let store = try world.open("store")
     _ = try store.pause(.everything, actor: "ana")
     try store.write { ledger in
-      let event = Event.command(verb: "retry", selection: "7", count: 1)
+      let event = Event.command(.retry(.operations([7])), count: 1)
       try EventLog.add(event, operation: 7, zone: nil, actor: "ben", now: world.clock.now, ledger)
       try EventLog.add(.zoneDeleted(zone: "cktop"), now: world.clock.now, ledger)
     }

@@ -204,7 +204,7 @@ struct QueueListingTests {
       "all that match state in ('sending')",
     ]
 
-    #expect(listings.map { Selection.listing($0, except: []).text } == texts)
-    #expect(Selection.listing(listings[1], except: [1, 2]).text == "all that match 'buy Milk', except 2")
+    #expect(listings.map { Selection.listing($0, except: []).asSubject.text } == texts)
+    #expect(Selection.listing(listings[1], except: [1, 2]).asSubject.text == "all that match 'buy Milk', except 2")
   }
 }

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import GRDB
 import Testing
 
@@ -45,8 +46,7 @@ import Testing
     #expect(try store.mirror("ghost") == nil)
     #expect(summary.fetched == 3 && summary.deleted == 1)
     #expect(try store.queue() == ["save edited paused"])
-    let command = try store.read { try $0.commands(limit: 2) }.map { [$0.verb, $0.selection] }
-    #expect(command.contains(["repair", name]))
+    #expect(try store.read { try $0.commands(limit: 2) }.map(\.command).contains(.fetchAgain(zones: [name])))
 
     // Sent with the repaired record as its base.
     _ = try store.perform(.resume, on: .ids([edit]), actor: "ana")

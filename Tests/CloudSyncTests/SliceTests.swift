@@ -39,7 +39,7 @@ import Testing
     #expect(result.changed == Array(1...1200) && result.notReached == 0)
     #expect(progress == [[500, 1200], [1000, 1200]])
     #expect(try commands() == [1200])
-    #expect(try events() == [.command(verb: "retry", selection: Self.filter, count: 1200)])
+    #expect(try events() == [.command(.retry(.matching(Self.filter)), count: 1200)])
   }
 
   @Test func `a row that no longer matches when its turn comes is left alone`() throws {
@@ -77,17 +77,9 @@ import Testing
     #expect(result.changed.isEmpty && result.skipped.count == 500 && result.notReached == 700)
     #expect(retried.changed.count == 1000 && retried.notReached == 200)
     #expect(try store.read { try $0.operationCount(in: .failed) } == 200)
-    #expect(try commands() == [1000, 0])
-    #expect(
-      try events() == [
-        .command(verb: "retry", selection: Self.filter, count: 1000),
-        .command(
-          verb: "pause",
-          selection: "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 and 1180 more",
-          count: 0
-        ),
-      ]
-    )
+    // The pause changed nothing, so it left nothing.
+    #expect(try commands() == [1000])
+    #expect(try events() == [.command(.retry(.matching(Self.filter)), count: 1000)])
   }
 
   @Test func `a command that fails midway has each committed transaction on record, and says how far it got`() throws {
@@ -109,7 +101,7 @@ import Testing
     #expect(message.hasSuffix("; 500 of 1,200 operations had been changed by then"))
     #expect(meanwhile == [500])
     #expect(try commands() == [500])
-    #expect(try events() == [.command(verb: "retry", selection: Self.filter, count: 500)])
+    #expect(try events() == [.command(.retry(.matching(Self.filter)), count: 500)])
     #expect(try store.read { try $0.operationCount(in: .pending) } == 500)
   }
 
@@ -121,7 +113,7 @@ import Testing
 
     #expect(transactions.rows == [500, 500, 199])
     #expect(try commands() == [1199])
-    #expect(try events() == [.command(verb: "flush", selection: "", count: 1199)])
+    #expect(try events() == [.command(.flush(throttles: false), count: 1199)])
   }
 
   @Test func `a sync with nothing to flush writes nothing`() throws {

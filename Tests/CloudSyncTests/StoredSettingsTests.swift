@@ -217,8 +217,8 @@ import Testing
     #expect(world.onServer("b") == nil)
     #expect(released.waitForApp == nil && later.waitForApp == 1)
     let commands = try other.store.events(limit: 100).map(\.event)
-    #expect(commands.contains(.command(verb: "sync without the app", selection: "", count: 1)))
-    #expect(try other.store.count("SELECT count(*) FROM commands WHERE verb = 'sync without the app'") == 1)
+    #expect(commands.contains(.command(.releaseFromApp, count: 1)))
+    #expect(try other.store.count("SELECT count(*) FROM commands WHERE verb = 'releaseFromApp'") == 1)
   }
 
   @Test func `a release reaches the process that syncs`() async throws {
@@ -250,7 +250,7 @@ import Testing
 
       #expect(summary.waitForApp == 1)
       #expect(world.onServer("a") == nil)
-      #expect(try ben.store.count("SELECT count(*) FROM commands WHERE verb = 'sync without the app'") == 0)
+      #expect(try ben.store.count("SELECT count(*) FROM commands WHERE verb = 'releaseFromApp'") == 0)
     }
   }
 

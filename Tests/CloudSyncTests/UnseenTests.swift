@@ -51,9 +51,9 @@ import Testing
 
     #expect(try dropped(mine) == StoreStatus.Dropped(unseen: 0, total: 3))
     #expect(try mine.store.dropped().map(\.isSeen) == [true, true, true])
-    #expect(try mine.store.count("SELECT count(*) FROM commands WHERE verb = 'see dropped' AND count = 3") == 1)
+    #expect(try mine.store.count("SELECT count(*) FROM commands WHERE verb = 'seeDropped' AND count = 3") == 1)
     let events = try mine.store.events(limit: 9).filter {
-      $0.event == .command(verb: "see dropped", selection: "", count: 3)
+      $0.event == .command(.seeDropped, count: 3)
     }
     #expect(events.map(\.actor) == ["ana"])
   }

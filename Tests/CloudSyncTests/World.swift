@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudKitEmulatorTransport
+import Facts
 import Foundation
 import GRDB
 import Synchronization
@@ -311,8 +312,9 @@ extension Ledger {
 
   /// The latest commands, newest first.
   func commands(limit: Int) throws -> [AuditedCommand] {
-    try rows("SELECT at, actor, verb, selection, count FROM commands ORDER BY id DESC LIMIT ?", [limit])
-      .map { AuditedCommand(at: $0[0], actor: $0[1], verb: $0[2], selection: $0[3], count: $0[4]) }
+    try rows("SELECT at, actor, selection, count FROM commands ORDER BY id DESC LIMIT ?", [limit]).compactMap { row in
+      Event.Command(stored: row[2]).map { AuditedCommand(at: row[0], actor: row[1], command: $0, count: row[3]) }
+    }
   }
 }
 

@@ -74,6 +74,6 @@ struct ZoneListingTests {
 
     let commands = try store.read { try $0.commands(limit: 3) }
     #expect(commands.map(\.count) == [2, 1, 12])
-    #expect(commands.last?.selection.hasSuffix("zone z9 and 2 more") == true)
+    #expect(commands.last?.event.text.hasSuffix("zone z9 and 2 more") == true)
   }
 }

@@ -166,7 +166,7 @@ extension SyncStore {
     case .credential, .none: (before, isSynced) = (nil, false)
     }
     let count = try Self.changeCount(ledger)
-    try audit("adopt", "from \(before ?? "another sign-in") by \(user)", count, "sync", now: now, ledger)
+    try audit(.adopt(by: user, from: before), count, "sync", now: now, ledger)
     try EventLog.add(.takenOver(by: user, from: before, count: count), now: now, ledger)
     try ledger.setValue(.signIn, nil)
     guard isSynced, scope.database != .public else { return }

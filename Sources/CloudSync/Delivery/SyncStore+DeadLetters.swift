@@ -63,7 +63,7 @@ extension SyncStore {
   /// Carries out the app's command, as that of an operator.
   private func perform(_ verb: QueueVerb, on operation: QueuedOperation, now: Int64, _ ledger: Ledger) throws {
     let (actor, id) = ("app", operation.id)
-    try audit(verb.rawValue, "\(id)", 1, actor, operation: id, zone: operation.key.zone, now: now, ledger)
+    try audit(.of(verb, .operations([id])), 1, actor, operation: id, zone: operation.key.zone, now: now, ledger)
     try Self.apply(verb, to: [operation], isFinal: false, actor, now: now, ledger)
   }
 
@@ -153,8 +153,8 @@ extension SyncStore {
       operation.apply(edit, to: fields, readAt: mirror?.changeTag, mirror)
       operation.assets = operation.assets.kept(by: operation.changes)
       operation.editedAt = now
-      let names = edit.names.sorted().joined(separator: ", ")
-      try audit("edit", "\(id): \(names)", 1, actor, operation: id, zone: operation.key.zone, now: now, ledger)
+      let command = Event.Command.edit(operation: id, fields: edit.names.sorted())
+      try audit(command, 1, actor, operation: id, zone: operation.key.zone, now: now, ledger)
       guard operation.changes.isEmpty, mirror != nil else {
         try Self.apply(.retry, to: [operation], isFinal: false, actor, now: now, ledger)
         return .queued

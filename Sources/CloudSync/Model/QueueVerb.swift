@@ -10,15 +10,26 @@ package enum Selection: Hashable, Sendable {
   case listing(QueueListing, except: Set<Int64>)
   case all
 
-  /// The selection as written to the audit log.
-  var text: String {
+  /// The selection as the log names it.
+  var asSubject: Event.Subject {
     switch self {
-    case .ids(let ids):
-      ids.prefix(20).map(String.init).joined(separator: " ") + (ids.count > 20 ? " and \(ids.count - 20) more" : "")
-    case .matching(_, let text): text
-    case .listing(let listing, []): listing.text
-    case .listing(let listing, let except): "\(listing.text), except \(except.count)"
-    case .all: "all"
+    case .ids(let ids): .operations(Array(ids.prefix(20)), more: max(0, ids.count - 20))
+    case .matching(_, let text): .matching(text)
+    case .listing(let listing, []): .matching(listing.text)
+    case .listing(let listing, let except): .matching("\(listing.text), except \(except.count)")
+    case .all: .all
+    }
+  }
+}
+
+extension Event.Command {
+  /// The command of a verb about operations.
+  static func of(_ verb: QueueVerb, _ subject: Event.Subject) -> Event.Command {
+    switch verb {
+    case .retry: .retry(subject)
+    case .discard: .discard(subject)
+    case .pause: .pause(subject)
+    case .resume: .resume(subject)
     }
   }
 }

@@ -5,8 +5,9 @@ import Facts
 extension SyncStore {
   /// Carries out a command in one transaction for each slice, and records it once.
   ///
-  /// The audit row is written with the first slice and counts with each, so that a crash leaves on record what was done.
-  /// The event follows when the command ends, also by a stop or an error.
+  /// The audit row is written with the first slice that changes something and counts with each, so that a crash leaves on
+  /// record what was done. The event follows when the command ends, also by a stop or an error. A command that changed
+  /// nothing leaves neither.
   func carryOut(
     _ command: AuditedCommand?,
     on slices: [[Int64]],
@@ -25,6 +26,7 @@ extension SyncStore {
           let part = try body(slice, ledger, now)
           guard var command else { return (part, row) }
           command.count = result.changed.count + part.changed.count
+          guard !command.isEmpty else { return (part, row) }
           let known = try ledger.put(command, at: row)
           if slice.count == result.notReached { try Self.log(command, about: operation, now: now, ledger) }
           return (part, known)
@@ -52,6 +54,7 @@ extension SyncStore {
   {
     guard var command else { return }
     command.count = result.changed.count
+    guard !command.isEmpty else { return }
     let now = now()
     try write { try Self.log(command, about: operation, now: now, $0) }
   }
@@ -63,8 +66,7 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws {
-    let event = Event.command(verb: command.verb, selection: command.selection, count: command.count)
-    try EventLog.add(event, operation: operation, zone: zone, actor: command.actor, now: now, ledger)
+    try EventLog.add(command.event, operation: operation, zone: zone, actor: command.actor, now: now, ledger)
   }
 
   /// Cuts rows into slices; there is at least one. An atomic group stays in one, so that no part of it is sent while the
@@ -85,8 +87,7 @@ extension SyncStore {
 
   /// Records a command that was carried out in this transaction.
   func audit(
-    _ verb: String,
-    _ selection: String,
+    _ command: Event.Command,
     _ count: Int,
     _ actor: String,
     operation: Int64? = nil,
@@ -94,7 +95,7 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws {
-    let command = AuditedCommand(at: now, actor: actor, verb: verb, selection: selection, count: count)
+    let command = AuditedCommand(at: now, actor: actor, command: command, count: count)
     _ = try ledger.put(command)
     try Self.log(command, about: operation, zone: zone, now: now, ledger)
   }

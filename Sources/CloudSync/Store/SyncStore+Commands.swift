@@ -97,7 +97,7 @@ extension SyncStore {
       return Self.slices(of: ids, groups: verb == .discard && ids.count > Self.slice ? try ledger.groups(of: ids) : [:])
     }
     let named: Int64? = if case .ids(let ids) = selection, ids.count == 1 { ids[0] } else { nil }
-    let command = AuditedCommand(at: start, actor: actor, verb: verb.rawValue, selection: selection.text, count: 0)
+    let command = AuditedCommand(at: start, actor: actor, command: .of(verb, selection.asSubject), count: 0)
     return try carryOut(command, on: slices, about: named, continues: continues) { ids, ledger, now in
       var result = CommandResult()
       let ids = try Self.ids(selection, verb, among: ids, now: start, ledger)
@@ -226,7 +226,7 @@ extension SyncStore {
       let waits = try ledger.waits(after: now).filter { $0.isOwn || endsThrottles }
       return (try ledger.backOffs(now: now, throttledToo: endsThrottles), waits)
     }
-    if actor == nil, ids.isEmpty, waits.isEmpty { return 0 }
+    if ids.isEmpty, waits.isEmpty { return 0 }
     if !waits.isEmpty {
       try write { ledger in
         for var wait in try ledger.waits(after: now) where wait.isOwn || endsThrottles {
@@ -235,8 +235,8 @@ extension SyncStore {
         }
       }
     }
-    let selection = endsThrottles ? "throttles" : ""
-    let command = actor.map { AuditedCommand(at: now, actor: $0, verb: "flush", selection: selection, count: 0) }
+    let flush = Event.Command.flush(throttles: endsThrottles, waits: waits.count)
+    let command = actor.map { AuditedCommand(at: now, actor: $0, command: flush, count: 0) }
     return try carryOut(command, on: Self.slices(of: ids)) { ids, ledger, _ in
       var result = CommandResult()
       result.changed = try ledger.endBackOffs(ids, now: now, throttledToo: endsThrottles)

@@ -155,10 +155,13 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws {
-    let others = fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.rawValue)" }
-    let choice = ([String(operation.id), take.rawValue] + others).joined(separator: " ")
+    let command = Event.Command.resolve(
+      operation: operation.id,
+      take: take.rawValue,
+      fields: fields.mapValues(\.rawValue)
+    )
     let (id, zone) = (operation.id, operation.key.zone)
-    try audit("resolve", choice, 1, actor, operation: id, zone: zone, now: now, ledger)
+    try audit(command, 1, actor, operation: id, zone: zone, now: now, ledger)
     try Self.carryOut(&operation, resolution, by: .person, now: now, ledger)
   }
 

@@ -48,7 +48,7 @@ extension SyncStore {
     actor: String
   ) throws(StoreError) -> DeletionOutcome {
     var zoneIsGone = false
-    let outcome = try decide("accept deletions", zone, version, actor) { known, names, now, ledger in
+    let outcome = try decide(.acceptDeletions(zone: zone.zone), zone, version, actor) { known, names, now, ledger in
       if known.state == .deleted {
         let records = try ledger.recordCount(of: zone)
         zoneIsGone = records <= Self.slice
@@ -94,7 +94,7 @@ extension SyncStore {
   package func restoreDeletions(in zone: ZoneKey, ifVersion version: String? = nil, actor: String) throws(StoreError)
     -> DeletionOutcome
   {
-    try decide("restore deletions", zone, version, actor) { known, names, now, ledger in
+    try decide(.restoreDeletions(zone: zone.zone), zone, version, actor) { known, names, now, ledger in
       try claimQueue(ledger)
       if known.state == .deleted, scope.database == .shared {
         throw StoreError(
@@ -120,7 +120,7 @@ extension SyncStore {
   }
 
   private func decide(
-    _ verb: String,
+    _ command: Event.Command,
     _ zone: ZoneKey,
     _ version: String?,
     _ actor: String,
@@ -142,7 +142,7 @@ extension SyncStore {
           )
         }
         if isFirst { try ledger.forgetLosses(zone) }
-        if isFirst { try audit(verb, "zone \(zone.zone)", onHold.records, actor, zone: zone.zone, now: now, ledger) }
+        if isFirst { try audit(command, onHold.records, actor, zone: zone.zone, now: now, ledger) }
         let done = try body(known, ledger.namesGone(zone, limit: Self.slice), now, ledger)
         // A different version at the next slice means that someone else changed the hold.
         return (done, try Self.heldDeletions(ledger.zone(zone), ledger))

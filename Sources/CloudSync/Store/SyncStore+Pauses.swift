@@ -18,7 +18,9 @@ extension SyncStore {
   ///
   /// - Returns: those that are new.
   package func pause(_ rules: [PauseRule], actor: String) throws(StoreError) -> [PauseRule] {
-    try change(rules, "pause", actor) { rule, now, ledger in try ledger.pause(rule, at: now, actor: actor) }
+    try change(rules, Event.Command.pauseRules, actor) { rule, now, ledger in
+      try ledger.pause(rule, at: now, actor: actor)
+    }
   }
 
   /// Lifts a rule. Operations that were paused one by one stay paused.
@@ -33,13 +35,13 @@ extension SyncStore {
   ///
   /// - Returns: those that were in effect.
   package func resume(_ rules: [PauseRule], actor: String) throws(StoreError) -> [PauseRule] {
-    try change(rules, "resume", actor) { rule, _, ledger in try ledger.resume(rule) }
+    try change(rules, Event.Command.resumeRules, actor) { rule, _, ledger in try ledger.resume(rule) }
   }
 
   /// Sets or lifts rules, in slices. Returns those that were changed.
   private func change(
     _ rules: [PauseRule],
-    _ verb: String,
+    _ command: ([Cause.PauseScope]) -> Event.Command,
     _ actor: String,
     _ body: (PauseRule, _ now: Int64, Ledger) throws -> Bool
   ) throws(StoreError) -> [PauseRule] {
@@ -49,7 +51,7 @@ extension SyncStore {
       let slice = rules[start..<min(start + Self.slice, rules.count)]
       changed += try write { ledger in
         let changed = try slice.filter { try body($0, now, ledger) }
-        if !changed.isEmpty { try audit(verb, Words.list(changed.map(\.text)), changed.count, actor, now: now, ledger) }
+        if !changed.isEmpty { try audit(command(changed.map(\.asCause)), changed.count, actor, now: now, ledger) }
         return changed
       }
     }
@@ -66,7 +68,7 @@ extension SyncStore {
       let rules = try ledger.pauses().map(\.rule)
       for rule in rules {
         _ = try ledger.resume(rule)
-        try audit("resume", rule.text, 1, actor, now: now, ledger)
+        try audit(.resumeRules([rule.asCause]), 1, actor, now: now, ledger)
       }
       return rules
     }

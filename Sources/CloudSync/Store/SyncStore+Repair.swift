@@ -26,8 +26,9 @@ extension SyncStore {
         try ledger.restart(zone)
       }
       try ledger.changeActivity { $0.reachedEnd = false }
-      let names = zones.map(\.zone).joined(separator: " ")
-      try audit("repair", names, zones.count, actor, zone: zones.count == 1 ? names : nil, now: now, ledger)
+      let names = zones.map(\.zone)
+      let only = names.count == 1 ? names[0] : nil
+      try audit(.fetchAgain(zones: names), zones.count, actor, zone: only, now: now, ledger)
       return zones.count
     }
   }

@@ -58,7 +58,7 @@ extension SyncStore {
       guard settings.policy != policy, !isFirst || settings.policy == nil else { return }
       settings.policy = policy
       try ledger.setSettings(settings)
-      try audit("policy", policy.rawValue, 1, actor, now: now, ledger)
+      try audit(.setPolicy(policy.rawValue), 1, actor, now: now, ledger)
     }
   }
 
@@ -77,8 +77,9 @@ extension SyncStore {
   /// Logs that an operator released the operations that wait for the app.
   func auditRelease(actor: String) throws(StoreError) {
     let (saves, conflicts) = try waitingForApp()
+    guard saves + conflicts > 0 else { return }
     let now = now()
-    try write { try audit("sync without the app", "", saves + conflicts, actor, now: now, $0) }
+    try write { try audit(.releaseFromApp, saves + conflicts, actor, now: now, $0) }
   }
 }
 

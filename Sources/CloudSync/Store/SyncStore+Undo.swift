@@ -18,7 +18,7 @@ extension SyncStore {
         throw StoreError(.invalid, "more of \(id) was dropped since it was read; read it again")
       }
       let (accepted, zone) = try restoreDropped(of: id, actor: actor, now: now, ledger)
-      try audit("undo", "\(id)", 1, actor, operation: id, zone: zone, now: now, ledger)
+      try audit(.undo(.operations([id])), 1, actor, operation: id, zone: zone, now: now, ledger)
       return accepted
     }
   }
@@ -33,8 +33,7 @@ extension SyncStore {
     actor: String,
     continues: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(StoreError) -> CommandResult {
-    let text = Selection.ids(ids).text
-    let command = AuditedCommand(at: now(), actor: actor, verb: "undo", selection: text, count: 0)
+    let command = AuditedCommand(at: now(), actor: actor, command: .undo(Selection.ids(ids).asSubject), count: 0)
     let about: Int64? = ids.count == 1 ? ids[0] : nil
     return try carryOut(command, on: Self.slices(of: ids), about: about, continues: continues) { ids, ledger, now in
       var result = CommandResult()
@@ -74,7 +73,7 @@ extension SyncStore {
     let now = now()
     return try write { ledger in
       let seen = try ledger.markDroppedSeen(through: id)
-      if seen > 0 { try audit("see dropped", "", seen, actor, now: now, ledger) }
+      if seen > 0 { try audit(.seeDropped, seen, actor, now: now, ledger) }
       return seen
     }
   }

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Synchronization
 import Testing
@@ -186,7 +187,7 @@ import Testing
     #expect(world.onServer("gone") != nil && world.onServer("again") == nil)
     #expect(try device.store.endings().sorted() == ["delete again acknowledged", "delete gone discarded"])
     #expect(try device.store.undoable(limit: 9).map(\.recordID.recordName) == ["gone"])
-    let commands = try device.store.read { try $0.commands(limit: 9) }.map { "\($0.actor) \($0.verb)" }
+    let commands = try device.store.read { try $0.commands(limit: 9) }.map { "\($0.actor) \($0.command.name)" }
     #expect(commands.sorted() == ["app discard", "app retry"])
   }
 

@@ -199,8 +199,8 @@ struct StoreOwnerTests {
     try store.adopt(identity: "ben", signIn: nil, takesOver: true, nil)
 
     #expect(try store.owner() == "ben")
-    let command = try store.read { try $0.commands(limit: 1) }.map { [$0.verb, $0.selection, "\($0.count)"] }
-    #expect(command == [["adopt", "from ana by ben", "1"]])
+    let commands = try store.read { try $0.commands(limit: 1) }.map(\.event)
+    #expect(commands == [.command(.adopt(by: "ben", from: "ana"), count: 1)])
     #expect(try store.events(limit: 10).contains { if case .takenOver = $0.event { true } else { false } })
     #expect(try store.queue() == ["save a pending"])
   }

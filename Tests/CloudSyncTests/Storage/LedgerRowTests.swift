@@ -179,7 +179,7 @@ import Testing
         ]
       )
 
-      let commands = ["ana", "ben"].map { AuditedCommand(at: 1, actor: $0, verb: "v", selection: "s", count: 2) }
+      let commands = ["ana", "ben"].map { AuditedCommand(at: 1, actor: $0, command: .retry(.all), count: 2) }
       for command in commands { _ = try ledger.put(command) }
       #expect(try ledger.commands(limit: 9) == commands.reversed())
     }
@@ -193,7 +193,7 @@ import Testing
           try ledger.add(Attempt(number: number, at: 1, seconds: 0, code: nil, message: nil, response: nil), of: id)
         }
         try ledger.end(.save("\(number)", id: id), .merged, .serverKept(), now: number == 4 ? 40 : Int64(number))
-        _ = try ledger.put(AuditedCommand(at: Int64(number), actor: "ana", verb: "v", selection: "", count: number))
+        _ = try ledger.put(AuditedCommand(at: Int64(number), actor: "ana", command: .seeDropped, count: number))
       }
       try ledger.removeAttempts(of: 6, through: 2)
       #expect(try ledger.attempts(of: 6).map(\.number) == [3])

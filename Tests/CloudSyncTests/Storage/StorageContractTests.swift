@@ -48,7 +48,7 @@ import Testing
         try ledger.add(Attempt(number: 1, at: 1, seconds: 1, code: nil, message: nil, response: nil), of: 1)
         try ledger.end(.save("a", id: 1), .merged, .serverKept(), now: 1)
         try EventLog.add(.signedOut, now: 1, ledger)
-        _ = try ledger.put(AuditedCommand(at: 1, actor: "ana", verb: "retry", selection: "", count: 0))
+        _ = try ledger.put(AuditedCommand(at: 1, actor: "ana", command: .seeDropped, count: 0))
         throw refusal
       }
     }

@@ -209,7 +209,7 @@ enum Busy {
       case 2: .conflict(record: "Photo/\(name)", .fields(["title", "note", "dueDate"]))
       case 3: .error(code: "NETWORK_ERROR", message: "connection refused", scope: "network")
       case 4: .recovered(.network, seconds: 252)
-      default: .command(verb: "retry", selection: "state = 'failed'", count: 12_345)
+      default: .command(.retry(.matching("state = 'failed'")), count: 12_345)
       }
     var row = EventRow(id: Int64(1000 - place), at: Sample.now - Int64(place) * 173 * minute, event: event)
     row.operation = place % 6 == 1 ? queue[0].id : nil

@@ -16,7 +16,7 @@ struct ViewTests {
   private static let events = [
     EventRow(id: 9, at: Sample.now, event: .failed(record: "order-1", .zoneChanged(zone: "Shop")), operation: 11),
     EventRow(id: 8, at: Sample.now - 1000, event: .merged(record: "order-2"), operation: 12, zone: "Shop"),
-    EventRow(id: 7, at: Sample.now - 2000, event: .command(verb: "flush", selection: "", count: 1), actor: "ana"),
+    EventRow(id: 7, at: Sample.now - 2000, event: .command(.flush(throttles: false), count: 1), actor: "ana"),
   ]
 
   private static func onEvents(_ rows: [EventRow] = events) -> Session {

@@ -116,9 +116,9 @@ import Testing
     )
     let commands = try store.events(matching: QueueFilter(parsing: "kind = 'command'", of: .events), limit: 9).map {
       event in
-      if case .command(let verb, _, _) = event.event { verb } else { "" }
+      if case .command(let command, _) = event.event { command.name } else { "" }
     }
-    #expect(commands == ["resume", "pause", "resume", "pause"])
+    #expect(commands == ["resumeRules", "pauseRules", "resumeRules", "pauseRules"])
   }
 
   @Test(.timeLimit(.minutes(40)))

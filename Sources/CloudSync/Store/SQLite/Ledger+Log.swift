@@ -178,7 +178,7 @@ extension Ledger {
     }
     try run(
       "INSERT INTO commands(at, actor, verb, selection, count) VALUES (?, ?, ?, ?, ?)",
-      [command.at, command.actor, command.verb, command.selection, command.count]
+      [command.at, command.actor, command.command.name, command.command.stored, command.count]
     )
     return database.lastInsertedRowID
   }

@@ -1,4 +1,5 @@
 package import CloudKit
+package import Facts
 import GRDB
 
 /// The version of a record in the mirror.
@@ -155,9 +156,13 @@ package struct Delivery: Hashable, Sendable {
 package struct AuditedCommand: Hashable, Sendable {
   package var at: Int64
   package var actor: String
-  package var verb: String
-  package var selection: String
+  package var command: Event.Command
   package var count: Int
+
+  /// Whether it changed nothing, so that neither the audit table nor the log has it.
+  var isEmpty: Bool { command.isEmpty(count: count) }
+
+  var event: Event { .command(command, count: count) }
 }
 
 /// An order of record types: earlier ones are saved first and deleted last, unless a reference requires otherwise.
