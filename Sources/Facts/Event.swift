@@ -11,7 +11,11 @@ package enum Event: Hashable, Sendable, Codable {
   case zoneCannotBeCreated(zone: String, code: String, message: String)
   case damagedOperation(Int64, reason: String)
   case damagedRecord(String, reason: String)
-  /// A sync that changed something. Times are in seconds.
+  /// A sync that runs once began.
+  case syncStarted(by: SyncingProcess)
+  /// It ended. `stop`: what stopped it before it had done everything.
+  case syncEnded(by: SyncingProcess, SyncResults, seconds: Double, stop: SyncStop? = nil)
+  /// Syncs of a process that keeps syncing changed something. Times are in seconds.
   case synced(sent: Int, fetched: Int, deleted: Int, failed: Int, seconds: Double)
   /// Requests get through again.
   case recovered(Cause.Scope, seconds: Int)
@@ -50,6 +54,31 @@ package enum Event: Hashable, Sendable, Codable {
     case appNotAskedBeforeSending, appNotAskedAboutConflicts
   }
 
+  /// How many records a sync changed, on either side, and how many changes failed.
+  package struct SyncResults: Hashable, Sendable, Codable {
+    package var sent: Int
+    package var fetched: Int
+    package var deleted: Int
+    package var failed: Int
+
+    package init(sent: Int = 0, fetched: Int = 0, deleted: Int = 0, failed: Int = 0) {
+      (self.sent, self.fetched, self.deleted, self.failed) = (sent, fetched, deleted, failed)
+    }
+
+    fileprivate var text: String {
+      let parts = [("sent", sent), ("fetched", fetched), ("deleted on the server", deleted), ("failed", failed)]
+        .filter { $0.1 > 0 }.map { "\(Format.number($0.1)) \($0.0)" }
+      return parts.isEmpty ? "no changes" : parts.joined(separator: ", ")
+    }
+  }
+
+  /// What stopped a sync before its end.
+  package enum SyncStop: Hashable, Sendable, Codable {
+    case error(code: String, message: String)
+    /// It was cancelled, or the store could not be written.
+    case interrupted
+  }
+
   /// A process that syncs a store, and the user who runs it.
   package struct SyncingProcess: Hashable, Sendable, Codable {
     package var program: String
@@ -69,7 +98,7 @@ package enum Event: Hashable, Sendable, Codable {
     case .command: "command"
     case .error, .unreadable, .zoneCannotBeCreated, .damagedOperation, .damagedRecord: "error"
     case .failed: "failed"
-    case .synced: "sync"
+    case .syncStarted, .syncEnded, .synced: "sync"
     case .recovered: "recovered"
     case .conflict: "conflict"
     case .merged, .dropped, .conflictResolved: "merge"
@@ -130,8 +159,10 @@ extension Event {
     switch self {
     case .command(let command, let count): command.text(count)
     case .synced(let sent, let fetched, let deleted, let failed, let seconds):
-      Self.parts([("sent", sent), ("fetched", fetched), ("deleted on the server", deleted), ("failed", failed)])
-        + " in \(Format.seconds(seconds))"
+      "\(SyncResults(sent: sent, fetched: fetched, deleted: deleted, failed: failed).text) in \(Format.seconds(seconds))"
+    case .syncStarted(let process): "sync started by \(process.text)"
+    case .syncEnded(let process, let results, let seconds, let stop):
+      "sync ended by \(process.text): \(results.text) in \(Format.seconds(seconds))\(stop?.text ?? "")"
     case .recovered(.account, let seconds): "signed in again after \(Format.duration(Double(seconds)))"
     case .recovered(_, let seconds): "back online after \(Format.duration(Double(seconds)))"
     case .failed(let record, let failure): "\(record): \(failure.text)"
@@ -176,9 +207,12 @@ extension Event {
   }
 }
 
-extension Event {
-  private static func parts(_ counts: [(String, Int)]) -> String {
-    counts.filter { $0.1 > 0 }.map { "\(Format.number($0.1)) \($0.0)" }.joined(separator: ", ")
+extension Event.SyncStop {
+  fileprivate var text: String {
+    switch self {
+    case .error(let code, let message): "; stopped: \(Words.joined(message, code))"
+    case .interrupted: "; interrupted"
+    }
   }
 }
 

@@ -20,7 +20,7 @@ import Testing
     _ = try store.startSync(lease)
     var summary = SyncSummary()
     summary.error = WebServicesError(.authenticationRequired, "sign in")
-    try store.endSync(nil, summary, after: 1, serving: [id], lease)
+    try store.endSync(nil, summary, serving: [id], lease)
 
     guard case .finished(let told) = try store.requestState(id) else {
       Issue.record("the pass has ended")

@@ -11,18 +11,62 @@ struct EventTests {
 
   init() throws { world = try World() }
 
-  private func kinds(_ store: SyncStore) throws -> [String] { try store.events().map(\.kind).reversed() }
+  /// The events but the starts and ends of syncs, oldest first.
+  private func events(_ store: SyncStore) throws -> [Event] {
+    try store.events().map(\.event).filter { $0.kind != "sync" }.reversed()
+  }
 
-  @Test func `a sync that changed nothing leaves no event, one that sent something leaves one`() async throws {
+  private func kinds(_ store: SyncStore) throws -> [String] { try events(store).map(\.kind) }
+
+  @Test func `a sync that changed nothing leaves no event, one that sent or fetched has its start and end`()
+    async throws
+  {
+    let (mine, other) = (try world.device("mine"), try world.device("other"))
+    try await mine.sync()
+    #expect(try mine.store.events().isEmpty)
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    try await mine.sync()
+    try await mine.sync()
+    try await other.sync()
+
+    let start = Event.syncStarted(by: .current)
+    let sent = Event.syncEnded(by: .current, Event.SyncResults(sent: 1), seconds: 0)
+    #expect(try mine.store.events().map(\.event) == [sent, start])
+    let fetched = Event.syncEnded(by: .current, Event.SyncResults(fetched: 1), seconds: 0)
+    #expect(try other.store.events().map(\.event) == [fetched, start])
+  }
+
+  @Test func `the start is logged with its time before what the sync met, and the end with what stopped it`()
+    async throws
+  {
     let device = try world.device("device")
-    try await device.sync()
-    #expect(try kinds(device.store) == [])
+    let startedAt = world.clock.now
     try device.store.accept(world.put("a", ["x": .int64(1)]))
-    try await device.sync()
-    try await device.sync()
+    device.transport.interfere { [world] operation, _, _ in
+      guard operation == "records/modify" else { return .pass }
+      world.clock.advance(7)
+      return .offline
+    }
+    _ = try? await device.sync()
+    _ = try? await device.sync()
 
-    let events = try device.store.events().map(\.event)
-    #expect(events == [.synced(sent: 1, fetched: 0, deleted: 0, failed: 0, seconds: 0)])
+    let rows = try device.store.events().reversed()
+    #expect(rows.prefix(3).map(\.kind) == ["sync", "error", "sync"])
+    #expect(rows.first?.event == .syncStarted(by: .current) && rows.first?.at == startedAt)
+    guard case .syncEnded(_, let results, let seconds, .error("NETWORK_ERROR", _))? = rows.dropFirst(2).first?.event
+    else { return #expect(Bool(false), "the end is not logged") }
+    #expect(results == Event.SyncResults() && seconds >= 7)
+  }
+
+  @Test func `what a process that keeps syncing does is logged without a start and an end of each sync`() async throws {
+    let device = try world.device("device")
+    try await whileDriving(device) {
+      try device.store.accept(world.put("a", ["x": .int64(1)]))
+      try await eventually(device.store) { try device.store.events().contains { $0.kind == "sync" } }
+    }
+
+    let syncs = try device.store.events().map(\.event).filter { $0.kind == "sync" }
+    #expect(syncs == [.synced(sent: 1, fetched: 0, deleted: 0, failed: 0, seconds: 0)])
   }
 
   @Test func `an outage is logged once, and its end once`() async throws {
@@ -37,7 +81,7 @@ struct EventTests {
     device.transport.interfere(nil)
     try await device.sync()
 
-    let events: [Event] = try device.store.events().map(\.event).reversed()
+    let events = try events(device.store)
     #expect(events.count == 2 && events.last == .recovered(.network, seconds: 1200))
     #expect(try device.store.status().networkDownSince == nil)
   }
@@ -84,7 +128,7 @@ struct EventTests {
     )
     try device.store.accept(world.put("a", [:]))
     try await device.sync()
-    let events = try device.store.events().map(\.event)
+    let events = try events(device.store)
     #expect(events == [.zoneCannotBeCreated(zone: "cktop", code: "INTERNAL_ERROR", message: "oops")])
   }
 

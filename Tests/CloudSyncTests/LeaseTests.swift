@@ -55,7 +55,7 @@ import Testing
 
     let error = #expect(throws: StoreError.self) { try first.begin([1], stopped) }
     #expect(error?.kind == .fenced)
-    #expect(throws: StoreError.self) { try first.endSync(nil, SyncSummary(), after: 1, serving: [1], stopped) }
+    #expect(throws: StoreError.self) { try first.endSync(nil, SyncSummary(), serving: [1], stopped) }
     #expect(throws: StoreError.self) { try stopped.renew(first) }
     #expect(try first.queue() == ["save a pending"])
     try lease.renew(second)

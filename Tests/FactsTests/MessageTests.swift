@@ -91,6 +91,7 @@ struct MessageTests {
   ]
 
   private typealias SyncingProcess = Event.SyncingProcess
+  private typealias SyncResults = Event.SyncResults
   private static let importer = SyncingProcess(program: "importer", pid: 3321, user: "ana", host: "mail")
 
   private static let events: [Event] = [
@@ -105,6 +106,10 @@ struct MessageTests {
     .command(.acceptDeletions(zone: "notes"), count: 150), .command(.restoreDeletions(zone: "notes"), count: 1),
     .command(.setPolicy("manual"), count: 1), .command(.releaseFromApp, count: 2),
     .command(.fetchAgain(zones: ["notes", "cktop"]), count: 2), .command(.adopt(by: "_ben", from: "_ana"), count: 2),
+    .syncStarted(by: importer),
+    .syncEnded(by: importer, SyncResults(sent: 412, fetched: 38), seconds: 2.1),
+    .syncEnded(by: importer, SyncResults(), seconds: 10, stop: .error(code: "NETWORK_ERROR", message: "refused")),
+    .syncEnded(by: importer, SyncResults(sent: 200), seconds: 1, stop: .interrupted),
     .synced(sent: 412, fetched: 38, deleted: 0, failed: 0, seconds: 2.1),
     .synced(sent: 0, fetched: 0, deleted: 2, failed: 1, seconds: 90),
     .recovered(.network, seconds: 252), .recovered(.account, seconds: 5),

@@ -68,7 +68,6 @@ final class Cycle {
     endsBackOffs: Bool,
     rest: (SyncSummary, Ledger, _ now: Int64) throws -> Void = { _, _, _ in }
   ) async throws -> SyncSummary {
-    let startedAt = store.now()
     settings = try store.settings().completed
     engine.broadcast.send(.syncBegan)
     let heart = beat()
@@ -76,6 +75,7 @@ final class Cycle {
       heart?.cancel()
       lease.shown.end()
       lease.joined.removeAll()
+      noteInterruption()
       publishHolds()
       engine.broadcast.send(.syncEnded(summary))
     }
@@ -85,9 +85,8 @@ final class Cycle {
     } catch let error as WebServicesError {
       try await stop(for: error)
     }
-    let seconds = Double(store.now() - startedAt) / 1000
     summary.waitForApp = try waitingForApp()
-    try store.endSync(completion, summary, after: seconds, serving: requests.ids, lease) { try rest(summary, $0, $1) }
+    try store.endSync(completion, summary, serving: requests.ids, lease) { try rest(summary, $0, $1) }
     return summary
   }
 
@@ -144,6 +143,12 @@ final class Cycle {
     // A credential that the server rejects signs in no user, so the wrong account is not the problem.
     if error.code.disposition == .wait(.account) { try store.noteRefusal(false) }
     if !client.isSignedIn, engine.identity == nil { try await signedOut(hasLeft: client.hasSignedOut) }
+  }
+
+  /// Logs the end of a sync that an error of the store or a cancellation cut short, if the log has its start.
+  private func noteInterruption() {
+    guard case .logged = lease.oneSync.value else { return lease.oneSync.set(.none) }
+    try? store.write(lease) { ledger, now in try ledger.logEnd(summary, .interrupted, now: now) }
   }
 
   private func publishHolds() {

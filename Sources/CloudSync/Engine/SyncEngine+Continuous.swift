@@ -121,6 +121,7 @@ extension SyncEngine {
       // The trouble must not outlast the syncing, even if the engine is kept.
       lock?.report(nil)
       if let lease = loop.lease {
+        if let line = loop.digest.end() { try? store.write(lease) { ledger, _ in try ledger.add(line) } }
         try? store.noteSyncing(.stopped, lease)
         lease.release(store)
       }
@@ -199,25 +200,37 @@ extension SyncEngine {
     // Full scans have an interval of their own, because syncs for pushes and queued changes postpone polls.
     let fullScans: Cycle.FullScans = requests.ids.isEmpty ? .whenDue : .always
     let cycle = Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
+    let startedAt = store.now()
+    var digest = loop.digest
     do {
       _ = try await cycle.run(fullScans: fullScans, endsBackOffs: false) { summary, ledger, now in
         loop.synced(summary, pollWasDue: pollIsDue, at: now)
+        if let line = digest.add(summary, from: startedAt, isAsked: !requests.ids.isEmpty, now: now) {
+          try ledger.add(line)
+        }
         let next = try outlook(loop, now: now, ledger)
         if next != .work { try rest(next, lease, loop, now: now, ledger) }
       }
     } catch let error as StoreError where error.kind == .otherUser && loop.isOurs {
       return try await cycle.park(error)
     }
+    loop.digest = digest
     loop.isOurs = true
     if configuration.pushes != nil, try await !cycle.subscribe() { loop.polls.distrustPush() }
   }
 
   private func rest(_ next: Outlook, _ lease: Lease, _ loop: SyncLoop) async throws {
     let end = loop.end(of: next)
-    // Processes on standby need to know the end; nothing else is written while idle.
-    if lease.shown.idleUntil != .some(end) {
-      try store.write(lease) { try rest(next, lease, loop, now: $1, $0) }
+    var digest = loop.digest
+    let line = digest.due(at: store.now())
+    // Processes on standby need to know the end; nothing else is written while idle, but the line of the last syncs.
+    if lease.shown.idleUntil != .some(end) || line != nil {
+      try store.write(lease) { ledger, now in
+        if let line { try ledger.add(line) }
+        try rest(next, lease, loop, now: now, ledger)
+      }
     }
+    loop.digest = digest
     // Only while there is none: otherwise a change of an address would wake the engine for nothing.
     if try store.lacksNetwork() {
       loop.network = loop.network ?? awaitNetwork()
@@ -225,7 +238,8 @@ extension SyncEngine {
       loop.network?.cancel()
       loop.network = nil
     }
-    let left = end.map { Duration.milliseconds(max(1, $0 - store.now())) }
+    let wakesAt = [end, loop.digest.dueAt].compactMap(\.self).min()
+    let left = wakesAt.map { Duration.milliseconds(max(1, $0 - store.now())) }
     // Without a watch of the system the store has to be polled.
     await wakeup.sleep(loop.isWatched ? left : .milliseconds(250))
   }

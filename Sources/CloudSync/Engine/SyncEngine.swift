@@ -160,14 +160,15 @@ public actor SyncEngine {
   nonisolated var database: DatabaseName { store.scope.database }
   nonisolated var typeOrder: TypeOrder { TypeOrder(delegate?.recordTypesInDependencyOrder ?? []) }
 
-  /// Runs one sync cycle, and rests; see `Cycle.run`.
+  /// Runs one sync cycle as one that the log has by itself, and rests; see `Cycle.run`.
   func runSync(
     _ lease: Lease,
     serving requests: SyncRequests = SyncRequests(),
     fullScans: Cycle.FullScans = .always,
     endsBackOffs: Bool = false
   ) async throws -> SyncSummary {
-    try await Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
+    lease.oneSync.set(.unlogged(startedAt: store.now()))
+    return try await Cycle(self, session, lease, requests, isWithoutApp: isAlwaysWithoutApp)
       .run(fullScans: fullScans, endsBackOffs: endsBackOffs) { _, ledger, now in try lease.rest(ledger, now: now) }
   }
 }

@@ -75,6 +75,8 @@ final class SyncLoop {
   /// Nil on standby.
   var lease: Lease?
   var polls: PollClock
+  /// The syncs that are not logged yet.
+  var digest = SyncDigest()
   var hasStarted = false
   var hasChecked = false
   /// Whether the store's user has been confirmed.

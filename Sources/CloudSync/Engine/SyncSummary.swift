@@ -37,10 +37,18 @@ public struct SyncSummary: Sendable, Hashable, Codable {
     lastItemError = lastItemError ?? other.lastItemError
   }
 
-  /// The event of a sync that took so long; nil where nothing was changed.
-  func event(seconds: Double) -> Event? {
-    guard sent + failed + fetched + deleted > 0 else { return nil }
-    return .synced(sent: sent, fetched: fetched, deleted: deleted, failed: failed, seconds: seconds)
+  /// Whether anything was changed.
+  var hasChanged: Bool { sent + failed + fetched + deleted > 0 }
+
+  /// The event of a sync, or of several, of a process that keeps syncing.
+  func synced(seconds: Double) -> Event {
+    .synced(sent: sent, fetched: fetched, deleted: deleted, failed: failed, seconds: seconds)
+  }
+
+  /// The event of the end of a sync that ran once.
+  func ended(seconds: Double, _ stop: Event.SyncStop?) -> Event {
+    let results = Event.SyncResults(sent: sent, fetched: fetched, deleted: deleted, failed: failed)
+    return .syncEnded(by: .current, results, seconds: seconds, stop: stop)
   }
 
   /// The error that stopped the sync; nil if it reached its end or is waiting.

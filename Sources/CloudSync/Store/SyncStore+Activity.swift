@@ -118,12 +118,10 @@ extension SyncStore {
   ///
   /// - Parameters:
   ///   - completion: nil if the sync was interrupted, or failed with an error that was recorded before.
-  ///   - seconds: the duration of the sync.
   ///   - rest: called at the end of the last transaction, to record that the engine is idle.
   func endSync(
     _ completion: Completion?,
     _ summary: SyncSummary,
-    after seconds: Double,
     serving requests: [Int64] = [],
     _ lease: Lease,
     rest: (Ledger, _ now: Int64) throws -> Void = { _, _ in }
@@ -140,7 +138,7 @@ extension SyncStore {
       } else {
         try ledger.changeActivity { $0.reachedEnd = false }
       }
-      if let event = summary.event(seconds: seconds) { try EventLog.add(event, now: now, ledger) }
+      try ledger.logEnd(summary, summary.error.map { .error(code: $0.code.name, message: $0.reason) }, now: now)
       try Self.finish(requests, summary, now: now, ledger)
       if !hasMoreHistory { try rest(ledger, now) }
       return hasMoreHistory

@@ -125,17 +125,19 @@ public final class SyncStore: Sendable {
     }
   }
 
-  /// Runs a transaction of the engine, with the current time. It publishes the activity and carries out the joined
-  /// writes. Throws if another process has taken the lease over.
+  /// Runs a transaction of the engine, with the current time. It publishes the activity, carries out the joined writes and
+  /// logs the start of a sync that runs once. Throws if another process has taken the lease over.
   func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
     let joined = lease.joined.all
-    let value = try lease.write(self) { ledger, publish in
+    let (value, oneSync) = try lease.write(self) { ledger, publish in
       let now = ledger.now
+      ledger.oneSync = lease.oneSync.value
       try lease.check(ledger, now: now)
       try publish()
       for write in joined { try write(ledger, now) }
-      return try body(ledger, now)
+      return (try body(ledger, now), ledger.oneSync)
     }
+    lease.oneSync.set(oneSync)
     lease.joined.removeFirst(joined.count)
     return value
   }

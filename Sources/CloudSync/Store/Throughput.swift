@@ -30,6 +30,7 @@ extension Ledger {
   /// Adds to the present minute, in the transaction of the answer that is counted.
   func count(sent: Int = 0, fetched: Int = 0, failed: Int = 0, bytes: Int = 0, now: Int64) throws {
     guard sent + fetched + failed > 0 else { return }
+    try logStart()
     let minute = now / 60_000
     try run(
       """

@@ -104,7 +104,7 @@ struct EventInspector: Inspector {
 enum EventLine {
   static func text(_ event: EventRow, _ world: World) -> StyledText {
     let by = event.actor.map { " (\($0))" } ?? ""
-    let text = event.kind == "sync" ? "Synced: \(event.message)" : event.sentence
+    let text = if case .synced = event.event { "Synced: \(event.message)" } else { event.sentence }
     return [.init(world.moment(event.at).padding(to: 13), .dim), .init(" \(text)", role(event)), .init(by, .dim)]
   }
 

@@ -11,7 +11,11 @@ struct EventsCommand: Verb {
     commandName: "events",
     abstract:
       "Print what happened, oldest first: syncs that changed something, errors, merges, conflicts and commands.",
-    discussion: "A sync that changed nothing leaves no event. The store keeps about the newest 1,000 of each kind."
+    discussion: """
+      A sync that changed nothing leaves no event. One that runs once, as cktop sync does, has its start and its end; the \
+      syncs of a process that keeps syncing share a line while they follow one another within 5 seconds, for half a \
+      minute at most. The store keeps about the newest 1,000 of each kind.
+      """
   )
 
   @Option(

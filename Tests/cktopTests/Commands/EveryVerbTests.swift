@@ -21,14 +21,14 @@ import Testing
     try await machine.succeed("queue", "resume", "--all")
 
     let events = try await machine.succeed("events", "--json").objects()
-    #expect(events.map { $0["kind"] as? String } == ["failed", "sync", "command", "command"])
-    #expect(events[0]["operation"] as? Int == 2 && events[0]["by"] is NSNull)
-    #expect(events[2]["by"] as? String == NSUserName())
+    #expect(events.map { $0["kind"] as? String } == ["sync", "failed", "sync", "command", "command"])
+    #expect(events[1]["operation"] as? Int == 2 && events[1]["by"] is NSNull)
+    #expect(events[3]["by"] as? String == NSUserName())
     #expect(events[0].keys.sorted() == ["at", "by", "id", "kind", "operation", "text", "zone"])
     let commands = try await machine.succeed("events", "--where", "kind = 'command'", "--limit", "1", "--json")
       .objects()
-    #expect(commands.map { $0["id"] as? Int } == [events[3]["id"] as? Int])
-    #expect(try await machine.succeed("events").lines.count == 4)
+    #expect(commands.map { $0["id"] as? Int } == [events[4]["id"] as? Int])
+    #expect(try await machine.succeed("events").lines.count == 5)
     // A sync that changes nothing leaves no event.
     try await machine.succeed("queue", "discard", "--all", "--yes")
     let before = try await machine.succeed("events", "--json").lines.count

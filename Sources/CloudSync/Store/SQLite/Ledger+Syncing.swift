@@ -139,6 +139,7 @@ enum EventLog {
     now: Int64,
     _ ledger: Ledger
   ) throws {
+    try ledger.logStart()
     let id = try ledger.add(event, at: now, operation: operation, zone: zone, actor: actor)
     // Not for each one: up to a hundred more are kept.
     guard id % 100 == 0 else { return }

@@ -5,6 +5,8 @@ package final class Ledger {
   let database: Database
   /// The time of the transaction, where the store writes; 0 elsewhere.
   var now: Int64 = 0
+  /// What the log has of the sync whose transaction this is, if it runs once.
+  var oneSync = OneSync.none
 
   init(_ database: Database) { self.database = database }
 
