@@ -18,6 +18,7 @@ extension StoreView {
     status.lastDay = try ledger.lastDay(now: now)
     status.nextRetryAt = try HoldUp.nextRetry(scope, ledger)
     status.topFailure = try ledger.topFailure(of: status.queue.failed)
+    status.freshFor = freshFor
     return redaction.redact(status)
   }
 

@@ -12,6 +12,8 @@ package struct StoreView {
   let redaction: Redaction
   /// Returns whether the syncing process is stopped. Only the status asks.
   var isStopped: (LeaseHolder) -> Bool = { _ in false }
+  /// Milliseconds for which a full sync counts while no process polls. Only the status asks.
+  var freshFor = StoreStatus.standardFreshness
 
   // MARK: - Queue
 
@@ -176,15 +178,22 @@ package struct StoreView {
 package struct StoreReader: Sendable {
   package let store: SyncStore
   let redaction: Redaction
+  private let freshFor: Int64
 
-  package init(_ store: SyncStore, _ redaction: Redaction) {
+  /// - Parameter freshFor: milliseconds for which a full sync counts while no process polls.
+  package init(_ store: SyncStore, _ redaction: Redaction, freshFor: Int64 = StoreStatus.standardFreshness) {
     self.store = store
     self.redaction = redaction
+    self.freshFor = freshFor
   }
 
   /// Reads everything that `body` asks for in one transaction.
   package func view<Value>(_ body: (StoreView) throws -> Value) throws(StoreError) -> Value {
-    try store.view(redaction, body)
+    try store.view(redaction) { view in
+      var view = view
+      view.freshFor = freshFor
+      return try body(view)
+    }
   }
 }
 

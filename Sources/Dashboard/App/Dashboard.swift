@@ -26,7 +26,7 @@ package final class Dashboard {
     var storePath: String
     /// The theme to begin with.
     var theme: Theme
-    package var preferences: Preferences
+    var preferences: Preferences
     /// The options with which a command line means the same store; empty for none.
     package var storeOptions = ""
     /// What to say at the start; nil for nothing.

@@ -7,24 +7,34 @@ import TerminalUI
 /// The dashboard's looks and keys: the theme, the `[dashboard]` table, and whether to use colours.
 struct Appearance: Sendable {
   let theme: Theme
-  let preferences: Preferences
+  private(set) var preferences: Preferences
   let isMonochrome: Bool
   /// Why the theme is not the configured one; nil if it is.
   let notice: String?
 
-  /// Loads the theme by name, from the user's folder first.
+  /// Loads the look from the settings of a store and its configuration file.
   ///
   /// - Parameters:
-  ///   - name: the name and where it comes from.
   ///   - file: the configuration file, if there is one.
   ///   - starts: whether a dashboard starts. Then the default theme takes the place of one with a mistake, except of one
   ///     on the command line that does not exist.
   /// - Throws: a usage failure that names the place of a mistake.
   init(
-    _ name: Sourced<String>,
+    _ settings: Settings,
     _ file: ConfigurationFile?,
     starts: Bool = false,
     environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws {
+    try self.init(settings.theme, file, starts: starts, environment: environment)
+    preferences.freshFor = settings.freshFor
+  }
+
+  /// Loads the theme by name, from the user's folder first.
+  private init(
+    _ name: Sourced<String>,
+    _ file: ConfigurationFile?,
+    starts: Bool,
+    environment: [String: String]
   ) throws {
     preferences = try file?.dashboard().preferences ?? Preferences()
     isMonochrome = !(environment["NO_COLOR"] ?? "").isEmpty

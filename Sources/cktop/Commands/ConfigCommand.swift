@@ -42,7 +42,7 @@ struct ConfigCheck: Verb {
       throw CommandFailure.usage("\(reason); correct the variable or unset it")
     }
     _ = try session.settings.policy()
-    _ = try Appearance(session.settings.theme, session.configurationFile)
+    _ = try Appearance(session.settings, session.configurationFile)
     // A key file is checked only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
   }

@@ -23,7 +23,7 @@ struct ConflictsDropped: ChangingVerb {
 
   func run(_ session: Session) async throws {
     let store = try seen ? session.storeToCommand() : nil
-    let reader = try store.map { StoreReader($0, session.redaction) } ?? session.reader()
+    let reader = try store.map(session.reader) ?? session.reader()
     var listing = Listing(json ? nil : Self.table)
     var last: Int64?
     try listing.print { (page: inout PrintedPage<Int64>) in

@@ -36,7 +36,7 @@ struct OpenDashboard: AsyncParsableCommand {
     let credential = try session.credentialName()
     // Throws a failure that says what to configure.
     if sync, credential == nil { _ = try session.client(scope) }
-    let appearance = try Appearance(session.settings.theme, session.configurationFile, starts: true)
+    let appearance = try Appearance(session.settings, session.configurationFile, starts: true)
     try Appearance.requireTerminal()
     try DescriptorLimit.require()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
@@ -58,11 +58,10 @@ struct OpenDashboard: AsyncParsableCommand {
       syncs: sync,
       reload: { [theme, options] in
         let session = try Session(options, theme: theme)
-        return try Appearance(session.settings.theme, session.configurationFile)
+        return try Appearance(session.settings, session.configurationFile)
       },
       reader: { try session.reader() }
     )
-    setting.preferences.freshFor = session.settings.freshFor
     setting.storeOptions = options.words
     #if canImport(Glibc)
       StartupMemory.release()

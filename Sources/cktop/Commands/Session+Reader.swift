@@ -17,5 +17,8 @@ extension Session {
   func masksErrors() { OutputStream.redaction.withLock { $0 = { redaction } } }
 
   /// The store to read, with secrets masked in everything that is read.
-  func reader() throws -> StoreReader { StoreReader(try storeToRead(), redaction) }
+  func reader() throws -> StoreReader { reader(try storeToRead()) }
+
+  /// A store to read, with secrets masked, in which a full sync counts for as long as the settings say.
+  func reader(_ store: SyncStore) -> StoreReader { StoreReader(store, redaction, freshFor: settings.freshFor) }
 }

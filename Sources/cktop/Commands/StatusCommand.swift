@@ -70,7 +70,7 @@ struct StatusCommand: Verb {
   func run(_ session: Session) async throws {
     if let at { return try printMoment(at, session.reader()) }
     let scope = try session.scope()
-    let reader = try session.storeIfMade().map { StoreReader($0, session.redaction) }
+    let reader = try session.storeIfMade().map(session.reader)
     // An alarm and metrics tell a store that is gone from one that was never made.
     if reader == nil, maxAge != nil || form == .prometheus { try session.requireStoreIfKnown() }
     var (status, failures, limit) =
@@ -80,7 +80,6 @@ struct StatusCommand: Verb {
         return (status, try view.failuresForPerson(), limit)
       } ?? (StoreStatus(neverSyncedAt: SyncStore.currentTime), 0, maxAge.map { AgeLimit(milliseconds: $0) })
     if reader == nil { status.storageTrouble = session.storageTrouble }
-    status.freshFor = session.settings.freshFor
     let account = AccountState(status, credential: try session.credentialName())
     let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)
     switch form {

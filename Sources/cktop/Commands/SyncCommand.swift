@@ -108,7 +108,7 @@ struct SyncCommand: CommandVerb {
     }
     await bar?.stop()
     let summary = try identityChecked(result, session)
-    let reader = StoreReader(store, session.redaction)
+    let reader = session.reader(store)
     let end = try SyncReport(summary, startedAt: startedAt, reader)
     OutputStream.standard.line(session.redaction.redact(json ? end.json.line : end.line.visible))
     if store.knowsNoTypes, end.failure == nil {
@@ -163,7 +163,7 @@ struct SyncCommand: CommandVerb {
     }
     let signals = StopSignals { driving.cancel() }
     let bar = ProgressBar.start(store)
-    let journal = bar == nil ? JournalWriter(StoreReader(store, session.redaction)) : nil
+    let journal = bar == nil ? JournalWriter(session.reader(store)) : nil
     let result = await driving.result
     await bar?.stop()
     await journal?.stop()

@@ -89,7 +89,7 @@ struct VerifyCommand: ChangingVerb {
       try await engine.compare(result.found.names, &left)
       results[place].left = left
     }
-    let reader = StoreReader(engine.store, session.redaction)
+    let reader = session.reader(engine.store)
     let report = try SyncReport(summary, startedAt: startedAt, reader)
     try SyncReport.reportDropped(in: engine.store, since: startedAt)
     try report.listFailures(reader)

@@ -184,11 +184,10 @@ extension StoreObservation {
     files = path.flatMap(SyncStore.files)
     do {
       guard let store = try session.storeIfMade() else { return }
-      let reader = StoreReader(store, session.redaction)
+      let reader = session.reader(store)
       var content = try reader.view { view in
         Content(status: try view.status(), zones: try view.zones(), failedForPerson: try view.failuresForPerson())
       }
-      content.status.freshFor = session.settings.freshFor
       content.hasCredential = (try? session.credentialName()) != nil
       content.refused = try schema?.problems(of: store.schemaUsage()) ?? []
       do throws(StoreError) { try store.checkContents() } catch { content.fault = CommandFailure(error) }

@@ -106,6 +106,19 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test(.timeLimit(.minutes(40)))
+  func `without a cause the state is that of the status, by the age in the settings`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud, ["CKTOP_STALE_AFTER": "1s"])
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "a", "a=1")
+    try await machine.succeed("sync")
+    /// The age passes by itself; the test's time limit bounds it.
+    while try await !machine.succeed("status", "--oneline").output.contains("out of date") {}
+
+    #expect(try await machine.succeed("queue", "causes").output.contains("may be out of date"))
+    withExtendedLifetime(cloud) {}
+  }
+
   /// A machine that has conflicts with another about these records.
   private func conflicts(_ names: [String]) async throws -> (cloud: Cloud, machine: Machine) {
     let cloud = try await Cloud()

@@ -1,3 +1,4 @@
+import CloudSync
 import Dashboard
 import Foundation
 import TerminalUI
@@ -74,6 +75,15 @@ import Testing
     for name in ["mine", "none"] {
       #expect(throws: CommandFailure.self) { try Appearance(theme: name, environment: folder.environment) }
     }
+  }
+
+  @Test(arguments: [("", StoreStatus.standardFreshness), ("stale-after = \"2s\"", 2000)])
+  func `what Ctrl-R reads has the age at which a full sync no longer counts`(_ line: String, _ age: Int64) throws {
+    let file = try ConfigurationFile(line, path: "/c/config.toml", home: "/home/ada")
+    let environment = ["HOME": "/home/ada"]
+    let settings = try Settings(options: [:], environment: environment, file: file)
+
+    #expect(try Appearance(settings, file, environment: environment).preferences.freshFor == age)
   }
 
   @Test func `the theme after the last one is the first`() throws {
