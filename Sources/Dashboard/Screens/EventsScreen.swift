@@ -8,7 +8,7 @@ enum EventKind: ListKind {
   static var table: FilterTable? { .events }
   static var filterHint: String { "words, or kind = 'error' and age < 1h" }
   static func page(_ world: World) -> ListPage<EventListing, EventRow>? { world.data.events }
-  static func isProblem(_ row: EventRow) -> Bool { EventLine.role(row) != .text }
+  static func isProblem(_ row: EventRow) -> Bool { EventLine.problems[row.kind] != nil }
   static var followsTop: Bool { true }
 
   /// The events that are read at most; a filter finds those before them.
@@ -38,7 +38,8 @@ enum EventKind: ListKind {
     return .allEvents(list.listing, except: list.state.marks.exceptions)
   }
 
-  private static let problems = "kind in ('error', 'failed', 'conflict', 'delivery')"
+  private static let problems =
+    "kind in (\(EventLine.problems.keys.sorted().map { "'\($0)'" }.joined(separator: ", ")))"
 
   static func toggleProblems(_ list: inout RowList<EventKind>) {
     list.setFilter(list.filter.text == problems ? "" : problems)
@@ -108,11 +109,10 @@ enum EventLine {
     return [.init(world.moment(event.at).padding(to: 13), .dim), .init(" \(text)", role(event)), .init(by, .dim)]
   }
 
-  static func role(_ event: EventRow) -> StyleRole {
-    switch event.kind {
-    case "error", "failed": .error
-    case "conflict": .conflict
-    default: .text
-    }
-  }
+  /// The kinds of events that need a look, with their looks: `!` shows them, and `n` goes to them.
+  static let problems: [String: StyleRole] = [
+    "conflict": .conflict, "delivery": .error, "error": .error, "failed": .error,
+  ]
+
+  static func role(_ event: EventRow) -> StyleRole { problems[event.kind] ?? .text }
 }

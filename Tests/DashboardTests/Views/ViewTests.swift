@@ -38,6 +38,24 @@ struct ViewTests {
     #expect(session.app.notice?.text == "This event is not about one operation")
   }
 
+  @Test(arguments: [
+    (Event.error(code: "INTERNAL_ERROR", message: "oops"), StyleRole.error),
+    (.failed(record: "order-1", .zoneChanged(zone: "Shop")), .error), (.deliveryFailed("the app threw"), .error),
+    (.conflict(record: "order-1", .fields(["total"])), .conflict),
+  ])
+  func `an event that needs a look is coloured, shown by !, and found by n`(_ event: Event, _ role: StyleRole) {
+    var session = Self.onEvents([
+      EventRow(id: 3, at: Sample.now, event: .merged(record: "order-2")),
+      EventRow(id: 2, at: Sample.now - 1000, event: .merged(record: "order-3")),
+      EventRow(id: 1, at: Sample.now - 2000, event: event),
+    ])
+    session.type("n")
+    #expect((session.top as? EventsScreen)?.list.selected(session.world)?.id == 1)
+    #expect(EventLine.role(EventRow(id: 1, at: 0, event: event)) == role)
+    session.type("!")
+    #expect((session.top as? EventsScreen)?.list.filter.text.contains("'\(event.kind)'") == true)
+  }
+
   @Test func `at the top the log follows new events, and further down the cursor stays with its event`() {
     let new = EventRow(id: 10, at: Sample.now, event: .merged(record: "new"), operation: 20)
     var session = Self.onEvents()

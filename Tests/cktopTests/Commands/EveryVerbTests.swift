@@ -112,7 +112,7 @@ import Testing
     let machine = try Machine(cloud, ["CKTOP_STALE_AFTER": "1s"])
     try await machine.succeed("records", "put", "--type", "Task", "--name", "a", "a=1")
     try await machine.succeed("sync")
-    /// The age passes by itself; the test's time limit bounds it.
+    // The age passes by itself; the test's time limit bounds it.
     while try await !machine.succeed("status", "--oneline").output.contains("out of date") {}
 
     #expect(try await machine.succeed("queue", "causes").output.contains("may be out of date"))
