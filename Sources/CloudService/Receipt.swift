@@ -8,6 +8,8 @@ package struct Receipt: Sendable {
   package var changed = 0
   /// The operations and pause rules that were changed, and those left alone.
   package var result = CommandResult()
+  /// The zones that are fetched again, or whose deletions were decided.
+  package var zones: [ZoneKey] = []
   /// How a conflict was resolved; how each of several would be.
   package var resolutions: [(conflict: Conflict, resolution: Resolution)] = []
   /// The conflicts that have changed since the version that was decided on, as they are now.
@@ -49,6 +51,8 @@ extension Receipt {
 
   mutating func take(_ rules: [PauseRule]) { (result.rules, changed) = (rules, rules.count) }
 
+  mutating func take(_ zones: [ZoneKey]) { (self.zones, changed) = (zones, zones.count) }
+
   mutating func add(_ outcome: ConflictOutcome?) {
     if case .resolved(let resolution, let conflict)? = outcome { resolutions.append((conflict, resolution)) }
   }
@@ -87,7 +91,7 @@ extension Receipt {
   }
 
   mutating func take(_ outcome: DeletionOutcome, of zone: ZoneKey) throws {
-    (changed, onHold) = (outcome.records, outcome.onHold)
+    (changed, onHold, zones) = (outcome.records, outcome.onHold, outcome.records > 0 ? [zone] : [])
     guard outcome.hasMoved else { return }
     let done = changed == 0 ? "nothing was done" : "\(Words.count(changed, "record")) had been decided by then"
     let now = onHold.map { "look at them again and decide (version \($0.version))" } ?? "they are decided already"

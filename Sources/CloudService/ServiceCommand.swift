@@ -119,7 +119,7 @@ extension ServiceCommand {
       try receipt.take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
     case .restoreDeletions(let zone, let version, false):
       try receipt.take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
-    case .fetchAgain(let zones): receipt.changed = try store.fetchAgain(zones, actor: actor)
+    case .fetchAgain(let zones): receipt.take(try store.fetchAgain(zones, actor: actor))
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
       try store.askForSync()

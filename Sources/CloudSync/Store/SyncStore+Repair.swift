@@ -8,13 +8,13 @@ extension SyncStore {
   /// kept.
   ///
   /// - Parameter actor: the operator's name, for the audit log.
-  /// - Returns: the number of zones, without those that are not on the server yet or whose deletion is on hold.
+  /// - Returns: the zones, without those that are not on the server yet or whose deletion is on hold.
   @discardableResult
-  package func fetchAgain(_ zones: [ZoneKey], actor: String) throws(StoreError) -> Int {
+  package func fetchAgain(_ zones: [ZoneKey], actor: String) throws(StoreError) -> [ZoneKey] {
     let now = now()
     return try write { ledger in
       let zones = try zones.filter { try ledger.zone($0).map { $0.state == .ready && $0.heldSince == nil } ?? true }
-      guard !zones.isEmpty else { return 0 }
+      guard !zones.isEmpty else { return [] }
       for zone in zones {
         try ledger.insertZone(zone, state: .ready)
         guard !zone.isDefaultZone else {
@@ -29,7 +29,7 @@ extension SyncStore {
       let names = zones.map(\.zone)
       let only = names.count == 1 ? names[0] : nil
       try audit(.fetchAgain(zones: names), zones.count, actor, zone: only, now: now, ledger)
-      return zones.count
+      return zones
     }
   }
 }

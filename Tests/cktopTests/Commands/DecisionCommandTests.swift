@@ -81,6 +81,7 @@ import Testing
 
     let done = try await mine.succeed("zones", "accept", "cktop", "--version", version, "--yes", "--json").object()
     #expect(done["records"] as? Int == 105 && done["moved"] as? Bool == false)
+    #expect(done["changed"] as? [String] == ["cktop"])
     let left = try await mine.succeed("zones", "list", "--json").object()
     #expect(left["records"] as? Int == 5 && left["onHold"] as? Int == 0 && left["version"] is NSNull)
     #expect(try await mine.run("zones", "accept", "cktop", "--version", version, "--yes").status == 1)

@@ -119,6 +119,25 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a receipt lists what was changed: the operations, or the names of the zones`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud, ["CLOUDKIT_DATABASE": "private"])
+    for zone in ["a", "b", "c"] { try await machine.succeed("zones", "create", zone) }
+    try await machine.succeed("sync")
+    func changed(_ line: String) async throws -> [String]? {
+      let words = line.split(separator: " ").map(String.init) + ["--json"]
+      return try await machine.succeeding(words).object()["changed"] as? [String]
+    }
+
+    #expect(try await changed("zones pause a") == ["a"])
+    #expect(try await changed("zones pause a b c") == ["b", "c"])
+    #expect(try await changed("zones resume b") == ["b"])
+    #expect(try await changed("zones resume b") == [])
+    #expect(try await changed("zones repair a b") == ["a", "b"])
+    #expect(try await changed("queue pause --all") == [])
+    withExtendedLifetime(cloud) {}
+  }
+
   /// A machine that has conflicts with another about these records.
   private func conflicts(_ names: [String]) async throws -> (cloud: Cloud, machine: Machine) {
     let cloud = try await Cloud()

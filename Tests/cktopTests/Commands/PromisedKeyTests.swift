@@ -21,7 +21,7 @@ import Testing
   private static let conflict = "id version recordName recordType zone fields detectedAt"
   private static let record = "recordName recordType zone changeTag fields createdAt modifiedAt pending"
   private static let receipt = "verb dryRun changed skipped moved unknown unanswered rules"
-  private static let decision = "verb dryRun zone records moved onHold version"
+  private static let decision = "verb dryRun zone changed records moved onHold version"
   private static let sides = ["fields": "name base local server"]
   private static let reason = ["skipped": "id why reason"]
 

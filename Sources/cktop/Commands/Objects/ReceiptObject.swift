@@ -11,8 +11,8 @@ extension Receipt {
     case .acceptDeletions(let zone, _, _): decision("accept", zone)
     case .restoreDeletions(let zone, _, _): decision("restore", zone)
     case .perform(let verb, _, _, _): operations(verb.rawValue)
-    case .pause(let rules, _): operations("pause") + zone(of: rules)
-    case .resume(let rules, _): operations("resume") + zone(of: rules ?? [])
+    case .pause(let rules, _): operations("pause") + pauses(of: rules)
+    case .resume(let rules, _): operations("resume") + pauses(of: rules ?? [])
     case .resolve(let id, _, _, _, _):
       // A conflict that has changed is shown as it is now.
       (resolutions.first.map(effect) ?? moved.first?.json ?? ["id": .integer(id)])
@@ -23,8 +23,10 @@ extension Receipt {
       operations("undo") + (ids.count == 1 ? undone(ids[0]) : [:])
         + ["restored": .array(ids.filter { result.restored[$0] != nil }.map { .object(undone($0)) })]
     case .edit: operations("edit") + ["toBeSent": .bool(isToBeSent)]
-    case .undoAll, .markDroppedSeen, .fetchAgain, .askForSync, .sync, .keepSyncing:
-      ["changed": .integer(Int64(changed))]
+    case .undoAll: operations("undo")
+    case .fetchAgain: operations("repair") + ["changed": Self.names(zones)]
+    // No verb prints these.
+    case .markDroppedSeen, .askForSync, .sync, .keepSyncing: ["changed": []]
     }
   }
 
@@ -46,16 +48,24 @@ extension Receipt {
     ]
   }
 
-  /// Whether the rule of a zone was changed.
-  private func zone(of rules: [PauseRule]) -> JSONObject {
-    guard rules.count == 1, case .zone(let zone) = rules[0] else { return [:] }
-    return ["zone": .text(zone.zone), "changed": .bool(changed > 0)]
+  /// The zones whose rules were changed; of a command about one zone also its name.
+  private func pauses(of rules: [PauseRule]) -> JSONObject {
+    func zones(_ rules: [PauseRule]) -> [ZoneKey] {
+      rules.compactMap { if case .zone(let zone) = $0 { zone } else { nil } }
+    }
+    let named = zones(rules)
+    guard !named.isEmpty else { return [:] }
+    var object: JSONObject = ["changed": Self.names(zones(result.rules))]
+    if rules.count == 1 { object["zone"] = .text(named[0].zone) }
+    return object
   }
+
+  private static func names(_ zones: [ZoneKey]) -> JSON { .array(zones.map { .text($0.zone) }) }
 
   private func decision(_ verb: String, _ zone: ZoneKey) -> JSONObject {
     [
       "verb": .text(verb), "dryRun": .bool(command.isDryRun), "zone": .text(zone.zone),
-      "records": .integer(Int64(changed)), "moved": .bool(doesNotApply),
+      "changed": Self.names(zones), "records": .integer(Int64(changed)), "moved": .bool(doesNotApply),
       "onHold": .integer(Int64(onHold?.records ?? 0)), "version": .optional(onHold?.version),
     ]
   }
