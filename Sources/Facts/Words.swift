@@ -2,6 +2,9 @@ import Foundation
 
 /// Plain English for what the program knows: the one place where facts become sentences.
 package enum Words {
+  /// The version of `cktop`.
+  package static let version = "0.1.0"
+
   /// A server's error code in words, with the code behind them.
   package static func error(_ code: String) -> String { plain(code).map { "\($0) (\(code))" } ?? code }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dispatch
+import Facts
 import Foundation
 
 /// The program: runs `Cktop` on the main actor. It is not asynchronous itself, because Dispatch traps where it cannot open
@@ -29,7 +30,7 @@ struct Cktop: AsyncParsableCommand {
       Exit codes: 0 done; 1 some items failed, or differences; 2 usage error; 3 a person is needed (authentication, \
       permission, quota, conflicts); 4 the store cannot be opened or is damaged; 5 the cloud could not be reached.
       """,
-    version: "0.1.0",
+    version: Words.version,
     subcommands: [
       OpenDashboard.self, StatusCommand.self, AccountCommand.self, SyncCommand.self, EventsCommand.self,
       QueueCommand.self,

@@ -57,7 +57,7 @@ package struct Instruments: Sendable {
     var metadata = metadata(exchange, duration)
     metadata["status"] = .stringConvertible(response.status)
     metadata["received"] = .stringConvertible(response.body.count)
-    if let id = response.header("X-Apple-Request-UUID") { metadata["request"] = .string(Self.safe(id)) }
+    if let id = response.requestID { metadata["request"] = .string(Self.safe(id)) }
     guard isRefusal else { return logger.debug("CloudKit replied.", metadata: metadata) }
     let refusal = refusal()
     metadata["code"] = .string(Self.safe(refusal.code.name))

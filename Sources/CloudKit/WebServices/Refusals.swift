@@ -10,6 +10,7 @@ extension WebServicesError {
     httpStatus = response.status
     self.response = Self.excerpt(response.body)
     if retryAfter == nil { retryAfter = response.retryAfter(now: now) }
+    if uuid == nil { uuid = response.requestID }
   }
 
   /// Makes the error for a response without the protocol's envelope. It comes from a proxy or gateway before CloudKit
@@ -38,6 +39,9 @@ extension WebServicesError {
 }
 
 extension CKTransportResponse {
+  /// The identifier that the server gave the request (reference 1.2).
+  var requestID: String? { header("X-Apple-Request-UUID") }
+
   /// Whether the connection led to another server than the request is for: a 421 without the protocol's envelope. The
   /// request had no effect (reference 1.2).
   var isMisdirected: Bool { status == 421 && (try? WireItemError(json: body)) == nil }

@@ -300,7 +300,9 @@ package final class WebServicesClient: Sendable {
   private func decode<Answer: JSONReadable>(_ response: CKTransportResponse) throws(WebServicesError) -> Answer {
     guard (200..<300).contains(response.status) else { throw refusal(response) }
     do throws(JSONError) {
-      return try Answer(json: response.body)
+      let answer = try Answer(json: response.body)
+      guard let id = response.requestID, let items = answer as? any WireItems else { return answer }
+      return items.naming(request: id) as? Answer ?? answer
     } catch {
       var failure = WebServicesError(
         .unexpectedServerResponse,
@@ -309,6 +311,7 @@ package final class WebServicesClient: Sendable {
         httpStatus: response.status
       )
       failure.response = WebServicesError.excerpt(response.body)
+      failure.uuid = response.requestID
       throw failure
     }
   }

@@ -66,6 +66,7 @@ package struct WebServicesError: Error, Hashable, Sendable {
   package var redirectURL: String? {
     didSet { redirectURL = redirectURL.flatMap { URL(signInPage: $0)?.absoluteString } }
   }
+  /// The server's identifier of the request, for its operator.
   package var uuid: String? {
     didSet { uuid = uuid.map { Self.bounded($0, 64) } }
   }

@@ -236,6 +236,36 @@ package struct WireDatabaseChanges: Hashable, Sendable, JSONReadable {
   }
 }
 
+/// A reply whose elements may be errors, which have no identifier but that of the request.
+protocol WireItems {
+  /// Returns the reply with the identifier of the request in each error.
+  func naming(request id: String) -> Self
+}
+
+extension WireRecords: WireItems {
+  func naming(request id: String) -> Self {
+    var reply = self
+    for (place, element) in records.enumerated() {
+      guard case .failure(let name, var error) = element else { continue }
+      error.uuid = error.uuid ?? id
+      reply.records[place] = .failure(recordName: name, error)
+    }
+    return reply
+  }
+}
+
+extension WireDatabaseChanges: WireItems {
+  func naming(request id: String) -> Self {
+    var reply = self
+    for (place, element) in zones.enumerated() {
+      guard case .failure(let zone, var error) = element else { continue }
+      error.uuid = error.uuid ?? id
+      reply.zones[place] = .failure(zone, error)
+    }
+    return reply
+  }
+}
+
 /// The current user according to the server. Two forms are in use: flat, and wrapped in `users` (reference 0.2).
 package struct WireCaller: Hashable, Sendable, JSONReadable {
   package var userRecordName: String

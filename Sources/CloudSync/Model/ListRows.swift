@@ -106,7 +106,7 @@ package struct Attempt: Hashable, Sendable {
   package var seconds: Double
   package var code: String?
   package var message: String?
-  /// The raw reply, cut to 4 KB.
+  /// The raw reply, cut to 4 KB, after the header with its identifier if it has none itself.
   package var response: String?
 }
 

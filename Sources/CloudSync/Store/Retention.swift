@@ -61,7 +61,7 @@ enum Retention {
       seconds: seconds,
       code: error.code.name,
       message: what.map { "\($0): \(error.reason)" } ?? error.reason,
-      response: error.response
+      response: Attempt.kept(of: error)
     )
     try ledger.add(attempt, of: operation)
     if number > attempts { try ledger.removeAttempts(of: operation, through: number - attempts) }

@@ -126,7 +126,7 @@ struct OperationInspector: Inspector {
     if !detail.attempts.isEmpty { items += [.text(""), .heading("ATTEMPTS")] }
     for attempt in detail.attempts {
       items.append(.text(document.line(attempt)))
-      if let response = attempt.response { items.append(.text(StyledText("   \(response)", .dim))) }
+      if let reply = attempt.reply { items.append(.text(StyledText("   \(reply)", .dim))) }
     }
     return items
   }

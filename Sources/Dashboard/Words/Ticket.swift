@@ -109,7 +109,9 @@ struct Ticket {
     facts.time = { format.value($0) }
     guard let title = facts.title else { return nil }
     let place = "\(scope.container), \(scope.environment), \(scope.database.rawValue) database"
-    let head = [Fact("Time", format.value(now)), Fact("Host", host), Fact("Container", place)]
+    let head = [
+      Fact("Time", format.value(now)), Fact("cktop", Words.version), Fact("Host", host), Fact("Container", place),
+    ]
     return ([title] + head.map(\.line.plain) + facts.lines).map { sanitize($0) }
       .joined(separator: "\n")
   }

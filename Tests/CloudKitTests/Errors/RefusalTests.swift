@@ -69,6 +69,23 @@ import Testing
     #expect(error?.code == .serviceUnavailable && error?.retryAfterSeconds == 40)
   }
 
+  @Test(arguments: [
+    ("<html>", "aa-11"), (#"{"serverErrorCode":"BAD_REQUEST"}"#, "aa-11"),
+    (#"{"serverErrorCode":"BAD_REQUEST","uuid":"bb-22"}"#, "bb-22"),
+  ])
+  func `the identifier of a refused request is that of the body, else that of the header`(_ body: String, _ id: String)
+  {
+    #expect(refusal(503, [("X-Apple-Request-UUID", "aa-11")], body).uuid == id)
+  }
+
+  @Test func `an item that fails alone has the identifier of the request`() throws {
+    let body = #"{"records":[{"recordName":"a","serverErrorCode":"NOT_FOUND"},{"recordName":"b","recordType":"T"}]}"#
+    let reply = try WireRecords(json: Data(body.utf8)).naming(request: "aa-11")
+
+    let ids = reply.records.map { if case .failure(_, let error) = $0 { error.uuid } else { nil } }
+    #expect(ids == ["aa-11", nil])
+  }
+
   @Test func `no text of a server is longer than 500 characters`() {
     let long = String(repeating: "e\u{301}", count: 100_000)
     let body =

@@ -1,3 +1,4 @@
+import CloudKit
 import Facts
 import TerminalUI
 import Testing
@@ -23,6 +24,7 @@ struct TicketTests {
       Self.ticket(detail) == """
         Save Order order-1 in zone Shop
         Time              2026-01-02 03:04:05Z
+        cktop             \(Words.version)
         Host              mail
         Container         iCloud.org.example.shop, development, private database
         State             failed: the server rejected it: invalid attempt to set value type STRING for field 'total' (BAD_REQUEST)
@@ -56,7 +58,7 @@ struct TicketTests {
     detail.operation?.key = RecordKey(Sample.zone, "a\u{1B}[31m\nb")
     let text = Self.ticket(detail)
 
-    #expect(text.split(separator: "\n").count == 11)
+    #expect(text.split(separator: "\n").count == 12)
     #expect(!text.contains("\u{1B}"))
   }
 
@@ -79,12 +81,28 @@ struct TicketTests {
   @Test(
     arguments: [
       (#"{"uuid":"0a1b-2c"}"#, "0a1b-2c"), (#"{"fields":{"uuid":{"value":"x"}}}"#, nil), (#"{"uuid":"a b"}"#, nil),
-      (nil, nil),
+      ("X-Apple-Request-UUID: 0a1b-2c", "0a1b-2c"), ("X-Apple-Request-UUID: 0a1b-2c\n<html>", "0a1b-2c"),
+      ("<p>X-Apple-Request-UUID: 0a1b-2c", nil), (nil, nil),
     ] as [(String?, String?)]
   )
   func `the request's identifier is found in the stored reply`(_ response: String?, _ id: String?) {
     let attempt = Attempt(number: 1, at: 0, seconds: 0, code: nil, message: nil, response: response)
     #expect(attempt.requestID == id)
+  }
+
+  @Test func `of an item that failed alone the request's identifier is kept, and no reply is shown`() {
+    var error = WebServicesError(.badRequest, "no")
+    error.uuid = "0a1b-2c"
+    func attempt(_ response: String?) -> Attempt {
+      error.response = response
+      let kept = Attempt.kept(of: error)
+      return Attempt(number: 1, at: 0, seconds: 0, code: nil, message: nil, response: kept)
+    }
+    for body in [nil, "<html>", #"{"uuid":"0a1b-2c"}"#] {
+      #expect(attempt(body).requestID == "0a1b-2c" && attempt(body).reply == body)
+    }
+    error.uuid = nil
+    #expect(attempt("<html>").requestID == nil && attempt("<html>").reply == "<html>")
   }
 
   @Test func `one selected change is copied as a ticket, several as lines`() {

@@ -103,6 +103,9 @@ import Testing
     #expect(try await machine.succeed("queue", "causes", "--where", "type = 'Other'", "--json").output == "")
     let table = try await machine.succeed("queue", "causes").lines
     #expect(table.count == 2 && table[1].contains("BAD_REQUEST"))
+    // Apple's support asks for the request, which only a header of the reply names.
+    let attempts = try await machine.succeed("queue", "show", "1", "--json").object()["attemptLog"] as? [[String: Any]]
+    #expect(attempts?.last?["uuid"] is String)
     withExtendedLifetime(cloud) {}
   }
 

@@ -71,7 +71,7 @@ extension OperationDetail {
         [
           "number": .integer(Int64(attempt.number)), "at": .time(attempt.at), "seconds": .number(attempt.seconds),
           "error": .error(attempt.code, attempt.message),
-          "response": .optional(attempt.response), "uuid": .optional(attempt.requestID),
+          "response": .optional(attempt.reply), "uuid": .optional(attempt.requestID),
         ]
       }
     )
