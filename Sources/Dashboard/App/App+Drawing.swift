@@ -131,6 +131,8 @@ extension App {
       !command.title.isEmpty && !command.scopes.isDisjoint(with: scopes) && command.footer != .never
         && !(isOverview && command.footer == .inFull) && refusal(of: command, world) == nil
     }
-    return shown.filter { $0.footer == .first } + shown.filter { $0.footer != .first }
+    let early: [Command.Footer] = [.first, .second]
+    return early.flatMap { footer in shown.filter { $0.footer == footer } }
+      + shown.filter { !early.contains($0.footer) }
   }
 }

@@ -79,6 +79,8 @@ struct Command: Sendable {
   enum Footer: Hashable, Sendable {
     /// Before all others.
     case first
+    /// After those, where there is little room.
+    case second
     case usual
     /// Not on the overview, where the keys for the whole store matter more.
     case inFull

@@ -188,6 +188,12 @@ struct ConflictsScreen: Screen {
     return isDecided(conflict) ? nil : outdated(conflict)?.sentence ?? Self.undecided(world.keys)
   }
 
+  /// Why the choice cannot be applied to others; nil if it can.
+  fileprivate func unalike(_ world: World) -> String? {
+    guard let conflict = conflict(world), isDecided(conflict) else { return undecided(world) }
+    return Self.alike(conflict, open(world)).count > 1 ? nil : "No other conflict has this type and these fields"
+  }
+
   fileprivate func isOnly(_ world: World) -> String? {
     if conflict(world) == nil { return open(world).isEmpty ? "No conflict is shown" : nil }
     return open(world).count > 1 ? nil : "This is the only conflict"
@@ -205,7 +211,7 @@ extension Command {
     conflict(.allNewest, "M", "most recent", newest) { $0.takeAll(.newest, $1) },
     conflict(.resolve, "Enter", "resolve", resolving, [.change, .decides]) { $0.resolve($1) }
       .unless(ConflictsScreen.undecided).footer(.first),
-    conflict(.allAlike, "A", "apply to similar", alike) { _, _ in [] }.unless(ConflictsScreen.undecided)
+    conflict(.allAlike, "A", "apply to similar", alike) { _, _ in [] }.unless(ConflictsScreen.unalike).footer(.second)
       .ask { (conflicts: ConflictsScreen, world) in conflicts.alike(world) },
     conflict(.nextConflict, "n", "next", "Go to the next conflict", []) { $0.show(1, $1) }
       .unless(ConflictsScreen.isOnly),

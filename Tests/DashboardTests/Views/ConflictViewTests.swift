@@ -61,6 +61,23 @@ struct ConflictViewTests {
     #expect(session.text.contains("\n Enter resolve  ") || session.text.contains("| Enter resolve  "))
   }
 
+  @Test func `at 80 columns the footer has the key that resolves all alike, where there are others`() {
+    func footer(_ conflicts: [Conflict], _ keys: String) -> Substring {
+      var session = Session(
+        Sample.world { $0.data.conflicts = Window(total: conflicts.count, offset: 0, rows: conflicts) }
+      )
+      session.type(keys)
+      return session.text.split(separator: "\n").last ?? ""
+    }
+    var other = Sample.conflict(3)
+    other.type = "Photo"
+    let alike = [Sample.conflict(1), Sample.conflict(2), other]
+
+    #expect(footer(alike, "cS").hasPrefix(" Enter resolve  : more  ? help  A apply to similar  l local"))
+    #expect(!footer(alike, "c").contains("A apply"))
+    #expect(!footer([Sample.conflict(1), other], "cS").contains("A apply"))
+  }
+
   @Test(arguments: [40, 60, 80, 100, 120])
   func `the hint about long values is not cut`(_ width: Int) {
     var session = Session(Self.world(Size(width: width, height: 24)))
