@@ -16,8 +16,8 @@ struct App: Sendable {
   private(set) var notices: [Notice] = []
   /// Keys that wait until the rows that they act on are read.
   var held: [Key] = []
-  /// The operations of each discard and resolution made here, the latest last.
-  var undoable: [[Int64]] = []
+  /// The command that undoes each discard, resolution and pause made here, the latest last.
+  var undoable: [ServiceCommand] = []
   /// Whether the next key names a fault of the demo.
   var awaitsFault = false
   var hasEnded = false
@@ -159,20 +159,10 @@ struct App: Sendable {
     for index in above.indices { above[index].take(receipt) }
     above.removeAll(where: \.isDone)
     tour.note(receipt)
-    switch receipt.command {
-    case .undo, .undoAll:
-      let undone = Set(receipt.result.changed)
-      undoable = undoable.map { $0.filter { !undone.contains($0) } }.filter { !$0.isEmpty }
-      // A failed undo can be tried again, unless there is nothing left to undo.
-      if case .undo(let ids) = receipt.command, receipt.failure != nil, !receipt.doesNotApply { undoable.append(ids) }
-      return
-    default: break
-    }
-    guard receipt.failure == nil, !receipt.result.changed.isEmpty else { return }
-    switch receipt.command {
-    case .resolve, .resolveAll, .perform(.discard, _, _, _): undoable.append(receipt.result.changed)
-    default: break
-    }
+    undoable = undoable.compactMap { $0.without(receipt) }
+    // A failed undo can be tried again, unless there is nothing left to undo.
+    if case .undo = receipt.command, receipt.failure != nil, !receipt.doesNotApply { undoable.append(receipt.command) }
+    if let undoing = receipt.undoing { undoable.append(undoing) }
   }
 
   mutating func quit(_ end: Dashboard.End) -> [Effect] {

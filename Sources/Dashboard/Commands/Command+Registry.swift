@@ -38,9 +38,9 @@ extension Command {
       .label { $0.top.copyLabel($1) }.unless { $0.top.uncopied($1) }.run { $0.top.copied($1) },
     Command(.export, "x", "export", "Write the marked rows, else all in the filter, to a file", exported)
       .footer(.inFull).onRows { list, world, _ in list.exported(world) },
-    Command(.undo, "u", "undo", "Undo the last discard or resolution made here", undone, .change).footer(.inFull)
+    Command(.undo, "u", "undo", "Undo the last discard, resolution or pause made here", undone, .change).footer(.inFull)
       .unless { app, _ in app.undoable.isEmpty ? "Nothing here can be undone" : nil }
-      .run { app, _ in app.undoable.popLast().map { [.effect(.give(.undo($0)))] } ?? [] },
+      .run { app, _ in app.undoable.popLast().map { [.effect(.give($0))] } ?? [] },
     Command(.zoom, "z", "zoom", "Open the pane in full", .panes).footer(.inFull)
       .run { app, _ in [.push(app.overview.full(app.overview.focus))] },
     Command(.wholeValue, "w", "whole value", "Show the field's values in full, or those of all fields", .fields)
@@ -49,7 +49,7 @@ extension Command {
   ]
 
   private static let exported: KeyScope = [.queue, .records, .events]
-  private static let undone: KeyScope = [.queue, .records, .operation, .conflicts]
+  private static let undone: KeyScope = [.queue, .records, .operation, .conflicts, .zones, .pauses]
   private static let nextMatch =
     "Go to the next match of the filter; without a filter, to the next row that needs a person"
 

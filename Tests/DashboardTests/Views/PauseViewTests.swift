@@ -79,6 +79,49 @@ struct PauseViewTests {
     #expect(session.commands == [.resume([.type("Order")]), .resume([.zone(Sample.zone)])])
   }
 
+  /// The command has been carried out: the receipt has these rules and operations.
+  private static func done(_ command: ServiceCommand, _ rules: [PauseRule] = [], _ changed: [Int64] = []) -> Receipt {
+    var receipt = Receipt(command)
+    (receipt.result.rules, receipt.result.changed) = (rules, changed)
+    receipt.changed = rules.count + changed.count
+    return receipt
+  }
+
+  private static let rules = ["a", "b"].map { PauseRule.zone(ZoneKey(zone: $0)) }
+
+  private static let undoings: [(Receipt, ServiceCommand?)] =
+    [
+      // Of two zones one was paused already.
+      (done(.pause(rules), [rules[1]]), .resume([rules[1]])), (done(.pause([.everything]), []), nil),
+      (done(.pause([.everything]), [.everything]), .resume([.everything])),
+      (done(.perform(.pause, .ids([3, 4])), [], [4]), .perform(.resume, .ids([4]))),
+      (done(.perform(.discard, .ids([3])), [], [3]), .undo([3])), (done(.resume(rules), rules), nil),
+    ]
+
+  @Test(arguments: undoings)
+  func `u undoes what was paused here, and nothing that was so before`(_ receipt: Receipt, _ undoing: ServiceCommand?) {
+    for view in ["", "7", "9"] {
+      var session = Session()
+      session.send(.receipt(receipt))
+      session.type("\(view)u")
+      #expect(session.commands == [undoing].compactMap(\.self))
+      session.type("u")
+      #expect(session.commands.count <= 1)
+    }
+  }
+
+  @Test func `u does not resume what was resumed by itself, and tries again what failed`() {
+    var session = Session()
+    session.send(.receipt(Self.done(.pause(Self.rules), Self.rules)))
+    session.send(.receipt(Self.done(.resume([Self.rules[0]]), [Self.rules[0]])))
+    session.type("7u")
+    #expect(session.commands == [.resume([Self.rules[1]])])
+
+    session.send(.receipt(Receipt(.undo([3]), failure: StoreError(.diskFull, "the disk is full"))))
+    session.type("u")
+    #expect(session.commands.last == .undo([3]))
+  }
+
   @Test func `without a rule the list says so, and counts the changes that were paused one by one`() {
     var session = Session(
       Sample.world(Size(width: 120, height: 24)) {
