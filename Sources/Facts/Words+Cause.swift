@@ -114,10 +114,30 @@ extension Cause {
     return scope.brief(code) + scope.end(format.time(until, now: now))
   }
 
-  /// The words for a list, which shows the state beside them: of a rejection only what the server says.
+  /// The words for a list, which shows the state beside them and may cut them: what tells the cause from others comes
+  /// first, and of a rejection there is only what the server says.
   package var brief: String {
-    if case .failed(.rejected(let code, let message, _)) = self, !message.isEmpty { return Words.joined(message, code) }
-    return text
+    switch self {
+    case .failed(let failure): failure.brief
+    case .conflict(.fields(let names), nil) where !names.isEmpty: Words.list(names)
+    case .conflict(let conflict, let rounds?): "\(rounds) times in a row: \(conflict.text)"
+    case .backOff(let code, let attempt, let limit): "\(Words.brief(code)) (\(attempt) of \(limit))"
+    case .checkRefused(let code): "check failed, \(Words.error(code)); smaller requests follow"
+    case .checkWaits(let scope, let code): "check waits: \(scope.text(code))"
+    case .unconfirmed(let code) where !Words.isConflict(code): "unconfirmed: \(Words.error(code))"
+    case .sentBeforeRestart(true): "repeated after a restart"
+    case .sentBeforeRestart(false): "checking after a restart"
+    case .recordDeleted: "on hold: the server deleted the record"
+    case .zoneMissing(let zone, true): "on hold: zone \(zone) was deleted"
+    case .deletionsOnHold(let zone, true): "decide: zone \(zone) was deleted"
+    case .deletionsOnHold(_, false): "decide: the server deleted it with many others"
+    case .recordDeletedWhileFetching: "fetching: the server deleted the record"
+    case .waitsForZoneDelete(let id): "after the zone's deletion, operation \(id)"
+    case .groupRejected: "atomic group was rejected; will be sent again"
+    case .pausedByRule(let scope, let actor): "by rule: \(scope.text)\(Words.by(actor))"
+    case .noted(let cause, let note): "\(cause.brief); \(note.text)"
+    default: text
+    }
   }
 
   /// The cause in a row of a list: it names at most ten operations, and its text is at most as long as `Words.listed`.
@@ -302,6 +322,29 @@ extension FailureCause {
     case .file(.changed, _, _): "ASSET_FILE_MODIFIED"
     case .file: "ASSET_FILE_NOT_FOUND"
     case .refusedByApp: "APP_REFUSED"
+    }
+  }
+
+  /// The words for a list, as those of a cause.
+  fileprivate var brief: String {
+    switch self {
+    case .rejected(let code, let message, _) where !message.isEmpty: Words.joined(message, code)
+    case .schemaLacks(let type, nil, _): "schema lacks type \(type)"
+    case .schemaLacks(let type, let field?, _): "schema lacks \(type).\(field)"
+    case .tooLarge(let code, let message): "too large: \(Words.joined(message, code))"
+    case .otherType(let server, let local): "a \(server) on the server, here a \(local)"
+    case .cannotVerify(let code, let message), .cannotVerifyZone(_, let code, let message):
+      "check failed: \(Words.joined(message, code))"
+    case .referenceMissing(let field, let name, let code): "no \(name) on the server, field \(field) (\(code))"
+    case .zoneCannotBeCreated(_, let code, let message): "not created: \(Words.joined(message, code))"
+    case .zoneDeleted(let zone, _): "zone deleted; retry recreates \(zone)"
+    case .fileNotOnServer(let field): "file lost on the server: \(field)"
+    case .file(.missing, let path, let field): "file gone: \(field), \(path)"
+    case .file(.changed, let path, let field): "file changed: \(field), \(path)"
+    case .file(.unreadable(let reason), let path, let field): "file unreadable: \(field), \(path): \(reason)"
+    case .fileTooLarge(let field, let code, let message): "file too large: \(field), \(Words.joined(message, code))"
+    case .damaged(_, let reason): "damaged in the store: \(reason)"
+    default: text
     }
   }
 

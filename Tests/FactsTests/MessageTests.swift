@@ -61,6 +61,54 @@ struct MessageTests {
       .legacy("as an earlier version put it"),
     ]
 
+  /// Causes that differ in more than a name or a number.
+  private static let kinds: [Cause] =
+    [
+      .ready, .readyAgain(.edited), .readyAgain(.merged), .readyAgain(.flushed), .referencesFollow, .comparesFile,
+      .deletesUnconfirmedSave, .basedOnOldVersion, .unconfirmed(code: "NETWORK_ERROR"),
+      .checkRefused(code: "BAD_REQUEST"), .checkWaits(.database, code: "THROTTLED"),
+      .sentBeforeRestart(isRepeated: false), .sentBeforeRestart(isRepeated: true),
+      .waits(.network, code: "NETWORK_ERROR"), .waits(.account, code: "AUTHENTICATION_FAILED"),
+      .waits(.quota, code: "QUOTA_EXCEEDED"), .waits(.database, code: "THROTTLED"),
+      .waits(.zone("notes"), code: "TRY_AGAIN_LATER"), .groupRejected, .requestTooLarge(code: "LIMIT_EXCEEDED"),
+      .bisection(code: "BAD_REQUEST", count: 200), .inCycle([7]), .zoneFirst(zone: "notes"), .filesFirst,
+      .recordDeleted, .recordDeletedWhileFetching, .zoneMissing(zone: "notes", isDeleted: false),
+      .zoneMissing(zone: "notes", isDeleted: true), .waitsFor([7], isGroup: false), .waitsForZoneDelete(7),
+      .deletionsOnHold(zone: "notes", isWholeZone: true), .deletionsOnHold(zone: "notes", isWholeZone: false),
+      .waitsForApp, .sending, .senderEnded, .backOff(code: "INTERNAL_ERROR", attempt: 3, of: 8),
+      .stillReferredTo(code: "VALIDATING_REFERENCE_ERROR", attempt: 1, of: 8), .appSilent("no answer within 30 s"),
+      .pausedByRule(.everything, by: "ana"), .pausedByRule(.zone("notes"), by: "ana"),
+      .pausedByRule(.type("Task"), by: "ana"), .paused(by: "ana"), .conflict(.fields(["title"]), rounds: 9),
+    ]
+    + conflictKinds.map { .conflict($0) } + failureKinds.map { .failed($0) }
+
+  private static let conflictKinds: [ConflictCause] = [
+    .fields(["note", "title"]), .recreatedHere, .deletedHere, .deletedOnServer, .existsUnseen,
+    .undecidedByApp(.leftToPerson("too close to call")),
+  ]
+
+  private static let failureKinds: [FailureCause] = [
+    .rejected(code: "BAD_REQUEST", message: "field 'done' must be INT64"),
+    .schemaLacks(type: "Task", field: "due", code: "BAD_REQUEST"), .tooLarge(code: "LIMIT_EXCEEDED", message: "1 MB"),
+    .otherType(server: "Task", local: "Note"), .zoneChanged(zone: "notes"),
+    .cannotVerify(code: "ACCESS_DENIED", message: "no READ"),
+    .referenceMissing(field: "list", name: "l1", code: "VALIDATING_REFERENCE_ERROR"),
+    .zoneDeleted(zone: "notes", code: "ZONE_NOT_FOUND"),
+    .zoneCannotBeCreated(zone: "notes", code: "BAD_REQUEST", message: "no"), .fileNotOnServer(field: "shot"),
+    .file(.missing, path: "/var/lib/importer/shots/1.jpg", field: "shot"),
+    .file(.changed, path: "/var/lib/importer/shots/1.jpg", field: "shot"),
+    .file(.unreadable("permission denied"), path: "/var/lib/importer/shots/1.jpg", field: "shot"),
+    .fileTooLarge(field: "shot", code: "LIMIT_EXCEEDED", message: "more than 50 MB"),
+    .uploadExpired(code: "NOT_FOUND"), .refusedByApp("not allowed"),
+    .damaged(code: "UNREADABLE", reason: "no JSON"),
+  ]
+
+  @Test func `the first 24 characters of a cause in a list tell it from the others`() {
+    let shown = Dictionary(grouping: Self.kinds) { $0.brief.prefix(24) }
+
+    for (text, causes) in shown where causes.count > 1 { Issue.record("\(text): \(causes.map(\.brief))") }
+  }
+
   private static let conflicts: [ConflictCause] = [
     .fields(["note", "title"]), .fields([]), .recreatedHere, .deletedHere, .deletedOnServer,
     .existsUnseen, .undecidedByApp(.leftToPerson("too close to call")), .undecidedByApp(.otherRecord),

@@ -11,6 +11,25 @@ import Testing
     #expect(cells(clip(text, to: columns)) <= max(0, columns))
   }
 
+  private static let refusals = [
+    "a type STRING that the field 'done' does not have", "a type STRING that the field 'total' does not have",
+    "a type DOUBLE that the field 'done' does not have",
+  ]
+
+  @Test(arguments: [
+    (refusals[0], refusals, "a type…'done' does not …"), (refusals[1], refusals, "a type…'total' does not…"),
+    // The difference would be kept by a cut at the end.
+    (refusals[2], refusals, "a type DOUBLE that the …"), (refusals[0], [], "a type…'done' does not …"),
+    ("short enough", refusals, "short enough"), ("the server's answer is too long", [], "the server's answer is …"),
+    ("no 0123456789-0123456789-a here", ["no 0123456789-0123456789-b here"], "no…a here"),
+    ("", refusals, ""), ("한국어 한국어 한국어 한국어 끝", ["한국어 한국어 한국어 한국어 한"], "한국어 한국어 한국어…끝"),
+  ])
+  func `an elided text keeps what tells it from others`(_ text: String, _ others: [String], _ shown: String) {
+    let elided = elide(text, to: 24, besides: Set(others + [text]))
+    #expect(clip(elided, to: 24) == shown)
+    #expect(elide(text, to: 3, besides: Set(others)) == text)
+  }
+
   @Test func `styled text is cut where its parts meet`() {
     let line: StyledText = [.init("abc", .ok), .init("def", .error)]
 

@@ -65,7 +65,13 @@ enum QueueKind: ListKind {
       Table.Column("STATE", .fixed(8), priority: 5), Table.Column("OP", .fixed(6), priority: 1, isHidden: width < 90),
       Table.Column("RECORD", .flex(3), minimum: 14, priority: 9),
       Table.Column("ZONE", .flex(1), minimum: 8, isHidden: !width.isWide),
-      Table.Column("WHY", .flex(6), minimum: max(12, min(24, width / 3)), priority: 8),
+      Table.Column(
+        "WHY",
+        .flex(6),
+        minimum: max(12, min(24, width / 3)),
+        priority: 8,
+        keepsDifferences: true
+      ),
       Table.Column("SINCE", time, priority: 3), Table.Column("NEXT", time, priority: 2, isHidden: !hasNext),
     ]
   }

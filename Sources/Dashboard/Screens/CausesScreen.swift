@@ -33,7 +33,7 @@ enum CauseKind: ListKind {
   static func columns(_ list: RowList<CauseKind>, _ width: Int, _ world: World) -> [Table.Column] {
     [
       Table.Column("CHANGES", .fixed(7), .trailing, priority: 9), Table.Column("STATE", .fixed(8), priority: 8),
-      Table.Column("CAUSE", .flexible, minimum: 24, priority: 9),
+      Table.Column("CAUSE", .flexible, minimum: 24, priority: 9, keepsDifferences: true),
       Table.Column("RELEASES", .fixed(8), .trailing, priority: 7), Table.Column("SINCE", .fixed(12), priority: 6),
     ]
   }

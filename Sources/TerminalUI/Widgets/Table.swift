@@ -11,6 +11,8 @@ package struct Table: Widget {
     /// How much it matters. Where not all columns fit, those that matter least are left out.
     package var priority: Int
     package var isHidden: Bool
+    /// Whether its texts begin alike, so that a cut must keep what tells them apart.
+    package var keepsDifferences: Bool
 
     /// Makes a column.
     ///
@@ -21,11 +23,12 @@ package struct Table: Widget {
       _ alignment: Alignment = .leading,
       minimum: Int? = nil,
       priority: Int = 0,
-      isHidden: Bool = false
+      isHidden: Bool = false,
+      keepsDifferences: Bool = false
     ) {
       (self.title, self.width, self.alignment) = (title, width, alignment)
       (self.minimum, self.priority) = (minimum ?? width.fixed ?? cells(title), priority)
-      self.isHidden = isHidden
+      (self.isHidden, self.keepsDifferences) = (isHidden, keepsDifferences)
     }
   }
 
@@ -88,11 +91,27 @@ package struct Table: Widget {
     for (column, place) in places {
       grid.put(StyledText(columns[column].title, .header), in: place.row(0), columns[column].alignment)
     }
-    for (index, row) in rows.prefix(Self.visibleRows(in: area)).enumerated() {
+    let visible = shortened(rows.prefix(Self.visibleRows(in: area)), places, grid.glyphs)
+    for (index, row) in visible.enumerated() {
       draw(row, offset + index, on: &grid, body.row(index + 1), places.map { ($0, $1.row(index + 1)) })
     }
     let track = Rect(x: area.maxX - 1, y: area.y + 1, width: 1, height: area.height - 1)
     if hasBar { ScrollBar(offset: offset, total: total).draw(on: &grid, in: track) }
+  }
+
+  /// The rows with those texts shortened whose cut has to keep what tells them apart.
+  private func shortened(_ rows: ArraySlice<Row>, _ places: [(column: Int, place: Rect)], _ glyphs: GlyphSet) -> [Row] {
+    var rows = Array(rows)
+    for (column, place) in places where columns[column].keepsDifferences {
+      let texts = rows.map { column < $0.cells.count ? $0.cells[column].plain : "" }
+      let others = Set(texts)
+      for (row, text) in texts.enumerated() {
+        let short = elide(text, to: place.width, besides: others, glyphs)
+        guard short != text, let style = rows[row].cells[column].spans.first?.style else { continue }
+        rows[row].cells[column] = [.init(short, style: style)]
+      }
+    }
+    return rows
   }
 
   /// The cells before the first column: for the selection, for a mark, and a blank.

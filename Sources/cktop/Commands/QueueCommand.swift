@@ -175,7 +175,7 @@ struct QueueCauses: Verb {
 
 extension QueueCause {
   /// The server's message, else the cause in words.
-  fileprivate var text: String { message.flatMap { $0.isEmpty ? nil : $0 } ?? cause.brief }
+  fileprivate var text: String { message.flatMap { $0.isEmpty ? nil : $0 } ?? cause.text }
 
   fileprivate var json: JSONObject {
     [

@@ -19,6 +19,41 @@ struct ListDetailTests {
     #expect(session.text.contains("waits for Order/order-14 (operation 14)"))
   }
 
+  private static func rejected(_ type: String, _ field: String) -> FailureCause {
+    let message = "invalid attempt to set value type \(type) for field '\(field)', defined to be INT64"
+    return .rejected(code: "BAD_REQUEST", message: message)
+  }
+
+  private static let file = "/var/lib/importer/shots/2025/12/31.jpg"
+
+  @Test(
+    arguments: [
+      [
+        (.failed(rejected("STRING", "done")), "'done'"), (.failed(rejected("STRING", "total")), "'total'"),
+        (.failed(rejected("DOUBLE", "done")), "DOUBLE"),
+        (.failed(.referenceMissing(field: "list", name: "l1", code: "VALIDATING_REFERENCE_ERROR")), "no l1"),
+        (.failed(.file(.missing, path: file, field: "shot")), "file gone: shot"),
+        (.failed(.file(.changed, path: file, field: "shot")), "file changed: shot"),
+      ],
+      [
+        (.conflict(.fields(["note", "title"])), "note, title"), (.conflict(.deletedOnServer), "edited here, deleted"),
+        (.recordDeleted, "on hold"), (.recordDeletedWhileFetching, "fetching"),
+        (.backOff(code: "INTERNAL_ERROR", attempt: 2, of: 8), "the server failed (2 of 8)"),
+        (.pausedByRule(.zone("photos-of-the-summer-2025"), by: "ana"), "by rule: zone photos"),
+      ],
+    ] as [[(Cause, String)]]
+  )
+  func `at 80x24 WHY has the words that tell one cause from another`(_ causes: [(Cause, String)]) {
+    let rows = causes.enumerated().map { place, cause in
+      Sample.operation(Int64(place + 11), .failed, "order-\(place)") { $0.cause = cause.0 }
+    }
+    for keys in ["", "3"] {
+      var session = Session(Sample.world { $0.data = Sample.data(rows) })
+      session.type(keys)
+      for (_, words) in causes { #expect(session.text.contains(words), "\(words): \(session.text)") }
+    }
+  }
+
   @Test func `the help keeps its cursor visible when the window shrinks, so that Enter runs what is seen`() {
     var session = Session(Sample.world(Size(width: 120, height: 60)))
     session.type("?")
