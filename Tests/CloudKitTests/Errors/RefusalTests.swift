@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Testing
 
 @testable import CloudKit
@@ -82,7 +83,9 @@ import Testing
     let body = #"{"records":[{"recordName":"a","serverErrorCode":"NOT_FOUND"},{"recordName":"b","recordType":"T"}]}"#
     let reply = try WireRecords(json: Data(body.utf8)).naming(request: "aa-11")
 
-    let ids = reply.records.map { if case .failure(_, let error) = $0 { error.uuid } else { nil } }
+    let ids = reply.records.map { element -> String? in
+      if case .failure(_, let error) = element { error.uuid } else { nil }
+    }
     #expect(ids == ["aa-11", nil])
   }
 
