@@ -75,8 +75,20 @@ package enum Verdict: Hashable, Sendable {
   package struct Stall: Hashable, Sendable {
     package var pid: Int64
     package var since: Int64
+    /// Whether a signal has stopped it, so that it goes on when it gets SIGCONT.
+    package var isStopped: Bool
+    /// Its systemd unit; nil if a person started it.
+    package var unit: String?
 
-    package init(pid: Int64, since: Int64) { (self.pid, self.since) = (pid, since) }
+    package init(pid: Int64, since: Int64, isStopped: Bool = false, unit: String? = nil) {
+      (self.pid, self.since, self.isStopped, self.unit) = (pid, since, isStopped, unit)
+    }
+
+    /// The command that helps.
+    package var remedy: String {
+      if isStopped { return "kill -CONT \(pid)" }
+      return unit.map { "systemctl restart \($0.asArgument)" } ?? "cktop sync"
+    }
   }
 
   /// How much it matters, with the mark that screens show.
@@ -147,7 +159,7 @@ extension Verdict {
     case .conflicts(let count): Words.count(count, "conflict")
     case .paused: "paused"
     case .notSyncing(_, _, nil): "not syncing"
-    case .notSyncing: "syncing process hangs"
+    case .notSyncing(_, _, let stall?): stall.isStopped ? "syncing process stopped" : "syncing process hangs"
     case .offline: "offline"
     case .sending: "sending"
     case .throttled: "throttled"
@@ -203,7 +215,8 @@ extension Verdict {
     case .paused(let actor, let at, let unsent):
       return "Paused\(Words.by(actor))\(at.map { " at \(time($0))" } ?? "")\(follow(unsent))"
     case .notSyncing(let unsent, _, let stall?):
-      return "Process \(stall.pid) has not moved since \(time(stall.since)) and syncs nothing\(follow(unsent))"
+      let what = stall.isStopped ? "is stopped, has not moved since" : "has not moved since"
+      return "Process \(stall.pid) \(what) \(time(stall.since)) and syncs nothing\(follow(unsent))"
     case .notSyncing(let unsent, let wait, nil):
       let reason = wait.map { "; the server asked to wait until \(time($0.until)) (\($0.code))" } ?? ""
       return "No process is syncing this store\(follow(unsent))\(reason)"
@@ -253,6 +266,7 @@ extension Verdict {
     case .failed(_, let top): top?.cause.schemaCommand ?? "cktop queue causes"
     case .conflicts: "cktop conflicts list"
     case .paused: "cktop queue resume --everything"
+    case .notSyncing(_, _, let stall?): stall.remedy
     case .notSyncing, .neverSynced, .outOfDate: "cktop sync"
     // A request that has no answer yet has no wait to end.
     case .offline(_, _, nil, _): nil

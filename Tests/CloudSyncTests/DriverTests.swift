@@ -176,7 +176,7 @@ import Testing
     }
 
     try await whileDriving(device) {
-      try await eventually(other) { try other.count("SELECT count(*) FROM lease WHERE expiresAt IS NULL") == 1 }
+      try await eventually(other) { try other.count("SELECT count(*) FROM lease WHERE expiresAt IS NULL") > 0 }
       let start = ContinuousClock.now
       try other.accept(world.put("a", [:]))
       var iterator = arrivals.makeAsyncIterator()
@@ -339,7 +339,7 @@ import Testing
 
     try await whileDriving(device) {
       try await eventually(other) {
-        try other.count("SELECT count(*) FROM lease WHERE expiresAt IS NULL AND fencingToken > 1") == 1
+        try other.count("SELECT count(*) FROM lease WHERE expiresAt IS NULL AND fencingToken > 1") > 0
       }
       try other.accept(world.put("a", [:]))
       #expect(try other.queue() == ["save a pending"])

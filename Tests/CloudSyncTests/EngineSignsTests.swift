@@ -29,7 +29,20 @@ struct EngineSignsTests {
     ("busy, stopped", EngineSigns(leaseEndsAt: 105_000, isStopped: true), 100_100, 100_000),
     ("stopped, the clock was moved back", EngineSigns(leaseEndsAt: 900_000, isStopped: true), 100_000, 100_000),
     ("of an earlier version", EngineSigns(rest: EngineRest(number: 1, wakesAt: 100_000)), 108_001, 100_000),
+    ("idle, the clock was set ahead", signs(rest: rest(wakesAt: 100_000), shift: 7_200_000), 7_299_000, nil),
+    (
+      "idle, the clock was set ahead, its poll did not happen", signs(rest: rest(wakesAt: 100_000), shift: 7_200_000),
+      7_308_001, 7_201_000
+    ),
+    ("busy, the clock was set ahead", signs(leaseEndsAt: 105_000, shift: 7_200_000), 7_308_000, nil),
+    ("busy, the clock was set ahead, silent", signs(leaseEndsAt: 105_000, shift: 7_200_000), 7_308_001, 7_300_000),
+    ("idle, the clock was set back", signs(rest: rest(wakesAt: 100_000), shift: -50_000), 58_001, -49_000),
   ]
+
+  private static func signs(leaseEndsAt: Int64? = nil, rest: EngineRest? = nil, shift: Int64) -> EngineSigns {
+    let holder = LeaseHolder(fencingToken: 1, pid: 1, host: "h", expiresAt: leaseEndsAt)
+    return EngineSigns(of: holder, rest, clockShift: shift, workSince: nil, requestedAt: nil, isStopped: false)
+  }
 
   @Test(arguments: table.indices)
   func `a process that leaves its work undone is stalled`(index: Int) {

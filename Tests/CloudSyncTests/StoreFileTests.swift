@@ -258,7 +258,6 @@ import Testing
         + "attempts, maxAttempts, nextAttemptAt, isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, "
         + "conflictAt, bytes, atomicGroup FROM operations",
       "INSERT INTO history VALUES (1, 1, 'save', 'z', '', 'a', 'T', 'vanished', '', 0, 0)",
-      "INSERT INTO lease VALUES (2, 1, 1, '', NULL)",
       "UPDATE zones SET state = 'gone'",
     ] {
       #expect(throws: DatabaseError.self, "\(sql)") { try store.execute(sql) }

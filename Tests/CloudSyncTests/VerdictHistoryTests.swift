@@ -22,52 +22,75 @@ struct VerdictHistoryTests {
 
   @Test(
     arguments: [
-      ([], nil, []),
+      ([], true, []),
       // One process that still syncs, and one that does not.
-      ([row(10, 15)], 100, [span(.inSync, 10, 100)]),
-      ([row(10, 15)], nil, [span(.inSync, 10, 15), span(nil, 15, 100)]),
-      ([row(10, 15)], 30, [span(.inSync, 10, 30), span(nil, 30, 100)]),
-      // A verdict of one process holds until its next one.
-      ([row(10, 15), offline], 100, [span(.inSync, 10, 20), span(.offline, 20, 100)]),
-      // Between two processes nothing was syncing.
+      ([row(10, 15)], true, [span(.inSync, 10, 100)]),
+      ([row(10, 15)], false, [span(.inSync, 10, 15), span(nil, 15, 100)]),
+      // A verdict that was proven until the next one, and one that was not.
+      ([row(10, 20), offline], true, [span(.inSync, 10, 20), span(.offline, 20, 100)]),
+      ([row(10, 15), offline], true, [span(.inSync, 10, 15), span(nil, 15, 20), span(.offline, 20, 100)]),
+      // The same verdict before and after a time without a proof.
       (
-        [row(10, 15), row(20, 25, fencingToken: 2)], 100,
+        [row(10, 15), row(20, 25)], false,
+        [span(.inSync, 10, 15), span(nil, 15, 20), span(.inSync, 20, 25), span(nil, 25, 100)]
+      ),
+      // Two processes.
+      (
+        [row(10, 15), row(20, 25, fencingToken: 2)], true,
         [span(.inSync, 10, 15), span(nil, 15, 20), span(.inSync, 20, 100)]
       ),
-      ([row(10, 20), row(20, 25, fencingToken: 2)], 100, [span(.inSync, 10, 20), span(.inSync, 20, 100)]),
       // The clock was moved back.
       (
-        [row(10, 50), row(20, 25, .offline, fencingToken: 2)], 60,
+        [row(10, 50), row(20, 60, .offline, fencingToken: 2)], false,
         [span(.inSync, 10, 50), span(.offline, 50, 60), span(nil, 60, 100)]
       ),
       // What began before is cut, and what ended before is left out.
-      ([row(-20, -15), row(-10, 15)], 30, [span(.inSync, 0, 30), span(nil, 30, 100)]),
-      ([row(-20, -15)], nil, [span(nil, 0, 100)]),
-      ([row(110, 115)], 200, []),
-    ] as [([StoredVerdict], Int64?, [VerdictSpan])]
+      ([row(-20, -10), row(-10, 15)], false, [span(.inSync, 0, 15), span(nil, 15, 100)]),
+      ([row(-20, -15)], false, [span(nil, 0, 100)]), ([row(110, 115)], true, []),
+    ] as [([StoredVerdict], Bool, [VerdictSpan])]
   )
-  func `spans follow from the rows, and gaps from the ends of processes`(
-    _ rows: [StoredVerdict],
-    _ lastSign: Int64?,
-    _ spans: [VerdictSpan]
-  ) {
-    #expect(VerdictHistory.spans(rows, from: 0, to: 100, lastSign: lastSign) == spans)
+  func `a verdict ends where its proof ends`(_ rows: [StoredVerdict], _ isProven: Bool, _ spans: [VerdictSpan]) {
+    #expect(VerdictHistory.spans(rows, from: 0, to: 100, isProven: isProven) == spans)
   }
 
-  @Test func `a row is added when the name or the urgency changes, or the process`() {
-    let holder = LeaseHolder(fencingToken: 1, pid: 1, host: "h", expiresAt: nil, program: nil, since: 100_000)
-    let inSync = Verdict.inSync(at: 1)
-    func row(_ verdict: Verdict, _ last: StoredVerdict?) -> StoredVerdict? {
-      VerdictHistory.row(verdict, after: last, of: holder, now: 100_040)
-    }
-    #expect(row(inSync, nil) == Self.row(100_000, 100_040))
-    #expect(row(inSync, Self.row(10, 15)) == nil)
+  private static let holder = LeaseHolder(fencingToken: 1, pid: 1, host: "h", expiresAt: nil, program: nil, since: 10)
+
+  private static let notes: [(name: String, verdict: Verdict, last: StoredVerdict?, aliveSince: Int64, note: Note)] = [
+    ("the first", .inSync(at: 1), nil, 10, Note(extendsLast: false, row: row(10, 40))),
+    ("the same again", .inSync(at: 2), row(10, 30), 10, Note(extendsLast: true)),
+    ("another", .fetching, row(10, 30), 10, Note(extendsLast: true, row: row(40, 40, .fetching))),
+    ("the same after a break", .inSync(at: 1), row(10, 30), 35, Note(extendsLast: false, row: row(35, 40))),
+    ("another after a break", .fetching, row(10, 30), 35, Note(extendsLast: false, row: row(35, 40, .fetching))),
+    (
+      "the same of another process", .inSync(at: 1), row(10, 38, fencingToken: 2), 39,
+      Note(extendsLast: false, row: row(39, 40))
+    ),
+    (
+      "the same of another process at once", .inSync(at: 1), row(10, 39, fencingToken: 2), 39,
+      Note(extendsLast: false, row: row(39, 40))
+    ),
+  ]
+
+  private typealias Note = VerdictHistory.Note
+
+  @Test(arguments: notes.indices)
+  func `a verdict goes on only where its process is proven to have lived`(index: Int) {
+    let (name, verdict, last, aliveSince, note) = Self.notes[index]
     #expect(
-      row(inSync, Self.row(10, 15, fencingToken: 2)) == Self.row(100_000, 100_040)
+      VerdictHistory.note(verdict, after: last, of: Self.holder, aliveSince: aliveSince, now: 40) == note,
+      "\(name)"
     )
-    #expect(row(inSync, Self.row(10, 99_000, fencingToken: 2)) == nil)
-    #expect(row(.fetching, Self.row(10, 15)) == Self.row(100_040, 100_040, .fetching))
-    #expect(row(.inSync(at: 1, dropped: 2), Self.row(10, 15))?.urgency == .look)
+  }
+
+  @Test func `a change of the urgency is a new verdict`() {
+    let note = VerdictHistory.note(
+      .inSync(at: 1, dropped: 2),
+      after: Self.row(10, 15),
+      of: Self.holder,
+      aliveSince: 10,
+      now: 40
+    )
+    #expect(note.row?.urgency == .look && note.extendsLast)
   }
 
   // MARK: - In a store
@@ -83,10 +106,11 @@ struct VerdictHistoryTests {
     let killed = try #require(try Lease.acquire(store))
     try store.noteSyncing(.started, killed)
     world.clock.advance(2)
-    try killed.renew(store)
+    try killed.renew(store, notesVerdict: true)
     // As the kernel does when the process ends.
     killed.letGo()
     world.clock.advance(3600)
+    // The last sign of life that noted a verdict.
     let never = VerdictSpan(.neverSynced, .waits, from: began, until: began + 2_000)
     #expect(try history(store) == [never, Self.span(nil, never.until, world.clock.now)])
 
@@ -104,13 +128,14 @@ struct VerdictHistoryTests {
     try store.accept(world.put("a", [:]))
     let began = world.clock.now
     let lease = try #require(try Lease.acquire(store))
-    world.clock.advance(20)
+    world.clock.advance(4)
     try lease.renew(store)
     #expect(try history(store) == [])
-    try lease.renew(store, notesVerdict: true)
-    world.clock.advance(20)
-    try lease.renew(store, notesVerdict: true)
-    world.clock.advance(20)
+    for _ in 1...10 {
+      world.clock.advance(4)
+      try lease.renew(store, notesVerdict: true)
+    }
+    world.clock.advance(4)
 
     #expect(try history(store) == [VerdictSpan(.sending, .fine, from: began, until: world.clock.now)])
   }

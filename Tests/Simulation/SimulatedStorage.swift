@@ -46,7 +46,7 @@ final class SimulatedStorage: QueueStorage {
   var identity: FileIdentity? { inner.identity }
   func yields(after rows: Int) -> Bool { isWaitedFor && rows >= 2 }
   func letOthersWrite() {}
-  var hasEngine: Bool { inner.hasEngine }
+  func holder(among fencingTokens: ClosedRange<Int64>) -> Int64? { inner.holder(among: fencingTokens) }
   var trouble: StorageTrouble? { inner.trouble }
   func checkContents() throws(StoreError) { try inner.checkContents() }
 

@@ -28,11 +28,10 @@ extension SyncStore {
   func nextDelivery(order types: [String], of selected: Set<String>? = nil) throws(StoreError) -> DeliveryBatch {
     let order = DeliveryOrder(types: types)
     let now = now()
-    let hasEngine = storage.hasEngine
     return try read { ledger in
       let trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       // In the middle of a fetch, referenced records may not have arrived yet.
-      let isReading = try hasEngine && ledger.isTrue(.isFetching)
+      let isReading = try hasEngine(ledger) && ledger.isTrue(.isFetching)
       var (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, selected, ledger)
       if batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting {
         batch = try deletions(order, trouble, selected, ledger)

@@ -14,6 +14,39 @@ struct EngineSigns: Hashable, Sendable {
   /// Whether a signal has stopped the engine's process.
   var isStopped = false
 
+  init(
+    leaseEndsAt: Int64? = nil,
+    rest: EngineRest? = nil,
+    workSince: Int64? = nil,
+    requestedAt: Int64? = nil,
+    isStopped: Bool = false
+  ) {
+    (self.leaseEndsAt, self.rest, self.workSince) = (leaseEndsAt, rest, workSince)
+    (self.requestedAt, self.isStopped) = (requestedAt, isStopped)
+  }
+
+  /// Creates the signs of a process from what it stored.
+  ///
+  /// - Parameter clockShift: see `LeaseHolder.clockShift`: a clock that was set is no reason to call a process late.
+  init(
+    of holder: LeaseHolder?,
+    _ rest: EngineRest?,
+    clockShift: Int64,
+    workSince: Int64?,
+    requestedAt: Int64?,
+    isStopped: Bool
+  ) {
+    self.init(
+      leaseEndsAt: holder?.expiresAt.map { $0 + clockShift },
+      rest: rest,
+      workSince: workSince,
+      requestedAt: requestedAt,
+      isStopped: isStopped
+    )
+    self.rest?.wakesAt = rest?.wakesAt.map { $0 + clockShift }
+    self.rest?.at = rest?.at.map { $0 + clockShift }
+  }
+
   /// Milliseconds for which an engine may be late, so that a stopped one is reported within ten seconds: a busy machine
   /// may delay it for some.
   static let patience: Int64 = 8_000

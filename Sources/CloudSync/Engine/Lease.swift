@@ -12,6 +12,10 @@ package struct Lease: Sendable {
 
   let fencingToken: Int64
   private let lock: any EngineLock
+  /// See `SystemClock.offset()`.
+  private let clockOffset: @Sendable () -> Int64?
+  /// Since when the holder is proven to live and to do its work.
+  let life: ProofOfLife
   /// The holder's activity, for other processes.
   let shown = ShownActivity()
   /// The writes that wait for the engine's next transaction.
@@ -39,14 +43,13 @@ package struct Lease: Sendable {
     if !isFree {
       // Processes that wait for the lease check often, so checking must not write: each write notifies every watcher.
       let holder = try store.read { try $0.lease() }
-      guard isSilent(holder, now, holderIsSilent) else { return nil }
+      guard isSilent(holder, now, store.clockOffset(), holderIsSilent) else { return nil }
     }
     let fencingToken: Int64? = try store.write { ledger in
       let holder = try ledger.lease()
-      guard isFree || isSilent(holder, now, holderIsSilent) else { return nil }
+      guard isFree || isSilent(holder, now, store.clockOffset(), holderIsSilent) else { return nil }
       let fencingToken = (holder?.fencingToken ?? 0) + 1
       let process = ProcessInfo.processInfo
-      try ledger.endVerdict(now: now)
       try ledger.put(
         LeaseHolder(
           fencingToken: fencingToken,
@@ -54,19 +57,27 @@ package struct Lease: Sendable {
           host: process.hostName,
           expiresAt: now + duration,
           program: process.processName,
-          since: now
+          since: now,
+          clockOffset: store.clockOffset()
         )
       )
       if asksApp { try ledger.setValue(.appFencingToken, fencingToken) }
+      // Before others see the lease.
+      lock.show(fencingToken)
       return fencingToken
     }
-    return fencingToken.map { Lease(fencingToken: $0, lock: lock) }
+    return fencingToken.map {
+      Lease(fencingToken: $0, lock: lock, clockOffset: store.clockOffset, life: ProofOfLife(since: now))
+    }
   }
 
   /// Whether the holder of the lock shows no sign of life. A busy holder renews its lease, however long its work takes.
   /// An idle one does not, so it is silent only if a request of ours was not answered.
-  private static func isSilent(_ holder: LeaseHolder?, _ now: Int64, _ hasNotAnswered: Bool) -> Bool {
-    guard let expiresAt = holder?.expiresAt else { return hasNotAnswered }
+  private static func isSilent(_ holder: LeaseHolder?, _ now: Int64, _ clockOffset: Int64?, _ hasNotAnswered: Bool)
+    -> Bool
+  {
+    guard let holder, let end = holder.expiresAt else { return hasNotAnswered }
+    let expiresAt = end + holder.clockShift(clockOffset)
     // An end far ahead means that the clock was moved back; a live holder renews it within one lease.
     return expiresAt < now || expiresAt > now + 2 * duration
   }
@@ -74,11 +85,23 @@ package struct Lease: Sendable {
   /// Throws unless this process still holds the lease; extends it.
   func check(_ ledger: Ledger, now: Int64) throws {
     try lock.requireInPlace()
-    guard try ledger.extendLease(fencingToken: fencingToken, until: now + Self.duration) else {
+    try life.look(at: now) { try isLate(ledger, now: now) }
+    guard try extend(ledger, until: now + Self.duration) else {
       throw StoreError(.fenced, "another process is syncing this store now; this one has stopped")
     }
     takeLock()
     shown.setIdle(nil)
+  }
+
+  private func extend(_ ledger: Ledger, until end: Int64?) throws -> Bool {
+    try ledger.extendLease(fencingToken: fencingToken, until: end, clockOffset: clockOffset())
+  }
+
+  /// Whether a look at the store just before this transaction would have found that this process does not do its work.
+  private func isLate(_ ledger: Ledger, now: Int64) throws -> Bool {
+    guard let holder = try ledger.lease(), holder.fencingToken == fencingToken else { return true }
+    return try ledger.view(now: now, clockOffset: clockOffset()).signs(of: holder).judgement(at: now).stalledSince
+      != nil
   }
 
   /// Takes the lock that a silent previous holder has released, so that this process is not taken for dead.
@@ -100,7 +123,7 @@ package struct Lease: Sendable {
       }
       try check(ledger, now: now)
       try publish()
-      if notesVerdict { try ledger.noteVerdict(now: now) }
+      if notesVerdict { try ledger.noteVerdict(now: now, aliveSince: life.since) }
     }
   }
 
@@ -118,10 +141,11 @@ package struct Lease: Sendable {
   /// Records in a transaction that the engine is idle. Returns whether this process still holds the lease.
   @discardableResult
   func rest(_ ledger: Ledger, until end: Int64? = nil, pollInterval: Int64? = nil, now: Int64) throws -> Bool {
-    guard try ledger.extendLease(fencingToken: fencingToken, until: nil) else { return false }
+    try life.look(at: now) { try isLate(ledger, now: now) }
+    guard try extend(ledger, until: nil) else { return false }
     let number = try ledger.rest()?.number ?? 0
     try ledger.put(EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval))
-    try ledger.noteVerdict(now: now)
+    try ledger.noteVerdict(now: now, aliveSince: life.since)
     shown.setIdle(.some(end))
     return true
   }
@@ -132,6 +156,7 @@ package struct Lease: Sendable {
     -> Value
   {
     let shown = shown.unpublished
+    life.begin()
     let (value, isPublished) = try store.write { ledger in
       var isPublished = false
       let value = try body(ledger) {
@@ -140,6 +165,7 @@ package struct Lease: Sendable {
       }
       return (value, isPublished)
     }
+    life.confirm()
     if isPublished, let shown { self.shown.notePublished(shown) }
     return value
   }
@@ -148,6 +174,44 @@ package struct Lease: Sendable {
   func release(_ store: SyncStore) {
     if shown.idleUntil == nil { try? rest(store) }
     lock.release()
+  }
+}
+
+/// Since when the holder of a lease is proven to live and to do its work: each of its transactions proves it, unless the
+/// process was late for it. Only what is committed counts.
+final class ProofOfLife: Sendable {
+  private struct State {
+    /// The beginning of the time without a break, and its last proof.
+    var since: Int64
+    var last: Int64
+    /// The same with the transaction that runs.
+    var next: (since: Int64, last: Int64)?
+  }
+
+  private let state: Mutex<State>
+
+  init(since: Int64) { state = Mutex(State(since: since, last: since)) }
+
+  /// Since when, with the transaction that runs.
+  var since: Int64 { state.withLock { $0.next?.since ?? $0.since } }
+
+  /// Begins a transaction: one before it that failed proved nothing.
+  func begin() { state.withLock { $0.next = nil } }
+
+  /// Proves in a transaction that the process lives.
+  ///
+  /// - Parameter isLate: whether it should have done something before; asked only after a time without a proof.
+  func look(at now: Int64, isLate: () throws -> Bool) rethrows {
+    let (since, last) = state.withLock { $0.next ?? ($0.since, $0.last) }
+    let isLate = try !(0...EngineSigns.patience).contains(now - last) && isLate()
+    state.withLock { $0.next = (isLate ? now : since, now) }
+  }
+
+  /// The transaction was committed.
+  func confirm() {
+    state.withLock { state in
+      if let next = state.next { (state.since, state.last, state.next) = (next.since, next.last, nil) }
+    }
   }
 }
 

@@ -55,7 +55,8 @@ extension StoreStatus {
   /// No process syncs although something could be sent, or the one that should does not do its work.
   private var notSyncing: Verdict? {
     if let process = syncingProcess, let since = process.stalledSince {
-      return .notSyncing(unsent: queue.going, wait: nil, stalled: Verdict.Stall(pid: process.pid, since: since))
+      let stall = Verdict.Stall(pid: process.pid, since: since, isStopped: process.isStopped, unit: process.unit)
+      return .notSyncing(unsent: queue.going, wait: nil, stalled: stall)
     }
     guard !isSyncing, isReady else { return nil }
     // A sync ends our own waits.

@@ -80,6 +80,10 @@ package struct StoreStatus: Hashable, Sendable {
     package var isLive: Bool
     /// Since when it has been running without doing its work; nil if it does it, or has ended.
     package var stalledSince: Int64?
+    /// Whether a signal has stopped it: then it goes on when it gets SIGCONT.
+    package var isStopped = false
+    /// Its systemd unit, where it does not do its work; nil if a person started it.
+    package var unit: String?
     /// The program, and since when it has synced without a break; nil where an earlier version did not store it.
     package var program: String?
     package var since: Int64?
@@ -168,6 +172,9 @@ package struct StoreStatus: Hashable, Sendable {
   package var silentSince: Int64?
   /// Milliseconds between two polls of the syncing process; nil if it does not poll.
   package var pollInterval: Int64?
+  /// Milliseconds by which the clock was set ahead since the syncing process wrote last: all that it stored is that much
+  /// younger than it looks.
+  package var clockShift: Int64 = 0
   /// Milliseconds for which a full sync counts while no process polls.
   package var freshFor = Self.standardFreshness
   /// The time at which the signs of the syncing process are to be looked at again; nil if time alone changes nothing.
@@ -208,7 +215,7 @@ package struct StoreStatus: Hashable, Sendable {
   /// one. Nil before the first full sync.
   package var freshUntil: Int64? {
     let polls = isSyncing ? pollInterval.map { 3 * $0 } : nil
-    return lastSuccessAt.map { $0 + (polls ?? freshFor) }
+    return lastSuccessAt.map { $0 + clockShift + (polls ?? freshFor) }
   }
 
   /// Whether the last full sync no longer counts.

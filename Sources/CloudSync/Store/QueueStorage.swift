@@ -44,8 +44,9 @@ package protocol QueueStorage: Sendable {
   /// Returns the lock that only one engine holds at a time, not taken yet.
   func engineLock() -> any EngineLock
 
-  /// Whether any process, this one included, holds the engine's lock. Checking does not take the lock.
-  var hasEngine: Bool { get }
+  /// Returns a fencing token in this range whose process, this one included, shows it and has not ended; nil without
+  /// one. Asking takes no lock.
+  func holder(among fencingTokens: ClosedRange<Int64>) -> Int64?
 
   /// Why nothing can be written, as the syncing process reports it or the file system shows it; nil if nothing is known.
   var trouble: StorageTrouble? { get }
@@ -62,6 +63,10 @@ package protocol QueueStorage: Sendable {
 package protocol EngineLock: AnyObject, Sendable {
   /// Takes the lock if it is free. Returns whether this process holds it now.
   @discardableResult func take() -> Bool
+
+  /// Shows other processes the fencing token with which this one has the lease, until the lock is released or the process
+  /// ends. One that took the lease over shows it although the former holder keeps the lock.
+  func show(_ fencingToken: Int64)
   func release()
 
   /// Reports to other processes why nothing can be written to the store; nil: it can again. This needs no space on the

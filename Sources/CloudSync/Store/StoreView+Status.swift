@@ -14,7 +14,7 @@ extension StoreView {
     var later = scope
     later.now = .max
     status.canSendLater = try status.sendable != nil || SyncStore.sendable(later, ledger) != nil
-    if hasEngine { try readSigns(lease, waits, into: &status) }
+    if hasEngine, let lease { try readSigns(lease, waits, into: &status) } else { try readFormer(lease, into: &status) }
     status.lastDay = try ledger.lastDay(now: now)
     status.nextRetryAt = try HoldUp.nextRetry(scope, ledger)
     status.topFailure = try ledger.topFailure(of: status.queue.failed)
@@ -56,27 +56,62 @@ extension StoreView {
     return status
   }
 
-  /// Reads whether the process that holds the lock does its work.
-  private func readSigns(_ lease: LeaseHolder?, _ waits: [ScopeWait], into status: inout StoreStatus) throws {
-    let signs = EngineSigns(
-      leaseEndsAt: lease?.expiresAt,
-      rest: try ledger.rest(),
+  /// The signs by which the process that has the lease is judged.
+  func signs(of lease: LeaseHolder, _ waits: [ScopeWait], _ sendable: StoreStatus.Sendability?) throws -> EngineSigns {
+    EngineSigns(
+      of: lease,
+      try ledger.rest(of: lease.fencingToken),
+      clockShift: lease.clockShift(clockOffset),
       // A change that a command or the end of a wait released may have been accepted long before.
-      workSince: try status.sendable.map { sendable in
+      workSince: try sendable.map { sendable in
         let ends = waits.map(\.until).filter { $0 <= now }
         return try (ends + [sendable.since, ledger.lastCommandAt() ?? 0]).max() ?? sendable.since
       },
       requestedAt: try ledger.openRequests().first { $0.startedAt == nil }?.requestedAt,
-      isStopped: lease.map(isStopped) ?? false
+      isStopped: process(lease)?.isStopped ?? false
     )
+  }
+
+  func signs(of lease: LeaseHolder) throws -> EngineSigns {
+    try signs(of: lease, ledger.waits(after: .min), SyncStore.sendable(holdUp().scope, ledger))
+  }
+
+  /// Reads whether the process that has the lease does its work.
+  private func readSigns(_ lease: LeaseHolder, _ waits: [ScopeWait], into status: inout StoreStatus) throws {
+    let signs = try signs(of: lease, waits, status.sendable)
     let judgement = signs.judgement(at: now)
     status.pollInterval = signs.rest?.pollInterval
+    status.clockShift = lease.clockShift(clockOffset)
     status.silentSince = try ledger.value(.silentSince)
     guard status.storageTrouble == nil else { return }
     status.looksAgainAt = judgement.looksAgainAt
     guard let since = judgement.stalledSince else { return }
     status.syncingProcess?.stalledSince = since
+    status.syncingProcess?.isStopped = signs.isStopped
+    status.syncingProcess?.unit = process(lease)?.unit
     status.syncingProcess?.isLive = false
+  }
+
+  /// Reads whether a process that was stopped still has the lock, although another one took the lease over and ended. It
+  /// goes on with syncing when it is continued; until then nobody does.
+  private func readFormer(_ lease: LeaseHolder?, into status: inout StoreStatus) throws {
+    guard let lease, lease.fencingToken > 1, let token = holder(1...(lease.fencingToken - 1)),
+      let former = try ledger.formerLease(token), let process = process(former), process.isStopped
+    else { return }
+    let signs = EngineSigns(
+      of: former,
+      try ledger.rest(of: token),
+      clockShift: former.clockShift(clockOffset),
+      workSince: nil,
+      requestedAt: nil,
+      isStopped: true
+    )
+    let judgement = signs.judgement(at: now)
+    status.looksAgainAt = judgement.looksAgainAt
+    status.syncingProcess = StoreStatus.SyncingProcess(former, isLive: false)
+    status.syncingProcess?.stalledSince = judgement.stalledSince
+    status.syncingProcess?.isStopped = true
+    status.syncingProcess?.unit = process.unit
   }
 
   private func readQueue(into status: inout StoreStatus) throws {
@@ -142,16 +177,7 @@ extension StoreView {
 
   private func readActivity(_ lease: LeaseHolder?, into status: inout StoreStatus) throws {
     status.identity = try ledger.value(.identity)
-    if let lease {
-      status.syncingProcess = StoreStatus.SyncingProcess(
-        pid: lease.pid,
-        host: lease.host,
-        isLive: hasEngine,
-        program: lease.program,
-        since: lease.since,
-        leaseEndsAt: lease.expiresAt
-      )
-    }
+    status.syncingProcess = lease.map { StoreStatus.SyncingProcess($0, isLive: hasEngine) }
     let activity = try ledger.activity()
     status.undelivered = try ledger.deliveryCount()
     if let trouble = DeliveryTrouble(stored: try ledger.value(.deliveryTrouble)) {
@@ -175,5 +201,32 @@ extension StoreView {
       return Progress(phase: phase, done: activity.done, total: total, perSecond: activity.perSecond)
     }
     status.activity = SyncStore.Activity(rawValue: activity.state) ?? .idle
+  }
+}
+
+extension StoreStatus.SyncingProcess {
+  init(_ holder: LeaseHolder, isLive: Bool) {
+    self.init(
+      pid: holder.pid,
+      host: holder.host,
+      isLive: isLive,
+      program: holder.program,
+      since: holder.since,
+      leaseEndsAt: holder.expiresAt
+    )
+  }
+}
+
+extension Ledger {
+  /// A look at the store by the process that has the lease.
+  func view(now: Int64, clockOffset: Int64?) -> StoreView {
+    StoreView(
+      ledger: self,
+      now: now,
+      hasEngine: true,
+      storageTrouble: { nil },
+      redaction: Redaction(),
+      clockOffset: clockOffset
+    )
   }
 }

@@ -5,13 +5,17 @@ import Facts
 package struct StoreView {
   let ledger: Ledger
   let now: Int64
-  /// Whether a process is syncing the store.
+  /// Whether the process that has the lease has not ended.
   let hasEngine: Bool
   /// Looks why nothing can be written to the store; nil if it can, as far as is known. Only the status asks.
   let storageTrouble: () -> StorageTrouble?
   let redaction: Redaction
-  /// Returns whether the syncing process is stopped. Only the status asks.
-  var isStopped: (LeaseHolder) -> Bool = { _ in false }
+  /// Returns the process that has or had the lease, if it is one of this machine that has not ended. Only the status asks.
+  var process: (LeaseHolder) -> RunningProcess? = { _ in nil }
+  /// Returns a fencing token in a range whose process has not ended. Only the status asks.
+  var holder: (ClosedRange<Int64>) -> Int64? = { _ in nil }
+  /// See `SystemClock.offset()`.
+  var clockOffset: Int64?
   /// Milliseconds for which a full sync counts while no process polls. Only the status asks.
   var freshFor = StoreStatus.standardFreshness
 
@@ -202,18 +206,21 @@ extension SyncStore {
   func view<Value>(_ redaction: Redaction = Redaction(), _ body: (StoreView) throws -> Value) throws(StoreError)
     -> Value
   {
-    let (now, hasEngine, storage) = (now(), storage.hasEngine, storage)
-    return try read { ledger in
-      try body(
-        StoreView(
-          ledger: ledger,
-          now: now,
-          hasEngine: hasEngine,
-          storageTrouble: { storage.trouble },
-          redaction: redaction,
-          isStopped: \.isStopped
-        )
-      )
-    }
+    let now = now()
+    return try read { try body(view(redaction, now: now, $0)) }
+  }
+
+  /// A look at the store in the transaction of a ledger.
+  func view(_ redaction: Redaction = Redaction(), now: Int64, _ ledger: Ledger) throws -> StoreView {
+    StoreView(
+      ledger: ledger,
+      now: now,
+      hasEngine: try hasEngine(ledger),
+      storageTrouble: { [storage] in storage.trouble },
+      redaction: redaction,
+      process: \.process,
+      holder: { [storage] in storage.holder(among: $0) },
+      clockOffset: clockOffset()
+    )
   }
 }

@@ -66,6 +66,7 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws {
+    ledger.hasDecision = true
     try EventLog.add(command.event, operation: operation, zone: zone, actor: command.actor, now: now, ledger)
   }
 

@@ -1,4 +1,42 @@
 import Facts
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The system's clock, which may be set to any time.
+enum SystemClock {
+  /// Linux's value; the header defines it only for GNU sources.
+  private static let sinceStart: clockid_t = 7
+
+  /// The time in milliseconds since 1970.
+  static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+  /// What the clock is ahead of the time since the machine started, in milliseconds; nil if the kernel does not say. It
+  /// changes when the clock is set.
+  static func offset() -> Int64? {
+    var time = timespec()
+    guard clock_gettime(sinceStart, &time) == 0 else { return nil }
+    return now() - (Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+}
+
+extension LeaseHolder {
+  /// Milliseconds by which the clock was set ahead (or back: negative) since this process extended its lease last. What
+  /// it stored is that much later by the present clock. 0 where another machine stored it.
+  ///
+  /// - Parameter offset: the present `SystemClock.offset()`; nil where the time is simulated.
+  func clockShift(_ offset: Int64?) -> Int64 {
+    guard let offset, let clockOffset, abs(offset - clockOffset) >= 1000, host == ProcessInfo.processInfo.hostName
+    else {
+      return 0
+    }
+    return offset - clockOffset
+  }
+}
 
 /// Shortens waits after the system clock was moved back.
 extension SyncStore {

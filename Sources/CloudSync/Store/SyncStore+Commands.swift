@@ -81,8 +81,8 @@ extension SyncStore {
   ) throws(StoreError) -> CommandResult {
     let start = now()
     if dryRun {
-      let hasEngine = storage.hasEngine
       return try read { ledger in
+        let hasEngine = try self.hasEngine(ledger)
         var result = CommandResult()
         for ids in try Self.slices(of: Self.ids(selection, verb, now: start, ledger)) {
           // A command recovers what a dead engine left in flight first.

@@ -29,6 +29,8 @@ public final class SyncStore: Sendable {
   let storage: any QueueStorage
   package let scope: Scope
   let now: @Sendable () -> Int64
+  /// See `SystemClock.offset()`; nil where the time is simulated.
+  let clockOffset: @Sendable () -> Int64?
   /// The user who enqueues in this process; nil if unknown.
   let sender = Mutex<Sender?>(nil)
   private let knownOrigin = Mutex<CKDatabase?>(nil)
@@ -62,22 +64,29 @@ public final class SyncStore: Sendable {
     path: String,
     scope: Scope,
     access: StoreAccess = .making,
-    now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+    now: (@Sendable () -> Int64)? = nil,
+    clockOffset: (@Sendable () -> Int64?)? = nil
   ) throws(StoreError) {
-    try self.init(SQLiteStorage(path: path, access: access), scope: scope, now: now)
+    try self.init(SQLiteStorage(path: path, access: access), scope: scope, now: now, clockOffset: clockOffset)
   }
 
   /// Creates a store in any storage; an empty storage is bound to this scope.
   ///
+  /// - Parameters:
+  ///   - now: the clock; by default the system's.
+  ///   - clockOffset: what the clock is ahead of a clock that is never set; by default nothing is known of a given clock.
   /// - Throws: `StoreError`, with nothing changed, if it belongs to another container, environment or database.
   package init(
     _ storage: any QueueStorage,
     scope: Scope,
-    now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+    now: (@Sendable () -> Int64)? = nil,
+    clockOffset: (@Sendable () -> Int64?)? = nil
   ) throws(StoreError) {
     self.storage = storage
     self.scope = scope
-    self.now = now
+    self.now = now ?? SystemClock.now
+    let isSystemClock = now == nil
+    self.clockOffset = clockOffset ?? { isSystemClock ? SystemClock.offset() : nil }
     try adopt(scope)
   }
 
@@ -120,9 +129,16 @@ public final class SyncStore: Sendable {
   func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
     let now = now()
     return try storage.write { ledger in
-      ledger.now = now
-      return try body(ledger)
+      (ledger.now, ledger.hasDecision) = (now, false)
+      let value = try body(ledger)
+      if ledger.hasDecision { try noteDecision(now: now, ledger) }
+      return value
     }
+  }
+
+  /// Whether the process that has the lease has not ended.
+  func hasEngine(_ ledger: Ledger) throws -> Bool {
+    try ledger.lease().map { storage.holder(among: $0.fencingToken...$0.fencingToken) != nil } ?? false
   }
 
   /// Runs a transaction of the engine, with the current time. It publishes the activity, carries out the joined writes and

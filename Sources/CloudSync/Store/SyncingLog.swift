@@ -13,6 +13,7 @@ extension Ledger {
   func noteSyncing(
     _ change: SyncingChange,
     by process: Event.SyncingProcess = .current,
+    aliveSince: Int64? = nil,
     now: Int64
   ) throws {
     let event: Event
@@ -27,14 +28,14 @@ extension Ledger {
       event = .syncingStarted(by: process, insteadOf: former)
     }
     try EventLog.add(event, now: now, self)
-    try noteVerdict(now: now)
+    try noteVerdict(now: now, aliveSince: aliveSince ?? now)
   }
 }
 
 extension SyncStore {
   /// Adds to the event log that this process began or ended to sync continuously.
   func noteSyncing(_ change: SyncingChange, _ lease: Lease) throws(StoreError) {
-    try write(lease) { ledger, now in try ledger.noteSyncing(change, now: now) }
+    try write(lease) { ledger, now in try ledger.noteSyncing(change, aliveSince: lease.life.since, now: now) }
   }
 }
 

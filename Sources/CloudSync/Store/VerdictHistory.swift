@@ -21,7 +21,7 @@ struct StoredVerdict: Hashable, Sendable {
   var name: String
   var urgency: Verdict.Urgency
   var at: Int64
-  /// The last time at which the process is known to have been alive with this verdict.
+  /// The last time at which the process is proven to have been alive with this verdict.
   var until: Int64
   /// The fencing token of the process.
   var fencingToken: Int64
@@ -31,39 +31,46 @@ struct StoredVerdict: Hashable, Sendable {
 enum VerdictHistory {
   /// How long verdicts are kept: 14 days in milliseconds.
   static let age: Int64 = 14 * 86_400_000
-  /// The longest gap between two processes that is not kept where both have the same verdict: a minute in milliseconds.
-  static let shortGap: Int64 = 60_000
   /// The maximum number of verdicts kept.
   static let kept = 20_000
 
-  /// Returns the row to add for a verdict; nil if the last row has it already.
-  static func row(_ verdict: Verdict, after last: StoredVerdict?, of holder: LeaseHolder, now: Int64) -> StoredVerdict?
-  {
-    let goesOn = last?.fencingToken == holder.fencingToken
-    let isShort = last.map { (holder.since ?? now) - $0.until <= shortGap } ?? false
-    if goesOn || isShort, last?.name == verdict.name, last?.urgency == verdict.urgency { return nil }
-    // The first verdict of a process holds since the process took the lease.
-    let at = goesOn ? now : min(now, holder.since ?? now)
-    return StoredVerdict(
+  /// What a verdict changes in the history.
+  struct Note: Hashable, Sendable {
+    /// Whether the last row is proven until now.
+    var extendsLast: Bool
+    /// The row to add; nil if the last one has the verdict already.
+    var row: StoredVerdict?
+  }
+
+  /// Decides what is noted when the holder of the lease meets a verdict.
+  ///
+  /// Nothing reaches over a time without a proof: what held in it is not known, whatever holds again.
+  ///
+  /// - Parameter aliveSince: since when the holder is proven to live without a break.
+  static func note(
+    _ verdict: Verdict,
+    after last: StoredVerdict?,
+    of holder: LeaseHolder,
+    aliveSince: Int64,
+    now: Int64
+  ) -> Note {
+    let goesOn = last.map { $0.fencingToken == holder.fencingToken && $0.until >= aliveSince } ?? false
+    if goesOn, last?.name == verdict.name, last?.urgency == verdict.urgency { return Note(extendsLast: true) }
+    let row = StoredVerdict(
       name: verdict.name,
       urgency: verdict.urgency,
-      at: at,
+      // The first verdict of a time without a break holds since its beginning.
+      at: goesOn ? now : min(now, aliveSince),
       until: now,
       fencingToken: holder.fencingToken
     )
-  }
-
-  /// The last time at which the holder of the lease is known to have been alive.
-  static func lastSign(of holder: LeaseHolder, _ rest: EngineRest?, now: Int64) -> Int64? {
-    // While busy it sets the end of its lease; an idle one has stored since when it is idle.
-    (holder.expiresAt.map { $0 - Lease.duration } ?? rest?.at).map { min($0, now) }
+    return Note(extendsLast: goesOn, row: row)
   }
 
   /// The spans of a time, oldest first. Nothing is known before the first row.
   ///
-  /// - Parameters:
-  ///   - lastSign: the last sign of life of the process that wrote the last row; `to` while it syncs.
-  static func spans(_ rows: [StoredVerdict], from: Int64, to: Int64, lastSign: Int64?) -> [VerdictSpan] {
+  /// - Parameter isProven: whether the last verdict still holds at the end.
+  static func spans(_ rows: [StoredVerdict], from: Int64, to: Int64, isProven: Bool) -> [VerdictSpan] {
     var spans: [VerdictSpan] = []
     var end: Int64?
     func add(_ row: StoredVerdict?, until: Int64) {
@@ -74,11 +81,9 @@ enum VerdictHistory {
       spans.append(VerdictSpan(state, row?.urgency, from: start, until: min(until, to)))
     }
     for (index, row) in rows.enumerated() {
-      // A gap since the row before.
+      // A time without a proof since the row before.
       if let end, end < row.at { add(nil, until: row.at) }
-      let next = index + 1 < rows.count ? rows[index + 1] : nil
-      let isSameProcess = next?.fencingToken == row.fencingToken
-      add(row, until: max(row.until, (next == nil ? lastSign : isSameProcess ? next?.at : nil) ?? row.until))
+      add(row, until: isProven && index == rows.count - 1 ? max(row.until, to) : row.until)
     }
     if let end, end < to { add(nil, until: to) }
     return spans
@@ -86,49 +91,25 @@ enum VerdictHistory {
 }
 
 extension Ledger {
-  /// Notes the verdict of the process that holds the lease, in a transaction of that process.
-  func noteVerdict(now: Int64) throws {
+  /// Notes the verdict of the process that holds the lease.
+  ///
+  /// - Parameter aliveSince: since when that process is proven to live without a break.
+  func noteVerdict(now: Int64, aliveSince: Int64) throws {
     guard let holder = try lease() else { return }
-    let view = StoreView(ledger: self, now: now, hasEngine: true, storageTrouble: { nil }, redaction: Redaction())
+    let verdict = try view(now: now, clockOffset: nil).verdict(holder)
     let last = try lastVerdict()
-    guard let new = VerdictHistory.row(try view.verdict(holder), after: last, of: holder, now: now) else {
-      if let last, last.fencingToken != holder.fencingToken {
-        try passVerdict(from: last.fencingToken, to: holder.fencingToken)
-      }
-      return
+    let note = VerdictHistory.note(verdict, after: last, of: holder, aliveSince: aliveSince, now: now)
+    if note.extendsLast {
+      try run("UPDATE verdicts SET until = max(until, ?) WHERE id = (SELECT max(id) FROM verdicts)", [now])
     }
-    if last?.fencingToken == new.fencingToken { try extendVerdict(of: new.fencingToken, until: now) }
+    guard let new = note.row else { return }
     try run(
       "INSERT INTO verdicts(at, until, name, urgency, fencingToken) VALUES (?, ?, ?, ?, ?)",
       [new.at, new.until, new.name, new.urgency.rawValue, new.fencingToken]
     )
   }
 
-  /// Notes the last sign of life of the process that held the lease, before another one takes it.
-  func endVerdict(now: Int64) throws {
-    guard let holder = try lease(), let sign = try lastSign(of: holder, now: now) else { return }
-    try extendVerdict(of: holder.fencingToken, until: sign)
-  }
-
-  private func extendVerdict(of fencingToken: Int64, until time: Int64) throws {
-    try run(
-      "UPDATE verdicts SET until = max(until, ?) WHERE id = (SELECT max(id) FROM verdicts) AND fencingToken = ?",
-      [time, fencingToken]
-    )
-  }
-
-  private func passVerdict(from former: Int64, to fencingToken: Int64) throws {
-    try run(
-      "UPDATE verdicts SET fencingToken = ? WHERE id = (SELECT max(id) FROM verdicts) AND fencingToken = ?",
-      [fencingToken, former]
-    )
-  }
-
-  func lastSign(of holder: LeaseHolder, now: Int64) throws -> Int64? {
-    VerdictHistory.lastSign(of: holder, try rest(), now: now)
-  }
-
-  private func lastVerdict() throws -> StoredVerdict? {
+  func lastVerdict() throws -> StoredVerdict? {
     try row("SELECT * FROM verdicts ORDER BY id DESC LIMIT 1", []).flatMap(StoredVerdict.init)
   }
 
@@ -162,16 +143,31 @@ extension StoredVerdict {
 extension StoreView {
   /// The verdicts that held between two times, oldest first, and the times in which no process was syncing.
   ///
-  /// Nothing is known of the time before the first process noted one. They are kept for 14 days.
+  /// A verdict ends with the last proof that its process was alive. Nothing is known of the time before the first process
+  /// noted one. They are kept for 14 days.
   package func verdictHistory(from: Int64, to: Int64) throws -> [VerdictSpan] {
     let (rows, end) = (try ledger.verdicts(after: from), min(to, now))
     guard let holder = try ledger.lease() else { return [] }
-    // A row of an earlier process has its end. What the syncing process has not noted yet is not known.
+    // What the syncing process has not noted yet is not known.
     guard rows.last?.fencingToken == holder.fencingToken else {
       let known = hasEngine ? min(end, holder.since ?? end) : end
-      return VerdictHistory.spans(rows, from: from, to: known, lastSign: nil)
+      return VerdictHistory.spans(rows, from: from, to: known, isProven: false)
     }
-    let sign = hasEngine ? end : try ledger.lastSign(of: holder, now: now)
-    return VerdictHistory.spans(rows, from: from, to: end, lastSign: sign)
+    return VerdictHistory.spans(rows, from: from, to: end, isProven: try isAtWork(holder))
+  }
+
+  /// Whether the process that has the lease has not ended, and does its work.
+  func isAtWork(_ holder: LeaseHolder) throws -> Bool {
+    try hasEngine && signs(of: holder).judgement(at: now).stalledSince == nil
+  }
+}
+
+extension SyncStore {
+  /// Notes at its own time what a person's decision did to the verdict, whenever the syncing process looks.
+  func noteDecision(now: Int64, _ ledger: Ledger) throws {
+    guard let holder = try ledger.lease(), let last = try ledger.lastVerdict(),
+      last.fencingToken == holder.fencingToken, try view(now: now, ledger).isAtWork(holder)
+    else { return }
+    try ledger.noteVerdict(now: now, aliveSince: last.until)
   }
 }

@@ -81,7 +81,8 @@ struct SyncPane: Sendable {
   private func who(_ status: StoreStatus) -> String {
     let last = status.lastSuccessAt.map { "; last full sync \(world.moment($0))" } ?? ""
     if let process = status.syncingProcess, let since = process.stalledSince {
-      return "PID \(process.pid) has not moved since \(world.moment(since))\(last)"
+      let what = process.isStopped ? "is stopped since" : "has not moved since"
+      return "PID \(process.pid) \(what) \(world.moment(since))\(last)"
     }
     guard let process = status.syncingProcess, process.isLive else {
       if world.syncing != .off { return "Starting to sync here" }

@@ -90,6 +90,9 @@ extension World {
       let safe = unsent == 0 ? "" : " \(Words.changes(unsent, "wait"))."
       return "\(verdicts.first.label.sentence): \(page)set CLOUDKIT_WEB_AUTH_TOKEN and restart cktop.\(safe)"
     }
+    if case .notSyncing(_, _, let stall?) = verdicts.first {
+      return "\(verdicts.sentence(format, now: now)); run \(stall.remedy)."
+    }
     if let syncFailure, case .notSyncing = verdicts.first { return "Syncing stopped: \(syncFailure)" }
     return "\(verdicts.sentence(format, now: now))."
   }

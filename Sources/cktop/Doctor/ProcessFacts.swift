@@ -17,27 +17,13 @@ struct ProcessFacts: Hashable, Sendable {
     guard let process = RunningProcess(pid) else { return nil }
     isStopped = process.isStopped
     let folder = "/proc/\(pid)"
-    unit = (try? String(contentsOfFile: "\(folder)/cgroup", encoding: .utf8)).flatMap(Self.unit)
+    unit = process.unit
     openFiles = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/fd"))?.count
     fileLimit = (try? String(contentsOfFile: "\(folder)/limits", encoding: .utf8)).flatMap(Self.fileLimit)
   }
 
   init(isStopped: Bool = false, unit: String? = nil, openFiles: Int? = nil, fileLimit: Int? = nil) {
     (self.isStopped, self.unit, self.openFiles, self.fileLimit) = (isStopped, unit, openFiles, fileLimit)
-  }
-
-  /// The service of a control group, as `/proc/PID/cgroup` has it; nil if the process is part of none.
-  static func unit(inGroups text: String) -> String? {
-    let groups = text.split(separator: "\n").compactMap { line -> Substring? in
-      let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-      // Version 2 has one line; version 1 has one for systemd.
-      return parts.count == 3 && (parts[0] == "0" || parts[1] == "name=systemd") ? parts[2] : nil
-    }
-    return groups.lazy.compactMap { group -> String? in
-      let unit = group.split(separator: "/").last { $0.hasSuffix(".service") || $0.hasSuffix(".scope") }
-      // A shell is in the scope of its session, and a user's manager is no service of ours.
-      return unit.flatMap { $0.hasSuffix(".scope") || $0.hasPrefix("user@") ? nil : String($0) }
-    }.first
   }
 
   /// The soft limit on open files, as `/proc/PID/limits` has it.

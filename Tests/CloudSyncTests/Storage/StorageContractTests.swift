@@ -96,22 +96,44 @@ import Testing
   func `one driver at a time, and whoever lets go of its lock drives no more`(kind: StorageKind) throws {
     let storages = TestStorages(kind)
     let (mine, other) = (try storages.open("store", in: folder), try storages.open("store", in: folder))
-    #expect(!other.hasEngine)
 
     do {
       let (first, second) = (mine.engineLock(), other.engineLock())
       #expect(first.take())
       #expect(first.take())
       #expect(!second.take())
-      #expect(mine.hasEngine)
       first.release()
-      #expect(!other.hasEngine)
       #expect(second.take())
       first.release()
-      #expect(mine.hasEngine)
+      #expect(!first.take())
     }
 
-    #expect(!mine.hasEngine)
+    #expect(mine.engineLock().take())
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `a fencing token is seen until its holder releases the lock or ends`(kind: StorageKind) throws {
+    let storages = TestStorages(kind)
+    let (mine, other) = (try storages.open("store", in: folder), try storages.open("store", in: folder))
+    #expect(other.holder(among: 1...9) == nil)
+
+    do {
+      let (first, second) = (mine.engineLock(), other.engineLock())
+      first.take()
+      first.show(3)
+      #expect(other.holder(among: 3...3) == 3 && other.holder(among: 1...9) == 3)
+      #expect(other.holder(among: 1...2) == nil && other.holder(among: 4...9) == nil)
+      // Another one took the lease over, without the lock.
+      second.show(4)
+      #expect(mine.holder(among: 4...4) == 4 && mine.holder(among: 1...3) == 3)
+      second.release()
+      #expect(mine.holder(among: 4...4) == nil && mine.holder(among: 1...9) == 3)
+      // One lock shows one token.
+      first.show(5)
+      #expect(other.holder(among: 3...3) == nil && other.holder(among: 5...5) == 5)
+    }
+
+    #expect(mine.holder(among: 1...9) == nil)
   }
 
   @Test(.timeLimit(.minutes(40)), arguments: StorageKind.allCases)

@@ -28,6 +28,6 @@ struct DoctorReportTests {
     ("0::/user.slice/user-1000.slice/user@1000.service/tmux-spawn-1.scope", nil), ("0::/", nil), ("", nil),
   ])
   func `the unit of a process is the service of its control group`(_ groups: String, _ unit: String?) {
-    #expect(ProcessFacts.unit(inGroups: groups) == unit)
+    #expect(RunningProcess.unit(inGroups: groups) == unit)
   }
 }

@@ -31,11 +31,11 @@ import Testing
     }
   }
 
-  private func start(_ url: String) throws -> Child {
+  private func start(_ url: String, _ verb: String...) throws -> Child {
     try Child(
       Binary.cktop().path,
-      [
-        "sync", "--watch", "--store", folder.path("store.sqlite"), "--container", Self.scope.container, "--database",
+      (verb.isEmpty ? ["sync", "--watch"] : verb) + [
+        "--store", folder.path("store.sqlite"), "--container", Self.scope.container, "--database",
         "private", "--url", url,
       ],
       environment: folder.environment.merging(["CLOUDKIT_API_TOKEN": "test", "CLOUDKIT_WEB_AUTH_TOKEN": "ana"]) { $1 },
@@ -100,6 +100,41 @@ import Testing
     #expect(try store.status().verdict(hasCredential: true).kind == .notSyncing)
 
     process.send(SIGCONT)
+    process.send(SIGTERM)
+    #expect(await process.end() == .exited(0))
+    try await server.stop()
+  }
+
+  @Test func `a stopped process is named after another one synced in its place and ended`() async throws {
+    let server = EmulatorServer(try Emulator())
+    let url = "http://127.0.0.1:\(try await server.start())"
+    let store = try store()
+    let process = try start(url)
+    try await until { try store.status().isInSync && store.engineRest().rest?.wakesAt != nil }
+    await process.stop()
+    while !(try isEnqueued("a", in: store)) {
+      process.send(SIGCONT)
+      await process.stop()
+    }
+    let once = try start(url, "sync")
+    #expect(await once.end() == .exited(0))
+
+    // The one that ended is named nowhere, now and with the next change.
+    for name in [nil, "b"] {
+      if let name { try enqueue(name, in: store) }
+      let status = try store.status()
+      #expect(status.syncingProcess?.pid == Int64(process.pid) && status.syncingProcess?.isLive == false)
+      guard case .notSyncing(_, nil, let stall?) = status.verdict(hasCredential: true) else {
+        throw Unexpected(verdict: status.verdict(hasCredential: true))
+      }
+      #expect(stall.pid == Int64(process.pid) && stall.isStopped && stall.remedy == "kill -CONT \(process.pid)")
+      let later = try self.store(ahead: 60_000).status()
+      #expect(later.syncingProcess == status.syncingProcess)
+    }
+
+    process.send(SIGCONT)
+    try await until { try store.status().isInSync && store.status().syncingProcess?.isLive == true }
+    #expect(try store.status().syncingProcess?.pid == Int64(process.pid))
     process.send(SIGTERM)
     #expect(await process.end() == .exited(0))
     try await server.stop()

@@ -12,12 +12,21 @@ final class InMemoryLocks: Sendable {
   private struct State {
     var isTaken = false
     var trouble: StorageTrouble?
+    /// The fencing tokens that the locks show.
+    var shown: [ObjectIdentifier: Int64] = [:]
     var listeners: [ObjectIdentifier: Listener] = [:]
   }
 
   private let state = Mutex(State())
 
-  var isTaken: Bool { state.withLock(\.isTaken) }
+  /// Returns a fencing token in this range that a lock shows; nil without one.
+  func holder(among fencingTokens: ClosedRange<Int64>) -> Int64? {
+    state.withLock { $0.shown.values.first(where: fencingTokens.contains) }
+  }
+
+  /// Shows the fencing token of a lock's holder; nil: none.
+  func show(_ fencingToken: Int64?, of lock: ObjectIdentifier) { state.withLock { $0.shown[lock] = fencingToken } }
+
   /// The trouble that the engine reports.
   var trouble: StorageTrouble? { state.withLock(\.trouble) }
 
@@ -71,7 +80,10 @@ final class SeatLock: EngineLock {
     }
   }
 
+  func show(_ fencingToken: Int64) { seat.show(fencingToken, of: ObjectIdentifier(self)) }
+
   func release() {
+    seat.show(nil, of: ObjectIdentifier(self))
     let wasHeld = isHeld.withLock { isHeld in
       defer { isHeld = false }
       return isHeld

@@ -4,35 +4,59 @@ import GRDB
 
 /// The tables `lease`, `activity` and `syncRequests`.
 extension Ledger {
-  func lease() throws -> LeaseHolder? { try LeaseHolder.fetchOne(database.cachedStatement(sql: "SELECT * FROM lease")) }
+  func lease() throws -> LeaseHolder? {
+    let statement = try database.cachedStatement(sql: "SELECT * FROM lease ORDER BY fencingToken DESC LIMIT 1")
+    return try LeaseHolder.fetchOne(statement)
+  }
+
+  /// The process that had the lease with a fencing token, if it is one of the last.
+  func formerLease(_ fencingToken: Int64) throws -> LeaseHolder? {
+    try LeaseHolder.fetchOne(database, sql: "SELECT * FROM lease WHERE fencingToken = ?", arguments: [fencingToken])
+  }
+
+  /// The number of holders that are kept.
+  private static let keptLeases: Int64 = 100
 
   func put(_ lease: LeaseHolder) throws {
     try run(
       """
-      INSERT INTO lease(one, fencingToken, pid, host, expiresAt, program, since) VALUES (1, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT(one) DO UPDATE SET fencingToken = excluded.fencingToken, pid = excluded.pid, host = excluded.host,
-        expiresAt = excluded.expiresAt, program = excluded.program, since = excluded.since
+      INSERT OR REPLACE INTO lease(fencingToken, pid, host, expiresAt, program, since, clockOffset)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
       """,
-      [lease.fencingToken, lease.pid, lease.host, lease.expiresAt, lease.program, lease.since]
+      [lease.fencingToken, lease.pid, lease.host, lease.expiresAt, lease.program, lease.since, lease.clockOffset]
     )
+    try run("DELETE FROM lease WHERE fencingToken <= ?", [lease.fencingToken - Self.keptLeases])
   }
 
   /// Sets the end of the lease if it still has this fencing token. Returns whether it does.
-  func extendLease(fencingToken: Int64, until end: Int64?) throws -> Bool {
-    try run("UPDATE lease SET expiresAt = ? WHERE fencingToken = ?", [end, fencingToken])
+  func extendLease(fencingToken: Int64, until end: Int64?, clockOffset: Int64? = nil) throws -> Bool {
+    try run(
+      """
+      UPDATE lease SET expiresAt = ?, clockOffset = ?
+        WHERE fencingToken = ? AND fencingToken = (SELECT max(fencingToken) FROM lease)
+      """,
+      [end, clockOffset, fencingToken]
+    )
     return database.changesCount == 1
   }
 
-  /// The latest idle state of an engine.
-  func rest() throws -> EngineRest? {
-    try row("SELECT restNumber, wakesAt, restedAt, pollInterval FROM lease WHERE restNumber > 0", []).map { row in
-      EngineRest(number: row[0], wakesAt: row[1], at: row[2], pollInterval: row[3])
-    }
+  /// The latest idle state of the process that has the lease, or that had it with a fencing token; nil before its first.
+  func rest(of fencingToken: Int64? = nil) throws -> EngineRest? {
+    try row(
+      """
+      SELECT restNumber, wakesAt, restedAt, pollInterval FROM lease
+        WHERE fencingToken = coalesce(?, (SELECT max(fencingToken) FROM lease)) AND restNumber > 0
+      """,
+      [fencingToken]
+    ).map { row in EngineRest(number: row[0], wakesAt: row[1], at: row[2], pollInterval: row[3]) }
   }
 
   func put(_ rest: EngineRest) throws {
     try run(
-      "UPDATE lease SET restNumber = ?, wakesAt = ?, restedAt = ?, pollInterval = ?",
+      """
+      UPDATE lease SET restNumber = ?, wakesAt = ?, restedAt = ?, pollInterval = ?
+        WHERE fencingToken = (SELECT max(fencingToken) FROM lease)
+      """,
       [rest.number, rest.wakesAt, rest.at, rest.pollInterval]
     )
   }

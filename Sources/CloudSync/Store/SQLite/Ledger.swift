@@ -7,6 +7,8 @@ package final class Ledger {
   var now: Int64 = 0
   /// What the log has of the sync whose transaction this is, if it runs once.
   var oneSync = OneSync.none
+  /// Whether a person's decision was carried out in the transaction.
+  var hasDecision = false
 
   init(_ database: Database) { self.database = database }
 

@@ -107,6 +107,9 @@ package struct LeaseHolder: Hashable, Sendable {
   /// The program that syncs, and since when; nil where an earlier version did not store it.
   package var program: String?
   package var since: Int64?
+  /// What its system clock was ahead of the time since the machine started, in milliseconds, when it last extended the
+  /// lease; nil where the time is simulated.
+  package var clockOffset: Int64?
 }
 
 extension LeaseHolder: Decodable, FetchableRecord {}

@@ -221,7 +221,9 @@ package final class SQLiteStorage: QueueStorage {
     if let seat { SeatLock(seat) } else { StoreLock(beside: name) }
   }
 
-  package var hasEngine: Bool { seat?.isTaken ?? StoreLock.isHeld(beside: name) }
+  package func holder(among fencingTokens: ClosedRange<Int64>) -> Int64? {
+    if let seat { seat.holder(among: fencingTokens) } else { StoreLock.holder(among: fencingTokens, beside: name) }
+  }
 
   package var trouble: StorageTrouble? {
     if let seat { return seat.trouble }

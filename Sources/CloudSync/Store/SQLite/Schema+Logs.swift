@@ -89,9 +89,10 @@ extension Schema {
 
   /// The lease, the engine's activity, its waits, requests of operators, and the log.
   static let engine = """
+    -- The process that holds, or last held, the lease: the one with the highest fencing token. Those before it are kept
+    -- because one that was stopped still has the lock.
     CREATE TABLE lease(
-      one INTEGER PRIMARY KEY CHECK (one = 1),
-      fencingToken INTEGER NOT NULL,
+      fencingToken INTEGER PRIMARY KEY,
       pid INTEGER NOT NULL,
       host TEXT NOT NULL,
       -- Null while the engine sleeps: the kernel's lock alone shows that it is alive.
@@ -99,6 +100,7 @@ extension Schema {
       -- The program that syncs, and since when.
       program TEXT,
       since INTEGER,
+      clockOffset INTEGER,
       -- The idle state: how many there were, when it ends without an event, when it began, and the time between two polls.
       restNumber INTEGER NOT NULL DEFAULT 0,
       wakesAt INTEGER,

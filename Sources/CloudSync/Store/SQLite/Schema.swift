@@ -24,12 +24,12 @@ enum Schema {
     "18 unreadable types", "19 deciding", "20 reporting", "21 bounds", "22 clearing", "23 places", "24 lists",
     "25 conflicts", "26 progress", "27 system values", "28 offering deletions",
   ]
-  /// The migrations that only stores between schema 28 and 34 have, which no release wrote.
-  private static let unreleased: Set = ["29 dropped sides", "30 records by name", "31 tombstones", "32", "33"]
+  /// The migrations that only stores between schema 28 and 35 have, which no release wrote.
+  private static let unreleased: Set = ["29 dropped sides", "30 records by name", "31 tombstones", "32", "33", "34"]
 
   static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
-    migrator.registerMigration("34", merging: former) { database, applied in
+    migrator.registerMigration("35", merging: former) { database, applied in
       if applied.isEmpty { try create(database) } else { try migrateFormer(database) }
     }
     return migrator

@@ -23,9 +23,10 @@ final class StoreLock: EngineLock {
 
   private let storePath: String
   /// The first byte is the engine's lock, the second that of creating the store. Each of the next ones is locked while
-  /// the engine reports a trouble.
+  /// the engine reports a trouble. Far behind them is one for each fencing token.
   private let byte: Int
   private let reported = Mutex<StorageTrouble?>(nil)
+  private let shown = Mutex<Int64?>(nil)
 
   /// - Parameter isToAsk: whether the lock will only be queried; closing a file opened for reading notifies no watcher.
   init(beside storePath: String, byte: Int = 0, isToAsk: Bool = false) {
@@ -49,7 +50,19 @@ final class StoreLock: EngineLock {
     }
   }
 
+  func show(_ fencingToken: Int64) {
+    shown.withLock { shown in
+      if let shown { _ = control(Self.setLock, Int16(F_UNLCK), Self.byte(of: shown)) }
+      _ = control(Self.setLock, Int16(F_WRLCK), Self.byte(of: fencingToken))
+      shown = fencingToken
+    }
+  }
+
   func release() {
+    shown.withLock { shown in
+      if let shown { _ = control(Self.setLock, Int16(F_UNLCK), Self.byte(of: shown)) }
+      shown = nil
+    }
     isHeld.withLock { isHeld in
       if isHeld { _ = control(Self.setLock, Int16(F_UNLCK)) }
       isHeld = false
@@ -96,6 +109,25 @@ final class StoreLock: EngineLock {
     guard isKnown(storePath) else { return false }
     let lock = StoreLock(beside: storePath, isToAsk: true)
     return lock.control(getLock, Int16(F_WRLCK)).map { $0 != Int16(F_UNLCK) } ?? false
+  }
+
+  /// The byte of the lock file that is locked by the process with this fencing token. The kernel locks bytes that the
+  /// file does not have, too.
+  private static func byte(of fencingToken: Int64) -> Int { 1 << 40 + Int(clamping: fencingToken) }
+
+  /// Returns a fencing token in this range whose process has not ended; nil without one. Asking takes no lock.
+  static func holder(among fencingTokens: ClosedRange<Int64>, beside storePath: String) -> Int64? {
+    guard isKnown(storePath) else { return nil }
+    let lock = StoreLock(beside: storePath, isToAsk: true)
+    var region = flock()
+    region.l_type = Int16(F_WRLCK)
+    region.l_whence = Int16(SEEK_SET)
+    region.l_start = byte(of: fencingTokens.lowerBound)
+    region.l_len = byte(of: fencingTokens.upperBound) - region.l_start + 1
+    guard lock.descriptor >= 0, fcntl(lock.descriptor, getLock, &region) == 0, region.l_type != Int16(F_UNLCK) else {
+      return nil
+    }
+    return Int64(region.l_start - byte(of: 0))
   }
 
   /// Lets only one process at a time create a store, so that no other opens an incomplete one.
