@@ -4,8 +4,8 @@
 package enum Verdict: Hashable, Sendable {
   /// The store is damaged, was replaced, or cannot be read.
   case unreadable(String)
-  /// Nothing can be written to the store, which can still be read.
-  case storeFull(StorageTrouble)
+  /// Nothing can be written to the store, which can still be read. `isAwaited`: a process waits for that to end.
+  case storeFull(StorageTrouble, isAwaited: Bool = false)
   /// The last sync was refused, since its credential belongs to another user.
   case wrongAccount(owner: String?)
   /// The server refuses the credential. `lacksCredential`: it may not, but no process syncs and this one has none.
@@ -147,9 +147,9 @@ extension Verdict {
   package var label: String {
     switch self {
     case .unreadable: "unreadable"
-    case .storeFull(.full): "disk full"
-    case .storeFull(.readOnly): "disk read-only"
-    case .storeFull(.failing): "disk failing"
+    case .storeFull(.full, _): "disk full"
+    case .storeFull(.readOnly, _): "disk read-only"
+    case .storeFull(.failing, _): "disk failing"
     case .wrongAccount: "wrong account"
     case .signedOut(_, true): "no credential here"
     case .signedOut: "signed out"
@@ -182,7 +182,8 @@ extension Verdict {
     func follow(_ unsent: Int) -> String { unsent == 0 ? "" : "; \(Words.changes(unsent, "wait"))" }
     switch self {
     case .unreadable(let reason): return reason
-    case .storeFull(let trouble): return trouble.sentence
+    case .storeFull(let trouble, let isAwaited):
+      return trouble.sentence + (isAwaited ? "; a process waits for that and then syncs" : "")
     case .wrongAccount(let owner):
       return "The last sync was refused: this store belongs to \(owner ?? "another user")"
     case .signedOut(let unsent, true):

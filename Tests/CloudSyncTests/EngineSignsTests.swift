@@ -105,6 +105,29 @@ struct ReportedTroubleTests {
     #expect(StoreLock.isHeld(beside: path))
   }
 
+  @Test func `a process that cannot open a store reports that it waits for it, and several may`() throws {
+    let store = try SyncStore(SQLiteStorage(path: path), scope: World().scope)
+    let error = StoreError(.cannotOpen, "read-only", trouble: .readOnly)
+
+    var waits = [SyncStore.reportWait(forStoreAt: path, error), SyncStore.reportWait(forStoreAt: path, error)]
+
+    #expect(SyncStore.reportWait(forStoreAt: path, StoreError(.damaged, "no")) == nil)
+    waits.removeFirst()
+    #expect(try store.status().verdict(hasCredential: true) == .storeFull(.readOnly, isAwaited: true))
+    waits = []
+    #expect(try store.status().storageTrouble == nil)
+  }
+
+  @Test(
+    arguments: [
+      (UInt64(1_000_000), false, nil), (4_096, false, .full), (1_000_000, true, .readOnly), (0, true, .readOnly),
+    ] as [(UInt64, Bool, StorageTrouble?)]
+  )
+  func `a file system that is read-only or full is a trouble`(free: UInt64, isReadOnly: Bool, trouble: StorageTrouble?)
+  {
+    #expect(FileSystem(freeBytes: free, isReadOnly: isReadOnly).trouble == trouble)
+  }
+
   @Test func `a trouble ends with the process that reported it`() throws {
     _ = try SQLiteStorage(path: path)
     var lock: StoreLock? = StoreLock(beside: path)

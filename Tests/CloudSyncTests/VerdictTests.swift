@@ -256,6 +256,17 @@ struct VerdictTests {
     }
   }
 
+  @Test func `no sync is asked for while nothing can be written`() {
+    for trouble in StorageTrouble.allCases {
+      var status = Self.status([.sendable], isSyncing: false)
+      #expect(status.verdicts(hasCredential: true).all.map(\.kind) == [.notSyncing])
+
+      (status.storageTrouble, status.isStorageAwaited) = (trouble, true)
+
+      #expect(status.verdicts(hasCredential: true).all == [.storeFull(trouble, isAwaited: true)])
+    }
+  }
+
   @Test func `verdicts stand in the order of their marks`() {
     let kinds = VerdictState.allCases
     let marks = kinds.prefix { $0 != .paused }.compactMap { kind in

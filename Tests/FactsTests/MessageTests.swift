@@ -190,6 +190,7 @@ struct MessageTests {
 
   private static let verdicts: [Verdict] = [
     .unreadable("the store is damaged"), .storeFull(.full), .storeFull(.readOnly), .storeFull(.failing),
+    .storeFull(.readOnly, isAwaited: true),
     .wrongAccount(owner: "_ana"), .wrongAccount(owner: nil),
     .signedOut(unsent: 0), .signedOut(unsent: 1204), .signedOut(unsent: 2, lacksCredential: true),
     .decisionNeeded(deletions: 150, zones: ["x; rm -rf"]),

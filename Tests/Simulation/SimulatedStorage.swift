@@ -48,6 +48,7 @@ final class SimulatedStorage: QueueStorage {
   func letOthersWrite() {}
   func holder(among fencingTokens: ClosedRange<Int64>) -> Int64? { inner.holder(among: fencingTokens) }
   var trouble: StorageTrouble? { inner.trouble }
+  var isAwaited: Bool { inner.isAwaited }
   func checkContents() throws(StoreError) { try inner.checkContents() }
 
   func engineLock() -> any EngineLock { inner.engineLock() }

@@ -16,7 +16,7 @@ extension StoreStatus {
   ///   - startsSyncing: whether this process is about to sync, so that it is no news that none does yet.
   package func verdicts(hasCredential: Bool, startsSyncing: Bool = false) -> Verdicts {
     var all: [Verdict] = []
-    if let storageTrouble { all.append(.storeFull(storageTrouble)) }
+    if let storageTrouble { all.append(.storeFull(storageTrouble, isAwaited: isStorageAwaited)) }
     if isRefused { all.append(.wrongAccount(owner: identity)) }
     let isSignedOut = accountProblem.map { Self.isSignedOut($0.code) } ?? false
     let isStalled = syncingProcess?.stalledSince != nil
@@ -30,7 +30,8 @@ extension StoreStatus {
     }
     if let block { all.append(.blocked(block)) }
     let isStarting = startsSyncing && !isSyncing && !isStalled
-    if !isStarting, !lacksCredential, let notSyncing { all.append(notSyncing) }
+    // No sync can start while nothing can be written.
+    if !isStarting, !lacksCredential, storageTrouble == nil, let notSyncing { all.append(notSyncing) }
     if queue.failed > 0 { all.append(.failed(queue.failed, top: topFailure.map(Verdict.Failure.init))) }
     let conflicts = queue.conflicts - conflictsForApp
     if conflicts > 0 { all.append(.conflicts(conflicts)) }

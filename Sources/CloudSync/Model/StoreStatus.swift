@@ -168,6 +168,8 @@ package struct StoreStatus: Hashable, Sendable {
 
   /// Why nothing can be written to the store; nil if it can, as far as is known.
   package var storageTrouble: StorageTrouble?
+  /// Whether a process that is to sync waits until the store can be written.
+  package var isStorageAwaited = false
   /// Since when the server owes the syncing process a reply, if that is longer than usual.
   package var silentSince: Int64?
   /// Milliseconds between two polls of the syncing process; nil if it does not poll.

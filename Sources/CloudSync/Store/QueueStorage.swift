@@ -48,8 +48,11 @@ package protocol QueueStorage: Sendable {
   /// one. Asking takes no lock.
   func holder(among fencingTokens: ClosedRange<Int64>) -> Int64?
 
-  /// Why nothing can be written, as the syncing process reports it or the file system shows it; nil if nothing is known.
+  /// Why nothing can be written, as a process that waits for it reports it or the file system shows it; nil if nothing is known.
   var trouble: StorageTrouble? { get }
+
+  /// Whether a process reports that it waits until it can write.
+  var isAwaited: Bool { get }
 
   /// Calls `changed` on `queue` after writes by any process, until the watch is released. Several writes in a row may
   /// cause only one call.

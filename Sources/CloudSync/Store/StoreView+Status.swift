@@ -11,6 +11,7 @@ extension StoreView {
       status.recordsByZone[total.zone, default: 0] += total.count
     }
     status.storageTrouble = storageTrouble()
+    status.isStorageAwaited = status.storageTrouble != nil && isAwaited()
     var later = scope
     later.now = .max
     status.canSendLater = try status.sendable != nil || SyncStore.sendable(later, ledger) != nil

@@ -10,6 +10,8 @@ package struct StoreView {
   /// Looks why nothing can be written to the store; nil if it can, as far as is known. Only the status asks.
   let storageTrouble: () -> StorageTrouble?
   let redaction: Redaction
+  /// Looks whether a process waits until the store can be written. Only the status asks.
+  var isAwaited: () -> Bool = { false }
   /// Returns the process that has or had the lease, if it is one of this machine that has not ended. Only the status asks.
   var process: (LeaseHolder) -> RunningProcess? = { _ in nil }
   /// Returns a fencing token in a range whose process has not ended. Only the status asks.
@@ -218,6 +220,7 @@ extension SyncStore {
       hasEngine: try hasEngine(ledger),
       storageTrouble: { [storage] in storage.trouble },
       redaction: redaction,
+      isAwaited: { [storage] in storage.isAwaited },
       process: \.process,
       holder: { [storage] in storage.holder(among: $0) },
       clockOffset: clockOffset()

@@ -47,6 +47,16 @@ extension SyncStore {
   /// Why no store can be created at a path; nil if it can, as far as is known.
   package static func trouble(at path: String) -> StorageTrouble? { FileSystem(of: path)?.trouble }
 
+  /// Reports to other processes that this one waits until the store at a path can be written.
+  ///
+  /// - Returns: the report, which lasts as long as this is kept; nil if the disk is not the reason.
+  package static func reportWait(forStoreAt path: String, _ error: StoreError) -> (any EngineLock)? {
+    guard let trouble = error.trouble else { return nil }
+    let lock = StoreLock(beside: URL(fileURLWithPath: path).resolvingSymlinksInPath().path, isToAsk: true)
+    lock.report(trouble)
+    return lock
+  }
+
   /// The error of a store whose file was deleted or replaced while it was open.
   package var replaced: StoreError { .replaced("the store \(path)", isGone: FileIdentity(atPath: path) == nil) }
 

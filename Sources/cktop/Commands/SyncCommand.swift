@@ -142,13 +142,16 @@ struct SyncCommand: CommandVerb {
 
   /// Opens the store, and waits for a disk that is full, read-only or failing: a service must not end for it.
   private func storeToWatch(_ session: Session) async throws -> SyncStore {
-    var reported: String?
+    var reported: (message: String, wait: (any EngineLock)?)?
     while true {
       do {
         return try await session.storeToChange(toSync: true)
       } catch let error as StoreError where error.isTransient {
-        if reported != error.message { JournalWriter.write("storage", error.message) }
-        reported = error.message
+        if reported?.message != error.message {
+          JournalWriter.write("storage", error.message)
+          let path = session.storePath ?? session.settings.store?.value
+          reported = (error.message, path.flatMap { SyncStore.reportWait(forStoreAt: $0, error) })
+        }
         try await Task.sleep(for: .seconds(2))
       }
     }

@@ -49,6 +49,33 @@ struct StorageTroubleTests {
     await disk.end()
   }
 
+  @Test func `a read-only file system is a verdict, and a watch that starts on it waits and goes on`() async throws {
+    let disk = try Disk(
+      machine,
+      before: """
+        "$0" sync && "$0" records put --type Row --name a text=x && mount -o remount,bind,ro "$DISK"
+        """
+    )
+    try await disk.until { try disk.log.contains(" storage ") }
+
+    let status = try await disk.cktop("status", "--json")
+    let doctor = try await disk.cktop("doctor", "--json")
+
+    #expect(status.status == 3 && doctor.status == 3)
+    let object = try JSONSerialization.jsonObject(with: Data(status.output.utf8)) as? [String: Any]
+    let problems = object?["problems"] as? [[String: Any]]
+    #expect(problems?.compactMap { $0["verdict"] as? String } == ["storeFull"])
+    let levels = try doctor.lines.map { line in
+      let finding = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+      return [finding?["check"] as? String, finding?["level"] as? String]
+    }
+    #expect(levels.contains(["disk", "problem"]))
+
+    try await disk.run("cd / && mount -o remount,bind,rw \"$DISK\"")
+    try await disk.wait { $0["inSync"] as? Bool == true }
+    await disk.end()
+  }
+
   @Test func `a file system that is unmounted is waited for`() async throws {
     let disk = try Disk(machine)
     try await disk.wait { $0["inSync"] as? Bool == true }

@@ -16,6 +16,8 @@ struct FileSystem: Hashable, Sendable {
   /// The fewest free bytes with which SQLite works: those of its shared-memory file.
   static let leastFreeBytes: UInt64 = 32_768
 
+  init(freeBytes: UInt64, isReadOnly: Bool) { (self.freeBytes, self.isReadOnly) = (freeBytes, isReadOnly) }
+
   /// The file system of the folder of a path, or of the folder in which that would be created; nil if unknown.
   init?(of path: String) {
     var folder = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -32,8 +34,11 @@ struct FileSystem: Hashable, Sendable {
     isReadOnly = status.f_flag & UInt(ST_RDONLY) != 0
   }
 
-  /// Why nothing can be written. Read-only media are no trouble: whether they should be writable is not known.
-  var trouble: StorageTrouble? { freeBytes < Self.leastFreeBytes && !isReadOnly ? .full : nil }
+  /// Why nothing can be written; nil if it can, as far as is known.
+  var trouble: StorageTrouble? {
+    if isReadOnly { return .readOnly }
+    return freeBytes < Self.leastFreeBytes ? .full : nil
+  }
 
   /// The error with which the system refuses a small file beside a path; nil if it accepts one. A quota that is used up
   /// shows in no number of free bytes.

@@ -231,6 +231,8 @@ package final class SQLiteStorage: QueueStorage {
     return StoreLock.trouble(beside: name) ?? (isOnFullDisk ? .full : FileSystem(of: name)?.trouble)
   }
 
+  package var isAwaited: Bool { seat.map { $0.trouble != nil } ?? (StoreLock.trouble(beside: name) != nil) }
+
   package func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void)
     -> (any StorageWatch)?
   {

@@ -17,12 +17,15 @@ extension StoreError {
       self.init(path, error)
     } else {
       self =
-        FileSystem(of: path)?.trouble == .full
-        ? .diskIsFull
-        : StoreError(
-          .cannotOpen,
-          "the store \(path) cannot be opened (\(Self.text(error))); check the path and its rights"
-        )
+        switch FileSystem(of: path)?.trouble {
+        case .full: .diskIsFull
+        case .readOnly: .readOnlyFileSystem(path)
+        default:
+          StoreError(
+            .cannotOpen,
+            "the store \(path) cannot be opened (\(Self.text(error))); check the path and its rights"
+          )
+        }
     }
   }
 
@@ -49,8 +52,7 @@ extension StoreError {
     case .SQLITE_CANTOPEN where FileSystem(of: path)?.trouble == .full: self = .diskIsFull
     case .SQLITE_READONLY where FileSystem(of: path)?.isReadOnly == true,
       .SQLITE_CANTOPEN where FileSystem(of: path)?.isReadOnly == true:
-      let remedy = "make it writable, this was not stored"
-      self.init(.cannotOpen, "the file system of the store \(path) is read-only; \(remedy)", trouble: .readOnly)
+      self = .readOnlyFileSystem(path)
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
       self = .noAccess(path, owner: Self.owner(of: path), user: NSUserName())
     case .SQLITE_BUSY, .SQLITE_LOCKED:
@@ -106,6 +108,11 @@ extension StoreError {
 
   static var diskIsFull: StoreError {
     StoreError(.diskFull, "the disk is full; free some space and try again, this was not stored", trouble: .full)
+  }
+
+  static func readOnlyFileSystem(_ path: String) -> StoreError {
+    let remedy = "make it writable, this was not stored"
+    return StoreError(.cannotOpen, "the file system of the store \(path) is read-only; \(remedy)", trouble: .readOnly)
   }
 
   /// The error of a file without content on a full disk.

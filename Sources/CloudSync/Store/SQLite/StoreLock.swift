@@ -23,12 +23,13 @@ final class StoreLock: EngineLock {
 
   private let storePath: String
   /// The first byte is the engine's lock, the second that of creating the store. Each of the next ones is locked while
-  /// the engine reports a trouble. Far behind them is one for each fencing token.
+  /// a process that is to sync reports a trouble. Far behind them is one for each fencing token.
   private let byte: Int
   private let reported = Mutex<StorageTrouble?>(nil)
   private let shown = Mutex<Int64?>(nil)
 
-  /// - Parameter isToAsk: whether the lock will only be queried; closing a file opened for reading notifies no watcher.
+  /// - Parameter isToAsk: whether the lock will only be queried, or a trouble be reported: that neither needs permission to
+  ///   write nor creates the file, and closing a file opened for reading notifies no watcher.
   init(beside storePath: String, byte: Int = 0, isToAsk: Bool = false) {
     self.storePath = storePath
     self.byte = byte
@@ -74,7 +75,8 @@ final class StoreLock: EngineLock {
     let isNew = reported.withLock { reported in
       guard reported != trouble else { return false }
       if let reported { _ = control(Self.setLock, Int16(F_UNLCK), reported.byte) }
-      if let trouble { _ = control(Self.setLock, Int16(F_WRLCK), trouble.byte) }
+      // Several processes may report the same, and this lock needs no permission to write.
+      if let trouble { _ = control(Self.setLock, Int16(F_RDLCK), trouble.byte) }
       reported = trouble
       return true
     }
@@ -82,7 +84,7 @@ final class StoreLock: EngineLock {
     if isNew { Bell.notify(storePath) }
   }
 
-  /// The trouble that the engine reports; nil if none.
+  /// The trouble that a process reports which waits until it can write; nil if none.
   static func trouble(beside storePath: String) -> StorageTrouble? {
     guard isKnown(storePath) else { return nil }
     let lock = StoreLock(beside: storePath, isToAsk: true)
