@@ -40,6 +40,8 @@ package enum Verdict: Hashable, Sendable {
   package enum Block: Hashable, Sendable {
     case quota(String)
     case account(code: String, message: String)
+    /// The server rejects the queries of polled record types, whose indexes its schema lacks: how many types.
+    case queries(count: Int, type: String, message: String)
     /// The server refuses to let this user read something: how many zones and record types.
     case unreadable(count: Int, zone: String, type: String?, message: String)
   }
@@ -198,6 +200,10 @@ extension Verdict {
       return "The storage quota is full; saves wait\(message.isEmpty ? "" : " (\(message))")"
     case .blocked(.account(let code, let message)):
       return "The server refuses this account: \(Words.joined(message, code))"
+    case .blocked(.queries(let count, let type, let message)):
+      let more = count > 1 ? " and \(Words.count(count - 1, "more type"))" : ""
+      let reason = Words.joined(message, "BAD_REQUEST")
+      return "The server rejects queries of record type \(type)\(more): \(reason); its schema lacks their indexes"
     case .blocked(.unreadable(let count, let zone, let type, let message)):
       let more = count > 1 ? ", and \(count - 1) more" : ""
       return Words.unreadable(zone: zone, type: type, message: message).sentence + more
@@ -260,6 +266,7 @@ extension Verdict {
     switch self {
     case .unreadable, .storeFull: nil
     case .signedOut(_, true): "cktop config check"
+    case .blocked(.queries(_, let type, _)): "cktop schema infer --type \(type.asArgument)"
     case .wrongAccount, .signedOut, .blocked: "cktop account"
     case .decisionNeeded(_, let zones) where zones.count == 1:
       "cktop zones restore \(zones[0].asArgument) or cktop zones accept \(zones[0].asArgument)"

@@ -86,6 +86,10 @@ import Testing
     #expect(!summary.reachedEnd && !status.isInSync)
     #expect(summary.lastItemError?.code == .badRequest)
     #expect(status.throttles.map(\.scope) == ["feed:_defaultZone/Note"])
+    // The wait ends, the indexes are still missing.
+    world.clock.advance(600)
+    #expect(try mine.store.status().rejectedQueries.map(\.type) == ["Note"])
+    #expect(try mine.store.status().verdict(hasCredential: true).kind == .blocked)
   }
 
   @Test func `a creation that the server answers with NOT_FOUND is a dead letter, not sent again and again`()
@@ -131,6 +135,7 @@ import Testing
     world.clock.advance(120)
     try await mine.sync()
     #expect(world.onServer("a") == ["x": .int64(1)])
+    #expect(try mine.store.status().isInSync)
   }
 
   @Test func `quota stays full where the same answer both saved and refused`() async throws {

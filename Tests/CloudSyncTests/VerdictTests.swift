@@ -267,6 +267,18 @@ struct VerdictTests {
     }
   }
 
+  @Test func `record types whose queries are rejected are blocked, with the way to their indexes`() {
+    var status = Self.status([.retrying], isSyncing: true)
+    status.rejectedQueries = [
+      RejectedQuery(type: "Note", message: "no index"), RejectedQuery(type: "Task", message: ""),
+    ]
+
+    let verdict = status.verdict(hasCredential: true)
+
+    #expect(verdict == .blocked(.queries(count: 2, type: "Note", message: "no index")))
+    #expect(verdict.nextStep == "cktop schema infer --type Note")
+  }
+
   @Test func `verdicts stand in the order of their marks`() {
     let kinds = VerdictState.allCases
     let marks = kinds.prefix { $0 != .paused }.compactMap { kind in

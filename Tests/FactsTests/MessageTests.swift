@@ -196,6 +196,8 @@ struct MessageTests {
     .decisionNeeded(deletions: 150, zones: ["x; rm -rf"]),
     .decisionNeeded(deletions: 2, zones: ["notes", "tasks"]), .blocked(.quota("full")),
     .blocked(.account(code: "ACCESS_DENIED", message: "no")),
+    .blocked(.queries(count: 1, type: "Task", message: "Field 'recordName' is not marked queryable")),
+    .blocked(.queries(count: 3, type: "My Task", message: "no index")),
     .blocked(.unreadable(count: 2, zone: "notes", type: nil, message: "no READ")), .notSyncing(unsent: 1, wait: nil),
     .notSyncing(unsent: 2, wait: Verdict.Wait(scope: .database, code: "INTERNAL_ERROR", until: 1_700_000_000_000)),
     .notSyncing(unsent: 2, wait: nil, stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000)),

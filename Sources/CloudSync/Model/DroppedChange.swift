@@ -28,7 +28,7 @@ package struct DroppedChange: Hashable, Sendable {
   package var editedAt: Int64
   /// Whether it can be undone: the record has not been edited here since.
   package var isOpen = true
-  /// Whether a policy or the app dropped a local change, so that a person has to see it.
+  /// Whether a policy or the app dropped a local change, or its row was damaged, so that a person has to see it.
   package var isAutomatic: Bool
   /// Whether a person has seen it, or need not.
   package var isSeen: Bool
@@ -111,7 +111,7 @@ extension Cause {
   /// Whether no person dropped what it was dropped for.
   fileprivate var isAutomatic: Bool {
     switch self {
-    case .serverKept, .serverSideKept, .resolved(by: .app), .resolved(by: .policy): true
+    case .serverKept, .serverSideKept, .resolved(by: .app), .resolved(by: .policy), .failed(.damaged): true
     default: false
     }
   }

@@ -99,6 +99,9 @@ package struct Redaction: Hashable, Sendable {
     for index in status.unreadable.indices {
       status.unreadable[index].message = redact(status.unreadable[index].message)
     }
+    for index in status.rejectedQueries.indices {
+      status.rejectedQueries[index].message = redact(status.rejectedQueries[index].message)
+    }
     return status
   }
 }

@@ -150,6 +150,9 @@ extension StoreStatus {
       }
       return ServerErrorCode(code) == .quotaExceeded ? .quota(message) : .account(code: code, message: message)
     }
+    if let first = rejectedQueries.first {
+      return .queries(count: rejectedQueries.count, type: first.type, message: first.message)
+    }
     guard let first = unreadable.first else { return nil }
     return .unreadable(count: unreadable.count, zone: first.zone.zone, type: first.type, message: first.message)
   }

@@ -144,6 +144,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var heldDeletions: [HeldDeletions] = []
   /// Zones and record types that the server does not let us read.
   package var unreadable: [Unreadable] = []
+  /// Polled record types whose queries the server rejects.
+  package var rejectedQueries: [RejectedQuery] = []
   /// The sums of the last 24 hours.
   package var lastDay = Throughput(at: 0)
   /// The stored settings.

@@ -1,3 +1,4 @@
+import CloudKit
 import Facts
 
 /// A zone, or a record type of a zone without a change feed, that the server does not let us read. Its local copy may
@@ -13,4 +14,22 @@ package struct Unreadable: Hashable, Sendable {
 
   /// A text about it and the reason.
   package var summary: String { Words.unreadable(zone: zone.zone, type: type, message: message) }
+}
+
+/// A polled record type whose queries the server rejects, because its schema lacks their indexes.
+package struct RejectedQuery: Hashable, Sendable {
+  package var type: String
+  /// The server's reason.
+  package var message: String
+
+  package init(type: String, message: String) { (self.type, self.message) = (type, message) }
+}
+
+extension RejectedQuery {
+  /// Nil for any other wait.
+  init?(_ wait: ScopeWait) {
+    // The query itself is the same for every type.
+    guard case .fetch(_, let type?) = wait.scope.asCause, ServerErrorCode(wait.code) == .badRequest else { return nil }
+    self.init(type: type, message: wait.message)
+  }
 }

@@ -25,7 +25,7 @@ struct Intake {
   }
 
   private(set) var decision = Decision.unchanged
-  /// The queued save that a delete replaces.
+  /// The queued save that a delete replaces, or a change that was lost with its row before this edit.
   private(set) var dropped: DroppedChange?
   private var change: Change
   private let assets: [QueuedAsset]
@@ -113,6 +113,12 @@ struct Intake {
       guard bytes <= Planner.byteLimit else {
         return .refused("its atomic group would have \(bytes) bytes; a request takes \(Planner.byteLimit)")
       }
+    }
+    // The dead letter ends with this edit, so a person has to be told of the change that it stood for.
+    if queued?.errorCode == StoreError.unreadable, let queued {
+      var lost = DroppedChange(queued.changes, of: queued, queued.cause, at: now)
+      lost.isOpen = false
+      dropped = lost
     }
     return edited(operation)
   }

@@ -140,6 +140,8 @@ extension StoreView {
   private func readWaits(_ waits: [ScopeWait], into status: inout StoreStatus) throws {
     status.heldDeletions = try SyncStore.heldDeletions(ledger)
     status.unreadable = try ledger.unreadable()
+    // Until a query succeeds, not until the next try.
+    status.rejectedQueries = waits.compactMap(RejectedQuery.init)
     // The quota stops saves: with none left to send it stops nothing.
     let isSending = status.queue.pending + status.queue.waiting + status.queue.inFlight > 0
     status.throttles = waits.filter { $0.until > now && ($0.scope != .quota || isSending) }.map { wait in

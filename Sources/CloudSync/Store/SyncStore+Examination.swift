@@ -49,6 +49,40 @@ extension SyncStore {
   /// Reads everything once and looks for damage. Takes seconds for a store of hundreds of megabytes.
   package func checkContents() throws(StoreError) { try storage.checkContents() }
 
+  /// Tries to write to the store at a path, and takes it back. Changes nothing.
+  package static func tryWriting(toStoreAt path: String) throws(StoreError) {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    do { try SQLiteStorage.tryWriting(path) } catch { throw StoreError(using: path, error) }
+  }
+
+  /// Rows that cannot be read, and what was set aside because of that and is not mended yet.
+  package struct Damage: Hashable, Sendable {
+    /// The number of rows that cannot be read. A sync sets them aside.
+    package var rows = 0
+    /// The first of them and the reason; nil if there is none.
+    package var first: String?
+    /// Changes that were lost when their record was edited again, and that no person has seen.
+    package var lost = 0
+    /// Records that the next sync fetches again.
+    package var records = 0
+
+    package init() {}
+  }
+
+  /// Reads every row of the queue, the local copy and the dropped changes. Takes seconds for a large store.
+  package func damage() throws(StoreError) -> Damage {
+    try read { ledger in
+      var damage = Damage()
+      try ledger.unreadableRows { row in
+        damage.rows += 1
+        if damage.first == nil { damage.first = row.text }
+      }
+      damage.lost = try ledger.lostChanges()
+      damage.records = try ledger.unreadableRecords()
+      return damage
+    }
+  }
+
   /// The version of the store's tables, as this program writes them.
   package static var schemaVersion: String { Schema.migrator.migrations.last ?? "" }
 

@@ -98,6 +98,8 @@ struct AccountScreen: Screen {
         ]
     case .blocked(.quota):
       [world.sentence, "Free space in the user's iCloud, or let the user buy more; saves follow with the next sync."]
+    case .blocked(.queries):
+      [world.sentence, "Add the indexes that cktop schema infer prints to the schema, and deploy it."]
     case .blocked:
       [
         world.sentence,

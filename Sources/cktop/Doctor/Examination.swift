@@ -26,6 +26,7 @@ extension Examination {
     credential = CredentialObservation(of: session)
     server = await ServerObservation(of: session, writes: writes)
     store = StoreObservation(of: session, schema)
+    store.caller = try? server.user?.get()
     machine = MachineObservation(of: store.process)
   }
 }

@@ -14,6 +14,11 @@ struct StoreObservation: Sendable {
     var hasCredential = true
     /// Why the contents are damaged or could not be checked; nil if they are sound.
     var fault: CommandFailure?
+    /// Rows that cannot be read, or could not.
+    var damage = SyncStore.Damage()
+    /// Why a try to write failed; nil if it did not.
+    var unwritable: CommandFailure?
+    var database = DatabaseName.private
     /// The problems of the data with the given schema.
     var refused: [CKSchema.Problem] = []
   }
@@ -24,6 +29,8 @@ struct StoreObservation: Sendable {
   var hasSchema = false
   /// The user that looks.
   var user = ""
+  /// The user of the credential, as the server named it; nil if it did not.
+  var caller: String?
   var files: SyncStore.Files?
   /// Why the store cannot be read.
   var failure: CommandFailure?
@@ -40,6 +47,7 @@ extension StoreObservation {
   private static let lowSpace: UInt64 = 100_000_000
   /// Four times the size at which SQLite merges the log.
   private static let longLog = 64_000_000
+  private static let waiting = "a process waits until the store can be written, and then syncs"
 
   var findings: [Finding] {
     if let failure {
@@ -56,8 +64,8 @@ extension StoreObservation {
     let what = "\(path): version \(SyncStore.schemaVersion), \(Format.bytes(files.bytes))"
     let records = Words.count(content.status.recordCount, "record")
     let store = Finding.ok(.store, "\(what), \(records), \(Words.count(content.status.queue.total, "queued change"))")
-    return zones(content.zones) + schema + [store, integrity(content), disk(files), log(files), owner(path, files)]
-      + verdicts(content) + [syncing(content.status)]
+    return zones(content.zones) + schema + [store] + integrity(content) + [disk(files), log(files), owner(path, files)]
+      + stranger(content.status) + verdicts(content) + [syncing(content.status)]
   }
 
   private func unknown(_ reason: String) -> [Finding] {
@@ -68,14 +76,44 @@ extension StoreObservation {
     }
   }
 
-  private func integrity(_ content: Content) -> Finding {
-    content.fault.map { Finding(.integrity, $0) } ?? .ok(.integrity, "SQLite finds no damage")
+  private func integrity(_ content: Content) -> [Finding] {
+    if let fault = content.fault { return [Finding(.integrity, fault)] }
+    let damage = content.damage
+    func problem(_ count: Int, _ text: String, _ meaning: String, _ remedy: String) -> [Finding] {
+      count > 0 ? [.problem(.integrity, text, meaning, remedy, status: .personNeeded)] : []
+    }
+    // Changes that were set aside have failed, which the verdict says.
+    let findings =
+      problem(
+        damage.rows,
+        "\(Words.count(damage.rows, "row")) cannot be read, the first is \(damage.first ?? "unknown")",
+        "the next sync sets a queued change aside, and fetches a record again",
+        "run cktop sync, and cktop verify --repair if it stays"
+      )
+      + problem(
+        damage.lost,
+        "\(Words.count(damage.lost, "change")) lost with a damaged row, whose record was edited since",
+        "the lost change is not sent",
+        "make it again where it is missing, and run cktop conflicts dropped --seen"
+      )
+      + problem(
+        damage.records,
+        "\(Words.count(damage.records, "record")) of the local copy damaged and set aside",
+        "the next sync fetches from the server again",
+        "run cktop sync"
+      )
+    return findings.isEmpty ? [.ok(.integrity, "SQLite finds no damage, and every row can be read")] : findings
   }
 
   private func disk(_ files: SyncStore.Files) -> Finding {
     guard let free = files.freeBytes else { return .notTried(.disk, "the free space is not known") }
-    let text = "\(Format.bytes(Int(clamping: free))) are free for the store"
-    if let trouble = files.trouble { return .problem(.disk, trouble.sentence, status: .personNeeded) }
+    // A process may see another file system than this one, and report its trouble.
+    if let trouble = files.trouble ?? content?.status.storageTrouble {
+      return .problem(.disk, trouble.sentence, status: .personNeeded)
+    }
+    if let failure = content?.unwritable { return Finding(.disk, failure) }
+    let text =
+      "\(Format.bytes(Int(clamping: free))) are free for the store\(content == nil ? "" : ", and it can be written")"
     guard free < Self.lowSpace else { return .ok(.disk, text) }
     return .warning(.disk, text, "when it is full, nothing is sent, fetched or accepted", "free some space")
   }
@@ -109,6 +147,22 @@ extension StoreObservation {
     )
   }
 
+  /// Another user than the store's, before a sync is refused for it.
+  private func stranger(_ status: StoreStatus) -> [Finding] {
+    guard let caller, let owner = status.identity, !status.isRefused, caller != owner,
+      ![caller, owner].contains(SyncStore.anonymous)
+    else { return [] }
+    return [
+      .problem(
+        .owner,
+        "the store is that of \(owner), and the credential that of \(caller)",
+        "nothing is sent from it",
+        "use the credential of \(owner), or another store with --store",
+        status: .personNeeded
+      )
+    ]
+  }
+
   // MARK: - Zones
 
   private func zones(_ zones: [ZoneRow]) -> [Finding] {
@@ -116,7 +170,23 @@ extension StoreObservation {
     let tokens = zones.compactMap(\.tokenAt)
     let oldest = tokens.min().map { ", the oldest from \(format.time($0, now: now))" } ?? ""
     let count = Words.count(zones.count, "zone")
+    if let lost = changesWithoutZone { return [lost] }
     return [.ok(.zones, "\(count) in the local copy, \(Words.count(tokens.count, "change token"))\(oldest)")]
+  }
+
+  /// Changes of the default zone in a shared database, which has none; nil if there are none.
+  private var changesWithoutZone: Finding? {
+    guard let content, content.database == .shared else { return nil }
+    let parts = content.status.queue.parts.filter { $0.zone.isDefaultZone && $0.zone.owner.isEmpty }
+    let count = parts.reduce(0) { $0 + $1.count }
+    guard count > 0 else { return nil }
+    let zone = ZoneKey.defaultZone.zone
+    return .problem(
+      .zones,
+      "\(Words.changes(count, "wait")) in zone \(zone), which the shared database does not have",
+      "the server cannot take \(count == 1 ? "it" : "them"): a shared record is in a zone of its owner",
+      "run cktop queue discard --where \"zone = '\(zone)'\", and make the change again in a zone that cktop zones list shows"
+    )
   }
 
   private var schema: [Finding] {
@@ -146,11 +216,14 @@ extension StoreObservation {
   }
 
   private func syncing(_ status: StoreStatus) -> Finding {
-    guard let holder = status.syncingProcess else { return .ok(.process, "no process has synced this store yet") }
+    guard let holder = status.syncingProcess else {
+      return .ok(.process, status.isStorageAwaited ? Self.waiting : "no process has synced this store yet")
+    }
     let now = status.generatedAt
     let what = [holder.program, process?.unit, isOnThisMachine ? nil : "on \(holder.host)"].compactMap(\.self)
     let name = "process \(holder.pid)\(what.isEmpty ? "" : " (\(what.joined(separator: ", ")))")"
     guard holder.isLive || holder.stalledSince != nil else {
+      if status.isStorageAwaited { return .ok(.process, Self.waiting) }
       return .ok(.process, "no process is syncing now; the last was \(name)")
     }
     let lease = holder.leaseEndsAt.flatMap { $0 < now ? "; its lease ended \(Format.ago($0, now: now))" : nil } ?? ""
@@ -174,7 +247,7 @@ extension StoreObservation {
 }
 
 extension StoreObservation {
-  /// Looks at the store of a session. Opens it for reading only.
+  /// Looks at the store of a session. Changes nothing in it: a try to write is taken back.
   ///
   /// - Parameter schema: the schema to compare with what it has; nil for none.
   init(of session: Session, _ schema: CKSchema?) {
@@ -190,7 +263,18 @@ extension StoreObservation {
       }
       content.hasCredential = (try? session.credentialName()) != nil
       content.refused = try schema?.problems(of: store.schemaUsage()) ?? []
-      do throws(StoreError) { try store.checkContents() } catch { content.fault = CommandFailure(error) }
+      content.database = store.scope.database
+      do throws(StoreError) {
+        try store.checkContents()
+        content.damage = try store.damage()
+      } catch {
+        content.fault = CommandFailure(error)
+      }
+      if files?.trouble == nil, content.status.storageTrouble == nil {
+        do throws(StoreError) { try SyncStore.tryWriting(toStoreAt: store.path) } catch {
+          content.unwritable = CommandFailure(error)
+        }
+      }
       self.content = content
       guard let holder = content.status.syncingProcess else { return }
       isOnThisMachine = holder.host == ProcessInfo.processInfo.hostName

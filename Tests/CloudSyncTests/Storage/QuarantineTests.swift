@@ -90,6 +90,40 @@ import Testing
     #expect(try store.endings() == ["save c discarded", "save a acknowledged", "save b acknowledged"])
   }
 
+  @Test func `rows that cannot be read are found without setting them aside`() async throws {
+    try await device.sync()
+    try store.accept(world.put("d", ["x": .int64(1)]))
+    #expect(try store.damage() == SyncStore.Damage())
+    try spoil("UPDATE operations SET changes = '{'")
+    try spoil("UPDATE records SET fields = '{' WHERE name = 'b'")
+
+    let damage = try store.damage()
+
+    #expect(damage.rows == 2)
+    #expect(damage.first?.hasPrefix("operation 4 (") == true)
+    #expect(try store.count("SELECT count(*) FROM quarantine") == 0)
+    _ = try store.records()
+    #expect(try store.damage().records == 1)
+    try await device.sync()
+    #expect(try store.damage().rows == 0)
+    #expect(try store.damage().records == 0)
+  }
+
+  @Test func `a change that was lost with its row is shown until a person has seen it`() async throws {
+    try spoil("UPDATE operations SET changes = '{' WHERE name = 'b'")
+    try store.accept(world.put("b", ["y": .int64(2)]))
+    try await device.sync()
+
+    #expect(try store.status().dropped.unseen == 1)
+    #expect(try store.status().verdicts(hasCredential: true).urgency == .look)
+    #expect(try store.damage().lost == 1)
+
+    try store.write { ledger in _ = try ledger.markDroppedSeen(through: .max) }
+
+    #expect(try store.status().verdicts(hasCredential: true).urgency == .fine)
+    #expect(try store.damage() == SyncStore.Damage())
+  }
+
   @Test(arguments: ["fields = '{'", "fields = '[]'", "fields = '{\"x\":7}'"])
   func `a record that cannot be read is read from the server again`(spoilt: String) async throws {
     try await device.sync()

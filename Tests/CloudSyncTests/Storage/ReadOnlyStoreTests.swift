@@ -102,6 +102,37 @@ import Testing
     for ending in ["", "-wal", ".driver"] { #expect(after["store.sqlite\(ending)"] == before["store.sqlite\(ending)"]) }
   }
 
+  @Test func `a try to write leaves the files as they were`() throws {
+    do { try world.open("store").accept(world.put("a", [:])) }
+    let closed = try files()
+    try SyncStore.tryWriting(toStoreAt: path)
+    #expect(try files() == closed)
+
+    for name in closed.keys { try FileManager.default.removeItem(atPath: world.folder.path(name)) }
+    try makeKilledStore()
+    let killed = try files()
+    try SyncStore.tryWriting(toStoreAt: path)
+    let after = try files()
+    for ending in ["", "-wal", ".driver"] { #expect(after["store.sqlite\(ending)"] == killed["store.sqlite\(ending)"]) }
+  }
+
+  @Test func `a try to write beside a process that has the store open changes nothing for it`() throws {
+    let store = try world.open("store")
+    try store.accept(world.put("a", [:]))
+
+    try SyncStore.tryWriting(toStoreAt: path)
+    try store.accept(world.put("b", [:]))
+
+    #expect(try queue() == ["save a pending", "save b pending"])
+  }
+
+  @Test func `a try to write fails where nothing can be written`() throws {
+    do { try world.open("store").accept(world.put("a", [:])) }
+    try forbidIndex()
+
+    #expect(throws: StoreError.self) { try SyncStore.tryWriting(toStoreAt: path) }
+  }
+
   @Test func `a store on media that cannot be written is read as it is`() throws {
     do { try world.open("store").accept(world.put("a", [:])) }
     try forbidIndex()

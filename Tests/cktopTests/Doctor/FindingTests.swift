@@ -130,6 +130,63 @@ struct FindingTests {
         $0.content?.status.storageTrouble = .full
       }, [.disk: .problem]
     ),
+    (
+      "a read-only file system",
+      store {
+        $0.files?.trouble = .readOnly
+        $0.content?.status.syncingProcess = holder(live: false)
+        ($0.content?.status.storageTrouble, $0.content?.status.isStorageAwaited) = (.readOnly, true)
+      }, [.disk: .problem]
+    ),
+    (
+      "a file system that is read-only for the syncing process alone",
+      store { $0.content?.status.storageTrouble = .readOnly }, [.disk: .problem]
+    ),
+    (
+      "a store that cannot be written",
+      store { $0.content?.unwritable = CommandFailure("it cannot be written; check its rights", .storeUnusable) },
+      [.disk: .problem]
+    ),
+    (
+      "rows that cannot be read",
+      store {
+        $0.content?.damage.rows = 2
+        $0.content?.damage.first = "operation 12 (not JSON)"
+      }, [.integrity: .problem]
+    ),
+    (
+      "rows that were set aside",
+      store {
+        $0.content?.damage.lost = 1
+        $0.content?.damage.records = 3
+        $0.content?.status.dropped.unseen = 1
+      }, [.integrity: .problem, .sync: .warning]
+    ),
+    (
+      "changes in the default zone of a shared database",
+      store {
+        $0.content?.database = .shared
+        $0.content?.status.queue.total = 2
+        $0.content?.status.queue.parts = [
+          QueuePart(state: .pending, zone: .defaultZone, type: "Task", count: 2, bytes: 90)
+        ]
+      }, [.zones: .problem, .sync: .warning]
+    ),
+    (
+      "polled types without indexes",
+      store {
+        $0.content?.status.rejectedQueries = [
+          RejectedQuery(type: "Task", message: "Field 'recordName' is not marked queryable")
+        ]
+      }, [.sync: .problem]
+    ),
+    (
+      "a credential of another user",
+      store {
+        $0.content?.status.identity = "_ana"
+        $0.caller = "_ben"
+      }, [.owner: .problem]
+    ),
     ("a schema that has everything", store { $0.hasSchema = true }, [:]),
     (
       "a schema that lacks a field",

@@ -1,6 +1,12 @@
 import Foundation
 import GRDB
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// Finding damage. A damaged file is rejected, not repaired, because a repair can silently lose a part of the queue.
 /// The file is left unchanged, for a restore from a copy or for recovery tools.
 extension SQLiteStorage {
@@ -40,6 +46,28 @@ extension SQLiteStorage {
       if error.kind == .damaged { refuse(error) }
       throw error
     }
+  }
+
+  /// Tries to write to a store, in a transaction that is rolled back, and in a file beside it. No watcher is notified.
+  static func tryWriting(_ path: String) throws {
+    var configuration = configuration()
+    configuration.busyMode = .timeout(1)
+    do {
+      try SQLiteLog.leavingNone(path) {
+        try mergingNothing(path, configuration) { queue in
+          try queue.writeWithoutTransaction { database in
+            try database.inTransaction(.immediate) {
+              try database.execute(sql: "UPDATE state SET one = one")
+              return .rollback
+            }
+          }
+        }
+      }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+      // Another process is writing to it.
+    }
+    // A quota that is used up rejects what a rollback keeps from the disk.
+    if [ENOSPC, EDQUOT].contains(FileSystem.refusal(beside: path)) { throw StoreError.diskIsFull }
   }
 
   private func damage(_ fault: String) -> StoreError {

@@ -51,8 +51,21 @@ extension SQLiteStorage {
   private static func alone<Value>(_ path: String, _ body: (DatabaseQueue) throws -> Value) throws -> Value {
     var configuration = configuration()
     configuration.busyMode = .timeout(1)
+    // Only a connection that may write can get the lock.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
-    // Only a connection that may write can get the lock. This mode creates no file.
+    return try mergingNothing(path, configuration) { queue in
+      try queue.read { try inspect(path, $0) }
+      return try body(queue)
+    }
+  }
+
+  /// Runs `body` with a connection that may write to a file that is there.
+  static func mergingNothing<Value>(
+    _ path: String,
+    _ configuration: Configuration,
+    _ body: (DatabaseQueue) throws -> Value
+  ) throws -> Value {
+    // This mode creates no file.
     let address = URL(fileURLWithPath: path).absoluteString + "?mode=rw"
     let queue = try DatabaseQueue(path: address, configuration: configuration)
     defer {
@@ -60,7 +73,6 @@ extension SQLiteStorage {
       queue.interrupt()
       try? queue.close()
     }
-    try queue.read { try inspect(path, $0) }
     return try body(queue)
   }
 
