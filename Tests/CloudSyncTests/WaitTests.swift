@@ -176,6 +176,49 @@ import Testing
     #expect(try store.status().state == .idle)
   }
 
+  @Test func `a renewed credential is tried at once, and a refused one waits on`() async throws {
+    let refusal = WebServicesError(.authenticationFailed, "no such token", retryAfter: 600)
+    try store.write { try Throttles.set(.account, refusal, now: world.clock.now, random: 0, $0) }
+
+    let same = try world.device("store")
+    try await same.sync()
+    #expect(same.transport.total == 0)
+    let renewed = try world.device("store", configure: { $0.signIn = "another token" })
+    try await renewed.sync()
+
+    #expect(renewed.transport.total > 0)
+    #expect(try store.status().accountProblem == nil)
+    #expect(try store.status().isInSync)
+  }
+
+  @Test func `a renewed credential is tried at the start of a process that keeps syncing`() async throws {
+    let refusal = WebServicesError(.authenticationFailed, "no such token")
+    try store.write { try Throttles.set(.account, refusal, now: world.clock.now, random: 0, $0) }
+    let renewed = try world.device("store", configure: { $0.signIn = "another token" })
+
+    try await whileDriving(renewed) {
+      try await eventually(store) { try store.status().isInSync }
+    }
+
+    #expect(renewed.transport.total > 0)
+  }
+
+  @Test func `each credential has a name of its own`() throws {
+    let keys = [CKServerToServerKey.generate(), CKServerToServerKey.generate()]
+    let credentials: [CKCredential] = [
+      .apiToken("a"), .apiToken("b"), .webAuth(apiToken: "a", webAuthToken: "t"),
+      .webAuth(apiToken: "a", webAuthToken: "u"), .webAuth(apiToken: "b", webAuthToken: "t"),
+    ]
+    // A file that had the wrong key is mended under the same identifier.
+    let all =
+      try credentials
+      + keys.map { .serverToServerKey(try CKServerToServerKey(keyID: "k", pemRepresentation: $0.privateKeyPEM)) }
+
+    let names = all.map { SyncEngine.Configuration(client: device.engine.client.with($0)).requestCredential() }
+
+    #expect(Set(names.compactMap(\.self)).count == all.count)
+  }
+
   @Test func `a full quota parks saves, lets deletes through and goes on when there is room`() async throws {
     _ = try store.enqueue([world.put("old", [:]), world.put("big", [:])])
     try await device.sync()

@@ -48,6 +48,9 @@ public struct CKServerToServerKey: Sendable {
     public let publicKeyPEM: String
   }
 
+  /// The SHA-256 of the public key, which tells two keys of one identifier apart.
+  package var fingerprint: String { SHA256.hash(data: privateKey.publicKey.derRepresentation).hexadecimal }
+
   /// Returns the three headers that sign a request (CloudKit Web Services Reference, "Accessing CloudKit Using a
   /// Server-to-Server Key").
   ///

@@ -36,6 +36,19 @@ extension SyncEngine.Configuration {
     return CredentialDigest.name(ofToken: token)
   }
 
+  /// Returns the name of everything that the server checks of a request, which stays the same while the server replaces
+  /// the token.
+  var requestCredential: @Sendable () -> String? {
+    { [client, signIn] in
+      switch client.configuration.credential {
+      case .serverToServerKey(let key): "\(key.keyID) \(key.fingerprint)"
+      case .apiToken(let token): "\(token) \(client.signIn)"
+      case .webAuth(let apiToken, let token): "\(apiToken) \(signIn ?? token) \(client.signIn)"
+      case nil: nil
+      }
+    }
+  }
+
   /// The user who enqueues, as far as the configuration shows; nil if unknown or signed out.
   var sender: Sender? {
     let user = identity ?? owner

@@ -91,6 +91,7 @@ extension SyncEngine {
     defer { lease.release(store) }
     try store.finishInterrupted(lease)
     try store.shortenWaits(lease)
+    try store.endWaitOfFormerCredential(lease)
     try store.recoverInFlight(lease)
     var requests = try store.startSync(lease)
     requests.types = types + requests.types
@@ -175,6 +176,7 @@ extension SyncEngine {
     loop.wasBroken = false
     if loop.listening == nil { loop.listening = listen(loop.inbox) }
     try store.shortenWaits(lease)
+    try store.endWaitOfFormerCredential(lease)
     let now = store.now()
     let next = try store.read { try outlook(loop, now: now, $0) }
     if case .work = next { try await sync(lease, loop) } else { try await rest(next, lease, loop) }

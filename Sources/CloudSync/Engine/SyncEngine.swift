@@ -145,6 +145,7 @@ public actor SyncEngine {
     self.configuration = configuration
     store.attemptLimit.withLock { $0 = max(1, configuration.attemptLimit) }
     store.origin = configuration.origin
+    store.credential.withLock { $0 = configuration.requestCredential }
     self.delegate = delegate
   }
 

@@ -184,6 +184,16 @@ extension SyncStore {
     }
   }
 
+  /// Ends the wait for an account if the credential that was refused has been renewed since. Otherwise writes nothing.
+  func endWaitOfFormerCredential(_ lease: Lease) throws(StoreError) {
+    let now = now()
+    let name = credential.withLock { $0 }()
+    guard try read({ try Throttles.outdated(by: name, now: now, $0) }) != nil else { return }
+    try write(lease) { ledger, now in
+      if let wait = try Throttles.outdated(by: name, now: now, ledger) { try ledger.put(wait) }
+    }
+  }
+
   /// Whether a request may be made now: no pause and no wait stops everything.
   ///
   /// - Parameter endsBackOffs: whether to ignore our own back-offs.

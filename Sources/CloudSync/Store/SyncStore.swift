@@ -33,6 +33,8 @@ public final class SyncStore: Sendable {
   let clockOffset: @Sendable () -> Int64?
   /// The user who enqueues in this process; nil if unknown.
   let sender = Mutex<Sender?>(nil)
+  /// Returns the name of the credential that requests of this process have; nil without an engine.
+  let credential = Mutex<@Sendable () -> String?>({ nil })
   private let knownOrigin = Mutex<CKDatabase?>(nil)
   /// The database that downloads assets of records in this process; nil without an engine.
   package var origin: CKDatabase? {
@@ -128,8 +130,10 @@ public final class SyncStore: Sendable {
 
   func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
     let now = now()
+    let credential = credential.withLock { $0 }
     return try storage.write { ledger in
       (ledger.now, ledger.hasDecision) = (now, false)
+      ledger.credential = credential
       let value = try body(ledger)
       if ledger.hasDecision { try noteDecision(now: now, ledger) }
       return value

@@ -55,9 +55,21 @@ enum Throttles {
         code: error.code.name,
         message: error.reason,
         isOwn: isOwn,
-        since: previous.flatMap { $0.isOver ? nil : $0.since } ?? now
+        since: previous.flatMap { $0.isOver ? nil : $0.since } ?? now,
+        credential: scope == .account ? ledger.credential().map(CredentialDigest.init(of:)) : nil
       )
     )
+  }
+
+  /// The wait for an account that ends now because its credential was renewed; nil if there is none.
+  ///
+  /// - Parameter name: the name of the credential that requests have now.
+  static func outdated(by name: String?, now: Int64, _ ledger: Ledger) throws -> ScopeWait? {
+    guard var wait = try ledger.wait(.account), wait.until > now, let name, wait.credential?.matches(name) == false
+    else { return nil }
+    // The row stays, as after a flush: a credential that is refused as well waits longer.
+    wait.until = now
+    return wait
   }
 
   /// Clears the problems that a reply disproves: any reply shows that the network works, and most show that the

@@ -69,7 +69,8 @@ import Testing
       try ledger.put(polled)
       #expect(try ledger.polledQueries() == [polled, PolledQuery(zone: .defaultZone, type: "Task")])
 
-      let wait = ScopeWait(scope: .zone(zone.key), until: 9, seconds: 1.5, code: "C", message: "m", isOwn: true)
+      var wait = ScopeWait(scope: .zone(zone.key), until: 9, seconds: 1.5, code: "C", message: "m", isOwn: true)
+      wait.credential = CredentialDigest(of: "token")
       try ledger.put(ScopeWait(scope: wait.scope, until: 1, seconds: 1, code: "B", message: "", isOwn: false))
       try ledger.put(wait)
       try ledger.put(ScopeWait(scope: .database, until: 8, seconds: 1, code: "B", message: "", isOwn: false))

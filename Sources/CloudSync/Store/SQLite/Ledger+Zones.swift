@@ -90,12 +90,16 @@ extension Ledger {
   func put(_ wait: ScopeWait) throws {
     try run(
       """
-      INSERT INTO throttles(scope, until, seconds, code, message, isOwn, since, isOver) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO throttles(scope, until, seconds, code, message, isOwn, since, isOver, credential)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT(scope) DO UPDATE SET until = excluded.until, seconds = excluded.seconds,
         code = excluded.code, message = excluded.message, isOwn = excluded.isOwn, since = excluded.since,
-        isOver = excluded.isOver
+        isOver = excluded.isOver, credential = excluded.credential
       """,
-      [wait.scope.name, wait.until, wait.seconds, wait.code, wait.message, wait.isOwn, wait.since, wait.isOver]
+      [
+        wait.scope.name, wait.until, wait.seconds, wait.code, wait.message, wait.isOwn, wait.since, wait.isOver,
+        wait.credential?.text,
+      ]
     )
   }
 

@@ -9,6 +9,8 @@ package final class Ledger {
   var oneSync = OneSync.none
   /// Whether a person's decision was carried out in the transaction.
   var hasDecision = false
+  /// Returns the name of the credential that requests of this process have; nil if it makes none.
+  var credential: () -> String? = { nil }
 
   init(_ database: Database) { self.database = database }
 

@@ -156,7 +156,8 @@ extension ScopeWait {
       message: row["message"],
       isOwn: row["isOwn"],
       since: row["since"],
-      isOver: row["isOver"]
+      isOver: row["isOver"],
+      credential: (row["credential"] as String?).map(CredentialDigest.init(stored:))
     )
   }
 }

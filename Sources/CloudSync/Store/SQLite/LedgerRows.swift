@@ -94,6 +94,8 @@ package struct ScopeWait: Hashable, Sendable {
   package var since: Int64?
   /// Whether another request has got through since.
   package var isOver = false
+  /// The credential that was refused; nil for a wait of another scope, or where an earlier version did not store it.
+  package var credential: CredentialDigest?
 }
 
 /// The process that holds, or last held, the lease.

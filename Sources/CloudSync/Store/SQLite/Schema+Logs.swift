@@ -166,7 +166,9 @@ extension Schema {
       -- When the trouble began, and whether another request has succeeded since: a scope that rejects again still waits
       -- longer.
       since INTEGER,
-      isOver INTEGER NOT NULL DEFAULT 0
+      isOver INTEGER NOT NULL DEFAULT 0,
+      -- The digest of the credential that was refused, for a wait of the account.
+      credential TEXT
     ) STRICT, WITHOUT ROWID;
 
     -- Syncs that other processes asked for.
