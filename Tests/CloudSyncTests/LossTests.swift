@@ -131,6 +131,7 @@ import Testing
     #expect(operation.key.name == "a" && operation.state == .pending)
     #expect(try mine.store.mirror("a") == nil)
     #expect(try mine.store.status().throttles.map(\.scope) == ["account"])
+    #expect(try mine.store.status().verdict(hasCredential: true).kind == .wrongAccount)
     // It is put right, and the change goes to whom it belongs.
     world.clock.advance(120)
     try await mine.sync()

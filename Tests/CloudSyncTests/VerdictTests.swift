@@ -267,6 +267,12 @@ struct VerdictTests {
     }
   }
 
+  @Test func `the account of another user is not called signed out`() {
+    let status = Self.status([.refused, .signedOut], isSyncing: true)
+
+    #expect(status.verdicts(hasCredential: true).all == [.wrongAccount(owner: "_ana")])
+  }
+
   @Test func `record types whose queries are rejected are blocked, with the way to their indexes`() {
     var status = Self.status([.retrying], isSyncing: true)
     status.rejectedQueries = [

@@ -99,6 +99,7 @@ extension Cycle {
       // The records may have been written as another user: verify all of it after the next sign-in.
       try store.recoverInFlight(lease)
       session.hasAuthenticated = false
+      isOtherUser = true
       throw WebServicesError(
         .authenticationFailed,
         "the server saved these changes as \(user), not this store's user; sign in again"

@@ -38,6 +38,8 @@ final class Cycle {
   var pages = 0
   /// The pages of each change feed in its turns.
   var feedPages: [WaitScope: Int] = [:]
+  /// Whether the server took the requests for those of another user than the store's.
+  var isOtherUser = false
   /// Whether the cycle must stop because of a pause, a wait, or a sign-in.
   var isInterrupted = false
 
@@ -141,7 +143,7 @@ final class Cycle {
     if isOtherSignIn { return }
     try store.record(error, random: configuration.random(), lease)
     // A credential that the server rejects signs in no user, so the wrong account is not the problem.
-    if error.code.disposition == .wait(.account) { try store.noteRefusal(false) }
+    if error.code.disposition == .wait(.account) { try store.noteRefusal(isOtherUser) }
     if !client.isSignedIn, engine.identity == nil { try await signedOut(hasLeft: client.hasSignedOut) }
   }
 

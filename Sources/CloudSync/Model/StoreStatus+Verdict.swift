@@ -18,7 +18,8 @@ extension StoreStatus {
     var all: [Verdict] = []
     if let storageTrouble { all.append(.storeFull(storageTrouble, isAwaited: isStorageAwaited)) }
     if isRefused { all.append(.wrongAccount(owner: identity)) }
-    let isSignedOut = accountProblem.map { Self.isSignedOut($0.code) } ?? false
+    // The account of another user waits like one that is signed out.
+    let isSignedOut = !isRefused && accountProblem.map { Self.isSignedOut($0.code) } ?? false
     let isStalled = syncingProcess?.stalledSince != nil
     let lacksCredential = !isSyncing && !isStalled && isReady && !hasCredential
     if isSignedOut || lacksCredential {

@@ -81,7 +81,7 @@ struct StatusText {
   private var account: String {
     let user = object.account.user.map { " as \($0)" } ?? ""
     let state = object.account.status
-    let status = state.words + (state == .noAccount || state == .couldNotDetermine ? "" : user)
+    let status = object.account.words + (state == .noAccount || state == .couldNotDetermine ? "" : user)
     return "\(status); \(object.account.detail)"
   }
 

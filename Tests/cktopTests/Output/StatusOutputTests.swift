@@ -215,6 +215,20 @@ import Testing
     }
   }
 
+  @Test func `a token of another user is said to be that`() {
+    var status = StoreStatus(generatedAt: 0)
+    (status.identity, status.isRefused) = ("_ana", true)
+    status.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_FAILED", message: "not _ben's", at: 1)
+    let scope = SyncStore.Scope(container: "iCloud.a", environment: "development", database: .private)
+    let account = AccountState(status, credential: "webAuth")
+
+    let lines = StatusText(StatusObject(status: status, storePath: "/s", scope: scope, account: account)).lines
+
+    let line = lines.first { $0.hasPrefix("Account") }
+    #expect(line?.hasSuffix("wrong account; this store belongs to _ana, and the credential to another user") == true)
+    #expect(!lines.contains { $0.lowercased().contains("signed out") })
+  }
+
   @Test func `without a credential, unsent changes need a person`() {
     var status = StoreStatus(generatedAt: 0)
     status.canSendLater = true

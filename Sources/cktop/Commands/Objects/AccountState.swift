@@ -13,6 +13,8 @@ struct AccountState: Hashable, Sendable {
   var user: String?
   var credential: String?
   var detail: String
+  /// Whether the credential is that of another user than the store's.
+  var isOtherUser = false
   /// The page on which a user signs in; nil if the server does not ask for that.
   var signInURL: String?
   /// The permissions; nil if the server does not report them.
@@ -22,7 +24,12 @@ struct AccountState: Hashable, Sendable {
   init(_ store: StoreStatus, credential: String?) {
     self.credential = credential
     user = store.identity
-    if let problem = store.accountProblem {
+    if store.isRefused {
+      (status, isOtherUser) = (.noAccount, true)
+      detail =
+        store.identity.map { "this store belongs to \($0), and the credential to another user" }
+        ?? "this store belongs to another user"
+    } else if let problem = store.accountProblem {
       status = Status(ServerErrorCode(problem.code))
       detail = "\(problem.code): \(problem.message)"
     } else if store.identity != nil {
@@ -50,6 +57,9 @@ struct AccountState: Hashable, Sendable {
       signInURL = error.redirectURL
     }
   }
+
+  /// The state in words.
+  var words: String { isOtherUser ? "wrong account" : status.words }
 
   /// The account object inside `status`.
   var json: JSONObject {
