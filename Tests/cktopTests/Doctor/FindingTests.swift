@@ -135,7 +135,8 @@ struct FindingTests {
       store {
         $0.files?.trouble = .readOnly
         $0.content?.status.syncingProcess = holder(live: false)
-        ($0.content?.status.storageTrouble, $0.content?.status.isStorageAwaited) = (.readOnly, true)
+        $0.content?.status.storageTrouble = .readOnly
+        $0.content?.status.isStorageAwaited = true
       }, [.disk: .problem]
     ),
     (
