@@ -99,7 +99,7 @@ extension StoreObservation {
       + problem(
         damage.records,
         "\(Words.count(damage.records, "record")) of the local copy damaged and set aside",
-        "the next sync fetches from the server again",
+        "the next sync fetches what the server has",
         "run cktop sync"
       )
     return findings.isEmpty ? [.ok(.integrity, "SQLite finds no damage, and every row can be read")] : findings
