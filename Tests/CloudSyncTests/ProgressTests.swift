@@ -54,7 +54,7 @@ import Testing
     _ = try mine.store.enqueue((0..<1000).map { world.put("r\($0)", [:]) })
     try mine.store.accept(world.put("p", type: "Paused", [:]))
     _ = try mine.store.pause(.type("Paused"), actor: "ana")
-    let seen = Mutex<[Progress?]>([])
+    let seen = Mutex<[CloudSync.Progress?]>([])
     mine.transport.interfere { operation, _, _ in
       guard operation == "records/modify" else { return .pass }
       seen.withLock { $0.append(try? mine.store.status().progress) }

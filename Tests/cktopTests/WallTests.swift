@@ -68,7 +68,7 @@ import Testing
   @Test func `no task-local value is of a function type`() throws {
     let texts = try Self.files(in: "Sources").map { try String(contentsOf: $0, encoding: .utf8) }
 
-    #expect(try texts.count { $0.contains("@TaskLocal") } >= 4)
+    #expect(texts.count { $0.contains("@TaskLocal") } >= 4)
     #expect(Self.taskLocalFunctions(in: texts) == [])
   }
 

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CloudSync
 @testable import cktop
 
 /// The exit code of `cktop doctor`, and the unit that it names.
