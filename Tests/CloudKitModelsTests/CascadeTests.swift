@@ -152,6 +152,16 @@ private struct Item: Codable, Identifiable, CKRecordModel {
     #expect(!isOnServer("a") && !isOnServer("b9") && !isOnServer("c989"))
   }
 
+  @Test func `a change feed that stands still ends the search for children`() async throws {
+    try await save("a; b: a^")
+    cloud.emulator.faults = FaultPlan(
+      rules: [FaultRule(when: FaultCondition(operation: "changes/zone"), then: .stalledMarker)]
+    )
+
+    #expect(await code { try await database.plan(deleting: Item(id: "a"), cascade: .children) } == .internalError)
+    #expect(cloud.requests.bodies("changes/zone").count == 2)
+  }
+
   @Test func `a refused child keeps its parent, and the report lists each record`() async throws {
     try await save("a; b: a^; c: b^; h: c?")
 

@@ -373,6 +373,21 @@ import Testing
     #expect(await code { try await Post.observe(in: guest, where: query, zone: zoneID) { _ in } } == .invalidArguments)
   }
 
+  @Test func `a change feed that stands still is an error, and the place in it stays`() async throws {
+    let database = database
+    try await database.save(Post())
+    var feed = RecordFeed(Post.recordType, in: nil)
+    for operation in ["changes/database", "changes/zone"] {
+      cloud.emulator.faults = FaultPlan(
+        rules: [FaultRule(when: FaultCondition(operation: operation), then: .stalledMarker)]
+      )
+      #expect(await code { try await feed.read(database, desiredKeys: nil) } == .internalError)
+    }
+    cloud.emulator.faults = FaultPlan()
+
+    #expect(try await feed.read(database, desiredKeys: nil).map(\.change) == [.inserted])
+  }
+
   /// An expired change token is reported, and the observer goes on.
   private func loseToken(_ operation: String, _ guest: CKContainer, _ zoneID: CKRecordZone.ID) async throws {
     let (changes, name) = (Changes(), operation.suffix(4))

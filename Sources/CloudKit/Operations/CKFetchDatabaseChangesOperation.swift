@@ -60,6 +60,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
   private func readPages(of database: CKDatabase) async throws -> End {
     let limit = resultsLimit > 0 ? resultsLimit : nil
     var token = previousServerChangeToken
+    var positions = FetchPositions(from: token)
     while true {
       let page = try await database.databaseChanges(since: token, resultsLimit: limit)
       await call { [self] in
@@ -75,15 +76,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
       }
       guard !isCancelled else { throw Self.cancellation }
       guard page.moreComing, fetchAllChanges else { return (page.changeToken, page.moreComing) }
-      guard page.changeToken != token else { throw CKError.stalledFeed }
-      token = page.changeToken
+      token = try positions.next(page.changeToken)
     }
-  }
-}
-
-extension CKError {
-  /// The error for a change feed that announces more changes but returns the same token. Fetching would never end.
-  static var stalledFeed: CKError {
-    CKError(.internalError, "The server announced more changes but returned no new change token.")
   }
 }

@@ -103,7 +103,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
           token: configuration.previousServerChangeToken,
           desiredKeys: configuration.desiredKeys
         ),
-        resultsLimit: configuration.resultsLimit > 0 ? configuration.resultsLimit : nil
+        resultsLimit: configuration.resultsLimit > 0 ? configuration.resultsLimit : nil,
+        positions: FetchPositions(from: configuration.previousServerChangeToken)
       )
     }
     var errors: [AnyHashable: any Error] = [:]
@@ -124,8 +125,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         guard let place = feeds.firstIndex(where: { $0.page.zoneID == zoneID }) else { continue }
         let answer: Result<ZoneEnd, any Error>
         switch await take(page, of: feed, fetchesAll: fetchAllChanges) {
-        case .more(let token):
-          feeds[place].page.token = token
+        case .more(let next):
+          feeds[place] = next
           continue
         case .alone:
           feeds[place].isAlone = true
@@ -155,13 +156,14 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   private struct Feed: Sendable {
     var page: CKDatabase.Feed
     var resultsLimit: Int?
+    var positions: FetchPositions
     /// Whether it is fetched in requests of its own.
     var isAlone = false
   }
 
   /// The next step for a zone after a page of it.
   private enum Step {
-    case more(CKServerChangeToken)
+    case more(Feed)
     case alone
     case end(Result<ZoneEnd, any Error>)
   }
@@ -199,8 +201,14 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
       guard !isCancelled else { return .end(.failure(Self.cancellation)) }
       guard page.moreComing, fetchesAll else { return .end(.success((page.changeToken, nil, page.moreComing))) }
       // A zone that had no room in a reply for several zones gets one of its own.
-      guard page.changeToken == feed.page.token else { return .more(page.changeToken) }
-      return feed.isAlone ? .end(.failure(CKError.stalledFeed)) : .alone
+      guard page.changeToken != feed.page.token || feed.isAlone else { return .alone }
+      var feed = feed
+      do throws(CKError) {
+        feed.page.token = try feed.positions.next(page.changeToken)
+        return .more(feed)
+      } catch {
+        return .end(.failure(error))
+      }
     }
   }
 

@@ -14,7 +14,7 @@ extension CKQueryOperation {
 public final class CKQueryCursor: NSObject, CKArchivable, NSCopying, Sendable {
   let query: WireQuery
   let zoneID: CKRecordZoneID?
-  let marker: String
+  package let marker: String
 
   init(query: WireQuery, zoneID: CKRecordZoneID?, marker: String) {
     self.query = query

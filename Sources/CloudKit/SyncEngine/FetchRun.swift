@@ -42,6 +42,7 @@ struct FetchRun: Sendable {
   @discardableResult
   private func fetchPages() async throws -> Set<CKRecordZone.ID> {
     var all: Set<CKRecordZone.ID> = []
+    var positions = FetchPositions(from: state.databaseToken)
     while true {
       let token = state.databaseToken
       let page = try await database.databaseChanges(since: token)
@@ -60,7 +61,7 @@ struct FetchRun: Sendable {
         )
       }
       guard page.moreComing else { return all }
-      guard page.changeToken != token else { throw CKError.stalledFeed }
+      _ = try positions.next(page.changeToken)
     }
   }
 
@@ -71,6 +72,7 @@ struct FetchRun: Sendable {
     var begun: [CKRecordZone.ID] = []
     var failed: [CKRecordZone.ID: CKError] = [:]
     var incomplete: [CKRecordZone.ID: CKError] = [:]
+    var positions: [CKRecordZone.ID: FetchPositions] = [:]
     var stopped: CKError?
     while stopped == nil, let zoneID = await nextZone(without: failed) {
       if !begun.contains(zoneID) {
@@ -78,7 +80,7 @@ struct FetchRun: Sendable {
         await session.post(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
       }
       do {
-        switch try await fetchPage(of: zoneID) {
+        switch try await fetchPage(of: zoneID, &positions[zoneID]) {
         case .more: continue
         case .last: await end(zoneID, nil)
         case .incomplete(let error): incomplete[zoneID] = error
@@ -120,14 +122,19 @@ struct FetchRun: Sendable {
   }
 
   /// Fetches a page of a zone.
-  private func fetchPage(of zoneID: CKRecordZone.ID) async throws -> Page {
+  ///
+  /// - Parameter positions: The positions of the zone's feed in this run; nil before the first page.
+  private func fetchPage(of zoneID: CKRecordZone.ID, _ positions: inout FetchPositions?) async throws -> Page {
     let token = state.zones[zoneID]
+    var reached = positions ?? FetchPositions(from: token)
+    defer { positions = reached }
     let page: CKDatabase.ChangesPage
     do {
       page = try await database.changesPage(of: zoneID, since: token, desiredKeys: nil, resultsLimit: nil)
     } catch CKError.changeTokenExpired where token != nil {
       // The engine keeps no records, so it cannot know which were deleted since: the app gets all that are there.
       await session.update { $0.take(zoneID, token: nil, isLast: false) }
+      reached = FetchPositions()
       return .more
     } catch CKError.zoneNotFound {
       await session.update { $0.forget(zoneID) }
@@ -150,7 +157,7 @@ struct FetchRun: Sendable {
     }
     // An error that lasts, as that of a file that is gone, would hold up the zone for ever.
     if let error = failures.values.first(where: \.keepsChangePending) { return .failed(error) }
-    guard isLast || page.changeToken != token else { throw CKError.stalledFeed }
+    if !isLast { _ = try reached.next(page.changeToken) }
     guard failures.isEmpty else {
       let error = CKError(.partialFailure, itemErrors: failures)
       await end(zoneID, error, after: take)

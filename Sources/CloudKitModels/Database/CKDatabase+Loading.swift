@@ -64,11 +64,11 @@ extension CKDatabase {
   ) async throws -> LoadedModels<Model> {
     let loader = linkLoader(following: depth)
     var records: [Result<CKRecord, any Error>] = []
-    var (query, cursor) = (query, CKQueryOperation.Cursor?.none)
+    var (query, cursor, positions) = (query, CKQueryOperation.Cursor?.none, FetchPositions())
     repeat {
       let page = try await recordPage(of: query, in: zoneID, after: cursor)
       query.limit = query.limit.map { Swift.max(0, $0 - page.results.count) }
-      cursor = page.cursor
+      cursor = try page.cursor.map { cursor throws(CKError) in try positions.next(cursor) }
       // The first failure ends the load before the rest is fetched.
       records += try page.results.map { .success(try $0.result.get()) }
     } while cursor != nil && query.limit != 0
@@ -204,6 +204,7 @@ public struct CKModelPages<Model: CKRecordModel & Decodable>: AsyncSequence, Sen
     var query: Query<Model>
     let zoneID: CKRecordZone.ID?
     var cursor: CKQueryOperation.Cursor?
+    var positions = FetchPositions()
     var hasEnded = false
 
     /// Fetches the next page; nil after the last. A page can be empty and still be followed by another.
@@ -211,7 +212,7 @@ public struct CKModelPages<Model: CKRecordModel & Decodable>: AsyncSequence, Sen
       guard !hasEnded else { return nil }
       let page = try await database.page(of: query, in: zoneID, after: cursor)
       query.limit = query.limit.map { Swift.max(0, $0 - page.results.count) }
-      cursor = page.cursor
+      cursor = try page.cursor.map { cursor throws(CKError) in try positions.next(cursor) }
       hasEnded = cursor == nil || query.limit == 0
       return page
     }

@@ -72,13 +72,14 @@ extension CKDatabase {
     }
     var records: [CKRecord.ID: LinkedRecord] = [:]
     var token: CKServerChangeToken?
+    var positions = FetchPositions()
     do {
       while true {
         let page = try await recordZoneChanges(inZoneWith: zoneID, since: token)
         for (id, result) in page.modificationResultsByID { records[id] = LinkedRecord(try result.get().record) }
         for deletion in page.deletions { records[deletion.recordID] = nil }
-        token = page.changeToken
         guard page.moreComing else { return Array(records.values) }
+        token = try positions.next(page.changeToken)
       }
     } catch let error as CKError where error.code == .zoneNotFound {
       return []

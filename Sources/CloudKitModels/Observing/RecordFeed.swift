@@ -21,6 +21,7 @@ struct RecordFeed {
   mutating func read(_ database: CKDatabase, desiredKeys: [CKRecord.FieldKey]?) async throws -> [Change] {
     var (next, changes) = (self, [Change]())
     var zones: Set<CKRecordZone.ID> = []
+    var positions = FetchPositions(from: databaseToken)
     while true {
       let page = try await database.databaseChanges(since: next.databaseToken)
       next.databaseToken = page.changeToken
@@ -31,6 +32,7 @@ struct RecordFeed {
         changes += next.known.filter { $0.zoneID == deletion.zoneID }.compactMap { next.deleted($0) }
       }
       guard page.moreComing else { break }
+      _ = try positions.next(page.changeToken)
     }
     for zone in zones where zoneID == nil || zone == zoneID {
       do {
@@ -49,6 +51,7 @@ struct RecordFeed {
     _ desiredKeys: [CKRecord.FieldKey]?
   ) async throws -> [Change] {
     var changes: [Change] = []
+    var positions = FetchPositions(from: zoneTokens[zone])
     while true {
       let page = try await database.recordZoneChanges(
         inZoneWith: zone,
@@ -66,6 +69,7 @@ struct RecordFeed {
       changes += page.deletions.compactMap { deleted($0.recordID) }
       zoneTokens[zone] = page.changeToken
       guard page.moreComing else { return changes }
+      _ = try positions.next(page.changeToken)
     }
   }
 
