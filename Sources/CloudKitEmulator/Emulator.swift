@@ -25,7 +25,9 @@ public final class Emulator: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: The limits and users of the emulator.
-  ///   - path: The SQLite data file. Every acknowledged write is on disk, even if the process is killed.
+  ///   - path: The SQLite data file. Every acknowledged write is on disk, even if the process is killed. When another
+  ///     program deletes, moves or changes the file or the log beside it, requests fail with `INTERNAL_ERROR` and the
+  ///     reason, and nothing is written any more.
   /// - Throws: `EmulatorFileError` if the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     folder = path.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }

@@ -81,7 +81,8 @@ extension EmulatorCore {
           throw .page(410)
         }
         let size = world.store.size(ofAsset: id)
-        guard world.store.takeFailure() == nil, let size else { throw .page(500) }
+        if let failure = world.store.takeFailure() { throw .page(500, detail: "\(failure)") }
+        guard let size else { throw .page(500) }
         return gate.respond(exchange, .bytes, asset: StoredAsset(id: id, size: size))
       }
     }

@@ -60,7 +60,16 @@ struct ServerError: Error, Sendable, Hashable {
   }
 
   static func unwritable(_ error: any Error) -> ServerError {
-    ServerError(.internalError, "The data file could not be written", detail: "\(error)")
+    unusable(error, "The data file could not be written")
+  }
+
+  static func unreadable(_ error: any Error) -> ServerError {
+    unusable(error, "The data file could not be read")
+  }
+
+  /// The reason of a lost file is sent to clients too, because all their requests fail until the emulator is restarted.
+  private static func unusable(_ error: any Error, _ reason: String) -> ServerError {
+    ServerError(.internalError, (error as? DataFile.Loss)?.description ?? reason, detail: "\(error)")
   }
 
   static let unauthenticated = ServerError(.authenticationFailed, "Authentication failed")

@@ -74,7 +74,7 @@ final class World {
   /// Throws if a read has failed since the last check, because it may have returned too little.
   func requireIntactReads() throws(ServerError) {
     guard let failure = store.takeFailure() else { return }
-    throw ServerError(.internalError, "The data file could not be read", detail: "\(failure)")
+    throw .unreadable(failure)
   }
 
   private func assetsReleased(by commit: Commit) -> [String] {

@@ -22,7 +22,8 @@ protocol EmulatorStore: AnyObject {
   /// Replaces the content with that of a world's store, all or nothing.
   func replace(by world: World) throws
 
-  /// Returns and clears the failure of a read since the last call. That read may have returned too little.
+  /// Returns and clears the failure of a read since the last call, which may have returned too little, or returns why
+  /// the store can no longer be used.
   func takeFailure() -> (any Error)?
 }
 

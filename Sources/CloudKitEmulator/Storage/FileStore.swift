@@ -22,6 +22,8 @@ final class FileStore: EmulatorStore {
   /// The path of a temporary file, which is deleted with the store.
   private let temporaryPath: String?
   private var origin: EmulatorConfiguration.Origin?
+  /// The file and its log, as the last write left them; `nil` for a temporary file.
+  private var file: DataFile?
 
   /// Opens or creates the file, and locks it for this process.
   init(path: String, isTemporary: Bool = false) throws {
@@ -43,9 +45,13 @@ final class FileStore: EmulatorStore {
       try FileSchema.prepare(db)
       return try FileIndex.all(db)
     }
+    let url = URL(fileURLWithPath: path)
+    if !isTemporary { file = DataFile(url.path, log: url.resolvingSymlinksInPath().path + "-wal") }
   }
 
   deinit {
+    // A connection that must not be closed stays open until the process ends.
+    if let file, let loss = file.loss, !file.mayClose(after: loss) { _ = Unmanaged.passRetained(queue) }
     guard let temporaryPath else { return }
     try? queue.close()
     try? FileManager.default.removeItem(at: URL(fileURLWithPath: temporaryPath).deletingLastPathComponent())
@@ -67,7 +73,7 @@ final class FileStore: EmulatorStore {
 
   /// Returns the origin that the file keeps, or generates one and keeps it.
   func origin(for configuration: EmulatorConfiguration) throws -> EmulatorConfiguration.Origin {
-    let origin = try queue.write { db in
+    let origin = try transaction { db in
       if try db.tableExists("origin"), let row = try Row.fetchOne(db, sql: "SELECT seed, secret FROM origin") {
         var origin = EmulatorConfiguration.Origin(seed: UInt64(bitPattern: row["seed"]), secret: row["secret"])
         // The file was created with a seed or a secret that is not given now.
@@ -104,6 +110,7 @@ final class FileStore: EmulatorStore {
   }
 
   func copy() throws -> any EmulatorStore {
+    try requireInPlace()
     let copy = try Self.temporary()
     try copy.replace(by: self)
     return copy
@@ -128,7 +135,30 @@ final class FileStore: EmulatorStore {
   }
 
   /// Writes the log into the file and closes it.
-  func close() throws { try queue.close() }
+  func close() throws {
+    file = nil
+    try queue.close()
+  }
+
+  /// Throws if another program deleted, moved or changed the file or its log.
+  private func requireInPlace() throws(DataFile.Loss) {
+    guard let file, let loss = file.loss else { return }
+    file.setLogAside(after: loss)
+    throw loss
+  }
+
+  /// Changes the file, if it is as the last write left it.
+  private func changing<Value>(_ body: () throws -> Value) throws -> Value {
+    try requireInPlace()
+    // A change that fails may have written to the log, too.
+    let result = Result { try body() }
+    try file?.noteWrite()
+    return try result.get()
+  }
+
+  private func transaction<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    try changing { try queue.write(body) }
+  }
 
   func replace(by world: World) throws {
     if let file = world.store as? FileStore { return try replace(by: file) }
@@ -140,7 +170,7 @@ final class FileStore: EmulatorStore {
   private func replace(by other: FileStore) throws {
     // The contents are those of another emulator, the identity stays.
     if let origin { try other.queue.write { try Self.put(origin, $0) } }
-    try other.queue.backup(to: queue)
+    try changing { try other.queue.backup(to: queue) }
     indexes = try queue.read(FileIndex.all)
   }
 
@@ -158,7 +188,12 @@ final class FileStore: EmulatorStore {
 
   func takeFailure() -> (any Error)? {
     defer { failure = nil }
-    return failure
+    do throws(DataFile.Loss) {
+      try requireInPlace()
+      return failure
+    } catch {
+      return error
+    }
   }
 
   /// Reads from the file. On failure, stores the error and returns `nothing`.
@@ -175,7 +210,7 @@ final class FileStore: EmulatorStore {
   func index(_ name: IndexName, zone: Int64) -> FileIndex? {
     if let known = indexes[zone]?.first(where: { $0.name == name }) { return known }
     do {
-      let index = try queue.write { try FileIndex.make(name, zone: zone, $0) }
+      let index = try transaction { try FileIndex.make(name, zone: zone, $0) }
       indexes[zone, default: []].append(index)
       return index
     } catch {
@@ -187,7 +222,7 @@ final class FileStore: EmulatorStore {
   func write(_ commit: Commit) throws {
     // A zone that is recreated has the same ID, and no indexes.
     var cleared: [Int64] = []
-    try queue.write { db in
+    try transaction { db in
       let path = commit.database.path
       try db.run("INSERT OR REPLACE INTO database VALUES (?, ?, ?)", [path, commit.counter, commit.sequence])
       var table: RecordTable?
@@ -264,7 +299,7 @@ final class FileStore: EmulatorStore {
 
   /// Writes in pieces, so that neither the bytes nor the transaction must fit in memory.
   func write(_ content: AssetContent, asset id: String, until time: Int64) throws {
-    try queue.write { db in
+    try transaction { db in
       try db.run("INSERT OR REPLACE INTO asset VALUES (?, ?)", [id, time])
       try db.run("DELETE FROM content WHERE asset = ?", [id])
       for number in 0..<content.pieces {
@@ -284,7 +319,7 @@ final class FileStore: EmulatorStore {
   }
 
   func delete(assets ids: [String]) throws {
-    try queue.write { db in
+    try transaction { db in
       for id in ids {
         try db.run("DELETE FROM asset WHERE id = ?", [id])
         try db.run("DELETE FROM content WHERE asset = ?", [id])
