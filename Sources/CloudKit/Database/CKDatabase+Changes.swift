@@ -87,7 +87,8 @@ extension CKDatabase {
 
   /// Fetches one page of the records of a zone that changed since a token. Default zones have no change feed.
   ///
-  /// A page may be empty although more are coming. Save the token only after you have saved the page.
+  /// A page may be empty although more are coming. Save the token only after you have saved the page. The record name of
+  /// an error for which the server names no record is empty.
   ///
   /// - Parameters:
   ///   - zoneID: The zone's ID.
@@ -168,8 +169,8 @@ extension CKDatabase {
     let token = try Self.token(changes.syncToken, after: previousServerChangeToken)
     var page = ChangesPage(changeToken: token, moreComing: changes.moreComing)
     for element in changes.records {
-      guard let name = element.recordName else { continue }
-      let id = CKRecordID(recordName: name, zoneID: zoneID)
+      // An error that names no record is a change too, and the token of the page is after it.
+      let id = CKRecordID(recordName: element.recordName ?? "", zoneID: zoneID)
       switch element {
       case .record(let record):
         page.modifications.append((id, .success(.init(record: .received(record, zoneID: zoneID)))))

@@ -38,6 +38,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   @CKParameter public var fetchAllChanges = true
 
   /// Called for each new or changed record, in the server's order. Not called again after the operation is cancelled.
+  /// The record name of an error for which the server names no record is empty.
   @CKCallback public var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
 
   /// The older form of `recordWasChangedBlock`, for successfully fetched records.

@@ -29,10 +29,11 @@ struct DeliveredVersions {
       } catch {
         return .failed(id, error)
       }
-    case .failure(let error as CKError)? where error.isAbsence:
+    case .failure(let error as CKError)? where error.isAbsence && !id.recordName.isEmpty:
       // It was deleted meanwhile, which a push of its own reports.
       return nil
-    case .failure(let error)?: return .failed(id, error)
+    // An error in a change feed may name no record.
+    case .failure(let error)?: return .failed(id.recordName.isEmpty ? nil : id, error)
     case nil: return .failed(id, CKDatabase.unanswered(id))
     }
   }

@@ -170,6 +170,24 @@ import Testing
     #expect(try server.bodies()[1]["zones"]?.elements.first?["syncToken"] == .string("t2"))
   }
 
+  @Test func `an error that names no record is a result of its page`() async throws {
+    let server = ScriptedServer(
+      .json(
+        #"""
+        {"zones":[{"zoneID":{"zoneName":"notes"},"syncToken":"t","records":[
+        \#(note),{"serverErrorCode":"NOT_FOUND","reason":"no"}]}]}
+        """#
+      )
+    )
+    let zone = CKRecordZone.ID(zoneName: "notes")
+
+    let page = try await server.container().privateCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil)
+
+    let nameless = page.modificationResultsByID[CKRecord.ID(recordName: "", zoneID: zone)]
+    #expect(page.modificationResultsByID.count == 2)
+    #expect(await errorCode { try nameless?.get() } == .unknownItem)
+  }
+
   @Test func `the changes of a database are zones, and the public one has none`() async throws {
     let server = ScriptedServer(
       .json(
