@@ -23,7 +23,11 @@ public struct CKContainerConfiguration: Sendable {
   /// Called with each web auth token that replaces the previous one, before the reply that contained it is returned.
   /// Keep the newest token: the documentation says that the previous one is invalid at once.
   public var webAuthTokenRotated: @Sendable (String) -> Void
-  /// Called with a web auth token that the server rejected, or whose user signed out: it is no longer valid.
+  /// Called with a web auth token for which the server asks for a new sign-in, or whose user signed out: it is no longer
+  /// valid. A rejected API token leaves the user signed in.
+  ///
+  /// This callback and `webAuthTokenRotated` may sign in or out, which happens when the callback has returned. They must
+  /// not wait for a request of the container.
   public var webAuthTokenRefused: @Sendable (String) -> Void
   /// The logger for requests, without secrets and field values: replies at `debug`, rejected requests and lost replies
   /// at `warning`.

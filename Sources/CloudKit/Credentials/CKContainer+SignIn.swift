@@ -21,7 +21,7 @@ extension CKContainer {
   /// - Parameter callback: The URL that the sign-in page redirected to.
   /// - Returns: The ID of the user's record.
   /// - Throws: `CKCredentialError` if the URL has no token for this container; `CKError` if the server rejects the
-  ///   token, which leaves no user signed in.
+  ///   token, which leaves no user signed in, or the API token.
   @discardableResult
   public func signIn(callback: URL) async throws -> CKRecord.ID {
     let token = try CKCredential.webAuthToken(inCallback: callback, container: containerIdentifier ?? "")

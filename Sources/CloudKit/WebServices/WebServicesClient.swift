@@ -29,7 +29,7 @@ package final class WebServicesClient: Sendable {
     /// Called with each new web auth token, before its response is returned.
     package var tokenRotated: @Sendable (String) -> Void
     /// Called with a web auth token that is no longer valid and was dropped. If it is nil, a refused token is sent
-    /// again with the next request.
+    /// again with the next request. A sign-in or sign-out that it begins follows when it returns.
     package var tokenRefused: (@Sendable (String) -> Void)?
     package var instruments: Instruments
     /// The cache of records that the containers of one configuration share; nil for none.
@@ -209,7 +209,9 @@ package final class WebServicesClient: Sendable {
     }
     let first = try await send(method, path, body, as: token)
     if let token {
-      guard Self.refusesUser(first), let newer = webAuth.replacement(of: token) else { return first }
+      guard let code = Self.refusalOfUser(first),
+        let newer = webAuth.replacement(of: token, isInvalid: code == .authenticationRequired)
+      else { return first }
       return try await send(method, path, body, as: newer)
     }
     guard first.status == 401, case .serverToServerKey = configuration.credential,
@@ -220,11 +222,16 @@ package final class WebServicesClient: Sendable {
     return try await send(method, path, body, as: nil)
   }
 
-  /// Whether a response says that the user's token is invalid. A proxy's 401 and a 421 about the connection do not.
-  private static func refusesUser(_ response: CKTransportResponse) -> Bool {
-    guard [401, 421].contains(response.status) else { return false }
-    let item = try? WireItemError(json: response.body)
-    return item.map { [.authenticationFailed, .authenticationRequired].contains($0.error.code) } ?? false
+  /// The code of a response that refuses the request's credentials; nil for any other response, such as a proxy's 401 and
+  /// a 421 about the connection.
+  ///
+  /// Only `authenticationRequired` says that the user has to sign in. `authenticationFailed` is also the answer to a wrong
+  /// API token (reference 1.3).
+  private static func refusalOfUser(_ response: CKTransportResponse) -> ServerErrorCode? {
+    guard [401, 421].contains(response.status), let code = (try? WireItemError(json: response.body))?.error.code,
+      [.authenticationFailed, .authenticationRequired].contains(code)
+    else { return nil }
+    return code
   }
 
   private func send(

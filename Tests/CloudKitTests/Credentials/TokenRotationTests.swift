@@ -188,6 +188,51 @@ import Testing
     }
   }
 
+  @Test func `a wrong API token leaves the user signed in and the kept token where it is`() async throws {
+    try await withFile { file in
+      let refusal = #"{"serverErrorCode":"AUTHENTICATION_FAILED","reason":"Authentication failed"}"#
+      let server = ScriptedServer(.json(refusal, status: 401), .json(#"{"userRecordName":"_a"}"#))
+      var configuration = CKContainerConfiguration(
+        identifier: "iCloud.test",
+        credential: .apiToken("wrong"),
+        transport: server
+      )
+      try file.keep("t0")
+      try configuration.keepWebAuthToken(in: file)
+      let container = CKContainer(configuration: configuration)
+
+      #expect(await errorCode { try await container.userRecordID() } == .notAuthenticated)
+      #expect(try file.read() == "t0")
+      _ = try await container.userRecordID()
+
+      #expect(server.queries.allSatisfy { $0.hasSuffix("ckWebAuthToken=t0") })
+    }
+  }
+
+  @Test func `the callback of a refused token may sign out`() async throws {
+    let log = Log()
+    let known = Mutex<CKContainer?>(nil)
+    let signOut: @Sendable () -> Void = { known.withLock(\.self)?.signOut() }
+    let container = CKContainer(
+      configuration: CKContainerConfiguration(
+        identifier: "iCloud.test",
+        credential: .webAuth(apiToken: "api", webAuthToken: "t0"),
+        transport: StrictServer(accepting: "other"),
+        webAuthTokenRefused: {
+          log.add("drop \($0)")
+          signOut()
+        }
+      )
+    )
+    known.withLock { $0 = container }
+
+    #expect(await errorCode { try await container.userRecordID() } == .notAuthenticated)
+
+    #expect(log.all == ["drop t0"])
+    #expect(try container.webServices().hasSignedOut)
+    known.withLock { $0 = nil }
+  }
+
   @Test func `of many tokens that arrive at once the one in use is the one that is kept`() async throws {
     try await withFile { file in
       let server = ManyTokens()
