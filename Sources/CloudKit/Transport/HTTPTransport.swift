@@ -28,6 +28,7 @@ public final class CKHTTPTransport: CKTransport {
   private let allowsHTTP: Bool
   private let proxies: ProxySettings
   private let route: ProxySettings.Route
+  private let assets = Mutex<CKHTTPAssetTransport?>(nil)
 
   /// Creates a transport to a server. It connects with the first request.
   ///
@@ -97,8 +98,14 @@ public final class CKHTTPTransport: CKTransport {
     CKHTTPTransport(baseURL: origin, timeout: timeout, allowsHTTP: allowsHTTP, proxies: proxies)
   }
 
-  /// A transport for assets over HTTP, with separate connections.
-  public var assetTransport: any CKAssetTransport { CKHTTPAssetTransport(proxies: proxies) }
+  /// The transport for assets over HTTP, with separate connections. Everything that uses this transport shares it.
+  public var assetTransport: any CKAssetTransport {
+    assets.withLock { assets in
+      let transport = assets ?? CKHTTPAssetTransport(proxies: proxies)
+      assets = transport
+      return transport
+    }
+  }
 
   /// Whether requests to a URL can be read on the way: it is `http`, and the server is not this machine.
   package static func isOpen(_ url: URL) -> Bool { url.scheme?.lowercased() == "http" && !url.isLoopback }

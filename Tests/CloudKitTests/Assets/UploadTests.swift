@@ -183,7 +183,10 @@ import Testing
       #expect(await errorCode { try await shared.record(for: CKRecord.ID(recordName: "n")) } == .networkUnavailable)
       #expect(host.connections == 0)
     }
-    #expect(CKHTTPTransport().assetTransport is CKHTTPAssetTransport)
+    let transport = CKHTTPTransport()
+    #expect(transport.assetTransport is CKHTTPAssetTransport)
+    // One pool of connections serves the container, its client, and every container around the client.
+    #expect(transport.assetTransport as AnyObject === transport.assetTransport as AnyObject)
     let recorder = try CKRecordingTransport(CKHTTPTransport(), to: scratch.url.appending(path: "recording"))
     #expect(recorder.assetTransport is CKHTTPAssetTransport)
   }
