@@ -48,6 +48,11 @@ extension CKContainer {
   }
 
   /// Accepts shares, each with its own result.
+  ///
+  /// They are accepted in requests of 200. If a later request than the first fails, its shares and those after it have its
+  /// error.
+  ///
+  /// - Throws: `CKError` if the first request failed.
   @discardableResult
   public func accept(
     _ metadatas: [CKShare.Metadata]
@@ -67,6 +72,8 @@ extension CKContainer {
   }
 
   /// Requests shares, 200 at a time and each once.
+  ///
+  /// - Throws: The error of the first request. A later one does not hide what the requests before it did.
   private func shares(
     _ shortGUIDs: [String],
     _ context: FailureContext,
@@ -74,8 +81,15 @@ extension CKContainer {
   ) async throws(CKError) -> ShareAnswers {
     var answers = ShareAnswers(containerIdentifier: containerIdentifier ?? "")
     for chunk in shortGUIDs.withoutRepetition.chunks(of: CKDatabase.largestBatch) {
-      let elements = try await perform(context) { client throws(WebServicesError) in
-        try await ask(client, Array(chunk))
+      let elements: [WireShareResult]
+      do throws(CKError) {
+        elements = try await perform(context) { client throws(WebServicesError) in
+          try await ask(client, Array(chunk))
+        }
+      } catch {
+        guard !answers.elements.isEmpty else { throw error }
+        answers.failure = error
+        break
       }
       for (index, element) in elements.enumerated() {
         // A result that does not name its share belongs to the share at the same index.
@@ -91,6 +105,8 @@ extension CKContainer {
 private struct ShareAnswers {
   let containerIdentifier: String
   var elements: [String: WireShareResult] = [:]
+  /// The error of the request after which no more were sent.
+  var failure: CKError?
 
   func metadata(_ shortGUID: String) -> Result<CKShare.Metadata, any Error> {
     switch elements[shortGUID] {
@@ -105,7 +121,7 @@ private struct ShareAnswers {
         )
       )
     case .failure(_, let failure): return .failure(CKError(failure, in: .item))
-    case nil: return .failure(CKError(.internalError, "The reply does not contain the share."))
+    case nil: return .failure(failure ?? CKError(.internalError, "The reply does not contain the share."))
     }
   }
 }

@@ -100,6 +100,29 @@ import Testing
     #expect(await errorCode { try await container.accept(metadata) } == .serverResponseLost)
   }
 
+  @Test func `a lost answer to the shares after the first 200 leaves the others their results`() async throws {
+    let names = (0..<201).map { "0N\($0)" }
+    let urls = try names.map { try #require(URL(string: "https://www.icloud.com/share/\($0)")) }
+    func answer(_ names: ArraySlice<String>, _ status: String) -> ScriptedServer.Answer {
+      let results = names.map { result(status: status).replacing("0AbC", with: $0) }
+      return .json(#"{"results":[\#(results.joined(separator: ","))]}"#)
+    }
+    let server = ScriptedServer(
+      answer(names[..<200], "INVITED"),
+      answer(names[200...], "INVITED"),
+      answer(names[..<200], "ACCEPTED"),
+      .failure(.unknown)
+    )
+    let container = server.userContainer()
+    let found = try await container.shareMetadatas(for: urls)
+    let metadatas = try urls.map { try #require(try found[$0]?.get()) }
+
+    let results = try await container.accept(metadatas)
+
+    #expect(metadatas.count { (try? results[$0]?.get()) != nil } == 200)
+    #expect(await errorCode { try results[metadatas[200]]?.get() } == .serverResponseLost)
+  }
+
   @Test func `closures are called once with the answer or the error`() async throws {
     let server = ScriptedServer(.json(#"{"results":[\#(result(status: "INVITED"))]}"#))
     let container = server.userContainer()
