@@ -202,6 +202,8 @@ package enum FailureCause: Hashable, Sendable, Codable {
   case stillReferredTo(code: String, by: Referrers? = nil)
   case zoneCannotBeCreated(zone: String, code: String, message: String)
   case zoneDeleted(zone: String, code: String)
+  /// The server has no such zone for this user, who cannot create it: another user's, or a default zone.
+  case zoneUnavailable(zone: String, code: String)
   /// The server no longer has a file that was uploaded before.
   case fileNotOnServer(field: String)
   case file(FileProblem, path: String, field: String)

@@ -313,6 +313,7 @@ extension FailureCause {
     switch self {
     case .rejected(let code, _, _), .tooLarge(let code, _), .cannotVerify(let code, _), .uploadExpired(let code),
       .referenceMissing(_, _, let code), .stillReferredTo(let code, _), .zoneDeleted(_, let code),
+      .zoneUnavailable(_, let code),
       .damaged(let code, _), .schemaLacks(_, _, let code),
       .cannotVerifyZone(_, let code, _), .zoneCannotBeCreated(_, let code, _), .fileTooLarge(_, let code, _):
       code
@@ -378,6 +379,8 @@ extension FailureCause {
     case .zoneCannotBeCreated(let zone, let code, let message):
       "zone \(zone) cannot be created: \(Words.joined(message, code))"
     case .zoneDeleted(let zone, _): "the server deleted zone \(zone); retry recreates it"
+    case .zoneUnavailable(let zone, _):
+      "the server has no zone \(zone) for this user; discard it, or retry once the zone is shared"
     case .fileNotOnServer(let field): "the server no longer has the file of field \(field)"
     case .file(.missing, let path, let field): "the file \(path) for field \(field) is gone"
     case .file(.changed, let path, let field): "the file \(path) for field \(field) has changed since"

@@ -105,4 +105,60 @@ import Testing
     #expect(try mine.store.mirror("item")?["text"] == .string("Milk"))
     #expect(try mine.store.operation(id).changes == FieldChanges(values: ["text": .string("Cream")]))
   }
+
+  // MARK: - Zones that this database does not have
+
+  @Test func `a change to a zone that no other user shares is refused`() throws {
+    let scope = mine.store.scope
+    for zone in [ZoneKey.defaultZone, ZoneKey(zone: "lists")] {
+      let problem = try #require(scope.problem(of: zone))
+      let changes = [
+        Change(RecordKey(zone, "a"), .save(type: "Item", FieldChanges(values: [:]))),
+        Change(RecordKey(zone, "b"), .delete),
+      ]
+
+      #expect(try mine.store.enqueue(changes) == [.refused(problem), .refused(problem)])
+    }
+
+    #expect(scope.problem(of: zone) == nil)
+    #expect(try mine.store.queue() == [])
+  }
+
+  @Test func `a new store has no default zone`() async throws {
+    #expect(try mine.store.zones().map(\.key) == [zone])
+  }
+
+  @Test func `a store with a default zone of an earlier version recovers once its changes are discarded`() async throws
+  {
+    try mine.store.write { ledger in
+      try ledger.insertZone(.defaultZone, state: .ready)
+      try ledger.put(PolledQuery(zone: .defaultZone, type: "Item"))
+      _ = try ledger.insert(QueuedOperation(.save, RecordKey(.defaultZone, "a"), type: "Item", now: 1))
+    }
+
+    try await mine.sync()
+    let row = try #require(try mine.store.operations().rows.first)
+    #expect(row.cause == .failed(.zoneUnavailable(zone: ZoneKey.defaultZone.zone, code: "ZONE_NOT_FOUND")))
+    #expect(!row.recreatesZone)
+    #expect(try mine.store.perform(.discard, on: .all, actor: "test").changed.count == 1)
+    let summary = try await mine.sync()
+
+    #expect(summary.reachedEnd && summary.error == nil && summary.lastItemError == nil)
+    #expect(try mine.store.status().isInSync)
+    #expect(try mine.store.zones().map(\.key) == [zone])
+  }
+
+  @Test func `what is for a zone that is no longer shared fails, and no retry creates that zone here`() async throws {
+    let id = try mine.store.accept(edit("item", "Cream"))
+    try await owner.privateCloudDatabase.deleteRecord(withID: share.recordID)
+    try await mine.sync()
+    _ = try mine.store.acceptDeletions(in: zone, actor: "test")
+
+    #expect(try mine.store.operation(id).cause == .failed(.zoneUnavailable(zone: "lists", code: "ZONE_NOT_FOUND")))
+    #expect(try mine.store.perform(.retry, on: .all, actor: "test").recreated == [])
+    try await mine.sync()
+
+    #expect(mine.transport.count("zones/modify") == 0)
+    #expect(try mine.store.operation(id).state == .failed)
+  }
 }

@@ -47,6 +47,9 @@ package struct ZoneKey: Hashable, Sendable, Comparable {
 
   package var isDefaultZone: Bool { zone == WireZoneID.defaultZoneName }
 
+  /// Whether the current user can create it.
+  var canBeCreated: Bool { owner.isEmpty && !isDefaultZone }
+
   /// The zone's identifier on the wire.
   package var wire: WireZoneID {
     WireZoneID(zoneName: zone, ownerRecordName: owner.isEmpty ? nil : owner)

@@ -73,7 +73,7 @@ extension SyncStore {
         guard try ledger.zone(zone)?.state == .deleted else { return }
         for var operation in try ledger.operations(ids) where operation.kind == .save && !operation.isHeldByPerson {
           guard operation.state != .inFlight, operation.state != .failed else { continue }
-          operation.apply(.failed(.zoneDeleted(zone: zone.zone, code: ServerErrorCode.zoneNotFound.name)))
+          operation.apply(.failed(FailureCause(missing: zone, code: ServerErrorCode.zoneNotFound.name)))
           try ledger.update(operation)
         }
       }

@@ -192,9 +192,7 @@ extension SyncStore {
       mayBeUser = true
     }
     if let problem = try Self.nameProblem(of: key, names, mayBeUser: mayBeUser, ledger) { return problem }
-    if scope.database == .public, !key.zoneKey.isDefaultZone {
-      return "the public database has no zone but \(WireZoneID.defaultZoneName)"
-    }
+    if let problem = scope.problem(of: key.zoneKey) { return problem }
     if case .failure(let refusal) = assets { return refusal.reason }
     return nil
   }

@@ -20,6 +20,19 @@ public final class SyncStore: Sendable {
       self.database = database
     }
 
+    /// Whether records can be in a default zone. The shared database has only zones of other users.
+    package var hasDefaultZone: Bool { database != .shared }
+
+    /// The reason why this database has no such zone; nil if it may have it.
+    package func problem(of zone: ZoneKey) -> String? {
+      switch database {
+      case .public where !zone.isDefaultZone: "the public database has no zone but \(WireZoneID.defaultZoneName)"
+      case .shared where zone.owner.isEmpty || zone.isDefaultZone:
+        "the shared database has no zone \(zone.zone) of this user; name a zone that another user shares"
+      case .public, .private, .shared: nil
+      }
+    }
+
     /// The zone of changes that name none.
     package var zoneForChangesWithoutOne: ZoneKey {
       ZoneKey(database.zoneForChanges)
@@ -102,7 +115,7 @@ public final class SyncStore: Sendable {
     try write { ledger in
       guard try isNew(wanted, ledger) else { return }
       for (column, _, value) in wanted { try ledger.setValue(column, value) }
-      if scope.database != .private { try ledger.insertZone(.defaultZone, state: .ready) }
+      if scope.database == .public { try ledger.insertZone(.defaultZone, state: .ready) }
     }
   }
 

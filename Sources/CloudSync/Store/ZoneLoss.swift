@@ -119,7 +119,8 @@ extension QueuedOperation {
   }
 
   /// Handles an operation whose zone does not exist. A zone with records is put on hold. Otherwise a zone that we
-  /// created or never saw is created (again), and for one that the server deleted the operation fails. A delete ends.
+  /// created or never saw is created (again). For one that the server deleted, or that only its owner can create, the
+  /// operation fails. A delete ends.
   ///
   /// - Returns: what is to be written before the operation.
   mutating func meetMissingZone(_ error: WebServicesError, _ facts: RecordFacts, now: Int64) -> [StoreWrite] {
@@ -149,8 +150,8 @@ extension QueuedOperation {
     }
     apply(.attempted)
     let wasOthers = known?.state == .ready && known?.createdHere == false
-    if known?.state == .deleted || wasOthers || attempts >= maxAttempts {
-      apply(.failed(.zoneDeleted(zone: zone.zone, code: error.code.name)))
+    if known?.state == .deleted || wasOthers || attempts >= maxAttempts || !zone.canBeCreated {
+      apply(.failed(FailureCause(missing: zone, code: error.code.name)))
     } else {
       writes.append(.setState(zone, .unconfirmed))
       cause = .zoneMissing(zone: zone.zone, isDeleted: false)
@@ -158,6 +159,13 @@ extension QueuedOperation {
       if attempts > 1 { apply(.backedOff(error, now: now, random: 0.5)) }
     }
     return writes
+  }
+}
+
+extension FailureCause {
+  /// The failure of a change to a zone that the server does not have.
+  init(missing zone: ZoneKey, code: String) {
+    self = zone.canBeCreated ? .zoneDeleted(zone: zone.zone, code: code) : .zoneUnavailable(zone: zone.zone, code: code)
   }
 }
 

@@ -120,7 +120,7 @@ extension Ledger {
   /// The failures in our own words that quote a name, with the place of that name in the stored cause.
   private static let quoting = [
     ("$.failed._0.referenceMissing", "name"), ("$.failed._0.file", "path"), ("$.failed._0.zoneChanged", "zone"),
-    ("$.failed._0.zoneDeleted", "zone"),
+    ("$.failed._0.zoneDeleted", "zone"), ("$.failed._0.zoneUnavailable", "zone"),
   ]
 
   /// Whether the stored cause is one of these, or names a type and field of a schema.

@@ -18,7 +18,7 @@ extension Ledger {
       let (zone, state): (ZoneKey, ZoneState?) = (ZoneKey(zone: row[0], owner: row[1]), ZoneState(rawValue: row[2]))
       if row[3] { scope.heldZones[zone] = state == .deleted }
       if state == .unconfirmed { scope.missingZones.insert(zone) }
-      if state == .deleted, !(row[3] as Bool) { scope.goneZones.insert(zone) }
+      if state == .deleted, !(row[3] as Bool), zone.canBeCreated { scope.goneZones.insert(zone) }
     }
     scope.savesWaitForApp = savesWaitForApp
     return scope

@@ -1,3 +1,4 @@
+import CloudKit
 import GRDB
 
 /// The tables `zones`, `polledQueries` and `throttles`.
@@ -10,14 +11,15 @@ extension Ledger {
     try rows("SELECT * FROM zones ORDER BY owner, zone").map(KnownZone.init(row:))
   }
 
-  /// The zones that the server deleted and that retrying a change creates again.
+  /// The zones that the server deleted, and that retrying a change or putting a record creates again.
   func goneZones() throws -> [ZoneKey] {
     try rows("SELECT zone, owner FROM zones WHERE \(Self.isGone) ORDER BY owner, zone")
       .map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 
   /// `KnownZone.isGone` as a condition.
-  static let isGone = "state = 'deleted' AND heldSince IS NULL"
+  static let isGone =
+    "state = 'deleted' AND heldSince IS NULL AND owner = '' AND zone <> '\(WireZoneID.defaultZoneName)'"
 
   func put(_ zone: KnownZone) throws {
     try run(

@@ -54,9 +54,9 @@ package struct KnownZone: Hashable, Sendable {
   /// The version of the deletions on hold; nil if there are none.
   var heldVersion: String? { heldSince.map { DecisionVersion.hold(key, since: $0, number: heldNumber) } }
 
-  /// Whether the server deleted it and no person has to decide about that any more. Retrying a change of it creates it
-  /// again.
-  var isGone: Bool { state == .deleted && heldSince == nil }
+  /// Whether the server deleted it and no person has to decide about that any more. Retrying a change of it or
+  /// putting a record into it creates it again.
+  var isGone: Bool { state == .deleted && heldSince == nil && key.canBeCreated }
 }
 
 /// The deletions that were applied in a zone since a time.
