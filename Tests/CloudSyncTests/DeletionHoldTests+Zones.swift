@@ -156,4 +156,34 @@ extension DeletionHoldTests {
     try await mine.sync()
     #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
   }
+
+  @Test func `what is put into a zone after its deletion was accepted is saved in a new zone`() async throws {
+    try await share(2)
+    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
+    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+    try await mine.sync()
+    _ = try mine.store.acceptDeletions(in: zone, actor: "test")
+
+    for change in [world.put("r0", ["x": .int64(7)]), world.put("new", [:])] { try mine.store.accept(change) }
+    try await mine.sync()
+
+    #expect(world.onServer("r0") == ["x": .int64(7)] && world.onServer("new") == [:])
+    // What was edited before the decision still waits for a person.
+    #expect(try mine.store.queue() == ["save r1 failed"])
+    #expect(try mine.store.heldDeletions() == [])
+  }
+
+  @Test func `a deletion alone does not recreate a zone whose deletion was accepted`() async throws {
+    try await share(2)
+    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+    try await mine.sync()
+    _ = try mine.store.acceptDeletions(in: zone, actor: "test")
+    let requests = mine.transport.count("zones/modify")
+
+    _ = try mine.store.enqueue([world.delete("r0")])
+    try await mine.sync()
+
+    #expect(mine.transport.count("zones/modify") == requests)
+    #expect(try mine.store.queue() == [])
+  }
 }

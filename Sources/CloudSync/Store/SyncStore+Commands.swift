@@ -195,9 +195,7 @@ extension SyncStore {
       case .retry:
         operation.apply(.retried(by: actor, now: now))
         // Retrying an operation that failed because its zone was deleted recreates the zone.
-        if let zone = try ledger.zone(operation.key.zoneKey), zone.isGone {
-          try ledger.setState(zone.key, .unconfirmed)
-        }
+        try ledger.recreate(operation.key.zoneKey)
       case .pause:
         // A wait that the server asked for continues during the pause.
         if operation.isServersWait, let end = operation.waitsUntil {

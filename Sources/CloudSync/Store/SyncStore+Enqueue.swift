@@ -62,6 +62,7 @@ extension SyncStore {
     _ ledger: Ledger
   ) throws -> [Accepted] {
     var (zones, keys): (Set<ZoneKey>, Set<RecordKey>) = ([], [])
+    var gone = Set(try ledger.goneZones())
     let zoneDeletes = Set(try ledger.zoneDeletions().keys)
     let known = try ledger.knownPlaces(of: changes.map(\.key))
     var accepted: [Accepted] = []
@@ -90,6 +91,9 @@ extension SyncStore {
       } else {
         accepted.append(try Self.write(intake, ledger))
       }
+      if case .save = change.kind, case .enqueued? = accepted.last, gone.remove(zone) != nil {
+        try ledger.recreate(zone)
+      }
     }
     try insertNew()
     return accepted
@@ -106,7 +110,9 @@ extension SyncStore {
   /// Accepts one change to a record of a known zone.
   func accept(_ change: Change, _ assets: [QueuedAsset], now: Int64, _ ledger: Ledger) throws -> Accepted {
     let known = Intake.Known(hasZoneDelete: try ledger.hasZoneDelete(change.key.zoneKey))
-    return try Self.write(decide(change, known, assets, nil, now: now, ledger), ledger)
+    let accepted = try Self.write(decide(change, known, assets, nil, now: now, ledger), ledger)
+    if case .save = change.kind, case .enqueued = accepted { try ledger.recreate(change.key.zoneKey) }
+    return accepted
   }
 
   /// Decides about a change. A queued change that a pending zone delete supersedes ends first.

@@ -119,6 +119,11 @@ extension Ledger {
     try change(key, from: KnownZone(key, state: state)) { $0.state = state }
   }
 
+  /// Has the next sync create a zone that the server deleted, for a change that was made or retried after that.
+  func recreate(_ key: ZoneKey) throws {
+    if try zone(key)?.isGone == true { try setState(key, .unconfirmed) }
+  }
+
   func markCreatedHere(_ key: ZoneKey) throws {
     try change(key, from: KnownZone(key, state: .ready)) { zone in
       zone.state = .ready
