@@ -11,7 +11,7 @@ struct DispositionTests {
 
   /// The word for each disposition in the table, and what it means.
   private static let words: [(disposition: Disposition, word: String, meaning: String)] = [
-    (.acknowledge, "done", "The goal is reached already."),
+    (.acknowledge, "done", "The goal is reached already. What is to be deleted and missing is asked for once more."),
     (.wait(.network), "network", "Everything waits for the network. No attempt is counted."),
     (.wait(.account), "account", "Everything waits until the account problem is solved. No attempt is counted."),
     (.wait(.quota), "quota", "Saves wait until there is space; deletes continue. No attempt is counted."),

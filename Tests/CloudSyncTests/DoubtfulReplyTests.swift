@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -70,6 +71,112 @@ import Testing
     world.clock.advance(600)
     try await mine.sync()
     #expect(world.onServer("a") == nil && world.onServer("b") != nil)
+  }
+
+  @Test func `a delete does not end by one wrong reply that its record is missing`() async throws {
+    let id = try mine.store.accept(world.delete("a"))
+    mine.transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 2 ? .refusing("a", "NOT_FOUND", "Record not found") : .pass
+    }
+
+    try await mine.sync()
+
+    let operation = try mine.store.operation(id)
+    #expect(operation.cause == .backOff(code: "NOT_FOUND", attempt: 1, of: operation.maxAttempts))
+    #expect(mine.transport.count("records/lookup") == 1)
+    #expect(try mine.store.records(mirrorOnly: true).total == 2)
+    world.clock.advance(600)
+    try await mine.sync()
+    #expect(world.onServer("a") == nil && world.onServer("b") != nil)
+    #expect(try mine.store.queue() == [] && mine.store.status().isInSync)
+  }
+
+  @Test func `a delete whose record another device has deleted ends after one more question`() async throws {
+    let (world, theirs) = (world, try world.device("theirs"))
+    try await theirs.sync()
+    try mine.store.accept(world.delete("a"))
+    mine.beOvertaken(by: theirs, [world.delete("a")], atModify: 2)
+
+    try await mine.sync()
+
+    #expect(mine.transport.count("records/lookup") == 1)
+    #expect(try mine.store.endings().last == "delete a acknowledged")
+    #expect(try mine.store.queue() == [] && mine.store.status().isInSync)
+  }
+
+  @Test(arguments: ["ZONE_NOT_FOUND", "NOT_FOUND"])
+  func `a zone's deletion does not end by one wrong reply that the zone is missing`(_ code: String) async throws {
+    _ = try mine.store.enqueueZoneDeletion(zone)
+    let first = mine.transport.count("zones/modify") + 1
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "zones/modify", number == first else { return .pass }
+      let failure = #"{"zoneID":{"zoneName":"cktop"},"serverErrorCode":"\#(code)","reason":"no"}"#
+      return .answer(status: 200, #"{"zones":[\#(failure)]}"#)
+    }
+
+    try await mine.sync()
+
+    #expect(mine.transport.count("zones/lookup") == 1)
+    #expect(try mine.store.operations().rows.map(\.kind) == [.zoneDelete])
+    #expect(world.onServer("a") != nil)
+    world.clock.advance(600)
+    try await mine.sync()
+    #expect(world.onServer("a") == nil)
+    #expect(try mine.store.queue() == [] && mine.store.zones() == [])
+  }
+
+  // MARK: - A token of another user
+
+  /// The replies that a store gets whose token becomes another user's in the middle of a sync.
+  private static let foreign: [[String: Interference]] = [
+    ["changes/zone": page(#"{"zones":[{"zoneID":{"zoneName":"cktop"},"serverErrorCode":"ZONE_NOT_FOUND"}]}"#)],
+    ["changes/zone": .answer(status: 400, refusedToken)],
+    ["changes/database": .answer(status: 400, refusedToken)],
+    [
+      "changes/database": page(
+        #"{"zones":[{"zoneID":{"zoneName":"cktop"},"deleted":true}],"syncToken":"b","moreComing":false}"#
+      )
+    ],
+    ["records/modify": .answer(status: 404, missing)],
+    ["records/modify": .refusing("b", "NOT_FOUND", "no"), "records/lookup": .refusing("b", "NOT_FOUND", "no")],
+  ]
+  private static let refusedToken = #"{"serverErrorCode":"BAD_REQUEST","reason":"Unknown sync continuation type"}"#
+
+  private static func page(_ text: String) -> Interference { .answer(status: 200, text) }
+
+  @Test(arguments: foreign.indices)
+  func `a token that becomes another user's is said before anything is taken for deleted`(_ number: Int) async throws {
+    let replies = Self.foreign[number]
+    let theirs = try world.device("theirs")
+    try await theirs.sync()
+    try theirs.store.accept(world.put("c", ["x": .int64(1)]))
+    try await theirs.sync()
+    try mine.store.accept(world.delete("b"))
+    let isTheirs = Mutex(false)
+    mine.transport.interfere { operation, _, _ in
+      if let reply = replies[operation] {
+        isTheirs.withLock { $0 = true }
+        return reply
+      }
+      guard isTheirs.withLock(\.self) else { return .pass }
+      switch operation {
+      case "users/caller": return .answer(status: 200, #"{"userRecordName":"_ben"}"#)
+      case "zones/lookup": return .answer(status: 404, Self.missing)
+      default: return .pass
+      }
+    }
+
+    let error = await #expect(throws: StoreError.self) { try await mine.sync() }
+
+    #expect(error?.kind == .otherUser)
+    #expect(try mine.store.status().isRefused)
+    #expect(try mine.store.heldDeletions() == [] && mine.store.mirror("a") == ["x": .int64(0)])
+    #expect(try mine.store.operations().rows.map(\.kind) == [.delete])
+    mine.transport.interfere(nil)
+    world.clock.advance(600)
+    try await mine.sync()
+    #expect(world.onServer("b") == nil && world.onServer("c") != nil)
+    #expect(try mine.store.queue() == [] && mine.store.status().isInSync)
   }
 
   @Test func `a zone that the server insists is missing for changes only fails them after all attempts`() async throws {

@@ -39,6 +39,21 @@ extension Cycle {
     if !session.hasAuthenticated, let identity = engine.identity { try adopt(identity) }
   }
 
+  /// Verifies that the credential is still that of the store's user, before what the server does not have is taken for
+  /// deleted: a token that has become another user's finds neither the zones nor the change tokens of this store.
+  func requireSameUser() async throws {
+    guard engine.identity == nil, database != .public else { return }
+    let caller = try await request { (client, _) async throws(WebServicesError) in try await client.caller() }
+    do {
+      try await engine.notingRefusal {
+        try store.check(Sender(user: caller.userRecordName, credential: engine.credential))
+      }
+    } catch {
+      session.hasAuthenticated = false
+      throw error
+    }
+  }
+
   private func adopt(_ user: String) throws {
     try store.adopt(identity: user, signIn: engine.credential, takesOver: configuration.takesOver, lease)
     (session.hasAuthenticated, session.authenticatedOwner) = (true, user)

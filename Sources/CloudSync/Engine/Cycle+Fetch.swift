@@ -63,6 +63,7 @@ extension Cycle {
       start: try store.databaseToken(),
       turn: configuration.feedTurn,
       restart: { [self] in
+        try await requireSameUser()
         try store.forgetDatabaseToken(lease)
         engine.broadcast.send(.refetching(nil))
         return nil
@@ -76,6 +77,7 @@ extension Cycle {
         if let zones = try store.join(page, policy: merging, lease) {
           unwrittenZones = zones
         } else {
+          if try store.loses(page) { try await requireSameUser() }
           summary.deleted += try store.apply(page, policy: merging, lease)
         }
         return page.step
@@ -96,6 +98,7 @@ extension Cycle {
         start: try store.startReading(zone, lease),
         turn: configuration.feedTurn,
         restart: { [self] in
+          try await requireSameUser()
           try store.restartReading(zone, lease)
           engine.broadcast.send(.refetching(zone.zoneID))
           return nil

@@ -106,10 +106,8 @@ extension Cycle {
       )
     }
     let outcomes = Interpreter.outcomes(of: operations, answer)
-    if Interpreter.missesZone(outcomes) {
-      return try await finish(operations, in: zone, reportedMissing: outcomes, seconds)
-    }
-    try finish(operations, outcomes, seconds)
+    try await finish(operations, in: zone, verifying: outcomes, seconds)
+    if Interpreter.missesZone(outcomes) { return }
     // The saves back off in any case, even if the server does not allow a re-fetch now.
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes)
     where try store.mayRequest() && store.serversWait(in: .zone(zone)) == nil {
@@ -117,23 +115,38 @@ extension Cycle {
     }
   }
 
-  /// Applies outcomes by which the zone is missing. Unless the server confirms it, the operations back off.
-  private func finish(
+  /// Applies outcomes. If the zone is reported as missing, or what was to be deleted, the server is asked once more:
+  /// unless it confirms that, the operations back off.
+  func finish(
     _ operations: [QueuedOperation],
     in zone: ZoneKey,
-    reportedMissing outcomes: [Int64: Outcome],
+    verifying outcomes: [Int64: Outcome],
     _ seconds: Double
   ) async throws {
-    let unconfirmed = Interpreter.withZone(outcomes, of: operations)
-    let isMissing: Bool
+    let doubtful = Interpreter.doubtful(outcomes)
+    guard !doubtful.isEmpty else { return try finish(operations, outcomes, seconds) }
+    let disproved: Set<Int64>
     do {
-      isMissing = try await self.isMissing(zone)
+      let asked = operations.filter { doubtful.contains($0.id) }
+      disproved = try await present(asked, in: zone, zoneIsMissing: Interpreter.missesZone(outcomes))
     } catch {
       // The request was answered, so its operations must not stay in flight.
-      try finish(operations, unconfirmed, seconds)
+      try finish(operations, Interpreter.outcomes(outcomes, of: operations, disproved: doubtful), seconds)
       throw error
     }
-    try finish(operations, isMissing ? outcomes : unconfirmed, seconds)
+    try finish(operations, Interpreter.outcomes(outcomes, of: operations, disproved: disproved), seconds)
+  }
+
+  /// Asks the server once more for what it reported as missing. Returns the operations whose zone or record exists.
+  private func present(_ operations: [QueuedOperation], in zone: ZoneKey, zoneIsMissing: Bool) async throws -> Set<
+    Int64
+  > {
+    let ids = Set(operations.map(\.id))
+    if zoneIsMissing || operations.contains(where: \.kind.isOfZone) { return try await isMissing(zone) ? [] : ids }
+    guard case .success(let results) = try await lookUp(operations.map(\.key.name), in: zone) else { return ids }
+    let absent = Interpreter.absent(in: results, zone)
+    if !absent.isEmpty { try await requireSameUser() }
+    return Set(operations.filter { !absent.contains($0.key) }.map(\.id))
   }
 
   /// Throws if a failure is not the server's: the task was cancelled, or the user changed. Operations in flight will be

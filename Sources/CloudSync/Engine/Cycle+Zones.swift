@@ -33,7 +33,7 @@ extension Cycle {
     }
     try concludeNothing(from: answer)
     let outcome = Interpreter.outcome(ofZoneOperation: operation, answer)
-    try finish([operation], [id: outcome], seconds)
+    try await finish([operation], in: operation.key.zoneKey, verifying: [id: outcome], seconds)
   }
 
   /// Verifies a zone delete whose reply was lost before it is repeated: it may have been carried out, and the zone may
@@ -47,11 +47,13 @@ extension Cycle {
 
   /// Returns whether a zone is missing, after a reply said so.
   ///
-  /// One wrong reply must not put the records of a zone on hold or end its deletes, so the server is asked once more for
-  /// a zone that was there.
+  /// One wrong reply must not put the records of a zone on hold, end its deletes, or end the zone's own delete, so the
+  /// server is asked once more for a zone that was there or is to be deleted.
   func isMissing(_ zone: ZoneKey) async throws -> Bool {
-    guard try store.read({ try $0.zone(zone)?.state == .ready }) else { return true }
-    return try await lookUp(zone)?.isMissing ?? false
+    guard try store.read({ try $0.zone(zone)?.state == .ready || $0.hasZoneDelete(zone) }) else { return true }
+    guard try await lookUp(zone)?.isMissing ?? false else { return false }
+    try await requireSameUser()
+    return true
   }
 
   /// Asks the server for a zone. An error that does not concern everything is the result.

@@ -64,7 +64,7 @@ struct Feed<Page: FeedPage> {
   /// The number of pages in a turn.
   var turn: Int
   /// Forgets the stored position and returns the one to start again with; nil if no position is stored.
-  var restart: (() throws -> String?)?
+  var restart: (() async throws -> String?)?
   var request: (_ position: String?) async throws(WebServicesError) -> Page
   var apply: (_ page: Page, _ position: String?) async throws -> FeedStep
   /// Returns the end of the feed for an error that means more than a failure; else nil.
@@ -79,7 +79,7 @@ extension Cycle {
   /// - Throws: `WebServicesError` if all other requests would fail too.
   func read<Page>(_ feed: Feed<Page>) async throws -> FeedEnd {
     var token = feed.start
-    if FeedPositions.isOversized(token), let restart = feed.restart { token = try restart() }
+    if FeedPositions.isOversized(token), let restart = feed.restart { token = try await restart() }
     var positions = FeedPositions(feed.operation, from: token)
     var hasRestarted = false
     for pages in 0..<feed.turn {
@@ -99,7 +99,7 @@ extension Cycle {
         else {
           return feed.failed(error)
         }
-        token = try restart()
+        token = try await restart()
         positions = FeedPositions(feed.operation, from: token)
         hasRestarted = true
       }

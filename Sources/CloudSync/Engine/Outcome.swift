@@ -19,6 +19,11 @@ package enum Outcome: Hashable, Sendable {
     if case .failed(let error, _) = self { error.code == .zoneNotFound } else { false }
   }
 
+  /// Whether the server reports that what was to be deleted does not exist.
+  fileprivate var missesTarget: Bool {
+    if case .failed(let error, .acknowledge) = self { error.code == .notFound } else { false }
+  }
+
   /// Whether the server carried it out, or reports that there is nothing to do.
   var isDone: Bool {
     if case .failed(_, let disposition) = self { disposition == .acknowledge } else { true }
@@ -84,11 +89,19 @@ package enum Interpreter {
   /// Whether the server reports for some operation that its zone does not exist.
   static func missesZone(_ outcomes: [Int64: Outcome]) -> Bool { outcomes.values.contains(where: \.missesZone) }
 
-  /// The outcomes if the zone exists all the same: a failure like others, after which the operations back off.
-  static func withZone(_ outcomes: [Int64: Outcome], of sent: [QueuedOperation]) -> [Int64: Outcome] {
+  /// The operations for which the server reports that the zone, or what they were to delete, does not exist.
+  static func doubtful(_ outcomes: [Int64: Outcome]) -> Set<Int64> {
+    Set(outcomes.filter { $0.value.missesZone || $0.value.missesTarget }.keys)
+  }
+
+  /// The outcomes if what some operations were told is missing exists all the same: a failure like others, after which
+  /// they back off.
+  static func outcomes(_ outcomes: [Int64: Outcome], of sent: [QueuedOperation], disproved: Set<Int64>) -> [Int64:
+    Outcome]
+  {
     var outcomes = outcomes
-    for operation in sent {
-      guard case .failed(let error, _)? = outcomes[operation.id], error.code == .zoneNotFound else { continue }
+    for operation in sent where disproved.contains(operation.id) {
+      guard case .failed(let error, _)? = outcomes[operation.id] else { continue }
       outcomes[operation.id] = .failed(
         error,
         .transient(attempt: operation.attempts + 1, of: operation.maxAttempts)

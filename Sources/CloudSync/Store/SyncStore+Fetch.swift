@@ -26,6 +26,16 @@ extension SyncStore {
     return try removed + write(lease) { try take(page, Reconciliation(policy: policy, now: $1, ledger: $0)) }
   }
 
+  /// Whether a page reports the deletion of a zone that is here.
+  func loses(_ page: WireDatabaseChanges) throws(StoreError) -> Bool {
+    let deleted = page.zones.compactMap { result -> ZoneKey? in
+      guard case .zone(let zone) = result, zone.deleted == true else { return nil }
+      return key(zone.zoneID)
+    }
+    guard !deleted.isEmpty else { return false }
+    return try read { ledger in try deleted.contains { try ledger.zone($0)?.state == .ready } }
+  }
+
   /// Joins the last page of `changes/database` with the engine's next transaction, if it names only known zones that were
   /// fetched before.
   ///
