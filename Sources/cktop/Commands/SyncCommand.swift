@@ -18,8 +18,8 @@ struct SyncCommand: CommandVerb {
       zone change, command, retry, change of the syncing process and change of the overall state. It waits for a disk \
       that is full, read-only or not mounted, and says so.
 
-      While the server denies access to a record type, the store is not in sync and the exit code is 3. --watch exits \
-      with 4 when its store or the store's lock file is deleted or replaced.
+      While the server denies access to a record type, or rejects its queries for lack of indexes, the store is not in \
+      sync and the exit code is 3. --watch exits with 4 when its store or the store's lock file is deleted or replaced.
 
       The first sync saves the conflict policy in the store, and every process uses it. A sync with another policy is \
       refused unless --set-policy is given.

@@ -10,7 +10,8 @@ struct SyncReport {
   let status: CommandStatus
   /// The error that stopped the sync, or that keeps it from completing.
   let error: WebServicesError?
-  var failure: CommandFailure? { error.map { CommandFailure($0) } }
+  /// That error in words, with what to do.
+  let failure: CommandFailure?
 
   /// - Parameters:
   ///   - startedAt: milliseconds since 1970.
@@ -20,6 +21,15 @@ struct SyncReport {
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
     var codes = [error.map { CommandFailure($0).status } ?? .done]
     let problems = state.verdicts(hasCredential: true).problems
+    let block = problems.first { $0.kind == .blocked }
+    failure = error.map { error in
+      // What the server rejects now it rejects at the next try, too: the problem behind it needs a person.
+      guard summary.error == nil, error.code == .badRequest, let block, let step = block.nextStep else {
+        return CommandFailure(error)
+      }
+      let sentence = block.sentence(Format(), now: state.generatedAt)
+      return CommandFailure("\(sentence.prefix(1).lowercased())\(sentence.dropFirst()); run \(step)", .personNeeded)
+    }
     // Other processes may sync later; changes for the app are counted in the summary.
     let isForPerson = { (verdict: Verdict) in
       verdict.status == .personNeeded && ![.notSyncing, .waitingForApp].contains(verdict.kind)

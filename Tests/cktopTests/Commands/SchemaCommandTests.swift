@@ -45,6 +45,26 @@ import Testing
     #expect(try await machine.fail(2, "schema", "format", "-").contains("standard input"))
   }
 
+  @Test func `a type without the indexes that polling needs is named with the way to them, and needs a person`()
+    async throws
+  {
+    let home = try Machine()
+    let schema = try home.folder.write(
+      "DEFINE SCHEMA RECORD TYPE Task (n INT64, GRANT READ TO \"_world\", GRANT CREATE TO \"_icloud\");",
+      to: "bare.ckdb"
+    )
+    let cloud = try await Cloud("--schema", "\(Machine.container)=\(schema)")
+    let machine = try Machine(cloud, ["CLOUDKIT_DATABASE": "public"])
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "a", "n=1")
+
+    for _ in 0..<2 {
+      let failure = try await machine.fail(3, "sync")
+      #expect(failure.contains("Task") && failure.contains("cktop schema infer --type Task"))
+    }
+    #expect(try await machine.run("status").status == 3)
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `what production lacks is found before it refuses it, and is taken once it is deployed`() async throws {
     let home = try Machine()
     let deployed = try home.folder.write("\u{FEFF}" + Self.old, to: "deployed.ckdb")
