@@ -65,10 +65,12 @@ extension ServiceCommand {
     }
   }
 
-  /// Zones of this user, as many as a person would type.
+  /// Zones of one user, as many as a person would type.
   private static func of(_ zones: [ZoneKey], _ verb: String, of count: Int? = nil) -> [String]? {
-    let isNamed = 1...20 ~= zones.count && zones.count == count ?? zones.count && zones.allSatisfy(\.owner.isEmpty)
-    return isNamed ? ["zones", verb] + zones.map(\.zone.asArgument) : nil
+    guard 1...20 ~= zones.count, zones.count == count ?? zones.count, Set(zones.map(\.owner)).count == 1 else {
+      return nil
+    }
+    return ["zones", verb] + zones.map(\.zone.asArgument) + owner(of: zones[0])
   }
 
   /// All operations of a list, where an expression selects them. A pause of all is a rule.
@@ -79,8 +81,11 @@ extension ServiceCommand {
   }
 
   private static func decision(_ verb: String, _ zone: ZoneKey, _ version: String) -> [String] {
-    let owner = zone.owner.isEmpty ? [] : ["--owner", zone.owner.asArgument]
-    return ["zones", verb, zone.zone.asArgument] + owner + ["--version", version]
+    ["zones", verb, zone.zone.asArgument] + owner(of: zone) + ["--version", version]
+  }
+
+  private static func owner(of zone: ZoneKey) -> [String] {
+    zone.owner.isEmpty ? [] : ["--owner", zone.owner.asArgument]
   }
 }
 

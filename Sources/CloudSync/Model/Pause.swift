@@ -24,7 +24,10 @@ package enum PauseRule: Hashable, Sendable {
 
 extension PauseRule {
   /// The command that lifts the rule and no other. For the pause of everything it lifts all rules.
-  package var resumeCommand: String { asCause.resumeCommand }
+  package var resumeCommand: String {
+    guard case .zone(let zone) = self, !zone.owner.isEmpty else { return asCause.resumeCommand }
+    return "\(asCause.resumeCommand) --owner \(zone.owner.asArgument)"
+  }
 
   /// Whether the rule pauses an operation on a zone, or on a record of this type there.
   package func holds(_ zone: ZoneKey, type: String?) -> Bool {

@@ -50,6 +50,9 @@ package struct ZoneKey: Hashable, Sendable, Comparable {
   /// Whether the current user can create it.
   var canBeCreated: Bool { owner.isEmpty && !isDefaultZone }
 
+  /// The zone as a sentence names it: with its owner, if that is another user.
+  package var title: String { owner.isEmpty ? zone : "\(zone) of \(owner)" }
+
   /// The zone's identifier on the wire.
   package var wire: WireZoneID {
     WireZoneID(zoneName: zone, ownerRecordName: owner.isEmpty ? nil : owner)
@@ -65,4 +68,15 @@ package struct ZoneKey: Hashable, Sendable, Comparable {
     }
     return left.owner.utf8.lexicographicallyPrecedes(right.owner.utf8)
   }
+}
+
+/// The names of zones in lists: with their owners where several users have a zone of that name.
+package struct ZoneTitles: Hashable, Sendable {
+  private let ambiguous: Set<String>
+
+  package init(_ zones: [ZoneKey]) {
+    ambiguous = Set(Dictionary(grouping: zones, by: \.zone).filter { $0.value.count > 1 }.keys)
+  }
+
+  package subscript(zone: ZoneKey) -> String { ambiguous.contains(zone.zone) ? zone.title : zone.zone }
 }

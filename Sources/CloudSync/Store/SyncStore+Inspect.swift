@@ -19,6 +19,11 @@ extension SyncStore {
 
   package func zones() throws(StoreError) -> [ZoneRow] { try view { try $0.zones() } }
 
+  /// The names of zones in lists. Only in the shared database can users have zones of one name.
+  package func zoneTitles() throws(StoreError) -> ZoneTitles {
+    ZoneTitles(scope.database == .shared ? try read { try $0.zones().map(\.key) } : [])
+  }
+
   /// Whether the store knows a zone.
   package func knows(_ zone: ZoneKey) throws(StoreError) -> Bool { try read { try $0.zone(zone) != nil } }
 

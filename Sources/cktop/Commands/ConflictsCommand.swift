@@ -28,11 +28,12 @@ struct ConflictsList: Verb {
 
   func run(_ session: Session) async throws {
     let reader = try session.reader()
+    let zones = try reader.store.zoneTitles()
     var listing = Listing(json ? nil : Self.table)
     try listing.print { (page: inout PrintedPage<Int64>) in
       try reader.view { view in
         try view.conflicts(after: page.last ?? 0, limit: page.limit) {
-          page.add(json ? [$0.json.line] : $0.cells, at: $0.id)
+          page.add(json ? [$0.json.line] : $0.cells(zones), at: $0.id)
         }
       }
     }
@@ -47,10 +48,10 @@ struct ConflictsList: Verb {
 
 extension Conflict {
   /// The conflict as a row of the table.
-  fileprivate var cells: [String] {
+  fileprivate func cells(_ zones: ZoneTitles) -> [String] {
     let deletion = isDeletedOnServer ? "(deleted on the server) " : ""
     let fields = deletion + fields.map(\.name).joined(separator: ", ")
-    return [String(id), type, key.name, key.zone, version, kind == .delete ? "(deleted here)" : fields]
+    return [String(id), type, key.name, zones[key.zoneKey], version, kind == .delete ? "(deleted here)" : fields]
   }
 }
 
@@ -73,7 +74,7 @@ extension Conflict {
   /// The conflict for people, field by field.
   fileprivate var lines: [String] {
     let format = Format()
-    return ["conflict \(id): \(type) \(key.name) in zone \(key.zone), version \(version)", "  \(cause.text)"]
+    return ["conflict \(id): \(type) \(key.name) in zone \(key.zoneKey.title), version \(version)", "  \(cause.text)"]
       + edits { format.time($0, now: SyncStore.currentTime) }.map { "  \($0.line.plain)" }
       + fields.map { $0.line(format) }
   }

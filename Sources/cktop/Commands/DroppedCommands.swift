@@ -24,13 +24,14 @@ struct ConflictsDropped: ChangingVerb {
   func run(_ session: Session) async throws {
     let store = try seen ? session.storeToCommand() : nil
     let reader = try store.map(session.reader) ?? session.reader()
+    let zones = try reader.store.zoneTitles()
     var listing = Listing(json ? nil : Self.table)
     var last: Int64?
     try listing.print { (page: inout PrintedPage<Int64>) in
       try reader.view { view in
         try view.dropped(before: page.last ?? .max, limit: page.limit, unseenToo: true) { id, change in
           last = max(last ?? id, id)
-          return page.add(json ? [change.json.line] : change.cells, at: id)
+          return page.add(json ? [change.json.line] : change.cells(zones), at: id)
         }
       }
     }
@@ -47,9 +48,9 @@ struct ConflictsDropped: ChangingVerb {
 
 extension DroppedChange {
   /// The change as a row of the table.
-  fileprivate var cells: [String] {
+  fileprivate func cells(_ zones: ZoneTitles) -> [String] {
     let reason = isOpen ? cause.text : "\(cause.text); the record was edited since"
-    return [String(operation), isSeen ? "yes" : "no", type ?? "", key.name, key.zone, parts, reason]
+    return [String(operation), isSeen ? "yes" : "no", type ?? "", key.name, zones[key.zoneKey], parts, reason]
   }
 }
 

@@ -110,8 +110,9 @@ struct QueueListVerb: Verb {
 
   func run(_ session: Session) async throws {
     let (format, now) = (Format(), SyncStore.currentTime)
+    let zones = try json ? ZoneTitles([]) : session.reader().store.zoneTitles()
     try page.print(session, atOnce: Listing.pageSize, json ? nil : Self.table) { rows, _, page in
-      for row in rows { page.add(json ? [row.json.line] : row.cells(format, now: now), at: row.id) }
+      for row in rows { page.add(json ? [row.json.line] : row.cells(zones, format, now: now), at: row.id) }
     }
   }
 
@@ -125,9 +126,9 @@ struct QueueListVerb: Verb {
 
 extension QueueRow {
   /// The operation as a row of the table.
-  fileprivate func cells(_ format: Format, now: Int64) -> [String] {
+  fileprivate func cells(_ zones: ZoneTitles, _ format: Format, now: Int64) -> [String] {
     [
-      String(id), kind.isOfZone ? "\(kind.verb) zone" : kind.verb, type ?? "", key.name, key.zone,
+      String(id), kind.isOfZone ? "\(kind.verb) zone" : kind.verb, type ?? "", key.name, zones[key.zoneKey],
       Words.state(state.rawValue), "\(attempts)/\(maxAttempts)", cause.brief(format, now: now),
     ]
   }

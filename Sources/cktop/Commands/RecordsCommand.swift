@@ -31,34 +31,27 @@ struct RecordSource: ParsableArguments {
   }
 }
 
-/// Finds zones and records by name.
+/// Finds records by name.
 extension SyncStore {
-  /// The zone with this name. In the shared database, where zones have owners, the known zone with this name.
-  func zoneKey(named name: String) throws -> ZoneKey {
-    guard scope.database == .shared else { return ZoneKey(zone: name) }
-    let known = try zones().map(\.key).filter { $0.zone == name }
-    guard let key = known.first else {
-      throw CommandFailure.usage("there is no shared zone '\(name)'; run cktop zones list to see them")
-    }
-    guard known.count == 1 else {
-      let owners = known.map(\.owner).joined(separator: ", ")
-      throw CommandFailure.usage("several users share zone '\(name)' (\(owners)); this version cannot distinguish them")
-    }
-    return key
-  }
-
   /// The only record with this name; nil if there is none.
   ///
   /// - Throws: A usage failure that names the zones if there are several.
   func record(named name: String, zone: ZoneKey?, mirrorOnly: Bool = false) throws -> RecordRow? {
     let found = try records(named: name, zone: zone, mirrorOnly: mirrorOnly)
     guard found.count > 1 else { return found.first }
-    let zones = found.map(\.record.key.zone).joined(separator: ", ")
-    throw CommandFailure.usage("'\(name)' is a record in several zones (\(zones)); choose one with --zone")
+    throw CommandFailure.severalZones(of: name, found.map(\.record.key.zoneKey))
   }
 }
 
 extension CommandFailure {
+  /// The failure for a name that records of several zones have.
+  static func severalZones(of name: String, _ zones: [ZoneKey]) -> CommandFailure {
+    let titles = ZoneTitles(zones)
+    let options = Set(zones.map(\.zone)).count < zones.count ? "--zone and --owner" : "--zone"
+    let list = zones.sorted().map { titles[$0] }.joined(separator: ", ")
+    return .usage("'\(name)' is a record in several zones (\(list)); choose one with \(options)")
+  }
+
   /// The failure for a record that does not exist.
   static func noRecord(_ name: String, zone: String?) -> CommandFailure {
     let place = zone.map { " in zone \($0)" } ?? ""

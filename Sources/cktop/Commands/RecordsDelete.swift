@@ -14,7 +14,8 @@ struct RecordsDelete: ChangingVerb {
   )
 
   @Argument(help: "The names of the records.") var names: [String]
-  @Option(help: "The zone; default: all zones are searched.") var zone: String?
+  @Option(help: "The zone; default: all zones are searched.", completion: .zones) var zone: String?
+  @OptionGroup var whose: ZoneOwner
   @Flag(help: "Do not ask for confirmation.") var yes = false
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
@@ -23,7 +24,7 @@ struct RecordsDelete: ChangingVerb {
     try session.refuseIfReadOnly()
     try Confirmation.needAnswer(yes, "records delete deletes records locally and on the server")
     let store = try await session.storeToChange()
-    let zone = try zone.map(store.zoneKey(named:))
+    let zone = try store.zoneKey(zone, of: whose)
     var found: [RecordRow] = []
     var missing: [String] = []
     for name in names {

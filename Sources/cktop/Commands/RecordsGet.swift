@@ -9,14 +9,15 @@ struct RecordsGet: Verb {
   static let configuration = CommandConfiguration(commandName: "get", abstract: "Show single records by name.")
 
   @Argument(help: "The names of the records.") var names: [String]
-  @Option(help: "The zone; default: all zones are searched.") var zone: String?
+  @Option(help: "The zone; default: all zones are searched.", completion: .zones) var zone: String?
+  @OptionGroup var whose: ZoneOwner
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     let store = try source.store(session)
-    let zone = try zone.map(store.zoneKey(named:))
+    let zone = try store.zoneKey(zone, of: whose)
     var found: [RecordRow] = []
     var missing: [String] = []
     let remote = source.remote ? try await remoteRecords(session, store, zone) : [:]
@@ -42,8 +43,7 @@ struct RecordsGet: Verb {
       for record in try await engine.lookUp(names, in: zone).values {
         let name = record.key.name
         if let other = found.updateValue(RecordRow(onServer: record), forKey: name) {
-          let both = "\(other.record.key.zone), \(zone.zone)"
-          throw CommandFailure.usage("'\(name)' is a record in several zones (\(both)); choose one with --zone")
+          throw CommandFailure.severalZones(of: name, [other.record.key.zoneKey, zone])
         }
       }
     }
@@ -53,7 +53,7 @@ struct RecordsGet: Verb {
   private static func lines(_ row: RecordRow) -> [String] {
     let (record, format) = (row.record, Format())
     var lines = [
-      "\(record.type) \(record.key.name) in zone \(record.key.zone)",
+      "\(record.type) \(record.key.name) in zone \(record.key.zoneKey.title)",
       "  changeTag  \(row.changeTag ?? "not on the server yet")",
       "  modified   \(format.time(record.modifiedAt, now: SyncStore.currentTime))",
     ]

@@ -30,7 +30,8 @@ struct RecordsImport: ChangingVerb {
   @Argument(help: "The file; - reads standard input.") var file: String
   @Option(help: "The record type; default: that of each record of an export.") var type: String?
   @Option(name: .customLong("id"), help: "The field with the record name; default: generated.") var idField: String?
-  @Option(help: "The zone; default: that of the export, or the standard zone.") var zone: String?
+  @Option(help: "The zone; default: that of the export, or the standard zone.", completion: .zones) var zone: String?
+  @OptionGroup var whose: ZoneOwner
   @Option(
     name: .customLong("reference"),
     help: ArgumentHelp(
@@ -68,6 +69,7 @@ struct RecordsImport: ChangingVerb {
     let records = try RecordFile(name: source.name, format: format, emptyCells: empty, source.read)
     try session.refuseNames(zone: zone)
     let store = try await session.storeToChange()
+    let named = try store.zoneKey(zone, of: whose)
     let plan = try ImportPlan(
       records,
       recordType: type,
@@ -77,8 +79,7 @@ struct RecordsImport: ChangingVerb {
       columns: columns,
       knownTypes: { try store.knownFieldTypes(of: $0) }
     )
-    let named = try zone.map(store.zoneKey(named:))
-    let zone = named ?? store.scope.zoneForChangesWithoutOne
+    let zone = try named ?? (type == nil ? store.scope.zoneForChangesWithoutOne : store.standardZone())
     let isNewZone = try store.isNew(named)
     var result = ImportResult(columns: plan.columns)
     if json { OutputStream.standard.write(#"{"refused":["#) }

@@ -7,7 +7,8 @@ import Facts
 /// Which records to print, in which order: what the dashboard's records can show.
 struct RecordPage: ParsableArguments {
   @Option(help: "Show only records of this type.") var type: String?
-  @Option(help: "Show only records of this zone.") var zone: String?
+  @Option(help: "Show only records of this zone.", completion: .zones) var zone: String?
+  @OptionGroup var whose: ZoneOwner
   @Option(
     name: .customLong("where"),
     help: ArgumentHelp(
@@ -38,7 +39,7 @@ struct RecordPage: ParsableArguments {
   }
 
   func selection() throws -> RecordSelection {
-    var selection = RecordSelection(type: type, zone: zone, limit: limit.count, source: source)
+    var selection = RecordSelection(type: type, zone: zone, whose, limit: limit.count, source: source)
     if let expression {
       selection.listing.filter = .expression(try QueueFilter(parsing: expression, of: .records), text: expression)
     }
@@ -81,9 +82,9 @@ extension RecordRow {
   }
 
   /// The record as a row of the table.
-  var cells: [String] {
+  func cells(_ zones: ZoneTitles) -> [String] {
     [
-      record.key.name, record.type, record.key.zone, Words.state(operationState?.rawValue ?? ""),
+      record.key.name, record.type, zones[record.key.zoneKey], Words.state(operationState?.rawValue ?? ""),
       record.fields.text(Format()),
     ]
   }
@@ -107,12 +108,13 @@ struct RecordsExport: Verb {
 struct RecordSelection {
   var type: String?
   var zone: String?
+  var whose: ZoneOwner
   var limit: Int
   var source: RecordSource
   var listing: RecordListing
 
-  init(type: String?, zone: String?, limit: Int, source: RecordSource) {
-    (self.type, self.zone, self.limit, self.source) = (type, zone, limit, source)
+  init(type: String?, zone: String?, _ whose: ZoneOwner, limit: Int, source: RecordSource) {
+    (self.type, self.zone, self.whose, self.limit, self.source) = (type, zone, whose, limit, source)
     listing = RecordListing()
     listing.order = .name
   }
@@ -120,8 +122,9 @@ struct RecordSelection {
   /// Prints the records, as JSON without a table.
   func print(_ session: Session, _ table: TextTable?) async throws {
     var (listing, page) = (Listing(table), PrintedPage<RecordKey>())
+    let zones = try table == nil ? ZoneTitles([]) : source.store(session).zoneTitles()
     try await each(session) { row in
-      guard !page.add(table == nil ? [row.json.line] : row.cells, at: row.record.key) else { return }
+      guard !page.add(table == nil ? [row.json.line] : row.cells(zones), at: row.record.key) else { return }
       listing.print(page)
       page = PrintedPage()
     }
@@ -131,7 +134,7 @@ struct RecordSelection {
   /// Calls `body` with each record; a store that does not exist has none.
   func each(_ session: Session, _ body: (RecordRow) throws -> Void) async throws {
     let store = try source.store(session)
-    let zone = try zone.map(store.zoneKey(named:))
+    let zone = try store.zoneKey(zone, of: whose)
     if source.remote { return try await eachRemote(session, store, zone, body) }
     var isEmpty = true
     try eachLocal(session, store, zone) { row in

@@ -22,7 +22,9 @@ struct RecordsPut: ChangingVerb {
 
   @Option(help: "The record type.") var type: String?
   @Option(help: "The record's name; default: a new one is generated.") var name: String?
-  @Option(help: "The zone; default: that of the known record, else the standard zone.") var zone: String?
+  @Option(help: "The zone; default: that of the known record, else the standard zone.", completion: .zones)
+  var zone: String?
+  @OptionGroup var whose: ZoneOwner
   @Flag(help: "Do not copy asset files; read them when they are sent.") var inPlace = false
   @Flag(help: "Print the result as a JSON object.") var json = false
   @Argument(help: ArgumentHelp("The fields.", valueName: "field=value")) var assignments: [String] = []
@@ -38,12 +40,12 @@ struct RecordsPut: ChangingVerb {
     }
     try session.refuseNames(record: name, zone: zone)
     let store = try await session.storeToChange()
-    let zone = try zone.map(store.zoneKey(named:))
+    let zone = try store.zoneKey(zone, of: whose)
     let known = try name.flatMap { try store.record(named: $0, zone: zone) }
     guard let type = type ?? known?.record.type else {
       throw CommandFailure.usage("a new record needs a type; give --type")
     }
-    let key = known?.record.key ?? RecordKey(zone ?? store.scope.zoneForChangesWithoutOne, name ?? UUID().uuidString)
+    let key = try known?.record.key ?? RecordKey(zone ?? store.standardZone(), name ?? UUID().uuidString)
     let types = try store.knownFieldTypes(of: type, wanted: Set(parsed.map(\.name)))
     var changes = FieldChanges()
     var assets: [String: [AssetSource]] = [:]
@@ -87,7 +89,10 @@ extension Accepted {
   /// Prints the result of enqueuing a change of a record.
   func report(_ key: RecordKey, _ type: String?, deed: String = "enqueued", json: Bool) throws(CommandFailure) {
     if case .refused(let reason) = self { throw .usage("\(key.name): \(reason); nothing was enqueued") }
-    let names: JSONObject = ["recordName": .text(key.name), "recordType": .optional(type), "zone": .text(key.zone)]
-    try report("\(type ?? "record") \(key.name) in zone \(key.zone)", names, deed: deed, json: json)
+    let names: JSONObject = [
+      "recordName": .text(key.name), "recordType": .optional(type), "zone": .text(key.zone),
+      "owner": .unlessEmpty(key.owner),
+    ]
+    try report("\(type ?? "record") \(key.name) in zone \(key.zoneKey.title)", names, deed: deed, json: json)
   }
 }

@@ -26,7 +26,8 @@ struct RecordsQuery: Verb {
 
   @Argument(help: ArgumentHelp("The query: 'TYPE where CONDITIONS sort by FIELD'.", valueName: "query"))
   var query: String
-  @Option(help: "Show only records of this zone.") var zone: String?
+  @Option(help: "Show only records of this zone.", completion: .zones) var zone: String?
+  @OptionGroup var whose: ZoneOwner
   @OptionGroup var limit: LimitOption
   @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var source: RecordSource
@@ -42,7 +43,8 @@ struct RecordsQuery: Verb {
     let rows = query.sorted(found).prefix(limit.count)
     if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
     var table = RecordRow.table
-    for row in rows { table.append(row.cells) }
+    let zones = try store.zoneTitles()
+    for row in rows { table.append(row.cells(zones)) }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
   }
 
@@ -60,7 +62,7 @@ struct RecordsQuery: Verb {
   private func records(_ query: CKQuery, _ types: [String: String], _ session: Session) async throws -> [RecordRow] {
     var (found, isEmpty) = ([RecordRow](), true)
     var unseen = query.fields.subtracting(types.keys)
-    let all = RecordSelection(type: query.recordType, zone: zone, limit: .max, source: source)
+    let all = RecordSelection(type: query.recordType, zone: zone, whose, limit: .max, source: source)
     try await all.each(session) { row in
       isEmpty = false
       if !unseen.isEmpty { unseen.subtract(row.record.fields.keys) }
@@ -75,7 +77,7 @@ struct RecordsQuery: Verb {
 
   private func remoteRecords(_ query: CKQuery, _ session: Session, _ store: SyncStore) async throws -> [RecordRow] {
     let engine = try session.engine(store)
-    let zones = if let zone { [try store.zoneKey(named: zone)] } else { try await engine.zonesOfServer() }
+    let zones = if let zone = try store.zoneKey(zone, of: whose) { [zone] } else { try await engine.zonesOfServer() }
     var found: [MirrorRecord] = []
     do {
       for zone in zones { found += try await engine.recordsOfServer(in: zone, matching: query) }

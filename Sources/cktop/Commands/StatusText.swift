@@ -46,17 +46,16 @@ struct StatusText {
     lines += status.syncFacts(format, now: status.generatedAt).map(\.line.plain)
     if let progress = status.progress { lines.append(Fact("Progress", progress.line).line.plain) }
     lines.append(fact("Queue", queue))
-    let zones = sums { $0.zone.owner.isEmpty ? $0.zone.zone : "\($0.zone.zone) of \($0.zone.owner)" }
+    let zones = sums { $0.zone.title }
     let types = sums { $0.type.isEmpty ? "(no type)" : $0.type }
     for (name, parts) in [("  by zone", zones), ("  by type", types)] where parts.count > 1 {
       lines.append(fact(name, parts.joined(separator: ", ")))
     }
     lines.append(fact("Records", records))
     for held in status.heldDeletions {
-      let zone = held.zoneID.zoneName
+      let zone = held.zone.title
       let what = held.isWholeZone ? "the server deleted zone \(zone)," : "the server deleted much of zone \(zone),"
-      let ways = "cktop zones restore \(zone.asArgument) or cktop zones accept \(zone.asArgument)"
-      lines.append(fact("On hold", "\(what) \(Words.count(held.records, "record")); \(ways)"))
+      lines.append(fact("On hold", "\(what) \(Words.count(held.records, "record")); \(held.waysOfDeciding)"))
     }
     for unreadable in status.unreadable {
       let since = "since \(time(unreadable.since)); the local copy may be out of date"

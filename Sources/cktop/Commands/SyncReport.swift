@@ -135,13 +135,11 @@ struct SyncReport {
       CommandFailure("\(unreadable.summary); \(remedy)", status).report()
     }
     for held in state.heldDeletions {
-      let zone = held.zoneID.zoneName
       let what =
         held.isWholeZone
-        ? "the server deleted zone \(zone) with \(Words.count(held.records, "record"))"
-        : "the server deleted \(Words.count(held.records, "record")) in zone \(zone)"
-      let ways = "cktop zones restore \(zone.asArgument) or cktop zones accept \(zone.asArgument)"
-      CommandFailure("\(what), local copies are kept; run \(ways)", status).report()
+        ? "the server deleted zone \(held.zone.title) with \(Words.count(held.records, "record"))"
+        : "the server deleted \(Words.count(held.records, "record")) in zone \(held.zone.title)"
+      CommandFailure("\(what), local copies are kept; run \(held.waysOfDeciding)", status).report()
     }
   }
 }

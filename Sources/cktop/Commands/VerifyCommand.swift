@@ -23,7 +23,8 @@ struct VerifyCommand: ChangingVerb {
       """
   )
 
-  @Option(help: "The zone to compare; by default all zones.") var zone: String?
+  @Option(help: "The zone to compare; by default all zones.", completion: .zones) var zone: String?
+  @OptionGroup var whose: ZoneOwner
   @Flag(help: "Fetch zones that differ again.") var repair = false
   @Flag(help: "Print one JSON object per zone.") var json = false
   @OptionGroup var options: StoreOptions
@@ -31,11 +32,14 @@ struct VerifyCommand: ChangingVerb {
   func run(_ session: Session) async throws {
     let store = try repair ? session.storeToCommand() : session.storeToRead()
     if repair { try session.refuseOtherPolicy(store) }
+    let owner = whose.owner
+    // Without an owner, every zone of that name is compared.
+    if owner != nil { _ = try store.zoneKey(zone, of: whose) }
     let engine = try session.engine(store)
     var results: [(found: ZoneDifference, left: ZoneDifference)] = []
     var report: SyncReport?
     do {
-      let found = try await engine.verify { zone == nil || $0.zone == zone }
+      let found = try await engine.verify { zone == nil || $0.zone == zone && (owner == nil || $0.owner == owner) }
       if let zone, found.isEmpty { throw CommandFailure.noZone(zone) }
       results = found.map { ($0, $0) }
       if repair { report = try await fetchAgain(&results, engine, session) }
@@ -60,8 +64,12 @@ struct VerifyCommand: ChangingVerb {
     }
     let isDone = results.allSatisfy { $0.left.isEmpty }
     if !isDone, !repair {
-      let option = zone.map { " --zone \($0.asArgument)" } ?? ""
-      OutputStream.error.line("cktop: to fetch what differs again, run cktop verify --repair\(option)".visible)
+      let options = [("zone", zone), ("owner", owner)].compactMap { name, value in
+        value.map { " --\(name) \($0.asArgument)" }
+      }
+      OutputStream.error.line(
+        "cktop: to fetch what differs again, run cktop verify --repair\(options.joined())".visible
+      )
     }
     if !isDone, let pauses = report?.state.pauses, !pauses.isEmpty {
       OutputStream.error.line("cktop: \(pauses.reasons); run \(pauses.resumeCommands), then repair again".visible)
@@ -119,9 +127,9 @@ extension ZoneDifference {
   ///   - isRepaired: whether there was one.
   fileprivate func lines(_ found: ZoneDifference, isRepaired: Bool) -> [String] {
     guard isCompared else {
-      return ["\(zone.zone): not compared, no record types are known; name them with cktop sync --types A,B"]
+      return ["\(zone.title): not compared, no record types are known; name them with cktop sync --types A,B"]
     }
-    guard !found.isEmpty else { return ["\(zone.zone): no differences, \(Words.count(recordCount, "record"))"] }
+    guard !found.isEmpty else { return ["\(zone.title): no differences, \(Words.count(recordCount, "record"))"] }
     let left = Set(names)
     func lines(_ names: [String], _ did: String, _ differs: String) -> [String] {
       names.map { "  \(left.contains($0) ? differs : did): \($0)" }
@@ -129,7 +137,7 @@ extension ZoneDifference {
     let mended = found.names.count - names.count
     let counts = "\(onlyLocal.count) only local, \(onlyServer.count) only on the server, \(different.count) different"
     let state = isRepaired ? "repaired \(Words.count(mended, "record"))\(isEmpty ? "" : ", still \(counts)")" : counts
-    return ["\(zone.zone): \(state)"] + lines(found.onlyLocal, "deleted", "only local")
+    return ["\(zone.title): \(state)"] + lines(found.onlyLocal, "deleted", "only local")
       + lines(found.onlyServer, "added", "only on the server") + lines(found.different, "replaced", "different")
   }
 }

@@ -56,13 +56,14 @@ extension ZoneRow {
 
 /// The zones that a verb is about.
 struct ZoneNames: ParsableArguments {
-  @Argument(help: ArgumentHelp("The names of zones.", valueName: "name")) var names: [String]
+  @Argument(help: ArgumentHelp("The names of zones.", valueName: "name"), completion: .zones) var names: [String]
+  @OptionGroup var whose: ZoneOwner
 
-  func keys(_ store: SyncStore) throws -> [ZoneKey] { try names.map(store.zoneKey(named:)) }
+  func keys(_ store: SyncStore) throws -> [ZoneKey] { try names.map { try store.zoneKey(named: $0, of: whose) } }
 
   /// Refuses a name that `isKnown` does not accept, which may be misspelled.
   func require(_ isKnown: (ZoneKey) throws -> Bool, in store: SyncStore) throws {
-    for key in try keys(store) where try !isKnown(key) { throw CommandFailure.noZone(key.zone) }
+    for key in try keys(store) where try !isKnown(key) { throw CommandFailure.noZone(key.title) }
   }
 }
 

@@ -50,8 +50,8 @@ struct ZonesRestore: CommandVerb {
 
 /// The zone and the options of both decisions.
 struct DeletionDecision: ParsableArguments {
-  @Argument(help: "The zone's name.") var name: String
-  @Option(help: "The zone's owner, if several zones have this name.") var owner: String?
+  @Argument(help: "The zone's name.", completion: .zones) var name: String
+  @OptionGroup var whose: ZoneOwner
   @Option(
     help: ArgumentHelp(
       "The version that 'zones list' showed. If the deletions on hold have changed since, nothing is done.",
@@ -65,15 +65,13 @@ struct DeletionDecision: ParsableArguments {
 
   /// The zone with its deletions on hold; none if they are decided already and a version is given.
   fileprivate func held(_ store: SyncStore) throws -> (zone: ZoneKey, held: HeldDeletions?) {
+    let owner = whose.owner
     let zones = try store.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) }
     let held = zones.filter { $0.held != nil }
     guard let zone = held.first ?? (version == nil ? nil : zones.first) else {
       throw CommandFailure.usage("zone \(name) has no deletions on hold; run cktop zones list to see which zones have")
     }
-    guard held.count < 2 else {
-      let owners = zones.map(\.key.owner).joined(separator: ", ")
-      throw CommandFailure.usage("several zones have this name; name the owner with --owner: \(owners)")
-    }
+    guard held.count < 2 else { throw CommandFailure.severalOwners(of: held.map(\.key)) }
     return (zone.key, zone.held)
   }
 
@@ -103,5 +101,13 @@ struct DeletionDecision: ParsableArguments {
     let rest = isPart ? "the others were deleted locally too, or are being sent" : nil
     let lines = [question.effect, dryRun ? "version \(held.version)" : nil, rest]
     try receipt.report(json: json, lines: lines.compactMap(\.self))
+  }
+}
+
+extension HeldDeletions {
+  /// The commands that decide about them.
+  var waysOfDeciding: String {
+    let owner = zone.owner.isEmpty ? "" : " --owner \(zone.owner.asArgument)"
+    return ["restore", "accept"].map { "cktop zones \($0) \(zone.zone.asArgument)\(owner)" }.joined(separator: " or ")
   }
 }

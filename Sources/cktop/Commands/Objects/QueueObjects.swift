@@ -88,7 +88,8 @@ extension DroppedChange {
   var json: JSONObject {
     [
       "id": .integer(operation), "operation": .text(kind.rawValue), "recordName": .text(key.name),
-      "recordType": .optional(type), "zone": .text(key.zone), "fields": .fields(changes.values),
+      "recordType": .optional(type), "zone": .text(key.zone), "owner": .unlessEmpty(key.owner),
+      "fields": .fields(changes.values),
       "cleared": .array(changes.cleared.sorted().map(OutputJSON.text)), "reason": .text(cause.text),
       "droppedAt": .time(at), "canBeUndone": .bool(isOpen), "seen": .bool(isSeen), "editedAt": .time(editedAt),
       "overwritten": overwritten.map { .object($0.json) } ?? .null,
@@ -121,7 +122,7 @@ extension Conflict {
   var json: JSONObject {
     [
       "id": .integer(id), "version": .text(version), "recordName": .text(key.name), "recordType": .text(type),
-      "zone": .text(key.zone), "operation": .text(kind.rawValue),
+      "zone": .text(key.zone), "owner": .unlessEmpty(key.owner), "operation": .text(kind.rawValue),
       "fields": .array(fields.map { .object($0.json) }),
       "detectedAt": .time(detectedAt), "serverModifiedAt": .time(serverModifiedAt),
       "serverModifiedBy": .optional(serverModifiedBy), "reason": .text(cause.text),

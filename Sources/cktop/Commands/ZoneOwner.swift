@@ -1,0 +1,91 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+
+/// The owner of a zone, beside the zone's name.
+struct ZoneOwner: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The zone's owner, if several users share zones of this name.", valueName: "user"),
+    completion: .zoneOwners
+  )
+  var owner: String?
+}
+
+extension SyncStore {
+  /// The zone with this name. In the shared database, where zones have owners, the known zone with this name.
+  func zoneKey(named name: String, of whose: ZoneOwner) throws -> ZoneKey {
+    let owner = whose.owner
+    guard scope.database == .shared else {
+      guard owner == nil else {
+        throw CommandFailure.usage("only zones of the shared database have owners; omit --owner")
+      }
+      return ZoneKey(zone: name)
+    }
+    let known = try zones().map(\.key).filter { $0.zone == name && (owner == nil || $0.owner == owner) }
+    guard let key = known.first else {
+      let whose = owner.map { " of \($0)" } ?? ""
+      throw CommandFailure.usage("there is no shared zone '\(name)'\(whose); run cktop zones list to see them")
+    }
+    guard known.count == 1 else { throw CommandFailure.severalOwners(of: known) }
+    return key
+  }
+
+  /// The zone of `--zone` and `--owner`; nil without them.
+  func zoneKey(_ name: String?, of whose: ZoneOwner) throws -> ZoneKey? {
+    if let name { return try zoneKey(named: name, of: whose) }
+    guard whose.owner == nil else { throw CommandFailure.usage("--owner is the owner of a zone; name it with --zone") }
+    return nil
+  }
+
+  /// The zone of records that name none.
+  func standardZone() throws(CommandFailure) -> ZoneKey {
+    guard scope.hasDefaultZone else {
+      throw .usage("the shared database has no standard zone; choose one with --zone, cktop zones list shows them")
+    }
+    return scope.zoneForChangesWithoutOne
+  }
+}
+
+extension CommandFailure {
+  /// The failure for a name that zones of several users have.
+  static func severalOwners(of zones: [ZoneKey]) -> CommandFailure {
+    let owners = zones.map(\.owner).joined(separator: ", ")
+    return .usage("several users share zone '\(zones[0].zone)'; choose one with --owner: \(owners)")
+  }
+}
+
+extension CompletionKind {
+  /// The names of the zones that the store knows.
+  static var zones: CompletionKind { .custom { words, _, _ in ZoneCompletion.zones(words) } }
+  /// The owners of these zones.
+  static var zoneOwners: CompletionKind { .custom { words, _, _ in ZoneCompletion.owners(words) } }
+}
+
+/// The words that a shell offers for zones and owners, from the store that the words of the line so far name.
+enum ZoneCompletion {
+  static func zones(_ words: [String]) -> [String] { Set(known(words).map(\.zone)).sorted() }
+
+  /// The owners of the zones that the line names, else of all.
+  static func owners(_ words: [String]) -> [String] {
+    let known = known(words).filter { !$0.owner.isEmpty }
+    let named = known.filter { words.contains($0.zone) || words.contains("--zone=\($0.zone)") }
+    return Set((named.isEmpty ? known : named).map(\.owner)).sorted()
+  }
+
+  /// The zones of the store; none if it cannot be read without asking anybody.
+  private static func known(_ words: [String]) -> [ZoneKey] {
+    guard let options = try? StoreOptions.parse(options(words)), let session = try? Session(options) else { return [] }
+    return (try? session.storeToRead().zones().map(\.key)) ?? []
+  }
+
+  /// The options among the words that decide which store it is.
+  private static func options(_ words: [String]) -> [String] {
+    let names = ["store", "profile", "container", "environment", "database"].map { "--\($0)" }
+    var options: [String] = []
+    for (word, next) in zip(words, words.dropFirst().map(Optional.some) + [nil]) {
+      if names.contains(where: { word.hasPrefix("\($0)=") }) { options.append(word) }
+      if names.contains(word), let next { options += [word, next] }
+    }
+    return options
+  }
+}
