@@ -44,6 +44,26 @@ extension ContractCheck {
         came: "\(many.description) for the operations, \(large.description) for the record"
       )
     },
+    .assumption("encryptedType", 27, .records, "An encrypted TIMESTAMP or LOCATION has its plain type and isEncrypted.")
+    {
+      scratch in
+      let place = #"{"latitude":59.9,"longitude":10.7}"#
+      let saved = try await scratch.modify(
+        .save(
+          "encrypted-types",
+          #""born":{"value":5,"type":"TIMESTAMP","isEncrypted":true},"#
+            + #""home":{"value":\#(place),"type":"LOCATION","isEncrypted":true}"#
+        )
+      )
+      guard saved.outcome == "ok" else { return .otherwise(saved.description) }
+      let fields = try await scratch.lookup("encrypted-types").items.first?["fields"]?.object
+      let types = ["born", "home"].map { fields?[$0]?.object?["type"]?.string ?? "no type" }
+      let isMarked = ["born", "home"].allSatisfy { fields?[$0]?.object?["isEncrypted"]?.bool == true }
+      return .of(
+        types == ["TIMESTAMP", "LOCATION"] && isMarked,
+        came: types.joined(separator: ", ") + (isMarked ? "" : ", without isEncrypted")
+      )
+    },
     .assumption(
       "cascadesLeaveTombstones",
       24,

@@ -89,7 +89,8 @@ struct RowReader {
         throw FieldError(field: field, NameRule.fieldNameProblem(field))
       }
       if content.value == .list([]) {
-        draft.settled[field] = .list(.unknown, [])
+        let isEncrypted = content.type.hasPrefix(FieldValue.encryptedPrefix)
+        draft.settled[field] = isEncrypted ? .encrypted(.list(.unknown, [])) : .list(.unknown, [])
         continue
       }
       guard let type = WireTypeTag(content.type) else { throw Self.unwritable(field, content.type) }

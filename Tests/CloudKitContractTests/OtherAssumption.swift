@@ -22,7 +22,8 @@ struct OtherAssumption: Sendable, CustomStringConvertible {
     + others("unknownRecordType", \.unknownRecordType) + others("unsortedOrder", \.unsortedOrder)
     + others("changesOrder", \.changesOrder) + others("emptySyncToken", \.emptySyncToken)
     + others("expiredSyncToken", \.expiredSyncToken) + others("callerEnvelope", \.callerEnvelope)
-    + others("existingZone", \.existingZone) + others("missingZone", \.missingZone)
+    + others("encryptedType", \.encryptedType) + others("existingZone", \.existingZone)
+    + others("missingZone", \.missingZone)
     + [
       OtherAssumption("rereferenceWrapper", "records") { $0.rereferenceWrapper = "records" },
       OtherAssumption("nearDistance", "1000") { $0.nearDistance = 1000 },

@@ -145,6 +145,17 @@ import Testing
     #expect(try store.queue() == [])
   }
 
+  @Test func `the public database has no encrypted fields`() throws {
+    let secret = world.put("a", zone: "_defaultZone", ["pin": .encrypted(.int64(1))])
+
+    for (database, isRefused) in [(DatabaseName.public, true), (.private, false)] {
+      let world = try World(database)
+      let accepted = try world.open("mine").enqueue([secret]).first
+      let wasRefused = if case .refused? = accepted { true } else { false }
+      #expect(wasRefused == isRefused)
+    }
+  }
+
   @Test func `an edit of a dead letter makes it ready again`() throws {
     let id = try store.accept(world.put("a", ["x": .int64(1)]))
     try store.execute("UPDATE operations SET state = 'failed', attempts = 8, errorCode = 'BAD_REQUEST', reason = 'no'")

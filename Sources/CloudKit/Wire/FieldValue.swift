@@ -77,7 +77,8 @@ package enum FieldValue: Hashable, Sendable {
     }
   }
 
-  static let encryptedPrefix = "ENCRYPTED_"
+  /// The beginning of the tags of encrypted values.
+  package static let encryptedPrefix = "ENCRYPTED_"
 
   /// Whether CloudKit encrypts the value.
   var isEncrypted: Bool {

@@ -66,6 +66,14 @@ extension EmulatorAssumptions {
     case failsAlone
   }
 
+  /// The type of an encrypted TIMESTAMP or LOCATION, beside `isEncrypted`.
+  public enum EncryptedType: String, Sendable, Hashable, CaseIterable {
+    /// `TIMESTAMP` and `LOCATION`.
+    case plain
+    /// `ENCRYPTED_TIMESTAMP` and `ENCRYPTED_LOCATION`, as bytes have `ENCRYPTED_BYTES`.
+    case ofItsOwn
+  }
+
   /// The error for a request that exceeds a limit.
   public enum ExceededLimit: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.

@@ -44,6 +44,10 @@ public struct EmulatorAssumptions: Sendable, Hashable {
   /// each.
   public var cascadesLeaveTombstones = true
 
+  /// Question 27: the type of an encrypted TIMESTAMP or LOCATION in responses. Assumed: the plain type, as for strings and
+  /// numbers. Writes may have either.
+  public var encryptedType = EncryptedType.plain
+
   // MARK: Schema
 
   /// Question 14: a query for a record type that does not exist. Assumed: `NOT_FOUND`.

@@ -127,6 +127,7 @@ final class Endpoint {
   /// - Parameter encoding: The encoding of field values; by default that of the request.
   func encoder(_ encoding: FieldEncoding? = nil) -> RecordEncoder {
     var encoding = encoding ?? call.encoding
+    encoding.encryptedType = configuration.assumptions.encryptedType
     encoding.asset = { [base = call.baseURL, time = call.milliseconds, seal = world.seal] asset in
       let url = DownloadAddress.text(of: asset, base: base, at: time, seal: seal)
       return .joining(asset.json, ["downloadURL": .string(url)])

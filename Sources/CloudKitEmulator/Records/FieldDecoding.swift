@@ -179,6 +179,11 @@ private struct Tag {
   var isList: Bool
   var isEncrypted: Bool
 
+  /// Bytes have a type of their own [L3]. Times and locations may have one, and are accepted with either. [E]
+  private static let encrypted: [String: CKSchema.ValueType] = [
+    "ENCRYPTED_BYTES": .bytes, "ENCRYPTED_TIMESTAMP": .timestamp, "ENCRYPTED_LOCATION": .location,
+  ]
+
   var schemaField: CKSchema.FieldType? {
     type.map { CKSchema.FieldType($0, isList: isList, isEncrypted: isEncrypted) }
   }
@@ -193,8 +198,8 @@ private struct Tag {
     if name == "UNKNOWN_LIST" {
       guard object["value"]?.array?.isEmpty == true else { throw .badRequest("Unexpected input for field '\(field)'") }
       (type, isList) = (nil, false)
-    } else if name == "ENCRYPTED_BYTES" {
-      (type, isList, isEncrypted) = (.bytes, false, true)
+    } else if let known = Self.encrypted[name] {
+      (type, isList, isEncrypted) = (known, false, true)
     } else if name == "ASSET" || name == "ASSET_LIST" {
       // The documented name. [D]
       (type, isList) = (.asset, name == "ASSET_LIST")

@@ -6,6 +6,8 @@ import JSONText
 struct FieldEncoding {
   /// Whether INT64, DOUBLE [D] and TIMESTAMP [E] values are encoded as strings, for clients whose numbers are doubles.
   var numbersAsStrings = false
+  /// The type of an encrypted TIMESTAMP or LOCATION.
+  var encryptedType = EmulatorAssumptions.EncryptedType.plain
   /// Encodes a file. Responses add its download URL.
   var asset: (EmulatorAsset) -> JSONObject = { $0.json }
 
@@ -17,6 +19,10 @@ struct FieldEncoding {
     case .list: object.append("type", .string("UNKNOWN_LIST"))
     // [L3]
     case .bytes where isEncrypted: object.append("type", .string("ENCRYPTED_BYTES"))
+    case .timestamp where isEncrypted && encryptedType == .ofItsOwn:
+      object.append("type", .string("ENCRYPTED_TIMESTAMP"))
+    case .location where isEncrypted && encryptedType == .ofItsOwn:
+      object.append("type", .string("ENCRYPTED_LOCATION"))
     default: object.append("type", value.scalarType.map { .string($0.rawValue) })
     }
     if isEncrypted { object.append("isEncrypted", .bool(true)) }

@@ -188,10 +188,11 @@ extension SyncStore {
 }
 
 extension FieldValue {
-  /// The wire type, if its values are written like texts. The type of a text or number may be why the change failed.
+  /// The wire type, if its values are written like texts, or do not show that they are encrypted. The type of a text or
+  /// number may be why the change failed.
   fileprivate var typeNotInText: String? {
     switch self {
-    case .timestamp, .location, .bytes, .reference: wireType
+    case .timestamp, .location, .bytes, .reference, .encrypted: wireType
     default: nil
     }
   }

@@ -55,10 +55,13 @@ package struct FieldAssignment: Hashable, Sendable {
     let source = (try? SourceValue(json: Data(text.utf8))) ?? .text(text)
     if type == nil, source == .null { return nil }
     let known = type == nil ? try known(knownType) : nil
-    guard let target = type ?? known else { return try inferred(source) }
-    if target == .scalar(.string) {
-      guard case .text(let string) = source else { return .string(text) }
-      return .string(string)
+    guard let target = type ?? known else {
+      let value = try inferred(source)
+      return knownType == Self.encryptedList ? value.map(FieldValue.encrypted) : value
+    }
+    if target.plain == .scalar(.string) {
+      guard case .text(let string) = source else { return target.marking(.string(text)) }
+      return target.marking(.string(string))
     }
     guard let value = try source.read(as: target, field: name) else {
       throw FieldError(
@@ -69,9 +72,12 @@ package struct FieldAssignment: Hashable, Sendable {
     return value
   }
 
+  /// The type of an empty list of an encrypted field.
+  private static let encryptedList = FieldValue.encrypted(.list(.unknown, [])).wireType
+
   private func known(_ tag: String?) throws(FieldError) -> WireTypeTag? {
     // The element type of an empty list is unknown, so any list is allowed.
-    guard let tag, tag != "UNKNOWN_LIST" else { return nil }
+    guard let tag, tag != "UNKNOWN_LIST", tag != Self.encryptedList else { return nil }
     guard let type = WireTypeTag(tag) else {
       throw FieldError(field: name, "\(name) is of type \(tag), which this version cannot write; leave it out")
     }
@@ -116,7 +122,8 @@ extension FieldValue {
       elements.map { $0.assignedInList(format) }.reduce(into: Optional([String]())) { list, text in
         list = text.flatMap { text in list.map { $0 + [text] } }
       }.map { "[" + $0.joined(separator: ", ") + "]" }
-    case .asset, .encrypted, .other: nil
+    case .encrypted(let value): value.assigned(format)
+    case .asset, .other: nil
     }
   }
 

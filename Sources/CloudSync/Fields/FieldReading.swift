@@ -10,6 +10,7 @@ extension SourceValue {
   package func read(as type: WireTypeTag, field: String) throws(FieldError) -> FieldValue? {
     switch (type, self) {
     case (_, .null): return nil
+    case (.encrypted(let plain), _): return try read(as: plain, field: field).map(FieldValue.encrypted)
     case (.scalar(.string), .emptyCell): return .string("")
     case (_, .emptyCell): return nil
     case (.scalar(let scalar), _): return try readScalar(as: scalar, field: field)

@@ -36,6 +36,9 @@ package struct FieldChanges: Hashable, Sendable {
   /// The fields cleared or set to an empty list.
   var emptied: Set<String> { cleared.union(values.keys.filter { values[$0].isAbsent }) }
 
+  /// The fields set to encrypted values.
+  var encrypted: [String] { values.filter { if case .encrypted = $0.value { true } else { false } }.map(\.key) }
+
   /// All fields touched.
   package var names: Set<String> { cleared.union(values.keys) }
 

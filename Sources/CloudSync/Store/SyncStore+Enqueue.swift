@@ -193,6 +193,9 @@ extension SyncStore {
     let mayBeUser: Bool
     if case .save(let type, let fields) = change.kind {
       if let problem = try Self.referenceProblem(of: fields, in: key.zoneKey, names, ledger) { return problem }
+      if scope.database == .public, let field = fields.encrypted.min() {
+        return "\(field) is encrypted, and the public database has no encrypted fields"
+      }
       mayBeUser = type == CKRecord.SystemType.userRecord
     } else {
       mayBeUser = true

@@ -75,6 +75,25 @@ import Testing
     #expect(try codes(.assuming { $0.exceededLimit = .quotaExceeded }) == ["QUOTA_EXCEEDED", "QUOTA_EXCEEDED"])
   }
 
+  @Test(arguments: [EmulatorAssumptions.EncryptedType.plain, .ofItsOwn])
+  func `27, the type of an encrypted time or place, which writes may have in either form`(
+    answer: EmulatorAssumptions.EncryptedType
+  ) throws {
+    let prefix = answer == .plain ? "" : "ENCRYPTED_"
+
+    for written in ["", "ENCRYPTED_"] {
+      let fixture = try Fixture.assuming { $0.encryptedType = answer }
+      let fields =
+        #""t":{"value":5,"type":"\#(written)TIMESTAMP","isEncrypted":true},"#
+        + #""l":{"value":{"latitude":1,"longitude":2},"type":"\#(written)LOCATION","isEncrypted":true}"#
+      #expect(try fixture.modify(Fixture.save("a", fields)).outcomes == ["saved"])
+      let saved = try #require(try fixture.lookup("a")["fields"] as? [String: [String: Any]])
+      #expect(saved["t"]?["type"] as? String == prefix + "TIMESTAMP")
+      #expect(saved["l"]?["type"] as? String == prefix + "LOCATION")
+      #expect(saved.values.allSatisfy { $0["isEncrypted"] as? Bool == true })
+    }
+  }
+
   @Test func `24, cascades in the feed, also of a file that was closed`() async throws {
     let gone = { (fixture: Fixture) in
       let reference = #""r":{"value":{"recordName":"a","action":"DELETE_SELF"}}"#

@@ -73,6 +73,41 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a schema with encrypted fields is filled by put, edit and import, and exported again`() async throws {
+    let home = try Machine()
+    let schema = try home.folder.write(
+      """
+      DEFINE SCHEMA RECORD TYPE Note (
+        secret ENCRYPTED STRING, pin ENCRYPTED INT64, born ENCRYPTED TIMESTAMP, words LIST<ENCRYPTED STRING>
+      );
+      """,
+      to: "notes.ckdb"
+    )
+    let cloud = try await Cloud("--schema", "\(Machine.container)=\(schema)")
+    let (machine, other) = (try Machine(cloud), try Machine(cloud, user: "ben"))
+    let file = try machine.folder.write(#"{"id": "b", "secret": "x", "pin": 7, "words": ["w"]}"#, to: "notes.ndjson")
+    let put = ["records", "put", "--type", "Note", "--name", "a"]
+
+    try await machine.succeeding(put + ["secret=plain", "born:ENCRYPTED_TIMESTAMP=2026-01-31T12:00:00Z"])
+    _ = try await machine.run("sync")
+    let failed = try #require(try await machine.succeed("queue", "list", "--json").object()["id"] as? Int)
+    try await machine.succeed("queue", "edit", "\(failed)", "secret:ENCRYPTED_STRING=hidden")
+    try await machine.succeed("sync")
+    // The type is known now.
+    try await machine.succeeding(put + ["secret=better"])
+    let columns = ["pin=ENCRYPTED_INT64", "words=encrypted_string_list"].flatMap { ["--column", $0] }
+    try await machine.succeeding(["records", "import", file, "--type", "Note", "--id", "id"] + columns)
+    try await machine.succeed("sync")
+    let export = try await machine.succeed("records", "export").output
+    let copy = try other.folder.write(export, to: "export.ndjson")
+    try await other.succeed("records", "import", copy)
+    try await other.succeed("sync")
+
+    #expect(export.contains(#""secret":{"type":"ENCRYPTED_STRING","value":"better"}"#))
+    #expect(export.contains(#""words":{"type":"ENCRYPTED_STRING_LIST","value":["w"]}"#))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `an export of several types is imported without naming a type`() async throws {
     let cloud = try await Cloud()
     let (first, other) = (try Machine(cloud), try Machine(cloud, user: "ben"))
