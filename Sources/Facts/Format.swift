@@ -38,6 +38,31 @@ package struct Format: Hashable, Sendable {
     stamp(milliseconds).replacingOccurrences(of: "T", with: " ").replacingOccurrences(of: ".000", with: "")
   }
 
+  /// The times that a text stands for, whose end may be missing: those of a year, month, day, minute or second. Without
+  /// an offset they are local. Nil if it is no time.
+  package func times(_ text: String) -> Range<Int64>? {
+    guard let times = RFC3339.times(ofShort: text), RFC3339.milliseconds(text) == nil else {
+      return RFC3339.times(ofShort: text)
+    }
+    let (start, length) = (time(ofClock: times.lowerBound), times.upperBound - times.lowerBound)
+    // Days and longer spans may have more or fewer hours than elsewhere.
+    return start..<(length < Self.day ? start + length : time(ofClock: times.upperBound))
+  }
+
+  private static let day: Int64 = 86_400_000
+
+  /// The time at which clocks here show what clocks in UTC show at another: the first of two, and for a time that they
+  /// skip the one that they show instead.
+  private func time(ofClock utc: Int64) -> Int64 {
+    let candidates = [-Self.day, Self.day].map { utc - offset(at: utc + $0) }
+    return candidates.filter { $0 + offset(at: $0) == utc }.min() ?? candidates[0]
+  }
+
+  /// The milliseconds that clocks here are ahead of UTC.
+  private func offset(at milliseconds: Int64) -> Int64 {
+    Int64(timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1000))) * 1000
+  }
+
   /// The milliseconds from a time to the next midnight.
   package func untilMidnight(_ milliseconds: Int64) -> Int64 {
     let local = split(milliseconds)

@@ -157,7 +157,7 @@ struct FilterParser {
     case (.field, .word(let word)) where word.lowercased() != "null": return .text(word)
     case (.date, .text(let text)), (.date, .word(let text)):
       guard RFC3339.times(ofShort: text) != nil else {
-        throw error("\(column.name) compares with a date in UTC: 2026-11-25 or 2026-11-25T14:30")
+        throw error("\(column.name) compares with a date: 2026-11-25 or 2026-11-25T14:30")
       }
       return .text(text)
     case (.integer, .integer(let number)): return .integer(number)
@@ -207,7 +207,7 @@ extension FilterColumn {
     case .integer: "a whole number"
     case .age: "an age such as 90s, 5m, 1h, 2d"
     case .field: "a value"
-    case .date: "a date in UTC, such as 2026-11-25"
+    case .date: "a date such as 2026-11-25"
     }
   }
 }

@@ -8,8 +8,11 @@ struct RecordCondition: Hashable, Sendable {
   /// Texts that the stored form of every matching record has, in any letter case, so that most others need not be
   /// decoded.
   let storedTexts: [String]
+  /// The times for which texts of the expression stand.
+  private var times: FilterTimes = [:]
 
-  init(_ filter: ListFilter) {
+  /// - Parameter format: the time zone of dates without an offset.
+  init(_ filter: ListFilter, _ format: Format = .local) {
     switch filter {
     case .none: storedTexts = []
     case .words(let words):
@@ -18,28 +21,43 @@ struct RecordCondition: Hashable, Sendable {
     case .expression(let filter, _):
       expression = filter.expression
       storedTexts = Array(filter.expression.storedTexts.prefix(100))
+      for text in filter.expression.texts { times[text] = format.times(text) }
     }
   }
 
   func isTrue(of record: MirrorRecord) -> Bool {
-    words.allSatisfy(record.shows) && expression?.isTrue(of: record) ?? true
+    words.allSatisfy(record.shows) && expression?.isTrue(of: record, times) ?? true
   }
 }
 
+/// Texts with the times for which they stand. They are read once, not for each record.
+private typealias FilterTimes = [String: Range<Int64>]
+
 extension FilterExpression {
-  /// Whether it is true of a record.
-  fileprivate func isTrue(of record: MirrorRecord) -> Bool {
+  /// The texts with which values are compared.
+  fileprivate var texts: [String] {
     switch self {
-    case .all(let parts): parts.allSatisfy { $0.isTrue(of: record) }
-    case .any(let parts): parts.contains { $0.isTrue(of: record) }
-    case .not(let inner): !inner.isTrue(of: record)
+    case .all(let parts), .any(let parts): parts.flatMap(\.texts)
+    case .not(let inner): inner.texts
+    case .compare(_, _, let value): [value.text]
+    case .among(_, let values): values.map(\.text)
+    case .like, .isNull: []
+    }
+  }
+
+  /// Whether it is true of a record.
+  fileprivate func isTrue(of record: MirrorRecord, _ times: FilterTimes) -> Bool {
+    switch self {
+    case .all(let parts): parts.allSatisfy { $0.isTrue(of: record, times) }
+    case .any(let parts): parts.contains { $0.isTrue(of: record, times) }
+    case .not(let inner): !inner.isTrue(of: record, times)
     case .isNull(let column): record.values(of: column.name).isEmpty
     case .compare(let column, .notEqual, let value):
-      !record.values(of: column.name).contains { $0.satisfies(.equal, value.text) }
+      !record.values(of: column.name).contains { $0.satisfies(.equal, value.text, times) }
     case .compare(let column, let comparison, let value):
-      record.values(of: column.name).contains { $0.satisfies(comparison, value.text) }
+      record.values(of: column.name).contains { $0.satisfies(comparison, value.text, times) }
     case .among(let column, let values):
-      record.values(of: column.name).contains { found in values.contains { found.satisfies(.equal, $0.text) } }
+      record.values(of: column.name).contains { found in values.contains { found.satisfies(.equal, $0.text, times) } }
     case .like(let column, let pattern): record.values(of: column.name).contains { $0.isLike(pattern) }
     }
   }
@@ -156,14 +174,14 @@ extension MirrorRecord {
 extension FieldValue {
   /// Whether a comparison with a text holds: of numbers and dates by value, of texts in any letter case, of a list for
   /// one of its elements. A value that has no order with the text is neither less nor greater.
-  fileprivate func satisfies(_ comparison: FilterComparison, _ text: String) -> Bool {
+  fileprivate func satisfies(_ comparison: FilterComparison, _ text: String, _ times: FilterTimes) -> Bool {
     switch self {
     case .int64(let number):
       Int64(text).map { comparison.holds(number, $0) }
         ?? Double(decimal: text).map { comparison.holds($0.order(of: number), 0) } ?? false
     case .double(let number): comparison.holds(number, Double(decimal: text))
     case .timestamp(let time):
-      (RFC3339.times(ofShort: text) ?? Int64(text).flatMap { $0 < .max ? $0..<$0 + 1 : nil }).map { times in
+      (times[text] ?? Int64(text).flatMap { $0 < .max ? $0..<$0 + 1 : nil }).map { times in
         // A day, for example, is equal to each of its times.
         comparison.holds(times.contains(time) ? 0 : time < times.lowerBound ? -1 : 1, 0)
       } ?? false
@@ -176,8 +194,8 @@ extension FieldValue {
       }
     case .reference(let reference):
       comparison == .equal && reference.recordName.lowercased() == text.lowercased()
-    case .list(_, let elements): elements.contains { $0.satisfies(comparison, text) }
-    case .encrypted(let inner): inner.satisfies(comparison, text)
+    case .list(_, let elements): elements.contains { $0.satisfies(comparison, text, times) }
+    case .encrypted(let inner): inner.satisfies(comparison, text, times)
     case .bytes, .location, .asset, .other:
       comparison == .equal && self.text(.local).lowercased() == text.lowercased()
     }

@@ -16,8 +16,8 @@ struct RecordsQuery: Verb {
         cktop records query "City where people > 100000 and name beginswith 'L' sort by people desc, name"
 
       Values are compared as the field's type in the local copy: a TIMESTAMP with '2026-01-02', '2026-01-02T15:04:05Z' \
-      or milliseconds since 1970, numbers with numbers; a value that does not fit is an error. creationDate and \
-      modificationDate are compared as TIMESTAMP. The local copy supports the whole grammar; --remote only what the \
+      or milliseconds since 1970, numbers with numbers; a value that does not fit is an error. A time without an offset \
+      is local, as times are shown. creationDate and modificationDate are compared as TIMESTAMP. The local copy supports the whole grammar; --remote only what the \
       server supports: conditions joined with AND.
 
         cktop records query "Task where due < '2026-02-01' and modificationDate > '2026-01-31T12:00:00Z'"
@@ -52,7 +52,7 @@ struct RecordsQuery: Verb {
   private func typed(_ query: CKQuery, _ types: [String: String]) throws -> CKQuery {
     do throws(CKError) {
       return try query.typed(by: types) { text in
-        RFC3339.milliseconds(text).map { $0..<$0 + 1 } ?? RFC3339.times(ofShort: text)
+        RFC3339.milliseconds(text).map { $0..<$0 + 1 } ?? Format().times(text)
       }
     } catch {
       throw CommandFailure.usage("\(error.localizedDescription.withoutFullStop); correct the query")

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 import Testing
 
@@ -22,7 +23,20 @@ struct RecordConditionTests {
   )
 
   private func isTrue(_ text: String) throws -> Bool {
-    RecordCondition(try ListFilter.parse(text, of: .records).get()).isTrue(of: Self.record)
+    try isTrue(text, in: .gmt)
+  }
+
+  private func isTrue(_ text: String, in zone: TimeZone) throws -> Bool {
+    RecordCondition(try ListFilter.parse(text, of: .records).get(), Format(timeZone: zone)).isTrue(of: Self.record)
+  }
+
+  @Test(arguments: [
+    ("due = 2026-01-01T16:00", true), ("due = 2026-01-01T10:30", false), ("due = 2026-01-01T10:30:00Z", true),
+    ("due > '2026-01-01 15:59'", true), ("due in (2026-01-01T16:00, 2020)", true),
+    ("not (due < 2026-01-01T16:00 or due > 2026-01-01T16:00)", true), ("changed = 2026-01-01", true),
+  ])
+  func `a date without an offset is one of the place where it is read`(text: String, holds: Bool) throws {
+    #expect(try isTrue(text, in: #require(TimeZone(identifier: "Asia/Kolkata"))) == holds)
   }
 
   @Test(arguments: [
