@@ -2,6 +2,14 @@ package import CloudKit
 package import CloudSync
 import Facts
 
+/// A file that an exported record names.
+package struct ImportedFile: Hashable, Sendable {
+  /// The name in the folder of files.
+  package let name: String
+  /// The server's checksum, or that of the machine that had it; nil if there was none.
+  package let checksum: String?
+}
+
 /// A record of an imported file.
 package struct ImportedRecord: Hashable, Sendable {
   package let line: Int
@@ -11,6 +19,10 @@ package struct ImportedRecord: Hashable, Sendable {
   package let zone: ZoneKey?
   package let fields: [String: FieldValue]
   package let cleared: Set<String>
+  /// The files of assets, for each field in the order of its list.
+  package let files: [String: [ImportedFile]]
+  /// Whether a field was left out because its file was not taken.
+  package let lacksFiles: Bool
   /// The approximate bytes of the fields.
   let size: Int
 }
@@ -56,7 +68,9 @@ package struct ImportPlan {
   ///   - idField: The field with the record name; without one, a name is made.
   ///   - references: Fields that refer to a record, with the type of that record.
   ///   - columns: The types of fields that the file does not determine.
-  ///   - knownTypes: Returns the wire types of the fields that the mirror or the queue already has of a record type.
+  ///   - takesFiles: Whether the files that exported records name are there; without them their fields are left out.
+  ///   - knownTypes: Returns the wire types of the fields of a record type as the mirror has them.
+  ///   - queuedTypes: Returns those that only queued changes have. They may be wrong: `columns` counts more.
   package init(
     _ file: RecordFile,
     recordType: String?,
@@ -64,24 +78,41 @@ package struct ImportPlan {
     idField: String?,
     references: [String: String],
     columns given: [String: WireTypeTag] = [:],
-    knownTypes: @escaping (_ type: String) throws -> [String: String]
+    takesFiles: Bool = false,
+    knownTypes: @escaping (_ type: String) throws -> [String: String],
+    queuedTypes: @escaping (_ type: String) throws -> [String: String] = { _ in [:] }
   ) throws {
     self.file = file
     self.keepsZones = keepsZones
-    known = KnownFieldTypes(knownTypes)
-    if let recordType { try Self.check(references, given, try knownTypes(recordType)) }
-    let stored = try recordType.map(known.types(of:)) ?? [:]
+    known = KnownFieldTypes { type in try queuedTypes(type).merging(knownTypes(type)) { $1 } }
+    let (ofMirror, ofQueue) = (try recordType.map(knownTypes) ?? [:], try recordType.map(queuedTypes) ?? [:])
+    try Self.check(references, given, ofMirror, ofQueue)
+    let (stored, queued) = (KnownFieldTypes.parsed(ofMirror), KnownFieldTypes.parsed(ofQueue))
     reader = RowReader(
       recordType: recordType,
       idField: idField,
       references: Set(references.keys),
-      known: stored.merging(given.mapValues { .writable($0) }) { known, _ in known },
+      known: stored.merging(given.mapValues { .writable($0) }) { known, _ in known }.merging(queued) { known, _ in known
+      },
+      dates: Set(given.filter { $0.value.element == .timestamp }.keys),
+      takesFiles: takesFiles,
       isTable: file.format == .csv
     )
     var errors: Set<FieldError> = []
     var hasRecord = false
     var fields: Set<String> = []
-    let found = try drafts(makeName: { "" }) { _, row, draft in
+    /// The types that the values have by themselves, of fields that queued changes have too.
+    var own: [String: ColumnType] = [:]
+    var midnights: [String: ImportColumn.Midnight] = [:]
+    let found = try drafts(makeName: { "" }) { line, row, draft in
+      for field in queued.keys {
+        guard let value = row?.fields[field], value.structuralProblem == nil else { continue }
+        _ = own[field, default: ColumnType(isTable: file.format == .csv)].include(value, line: line)
+      }
+      for field in reader.dates where midnights[field] == nil {
+        guard let value = row?.fields[field], value.atMidnight != value else { continue }
+        midnights[field] = ImportColumn.Midnight(date: (value.text ?? "").shortened(to: 40), line: line)
+      }
       switch draft {
       case .success:
         hasRecord = true
@@ -99,17 +130,22 @@ package struct ImportPlan {
     }
     let names = file.format == .csv ? try file.columns().filter { !$0.isEmpty } : fields.sorted()
     columns = names.map { field in
+      let type = types[field]?.description ?? reader.known[field]?.description
+      let overruled = stored[field] == nil ? queued[field]?.description : nil
       let reason: ColumnType.Reason =
-        if references[field] != nil || given[field] != nil { .given } else if stored[field] != nil { .known } else {
+        if references[field] != nil || given[field] != nil {
+          .given(queued: overruled == type ? nil : overruled)
+        } else if stored[field] != nil { .known } else if let queued = queued[field] {
+          .queued(own: queued.difference(to: own[field]))
+        } else {
           found[field]?.result.reason ?? .empty
         }
-      return ImportColumn(
-        field: field,
-        type: types[field]?.description ?? reader.known[field]?.description,
-        reason: reason
-      )
+      return ImportColumn(field: field, type: type, reason: reason, midnight: midnights[field])
     }
   }
+
+  /// What has to be known before the records are enqueued, in the order of the columns.
+  package var warnings: [String] { columns.compactMap(\.warning) }
 
   /// Throws if no line can be imported for one reason.
   private func explain(_ errors: Set<FieldError>) throws {
@@ -183,19 +219,20 @@ package struct ImportPlan {
   private static func check(
     _ references: [String: String],
     _ given: [String: WireTypeTag],
-    _ types: [String: String]
+    _ types: [String: String],
+    _ queued: [String: String]
   ) throws(FieldError) {
     for (field, type) in given.sorted(by: { $0.key < $1.key }) {
       if references[field] != nil {
         throw FieldError(field: field, "\(field) has both --column and --reference; leave out one of them")
       }
-      if let known = types[field], known != type.description, !(known == "UNKNOWN_LIST" && type.isList) {
+      if let known = types[field], known != type.description, !(known.hasSuffix("UNKNOWN_LIST") && type.isList) {
         throw FieldError(field: field, "\(field) is \(known) already and cannot become \(type); leave out --column")
       }
     }
     for field in references.keys.sorted() {
       guard NameRule.isFieldName(field) else { throw FieldError(field: field, NameRule.fieldNameProblem(field)) }
-      switch types[field] {
+      switch types[field] ?? queued[field] {
       case nil, "REFERENCE", "REFERENCE_LIST", "UNKNOWN_LIST": break
       case .some(let type):
         throw FieldError(field: field, "\(field) is \(type) already and cannot become REFERENCE; leave out --reference")
@@ -213,10 +250,26 @@ private final class KnownFieldTypes {
 
   func types(of type: String) throws -> [String: RowReader.KnownType] {
     if let known = found[type] { return known }
-    let known = try lookUp(type).filter { $0.value != "UNKNOWN_LIST" }
-      .mapValues { WireTypeTag($0).map(RowReader.KnownType.writable) ?? .foreign($0) }
+    let known = Self.parsed(try lookUp(type))
     found[type] = known
     return known
+  }
+
+  /// The types of which more is known than that they are lists.
+  static func parsed(_ types: [String: String]) -> [String: RowReader.KnownType] {
+    types.filter { !$0.value.hasSuffix("UNKNOWN_LIST") }
+      .mapValues { WireTypeTag($0).map(RowReader.KnownType.writable) ?? .foreign($0) }
+  }
+}
+
+extension RowReader.KnownType {
+  /// The type that a column has by itself, if that is another. A file has only texts and numbers, so that a time or a
+  /// reference is no difference.
+  fileprivate func difference(to column: ColumnType?) -> String? {
+    guard case .writable(let type) = self, [.string, .int64, .double].contains(type.element),
+      let (own, reason) = column?.result, let own, own.element != .unknown, own != type.plain, reason != .emptyTexts
+    else { return nil }
+    return own.description
   }
 }
 

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 
 /// Turns one row of a file into a record, in three steps.
 struct RowReader {
@@ -26,6 +27,9 @@ struct RowReader {
     var zone: ZoneKey?
     var settled: [String: FieldValue] = [:]
     var cleared: Set<String> = []
+    var files: [String: [ImportedFile]] = [:]
+    /// Whether a field is left out because its file is not taken.
+    var lacksFiles = false
     var open: [String: SourceValue] = [:]
   }
 
@@ -38,6 +42,10 @@ struct RowReader {
   let references: Set<String>
   /// The types of fields that do not depend on the file.
   let known: [String: KnownType]
+  /// The fields with times in which a date stands for its midnight in UTC.
+  let dates: Set<String>
+  /// Whether the files that exported rows name are taken.
+  let takesFiles: Bool
   /// Whether values are cells of a table, where all is text.
   let isTable: Bool
 
@@ -53,7 +61,9 @@ struct RowReader {
       switch known[field] {
       case .foreign(let type) where value != .null:
         throw Self.unwritable(field, type)
-      case .writable(let type): draft.settled[field] = try value.read(as: type, field: field)
+      case .writable(let type):
+        let value = dates.contains(field) ? value.atMidnight : value
+        draft.settled[field] = try value.read(as: type, field: field)
       case _ where references.contains(field): draft.settled[field] = try reference(value, field)
       default:
         if let problem = value.structuralProblem { throw FieldError(field: field, "\(field) \(problem)") }
@@ -97,6 +107,10 @@ struct RowReader {
       if let known = known[field], known != .writable(type) {
         throw FieldError(field: field, "\(field) is \(known) already, and \(type) here; leave it out")
       }
+      if type.element == .asset {
+        try readFiles(content.value, field, type, into: &draft)
+        continue
+      }
       let value = try content.value.read(as: type, field: field)
       draft.settled[field] = value
       if field == FieldChanges.parent {
@@ -105,6 +119,31 @@ struct RowReader {
       }
     }
     return draft
+  }
+
+  /// Reads the files that an exported field names, or leaves the field out.
+  private func readFiles(_ value: SourceValue, _ field: String, _ type: WireTypeTag, into draft: inout Draft)
+    throws(FieldError)
+  {
+    guard value != .null else { return }
+    let values = if type.isList, case .list(let elements) = value { elements } else { [value] }
+    var files: [ImportedFile] = []
+    for value in values {
+      guard case .object(let parts, _) = value else {
+        throw FieldError(field: field, "\(field) is \(type), which cannot be given as text; leave it out")
+      }
+      guard takesFiles, let name = parts["file"]?.text else {
+        draft.lacksFiles = true
+        return
+      }
+      guard !["", ".", ".."].contains(name), !name.contains("/"), !name.contains("\0") else {
+        throw FieldError(field: field, "\(field) has the file '\(name)', which is no name in a folder; export it again")
+      }
+      files.append(ImportedFile(name: name, checksum: parts["fileChecksum"]?.text))
+    }
+    draft.files[field] = files
+    // The list that the files fill.
+    if type.isList { draft.settled[field] = .list(.asset, []) }
   }
 
   /// Takes a row into account for the types of its columns.
@@ -155,6 +194,8 @@ struct RowReader {
       zone: draft.zone,
       fields: fields,
       cleared: draft.cleared,
+      files: draft.files,
+      lacksFiles: draft.lacksFiles,
       size: size
     )
   }
@@ -191,5 +232,18 @@ struct RowReader {
     }
     if case .list = value { return try value.read(as: .list(.reference), field: field) }
     return try value.read(as: .scalar(.reference), field: field)
+  }
+}
+
+extension SourceValue {
+  /// This value, in which a date without a time is its midnight in UTC.
+  var atMidnight: SourceValue {
+    switch self {
+    case .text(let text):
+      let midnight = text + "T00:00:00Z"
+      return RFC3339.milliseconds(midnight) == nil ? list?.atMidnight ?? self : .text(midnight)
+    case .list(let elements): return .list(elements.map(\.atMidnight))
+    case .null, .bool, .number, .emptyCell, .object: return self
+    }
   }
 }

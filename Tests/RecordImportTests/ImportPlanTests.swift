@@ -98,11 +98,11 @@ import Testing
 
     #expect(
       plan.columns == [
-        ImportColumn(field: "code", type: "STRING", reason: .given),
-        ImportColumn(field: "at", type: "TIMESTAMP", reason: .given),
-        ImportColumn(field: "n", type: "INT64", reason: .given),
-        ImportColumn(field: "tags", type: "STRING_LIST", reason: .given),
-        ImportColumn(field: "c", type: "REFERENCE", reason: .given),
+        ImportColumn(field: "code", type: "STRING", reason: .given()),
+        ImportColumn(field: "at", type: "TIMESTAMP", reason: .given()),
+        ImportColumn(field: "n", type: "INT64", reason: .given()),
+        ImportColumn(field: "tags", type: "STRING_LIST", reason: .given()),
+        ImportColumn(field: "c", type: "REFERENCE", reason: .given()),
       ]
     )
     #expect(
@@ -111,6 +111,134 @@ import Testing
     #expect(try plan.all().records.map { $0.fields["tags"] } == [.list(.string, [.string("a")]), .list(.string, [])])
     let known = try ImportPlan(file, recordType: "Note", idField: nil, references: [:]) { _ in ["code": "STRING"] }
     #expect(known.columns.first == ImportColumn(field: "code", type: "STRING", reason: .known))
+  }
+
+  /// The values of a field, its type in queued changes, its type here, and why.
+  private static let beside: [([String], String, String, ColumnType.Reason)] = [
+    (["1", "2"], "STRING", "STRING", .queued(own: "INT64")), (["1.5"], "STRING", "STRING", .queued(own: "DOUBLE")),
+    (["1", "2"], "DOUBLE", "DOUBLE", .queued(own: "INT64")), (["\"x\""], "INT64", "INT64", .queued(own: "STRING")),
+    (["[1]"], "STRING_LIST", "STRING_LIST", .queued(own: "INT64_LIST")),
+    (["1"], "ENCRYPTED_STRING", "ENCRYPTED_STRING", .queued(own: "INT64")),
+    (["\"x\""], "STRING", "STRING", .queued()), (["\"x\"", "1"], "STRING", "STRING", .queued()),
+    (["1"], "INT64", "INT64", .queued()), (["\"x\""], "REFERENCE", "REFERENCE", .queued()),
+    (["\"2026-01-31T12:00:00Z\""], "TIMESTAMP", "TIMESTAMP", .queued()),
+    (["[]"], "STRING_LIST", "STRING_LIST", .queued()),
+    (["null"], "STRING", "STRING", .queued()),
+  ]
+
+  @Test(arguments: beside)
+  func `a type of queued changes counts, and is a warning where the file alone would have another`(
+    _ values: [String],
+    _ queued: String,
+    _ type: String,
+    _ reason: ColumnType.Reason
+  ) throws {
+    let lines = values.enumerated().map { "{\"id\": \"\($0.offset)\", \"f\": \($0.element)}" }
+    let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
+    func plan(_ given: [String: WireTypeTag] = [:], known: [String: String] = [:]) throws -> ImportPlan {
+      try ImportPlan(
+        file,
+        recordType: "Note",
+        idField: "id",
+        references: [:],
+        columns: given,
+        knownTypes: { _ in known },
+        queuedTypes: { _ in ["f": queued] }
+      )
+    }
+
+    let plain = try plan()
+    #expect(plain.columns.first { $0.field == "f" } == ImportColumn(field: "f", type: type, reason: reason))
+    #expect(plain.warnings.isEmpty == (reason == .queued()))
+    // What the server has decides, then what a person says.
+    let fetched = try plan(known: ["f": "BYTES"])
+    #expect(fetched.columns.first { $0.field == "f" } == ImportColumn(field: "f", type: "BYTES", reason: .known))
+    #expect(fetched.warnings == [])
+    let given = try plan(["f": .scalar(.bytes)])
+    let column = ImportColumn(field: "f", type: "BYTES", reason: .given(queued: queued))
+    #expect(given.columns.first { $0.field == "f" } == column)
+    #expect(given.warnings.count == 1)
+  }
+
+  @Test func `a date in a column that is given as a time is its midnight in UTC, and no other time without an offset`()
+    throws
+  {
+    let lines = [
+      #"{"id": "1", "d": "2026-12-31"}"#, #"{"id": "2", "d": "2026-12-31T12:00:00"}"#, #"{"id": "3", "d": "2026-12"}"#,
+      #"{"id": "4", "d": "2026-12-31T00:00:00+01:00"}"#, #"{"id": "5", "d": 5}"#,
+    ]
+    let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
+    func plan(_ given: [String: WireTypeTag], known: [String: String] = [:]) throws -> ImportPlan {
+      try ImportPlan(file, recordType: "N", idField: "id", references: [:], columns: given) { _ in known }
+    }
+
+    for type in [WireTypeTag.scalar(.timestamp), .encrypted(.scalar(.timestamp))] {
+      for known in [[:], ["d": type.description]] {
+        let plan = try plan(["d": type], known: known)
+        let slice = try plan.all()
+        let midnight: Int64 = 1_798_675_200_000
+        #expect(slice.refusals.map(\.line) == [2, 3])
+        #expect(
+          slice.records.map { $0.fields["d"] }
+            == [midnight, midnight - 3_600_000, 5].map { type.marking(.timestamp($0)) }
+        )
+        #expect(plan.columns.first?.midnight == ImportColumn.Midnight(date: "2026-12-31", line: 1))
+      }
+    }
+    #expect(try plan([:], known: ["d": "TIMESTAMP"]).all().refusals.map(\.line) == [1, 2, 3])
+    #expect(try plan(["d": .list(.timestamp)]).all().records == [])
+    #expect(SourceValue.list([.text("2026-12-31")]).atMidnight == .list([.text("2026-12-31T00:00:00Z")]))
+    #expect(SourceValue.text(#"["2026-12-31"]"#).atMidnight == .list([.text("2026-12-31T00:00:00Z")]))
+  }
+
+  private func exported(_ fields: String) -> String {
+    #"{"recordName": "n", "recordType": "Note", "zone": "z", "fields": {\#(fields)}}"#
+  }
+
+  @Test func `an exported record is imported with the files that it names, or without them`() throws {
+    let file = #"{"fileChecksum": "c", "size": 1, "file": "f"}"#
+    func record(_ type: String, _ value: String, takesFiles: Bool = true) throws -> ImportedRecord? {
+      let line = exported(#""photo": {"type": "\#(type)", "value": \#(value)}, "n": {"type": "INT64", "value": 1}"#)
+      let records = try RecordFile(Data(line.utf8), name: "x.ndjson")
+      let plan = try ImportPlan(records, recordType: nil, idField: nil, references: [:], takesFiles: takesFiles) { _ in
+        [:]
+      }
+      let slice = try plan.all()
+      if let record = slice.records.first { #expect(record.fields["n"] == .int64(1)) }
+      return slice.records.first
+    }
+    let taken = ImportedFile(name: "f", checksum: "c")
+
+    let one = try record("ASSETID", file)
+    #expect(one?.files == ["photo": [taken]] && one?.lacksFiles == false && one?.fields["photo"] == nil)
+    let two = try record("ASSETID_LIST", "[\(file), \(file)]")
+    #expect(two?.files == ["photo": [taken, taken]] && two?.fields["photo"] == .list(.asset, []))
+    for without in [
+      try record("ASSETID", file, takesFiles: false), try record("ASSETID", #"{"fileChecksum": "c", "size": 1}"#),
+      try record("ASSETID", #"{"fileChecksum": null, "size": null, "file": null}"#),
+      try record("ASSETID_LIST", #"[\#(file), {"fileChecksum": "c"}]"#),
+    ] {
+      #expect(without?.files == [:] && without?.lacksFiles == true && without?.fields["photo"] == nil)
+    }
+    #expect(try record("ASSETID", "null")?.lacksFiles == false)
+    for wrong in ["", ".", "..", "a/b", "../f", "/f", #"a\u0000b"#] {
+      #expect(try record("ASSETID", #"{"fileChecksum": "c", "file": "\#(wrong)"}"#) == nil)
+    }
+    #expect(try record("ASSETID", "5") == nil)
+  }
+
+  @Test func `an exported record keeps encrypted values encrypted`() throws {
+    let line = exported(
+      #""a": {"type": "ENCRYPTED_STRING", "value": "x"}, "b": {"type": "ENCRYPTED_INT64_LIST", "value": [1]}, "#
+        + #""c": {"type": "ENCRYPTED_UNKNOWN_LIST", "value": []}, "d": {"type": "STRING_LIST", "value": []}"#
+    )
+
+    #expect(
+      try plan([line], id: nil).records.first?.fields == [
+        "a": .encrypted(.string("x")), "b": .encrypted(.list(.int64, [.int64(1)])),
+        "c": .encrypted(.list(.unknown, [])), "d": .list(.unknown, []),
+      ]
+    )
   }
 
   @Test func `a type that contradicts another, or names no column, is a wrong command`() throws {

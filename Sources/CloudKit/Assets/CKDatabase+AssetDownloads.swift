@@ -40,7 +40,7 @@ extension CKDatabase {
   /// Downloads the files of assets, four at a time. An expired address is replaced once by a fresh one.
   ///
   /// - Returns: The errors of assets that could not be downloaded, by index.
-  func download(_ assets: [CKAsset]) async -> [Int: CKError] {
+  package func download(_ assets: [CKAsset]) async -> [Int: CKError] {
     var (failures, gone) = await attemptDownloads(of: assets, at: Array(assets.indices))
     guard !gone.isEmpty else { return failures }
     let fresh = await freshDescriptors(of: gone.compactMap { assets[$0].origin })

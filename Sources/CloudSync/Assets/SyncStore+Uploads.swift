@@ -1,6 +1,6 @@
 import CloudKit
 import Facts
-import Foundation
+package import Foundation
 
 /// Assets of accepted saves: uploaded before their saves are sent.
 extension SyncStore {
@@ -33,7 +33,7 @@ extension SyncStore {
   }
 
   /// The file of a queued asset; nil if only the server has the bytes.
-  func file(of asset: QueuedAsset) -> URL? {
+  package func file(of asset: QueuedAsset) -> URL? {
     asset.path.map { URL(fileURLWithPath: $0) } ?? asset.digest.flatMap { vault?.file($0) }
   }
 

@@ -8,10 +8,12 @@ import CloudKit
 package struct ColumnType: Hashable {
   /// The reason for a column's type.
   package enum Reason: Hashable, Sendable {
-    /// The option `--column` or `--reference` names it.
-    case given
-    /// The field has it in the local copy or in the queue.
+    /// The option `--column` or `--reference` names it. Queued changes may have another.
+    case given(queued: String? = nil)
+    /// The field has it in the local copy.
     case known
+    /// The field has it in queued changes. The file alone may give it another.
+    case queued(own: String? = nil)
     case integers
     case fractions
     /// A value is no number.

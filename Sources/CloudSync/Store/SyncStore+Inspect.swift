@@ -77,6 +77,11 @@ extension SyncStore {
     try read { try $0.fieldTypes(of: type, wanted: wanted) }
   }
 
+  /// The wire types of a record type's fields, by where they are known from.
+  package func fieldTypesBySource(of type: String) throws(StoreError) -> FieldTypes {
+    try read { try $0.fieldTypesBySource(of: type) }
+  }
+
   /// The fields of the newest record of a type in a zone, as the server has it; empty if there is none.
   package func newestFields(of type: String, in zone: ZoneKey) throws(StoreError) -> [String: FieldValue] {
     try read { try $0.newestFields(of: type, in: zone) }

@@ -1,5 +1,7 @@
 import ArgumentParser
+import CloudKit
 import CloudSync
+import Facts
 import Foundation
 import JSONText
 import RecordImport
@@ -10,19 +12,22 @@ struct RecordsImport: ChangingVerb {
     commandName: "import",
     abstract: "Enqueue the records of a JSON, NDJSON or CSV file.",
     discussion: """
-      A field has the type known from the local copy or the queue, otherwise the type that fits the whole column; the \
-      result names the types and the reasons, and --column sets another type. In CSV, a column with a value that looks \
+      A field has the type known from the local copy, otherwise that of queued changes, otherwise the type that fits the \
+      whole column; the result names the types and the reasons. --column sets a type, also against queued changes; where \
+      they and the file differ, that is said before anything is enqueued, and --dry-run shows it. In a TIMESTAMP of \
+      --column, a date is its midnight in UTC; other times need an offset. In CSV, a column with a value that looks \
       like a number and would not stay as written, such as 12E12, 0049 or 1.10 beside 1.9, is a column of texts. \
       Lines that cannot be imported are listed with their numbers; the rest is enqueued. Importing again enqueues only \
       what differs. The output of 'cktop records export' names its types and needs no --type. It is imported with its \
-      names and, without --zone, its zones.
+      names and, without --zone, its zones. --files takes the files of an export; without it, its records are imported \
+      without their files.
 
       JSON is an array, an object whose one member is an array, or one record; NDJSON has an object a line. An empty \
       cell of CSV leaves its field alone; in quotes, in a column of texts, it is an empty text. With --empty clear it \
       clears the field, with --empty text it is an empty text without quotes, too.
 
         cktop records import cities.csv --type City --id code --reference country=Country --column zip=STRING
-        cktop records import export.ndjson
+        cktop records import export.ndjson --files ./files
         echo '{"id": "oslo", "people": 700000}' | cktop records import - --type City --id id
       """
   )
@@ -51,6 +56,8 @@ struct RecordsImport: ChangingVerb {
   @Option(help: "What an empty CSV cell does to its field: keep, clear or text.") var empty = EmptyCells.keep
   @Option(help: "The format: json, ndjson or csv; default: by the file's name, else by its content.")
   var format: RecordFile.Format?
+  @Option(help: ArgumentHelp("The folder with the files of an export.", valueName: "folder")) var files: String?
+  @Flag(help: "Only show the types of the columns and the lines that cannot be imported.") var dryRun = false
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
@@ -65,11 +72,12 @@ struct RecordsImport: ChangingVerb {
     }
     let references = try ImportPlan.references(parsing: references)
     let columns = try ImportPlan.columns(parsing: columns)
+    if let files { try Self.requireFolder(files) }
     let source = try ImportSource(file)
     let records = try RecordFile(name: source.name, format: format, emptyCells: empty, source.read)
     try session.refuseNames(zone: zone)
-    let store = try await session.storeToChange()
-    let named = try store.zoneKey(zone, of: whose)
+    let store = dryRun ? try session.storeIfMade() : try await session.storeToChange()
+    let named = try store?.zoneKey(zone, of: whose)
     let plan = try ImportPlan(
       records,
       recordType: type,
@@ -77,20 +85,52 @@ struct RecordsImport: ChangingVerb {
       idField: idField,
       references: references,
       columns: columns,
-      knownTypes: { try store.knownFieldTypes(of: $0) }
+      takesFiles: files != nil,
+      knownTypes: { try store?.fieldTypesBySource(of: $0).fetched ?? [:] },
+      queuedTypes: { try store?.fieldTypesBySource(of: $0).queued ?? [:] }
     )
+    for warning in plan.warnings { OutputStream.error.line("cktop: \(warning)".visible) }
+    var result = ImportResult(columns: plan.columns, isDryRun: dryRun)
+    guard let store, !dryRun else {
+      if json { OutputStream.standard.write(#"{"refused":["#) }
+      try plan.slices(makeName: { "" }) { slice in
+        result.enqueued += slice.records.count
+        note(slice, slice.refusals, &result)
+      }
+      return try end(result)
+    }
     let zone = try named ?? (type == nil ? store.scope.zoneForChangesWithoutOne : store.standardZone())
     let isNewZone = try store.isNew(named)
-    var result = ImportResult(columns: plan.columns)
     if json { OutputStream.standard.write(#"{"refused":["#) }
     let failure = try enqueue(plan, zone, store, &result)
-    OutputStream.standard.lines(json ? ["],\(result.json.line.dropFirst())"] : result.lines.map(\.visible))
-    if result.enqueued > 0 {
+    try end(result, failure) {
+      guard result.enqueued > 0 else { return }
       if isNewZone { ZoneNote.reportCreated(zone) }
       session.tellGuess(of: store)
     }
+  }
+
+  private static func requireFolder(_ path: String) throws(CommandFailure) {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+      throw .usage("\(path) is no folder; give --files the folder of cktop records export --files")
+    }
+  }
+
+  /// Prints the result.
+  private func end(_ result: ImportResult, _ failure: StoreError? = nil, _ notes: () -> Void = {}) throws {
+    OutputStream.standard.lines(json ? ["],\(result.json.line.dropFirst())"] : result.lines.map(\.visible))
+    if let note = result.filesNote(takes: files != nil) { OutputStream.error.line("cktop: \(note)") }
+    notes()
     if let failure { throw result.interrupted(by: failure) }
     try (result.refused == 0 ? CommandStatus.done : .itemsFailed).end()
+  }
+
+  /// Lists the lines of a slice that are rejected, and counts them.
+  private func note(_ slice: ImportSlice, _ refusals: [ImportRefusal], _ result: inout ImportResult) {
+    list(refusals.sorted { $0.line < $1.line }, isFirst: result.refused == 0)
+    result.refused += refusals.count
+    for record in slice.records where record.lacksFiles { result.noteLackOfFiles(record.line) }
   }
 
   /// Enqueues the records in slices and lists the lines that are rejected.
@@ -105,12 +145,7 @@ struct RecordsImport: ChangingVerb {
     }
     do {
       try plan.slices(makeName: makeName) { slice in
-        let changes = slice.records.map { record in
-          Change(
-            RecordKey(record.zone ?? zone, record.name),
-            .save(type: record.type, FieldChanges(values: record.fields, cleared: record.cleared))
-          )
-        }
+        let changes = try slice.records.map { try change($0, RecordKey($0.zone ?? zone, $0.name), store) }
         var refusals = slice.refusals
         for (record, accepted) in zip(slice.records, try store.enqueue(changes)) {
           switch accepted {
@@ -120,13 +155,29 @@ struct RecordsImport: ChangingVerb {
             refusals.append(ImportRefusal(line: record.line, field: nil, message: reason))
           }
         }
-        list(refusals.sorted { $0.line < $1.line }, isFirst: result.refused == 0)
-        result.refused += refusals.count
+        note(slice, refusals, &result)
       }
       return nil
     } catch let error as StoreError {
       return error
     }
+  }
+
+  /// The change of a record, with the files that it does not have already.
+  private func change(_ record: ImportedRecord, _ key: RecordKey, _ store: SyncStore) throws -> Change {
+    var fields = record.fields
+    var assets: [String: [AssetSource]] = [:]
+    let here = record.files.isEmpty ? nil : try store.records(named: key.name, zone: key.zoneKey).first?.record.fields
+    for (field, files) in record.files {
+      let known = here?[field]?.assets?.map(\.fileChecksum)
+      if let known, !known.contains(nil), known == files.map(\.checksum) {
+        fields[field] = nil
+      } else {
+        let folder = URL(fileURLWithPath: self.files ?? "")
+        assets[field] = files.map { AssetSource(file: folder.appending(path: $0.name, directoryHint: .notDirectory)) }
+      }
+    }
+    return Change(key, .save(type: record.type, FieldChanges(values: fields, cleared: record.cleared)), assets: assets)
   }
 
   private func list(_ refusals: [ImportRefusal], isFirst: Bool) {
@@ -150,12 +201,33 @@ struct RecordsImport: ChangingVerb {
 struct ImportResult {
   /// The columns of the file, with their types.
   let columns: [ImportColumn]
+  /// Whether nothing is enqueued, and `enqueued` counts what would be at most.
+  var isDryRun = false
   var enqueued = 0
   var unchanged = 0
   /// Lines that were not imported, rejected by the import plan or by the store.
   var refused = 0
   /// Whether a record got a new name.
   var makesNames = false
+
+  /// The number of records without their files, and the line of the first.
+  private var withoutFiles: (count: Int, line: Int)?
+
+  init(columns: [ImportColumn], isDryRun: Bool) { (self.columns, self.isDryRun) = (columns, isDryRun) }
+
+  mutating func noteLackOfFiles(_ line: Int) {
+    withoutFiles = withoutFiles.map { ($0.count + 1, $0.line) } ?? (1, line)
+  }
+
+  /// What is said about records without their files; nil if there is none.
+  ///
+  /// - Parameter takesFiles: whether files were given.
+  func filesNote(takes takesFiles: Bool) -> String? {
+    guard let (count, line) = withoutFiles else { return nil }
+    let what = "\(Words.count(count, "record")) without files, the first on line \(line)"
+    let next = takesFiles ? "export them with --files" : "--files takes the folder of cktop records export --files"
+    return "\(what); \(next)"
+  }
 
   private var read: Int { enqueued + unchanged + refused }
 
@@ -169,7 +241,11 @@ struct ImportResult {
 
   /// The result for people.
   var lines: [String] {
-    ["read \(read), enqueued \(enqueued), unchanged \(unchanged), refused \(refused)"]
+    [
+      isDryRun
+        ? "read \(read), would enqueue at most \(enqueued), refused \(refused); nothing was enqueued"
+        : "read \(read), enqueued \(enqueued), unchanged \(unchanged), refused \(refused)"
+    ]
       + columns.map { "  \($0.field) \($0.type ?? "no type"): \($0.text)" }
   }
 
@@ -177,8 +253,14 @@ struct ImportResult {
   var json: JSONObject {
     [
       "read": .integer(Int64(read)), "enqueued": .integer(Int64(enqueued)), "unchanged": .integer(Int64(unchanged)),
+      "withoutFiles": .integer(Int64(withoutFiles?.count ?? 0)), "dryRun": .bool(isDryRun),
       "columns": .array(
-        columns.map { .object(["field": .text($0.field), "type": .optional($0.type), "reason": .text($0.text)]) }
+        columns.map { column in
+          .object([
+            "field": .text(column.field), "type": .optional(column.type), "reason": .text(column.text),
+            "warning": .optional(column.warning),
+          ])
+        }
       ),
     ]
   }

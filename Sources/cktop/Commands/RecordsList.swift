@@ -3,6 +3,7 @@ import CloudKit
 import CloudSync
 import Dashboard
 import Facts
+import JSONText
 
 /// Which records to print, in which order: what the dashboard's records can show.
 struct RecordPage: ParsableArguments {
@@ -15,7 +16,7 @@ struct RecordPage: ParsableArguments {
       "Select records, for example \"title like 'Buy%' and count >= 5\".",
       discussion: """
         SQL-like over the fields and name, type, zone, with = != < <= > >= like in is null and or not ( ), as the \
-        dashboard's filter takes it. A field called name is fields.name. For NSPredicate formats see 'cktop records query'.
+        dashboard's filter takes it. A date without an offset is local, as dates are shown. A field called name is fields.name. For NSPredicate formats see 'cktop records query'.
         """,
       valueName: "expr"
     )
@@ -94,14 +95,31 @@ extension RecordRow {
 struct RecordsExport: Verb {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Export records as NDJSON, one JSON object per line."
+    abstract: "Export records as NDJSON, one JSON object per line.",
+    discussion: """
+      With --files, the files of assets are written into a folder, those that only the server has are fetched, and the \
+      lines name them. Exporting again into that folder fetches only files that it lacks. 'cktop records import --files' \
+      takes them.
+
+        cktop records export --type Task --files ./files > tasks.ndjson
+      """
   )
 
   @OptionGroup var page: RecordPage
+  @Option(help: ArgumentHelp("Write the files of assets into this folder.", valueName: "folder")) var files: String?
   @Flag(help: "No effect; the output is always JSON.") var json = false
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws { try await page.selection().print(session, nil) }
+  func run(_ session: Session) async throws {
+    let selection = try page.selection()
+    guard let path = files else { return try await selection.print(session, nil) }
+    var files = try ExportedFiles(path, page.source.store(session))
+    try await selection.print(session, nil) { row in
+      try files.add(row)
+      return row.json(namesFiles: true)
+    }
+    try await files.fetch(session).end()
+  }
 }
 
 /// Reads records some at a time, so that a large local copy is never in memory as a whole.
@@ -120,11 +138,13 @@ struct RecordSelection {
   }
 
   /// Prints the records, as JSON without a table.
-  func print(_ session: Session, _ table: TextTable?) async throws {
+  func print(_ session: Session, _ table: TextTable?, _ json: (RecordRow) throws -> JSONObject = { $0.json })
+    async throws
+  {
     var (listing, page) = (Listing(table), PrintedPage<RecordKey>())
     let zones = try table == nil ? ZoneTitles([]) : source.store(session).zoneTitles()
     try await each(session) { row in
-      guard !page.add(table == nil ? [row.json.line] : row.cells(zones), at: row.record.key) else { return }
+      guard !page.add(table == nil ? [try json(row).line] : row.cells(zones), at: row.record.key) else { return }
       listing.print(page)
       page = PrintedPage()
     }

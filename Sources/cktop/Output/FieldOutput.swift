@@ -4,14 +4,18 @@ import JSONText
 
 extension OutputJSON {
   /// A field as `{ "type": …, "value": … }`, in the encoding of the wire.
-  static func field(_ value: FieldValue) -> OutputJSON { ["type": .text(value.wireType), "value": bare(value)] }
-
-  /// Fields by name, sorted by name.
-  static func fields(_ fields: [String: FieldValue]) -> OutputJSON {
-    .object(JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .field($0.value)) }))
+  ///
+  /// - Parameter namesFiles: whether an asset has the name of its file.
+  static func field(_ value: FieldValue, namesFiles: Bool = false) -> OutputJSON {
+    ["type": .text(value.wireType), "value": bare(value, namesFiles)]
   }
 
-  private static func bare(_ value: FieldValue) -> OutputJSON {
+  /// Fields by name, sorted by name.
+  static func fields(_ fields: [String: FieldValue], namesFiles: Bool = false) -> OutputJSON {
+    .object(JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, field($0.value, namesFiles: namesFiles)) }))
+  }
+
+  private static func bare(_ value: FieldValue, _ namesFiles: Bool) -> OutputJSON {
     switch value {
     case .string(let text): .text(text)
     case .int64(let number), .timestamp(let number): .integer(number)
@@ -19,9 +23,9 @@ extension OutputJSON {
     case .bytes(let data): .text(data.base64EncodedString())
     case .location(let location): .object(object(location))
     case .reference(let reference): .object(object(reference))
-    case .asset(let asset): .object(object(asset))
-    case .list(_, let elements): .array(elements.map(bare))
-    case .encrypted(let value): bare(value)
+    case .asset(let asset): .object(object(asset, namesFiles))
+    case .list(_, let elements): .array(elements.map { bare($0, namesFiles) })
+    case .encrypted(let value): bare(value, namesFiles)
     // Most readers of JSON would round it.
     case .other(_, .digits(let number)): .text(number)
     case .other(_, let value): value
@@ -51,7 +55,9 @@ extension OutputJSON {
   }
 
   /// Without receipt, keys and URL, which would give every reader of the output access to the asset.
-  private static func object(_ asset: WireAsset) -> JSONObject {
-    ["fileChecksum": .optional(asset.fileChecksum), "size": .optional(asset.size)]
+  private static func object(_ asset: WireAsset, _ namesFiles: Bool) -> JSONObject {
+    var object: JSONObject = ["fileChecksum": .optional(asset.fileChecksum), "size": .optional(asset.size)]
+    if namesFiles { object["file"] = .optional(ExportedFiles.name(of: asset)) }
+    return object
   }
 }

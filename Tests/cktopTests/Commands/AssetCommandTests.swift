@@ -98,6 +98,79 @@ import Testing
     #expect(try await machine.succeed("queue", "list", "--json").output == "")
   }
 
+  @Test func `files are exported, sent or not, and imported again`() async throws {
+    let cloud = try await Cloud()
+    let (first, other) = (try Machine(cloud), try Machine(cloud, user: "ben"))
+    let folder = first.folder.path("files")
+    for (name, content) in [("sent", "not quite a photo"), ("unsent", "nor is this"), ("same", "nor is this")] {
+      let photo = try first.folder.write(content, to: "\(name).jpg")
+      try await first.succeed("records", "put", "--type", "Note", "--name", name, "photo:ASSETID=\(photo)", "n=1")
+      if name == "sent" { try await first.succeed("sync") }
+    }
+
+    let export = try await first.succeed("records", "export", "--files", folder)
+    let file = try other.folder.write(export.output, to: "notes.ndjson")
+    let names = try export.objects().map { record in
+      let photo = (record["fields"] as? [String: [String: Any]])?["photo"]
+      return try #require((photo?["value"] as? [String: Any])?["file"] as? String)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == Set(names).sorted())
+    let contents = try names.map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
+    // By name: same, sent, unsent.
+    #expect(contents == ["nor is this", "not quite a photo", "nor is this"])
+
+    // Without the files their fields are left out, and that is said.
+    let without = try await other.succeed("records", "import", file, "--json")
+    #expect(try without.object()["enqueued"] as? Int == 3)
+    #expect(try without.object()["withoutFiles"] as? Int == 3)
+    #expect(without.error.contains("3 records without files, the first on line 1"))
+    let with = try await other.succeed("records", "import", file, "--files", folder, "--json").object()
+    #expect(with["enqueued"] as? Int == 3 && with["withoutFiles"] as? Int == 0)
+    try await other.succeed("sync")
+    let again = try await other.succeed("records", "import", file, "--files", folder, "--json").object()
+    #expect(again["unchanged"] as? Int == 3)
+    let copies = other.folder.path("copies")
+    let copied = try await other.succeed("records", "export", "--files", copies).objects()
+    #expect(copied.count == 3)
+    let sizes = try FileManager.default.contentsOfDirectory(atPath: copies).map {
+      try String(contentsOfFile: "\(copies)/\($0)", encoding: .utf8).utf8.count
+    }
+    #expect(sizes.sorted() == [11, 17])
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `an exported file name leads out of no folder, and a folder that is none is a wrong command`() async throws
+  {
+    let machine = try Machine(try await Cloud())
+    let line =
+      #"{"recordName": "n", "recordType": "Note", "zone": "cktop", "fields": "#
+      + #"{"photo": {"type": "ASSETID", "value": {"fileChecksum": "x", "size": 1, "file": "../secret"}}}}"#
+    let file = try machine.folder.write(line, to: "notes.ndjson")
+    _ = try machine.folder.write("s", to: "secret")
+    let folder = machine.folder.path("files")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+
+    let end = try await machine.run("records", "import", file, "--files", folder)
+    #expect(end.status == 1 && end.error.contains("line 1: photo has the file '../secret'"))
+    try await machine.fail(2, "records", "import", file, "--files", file)
+    try await machine.fail(2, "records", "export", "--files", file)
+  }
+
+  @Test func `files that cannot be fetched are named, and the export says so`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let photo = try machine.folder.write("not quite a photo", to: "photo.jpg")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "n", "photo:ASSETID=\(photo)")
+    try await machine.succeed("sync")
+    await cloud.kill()
+
+    let end = try await machine.run("records", "export", "--files", machine.folder.path("files"))
+
+    #expect(end.status == 5)
+    #expect(try end.objects().count == 1)
+    #expect(end.error.contains("the file of photo of n is missing"))
+  }
+
   @Test func `a file that is not there is one line, and nothing is enqueued`() async throws {
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_API_TOKEN": "t"])
     let line = try await machine.fail(2, "records", "put", "--type", "Note", "photo:ASSETID=/nowhere/at/all")

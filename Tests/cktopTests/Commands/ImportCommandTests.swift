@@ -103,8 +103,15 @@ import Testing
     try await other.succeed("records", "import", copy)
     try await other.succeed("sync")
 
-    #expect(export.contains(#""secret":{"type":"ENCRYPTED_STRING","value":"better"}"#))
-    #expect(export.contains(#""words":{"type":"ENCRYPTED_STRING_LIST","value":["w"]}"#))
+    for records in [try await machine.succeed("records", "export"), try await other.succeed("records", "export")] {
+      let fields = try records.objects().compactMap { $0["fields"] as? [String: [String: Any]] }
+      #expect(fields.count == 2)
+      #expect(fields.first?["secret"]?["type"] as? String == "ENCRYPTED_STRING")
+      #expect(fields.first?["secret"]?["value"] as? String == "better")
+      #expect(fields.first?["born"]?["type"] as? String == "ENCRYPTED_TIMESTAMP")
+      #expect(fields.last?["words"]?["value"] as? [String] == ["w"])
+      #expect(fields.last?["words"]?["type"] as? String == "ENCRYPTED_STRING_LIST")
+    }
     withExtendedLifetime(cloud) {}
   }
 
@@ -204,8 +211,8 @@ import Testing
     #expect(people.status == 1)
     #expect(
       people.lines == [
-        "read 4, enqueued 0, unchanged 2, refused 2", "  id STRING: the type it has already",
-        "  n INT64: the type it has already",
+        "read 4, enqueued 0, unchanged 2, refused 2", "  id STRING: the type it has in queued changes",
+        "  n INT64: the type it has in queued changes",
       ]
     )
     #expect(people.error.contains("cktop: line 2: "))
@@ -241,10 +248,61 @@ import Testing
         "code DOUBLE: as given",
       ]
     )
+    try await machine.succeed("sync")
     let wrong = ["records", "import", file, "--type", "Row", "--column", "price=INT64"]
     #expect(try await machine.failing(2, wrong).contains("price is DOUBLE already"))
     let header = try machine.folder.write("id,my field\n1,2\n3,4\n", to: "header.csv")
     #expect(try await machine.fail(2, "records", "import", header, "--type", "Row").contains("'my field'"))
+  }
+
+  @Test func `queued changes that disagree about a type are named before anything is enqueued`() async throws {
+    let machine = try Machine(try await Cloud())
+    try await machine.succeed("records", "put", "--type", "Row", "price=cheap")
+    let file = try machine.folder.write(
+      "{\"id\": \"a\", \"price\": 1}\n{\"id\": \"b\", \"price\": 2.5}\n",
+      to: "r.ndjson"
+    )
+    let arguments = ["records", "import", file, "--type", "Row", "--id", "id", "--json"]
+    func price(_ more: String...) async throws -> (type: String?, warning: String?, enqueued: Int?, error: String) {
+      let end = try await machine.succeeding(arguments + more)
+      let object = try end.object()
+      let column = (object["columns"] as? [[String: Any]])?.first { $0["field"] as? String == "price" }
+      return (
+        column?["type"] as? String, column?["warning"] as? String, object["enqueued"] as? Int, end.error
+      )
+    }
+    func queued() async throws -> Int { try await machine.succeed("queue", "list", "--json").objects().count }
+
+    let tried = try await price("--dry-run")
+    #expect(tried.type == "STRING" && tried.enqueued == 2 && tried.error.contains("cktop: price is STRING"))
+    #expect(tried.error.contains(try #require(tried.warning)))
+    #expect(try await queued() == 1)
+    let given = try await price("--dry-run", "--column", "price=DOUBLE")
+    #expect(given.type == "DOUBLE" && given.warning != nil)
+    #expect(try await queued() == 1)
+    let done = try await price()
+    #expect(done.type == "STRING" && done.warning == tried.warning && done.error.contains("cktop: price is STRING"))
+    #expect(try await queued() == 3)
+  }
+
+  @Test func `a dry run makes no store, and lists what cannot be imported`() async throws {
+    let machine = try Machine(try await Cloud())
+    let file = try machine.folder.write("id,d\na,2026-12-31\nb,2026-12-31T12:00:00\n", to: "rows.csv")
+    let arguments = ["records", "import", file, "--type", "Row", "--id", "id", "--column", "d=TIMESTAMP"]
+
+    let tried = try await machine.running(arguments + ["--dry-run"])
+    let status = try await machine.succeed("status", "--json").object()
+
+    #expect(tried.status == 1)
+    #expect(tried.lines.first == "read 2, would enqueue at most 1, refused 1; nothing was enqueued")
+    #expect(tried.lines.last?.contains("'2026-12-31' of line 2") == true && tried.output.contains("midnight UTC"))
+    #expect(tried.error.contains("line 3: "))
+    #expect((status["queue"] as? [String: Any])?["total"] as? Int == 0)
+    try await machine.failing(4, ["queue", "list"])
+    #expect(try await machine.running(arguments).status == 1)
+    let record = try await machine.succeed("records", "get", "a", "--json").object()
+    let date = try #require((record["fields"] as? [String: [String: Any]])?["d"])
+    #expect(date["value"] as? Int == 1_798_675_200_000)
   }
 
   @Test func `an empty cell clears a field where that is wanted, and importing again changes nothing`() async throws {

@@ -1,6 +1,17 @@
 import CloudKit
 import GRDB
 
+/// The wire types of a record type's fields.
+package struct FieldTypes: Hashable, Sendable {
+  /// As the newest records in the mirror have them.
+  package var fetched: [String: String] = [:]
+  /// As the newest operations that have not failed have them.
+  package var queued: [String: String] = [:]
+
+  /// Those of both; the mirror knows better than the queue.
+  var all: [String: String] { queued.merging(fetched) { $1 } }
+}
+
 /// The types of the fields of records, as the newest records and changes have them.
 extension Ledger {
   /// The fields of the newest record of a type in a zone.
@@ -17,12 +28,13 @@ extension Ledger {
   /// - Parameter wanted: the fields to look for in older ones if the newest lack them; nil if any field is of interest.
   func fieldTypes(of type: String, wanted: Set<String>? = nil) throws -> [String: String] {
     let (few, many) = (500, 2000)
-    guard let wanted else { return try fieldTypes(of: type, inNewest: many) }
-    let types = try fieldTypes(of: type, inNewest: few)
-    return wanted.isSubset(of: types.keys) ? types : try fieldTypes(of: type, inNewest: many)
+    guard let wanted else { return try fieldTypesBySource(of: type, inNewest: many).all }
+    let types = try fieldTypesBySource(of: type, inNewest: few).all
+    return wanted.isSubset(of: types.keys) ? types : try fieldTypesBySource(of: type, inNewest: many).all
   }
 
-  private func fieldTypes(of type: String, inNewest limit: Int) throws -> [String: String] {
+  /// The wire types of a record type's fields, by where they are known from.
+  func fieldTypesBySource(of type: String, inNewest limit: Int = 2000) throws -> FieldTypes {
     func types(_ sql: String, _ arguments: StatementArguments) throws -> [String: String] {
       try rows(sql, arguments).reduce(into: [:]) { $0[$1["name"]] = $1["type"] as String? }
     }
@@ -44,13 +56,14 @@ extension Ledger {
       "SELECT zone, owner, mirrored FROM recordCounts WHERE type = ? AND mirrored > 0 ORDER BY mirrored LIMIT ?",
       [type, limit]
     )
-    var (found, left) = ([String: String](), limit)
+    var (found, left) = (FieldTypes(), limit)
     for (index, zone) in zones.enumerated() {
       let share = min(left / (zones.count - index), zone["mirrored"])
       left -= share
-      found.merge(try types(mirrored, [zone["zone"], zone["owner"], type, share]), uniquingKeysWith: max)
+      found.fetched.merge(try types(mirrored, [zone["zone"], zone["owner"], type, share]), uniquingKeysWith: max)
     }
-    return try types(queued, [type, limit]).merging(found) { $1 }
+    found.queued = try types(queued, [type, limit])
+    return found
   }
 
   /// An encrypted value is stored as it is sent: the plain type with a flag.

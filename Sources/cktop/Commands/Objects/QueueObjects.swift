@@ -80,7 +80,7 @@ extension OperationDetail {
 
 extension OutputJSON {
   /// A field, or null if it is absent.
-  static func optionalField(_ value: FieldValue?) -> OutputJSON { value.map(OutputJSON.field) ?? .null }
+  static func optionalField(_ value: FieldValue?) -> OutputJSON { value.map { .field($0) } ?? .null }
 }
 
 extension DroppedChange {

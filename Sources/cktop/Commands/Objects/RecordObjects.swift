@@ -4,8 +4,13 @@ import JSONText
 
 extension RecordRow {
   /// The record as JSON.
-  var json: JSONObject {
-    var object = record.json(changeTag: changeTag)
+  var json: JSONObject { json(namesFiles: false) }
+
+  /// The record as JSON.
+  ///
+  /// - Parameter namesFiles: whether an asset has the name of its file.
+  func json(namesFiles: Bool) -> JSONObject {
+    var object = record.json(changeTag: changeTag, namesFiles)
     object["pending"] = .bool(operation != nil)
     object["operation"] = .optional(operation)
     object["state"] = .optional(operationState?.rawValue)
@@ -14,11 +19,11 @@ extension RecordRow {
 }
 
 extension MirrorRecord {
-  fileprivate func json(changeTag: String?) -> JSONObject {
+  fileprivate func json(changeTag: String?, _ namesFiles: Bool) -> JSONObject {
     [
       "recordName": .text(key.name), "recordType": .text(type), "zone": .text(key.zone),
       "owner": .unlessEmpty(key.owner), "changeTag": .optional(changeTag),
-      "fields": .fields(fields), "createdAt": .time(createdAt), "modifiedAt": .time(modifiedAt),
+      "fields": .fields(fields, namesFiles: namesFiles), "createdAt": .time(createdAt), "modifiedAt": .time(modifiedAt),
       "modifiedBy": .optional(modifiedBy),
     ]
   }

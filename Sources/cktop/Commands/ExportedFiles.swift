@@ -1,0 +1,163 @@
+import CloudKit
+import CloudSync
+import Facts
+import Foundation
+
+/// The files of exported records, in a folder. Each is named by the checksum of its bytes, so that a file that is there
+/// already is not fetched again.
+struct ExportedFiles {
+  /// A file that only the server has.
+  private struct Wanted {
+    let key: RecordKey
+    let type: String
+    let field: String
+    let value: FieldValue
+    let position: Int
+    let name: String
+  }
+
+  /// The number of files that are fetched before they are moved to the folder.
+  private static let slice = 16
+
+  private let folder: URL
+  private let store: SyncStore
+  private var wanted: [Wanted] = []
+  private var names: Set<String> = []
+  /// Whether files are missing.
+  private var status = CommandStatus.done
+
+  /// Makes the folder if there is none.
+  init(_ path: String, _ store: SyncStore) throws(CommandFailure) {
+    folder = URL(fileURLWithPath: path)
+    self.store = store
+    do {
+      // Files are data of users, as the records are.
+      let attributes = [FileAttributeKey.posixPermissions: 0o700]
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: attributes)
+    } catch {
+      throw .usage("\(path) cannot be made a folder: \((error as NSError).localizedDescription.withoutFullStop)")
+    }
+  }
+
+  /// The name of an asset's file; nil if nothing tells its bytes from others.
+  static func name(of asset: WireAsset) -> String? {
+    guard let checksum = asset.fileChecksum, !checksum.isEmpty else { return nil }
+    // A checksum is the server's text, and may have slashes.
+    let name = checksum.addingPercentEncoding(withAllowedCharacters: plain)
+    return name.flatMap { $0.utf8.count <= 200 ? $0 : nil }
+  }
+
+  private static let plain = CharacterSet(
+    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+  )
+
+  /// Copies the files of a record that this machine has, and notes the others.
+  mutating func add(_ row: RecordRow) throws {
+    var queued: [QueuedAsset]?
+    for (field, value) in row.record.fields.sorted(by: { $0.key < $1.key }) {
+      for (position, asset) in (value.assets ?? []).enumerated() {
+        guard let name = Self.name(of: asset) else {
+          report(field, row.record.key, "the server gave it no checksum")
+          continue
+        }
+        guard names.insert(name).inserted, asset.size == nil || Self.size(of: file(name)) != asset.size else {
+          continue
+        }
+        let own = try queued ?? row.operation.flatMap { try store.detail(of: $0)?.operation?.assets } ?? []
+        queued = own
+        let source = own.first {
+          $0.field == field && $0.position == position && $0.value.fileChecksum == asset.fileChecksum
+        }
+        if let copy = source.flatMap(store.file(of:)), Self.size(of: copy) == asset.size {
+          try take(copy, as: name)
+        } else {
+          let (key, type) = (row.record.key, row.record.type)
+          wanted.append(Wanted(key: key, type: type, field: field, value: value, position: position, name: name))
+        }
+      }
+    }
+  }
+
+  /// Fetches the files that only the server has. A file that cannot be fetched is reported, the others are fetched.
+  ///
+  /// - Returns: the exit code.
+  mutating func fetch(_ session: Session) async throws -> CommandStatus {
+    guard !wanted.isEmpty else { return status }
+    let container = CKContainer(sharing: try session.client(store.scope))
+    let scope: CKDatabase.Scope =
+      switch store.scope.database {
+      case .public: .public
+      case .private: .private
+      case .shared: .shared
+      }
+    let database = container.database(with: scope).withoutDownloads
+    for start in stride(from: 0, to: wanted.count, by: Self.slice) {
+      try await fetch(Array(wanted[start..<min(start + Self.slice, wanted.count)]), database)
+    }
+    return status
+  }
+
+  private mutating func fetch(_ slice: [Wanted], _ database: CKDatabase) async throws {
+    let assets = slice.map { file in
+      let record = CKRecord(file.key, type: file.type, fields: [file.field: file.value])
+      database.adoptAssets(of: [record])
+      return record.assets(in: file.field)[file.position]
+    }
+    let failures = await database.download(assets)
+    for (index, file) in slice.enumerated() {
+      if let source = assets[index].localFile {
+        try take(source, as: file.name)
+      } else {
+        report(file.field, file.key, (failures[index]?.localizedDescription ?? "it is not there").withoutFullStop)
+      }
+    }
+    // Without a connection or a user, no other file is fetched either.
+    let causes = slice.indices.compactMap { failures[$0]?.code }
+    guard causes.count == slice.count, let cause = causes.first else { return }
+    let stop: CommandStatus
+    switch cause {
+    case .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited: stop = .cloudUnreachable
+    case .notAuthenticated, .permissionFailure: stop = .personNeeded
+    default: return
+    }
+    throw CommandFailure("the other files were not fetched; export again, files that are there are kept", stop)
+  }
+
+  private mutating func report(_ field: String, _ key: RecordKey, _ problem: String) {
+    CommandFailure("the file of \(field) of \(key.name) is missing: \(problem)", .itemsFailed).report()
+    status = .itemsFailed
+  }
+
+  private func file(_ name: String) -> URL { folder.appending(path: name, directoryHint: .notDirectory) }
+
+  private static func size(of file: URL) -> Int64? {
+    (try? FileManager.default.attributesOfItem(atPath: file.path))?[.size].flatMap { ($0 as? NSNumber)?.int64Value }
+  }
+
+  /// Copies a file into the folder. Under its name it is whole.
+  private func take(_ source: URL, as name: String) throws {
+    let (incoming, target) = (file(".incoming-\(UUID().uuidString)"), file(name))
+    do {
+      try FileManager.default.copyItem(at: source, to: incoming)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: incoming.path)
+      if Self.size(of: target) != nil { try FileManager.default.removeItem(at: target) }
+      try FileManager.default.moveItem(at: incoming, to: target)
+    } catch {
+      try? FileManager.default.removeItem(at: incoming)
+      let reason = (error as NSError).localizedDescription.withoutFullStop
+      throw CommandFailure(
+        "\(target.path) cannot be written (\(reason)); free some space and export again, files that are there are kept",
+        .itemsFailed
+      )
+    }
+  }
+}
+
+extension CKRecord {
+  /// The assets of a field: its value, or the elements of its list.
+  fileprivate func assets(in field: String) -> [CKAsset] {
+    let list: [CKAsset]? = self[field] as? [CKAsset]
+    let single: CKAsset? = self[field] as? CKAsset
+    return list ?? single.map { [$0] } ?? []
+  }
+}
