@@ -269,7 +269,7 @@ extension RowReader.KnownType {
     guard case .writable(let type) = self, [.string, .int64, .double].contains(type.element),
       let (own, reason) = column?.result, let own, own.element != .unknown, own != type.plain, reason != .emptyTexts
     else { return nil }
-    return own.description
+    return (type == type.plain ? own : .encrypted(own)).description
   }
 }
 

@@ -118,7 +118,7 @@ import Testing
     (["1", "2"], "STRING", "STRING", .queued(own: "INT64")), (["1.5"], "STRING", "STRING", .queued(own: "DOUBLE")),
     (["1", "2"], "DOUBLE", "DOUBLE", .queued(own: "INT64")), (["\"x\""], "INT64", "INT64", .queued(own: "STRING")),
     (["[1]"], "STRING_LIST", "STRING_LIST", .queued(own: "INT64_LIST")),
-    (["1"], "ENCRYPTED_STRING", "ENCRYPTED_STRING", .queued(own: "INT64")),
+    (["1"], "ENCRYPTED_STRING", "ENCRYPTED_STRING", .queued(own: "ENCRYPTED_INT64")),
     (["\"x\""], "STRING", "STRING", .queued()), (["\"x\"", "1"], "STRING", "STRING", .queued()),
     (["1"], "INT64", "INT64", .queued()), (["\"x\""], "REFERENCE", "REFERENCE", .queued()),
     (["\"2026-01-31T12:00:00Z\""], "TIMESTAMP", "TIMESTAMP", .queued()),

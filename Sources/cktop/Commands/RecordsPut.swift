@@ -10,8 +10,8 @@ struct RecordsPut: ChangingVerb {
     commandName: "put",
     abstract: "Enqueue a new record, or a change of only these fields of a known record.",
     discussion: """
-      A value is parsed as JSON if it is JSON, otherwise it is text. FIELD:TYPE=VALUE sets the wire type, FIELD= \
-      clears the field. The value of an asset is the path of its file, which is copied now. A reference is the name of a \
+      A value is parsed as JSON if it is JSON, otherwise it is text. FIELD:TYPE=VALUE sets the wire type, such as \
+      ENCRYPTED_STRING for a field that the schema encrypts, FIELD= clears the field. The value of an asset is the path of its file, which is copied now. A reference is the name of a \
       record, or an object such as {"recordName": "t1", "action": "VALIDATE"}; without an action it keeps the field's \
       action and zone, else has NONE and the record's zone. Nothing is sent before the next sync.
 
