@@ -28,7 +28,9 @@ import Testing
     try store.execute("UPDATE zones SET state = 'ready'")
     let sent = try store.begin(ids, stopped)
     world.clock.advance(60)
-    try store.execute("UPDATE lease SET fencingToken = fencingToken + 1, expiresAt = NULL")
+    try store.execute(
+      "UPDATE lease SET fencingToken = fencingToken + 1, expiresAt = NULL WHERE fencingToken = (SELECT max(fencingToken) FROM lease)"
+    )
     stopped.release(store)
     let (emulator, server, now) = (world.emulator, world.server, world.clock.date)
     return { @Sendable in

@@ -119,7 +119,10 @@ import Testing
         sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
       )
       var counts: [String: Int] = [:]
-      for table in tables { counts[table] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \"\(table)\"") }
+      // The history has what each sync met; how much of it is kept has a test of its own.
+      for table in tables where table != "verdicts" {
+        counts[table] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \"\(table)\"")
+      }
       return counts
     }
   }

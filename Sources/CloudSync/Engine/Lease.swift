@@ -59,7 +59,8 @@ package struct Lease: Sendable {
           program: process.processName,
           since: now,
           clockOffset: store.clockOffset()
-        )
+        ),
+        keeping: store.storage.holder(among: 0...(fencingToken - 1))
       )
       if asksApp { try ledger.setValue(.appFencingToken, fencingToken) }
       // Before others see the lease.

@@ -138,7 +138,8 @@ extension SyncStore {
       } else {
         try ledger.changeActivity { $0.reachedEnd = false }
       }
-      try ledger.logEnd(summary, summary.error.map { .error(code: $0.code.name, message: $0.reason) }, now: now)
+      let stop = summary.error ?? (completion == nil ? summary.lastItemError : nil)
+      try ledger.logEnd(summary, stop.map { .error(code: $0.code.name, message: $0.reason) }, now: now)
       try Self.finish(requests, summary, now: now, ledger)
       if !hasMoreHistory { try rest(ledger, now) }
       return hasMoreHistory

@@ -110,8 +110,8 @@ struct QueueListVerb: Verb {
 
   func run(_ session: Session) async throws {
     let (format, now) = (Format(), SyncStore.currentTime)
-    let zones = try json ? ZoneTitles([]) : session.reader().store.zoneTitles()
-    try page.print(session, atOnce: Listing.pageSize, json ? nil : Self.table) { rows, _, page in
+    try page.print(session, atOnce: Listing.pageSize, json ? nil : Self.table) { rows, view, page in
+      let zones = ZoneTitles(json ? [] : try view.zones().map(\.key))
       for row in rows { page.add(json ? [row.json.line] : row.cells(zones, format, now: now), at: row.id) }
     }
   }

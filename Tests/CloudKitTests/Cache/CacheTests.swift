@@ -366,7 +366,7 @@ import Testing
     },
     Event(
       "the server refuses the user",
-      .json(#"{"serverErrorCode":"AUTHENTICATION_FAILED","reason":"no"}"#, status: 401)
+      .json(#"{"serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"no"}"#, status: 421)
     ) { container, _ in
       _ = await errorCode { try await container.privateCloudDatabase.allRecordZones() }
     },

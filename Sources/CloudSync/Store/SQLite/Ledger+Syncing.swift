@@ -9,15 +9,15 @@ extension Ledger {
     return try LeaseHolder.fetchOne(statement)
   }
 
-  /// The process that had the lease with a fencing token, if it is one of the last.
+  /// The process that had the lease with a fencing token, if it is kept.
   func formerLease(_ fencingToken: Int64) throws -> LeaseHolder? {
     try LeaseHolder.fetchOne(database, sql: "SELECT * FROM lease WHERE fencingToken = ?", arguments: [fencingToken])
   }
 
-  /// The number of holders that are kept.
-  private static let keptLeases: Int64 = 100
-
-  func put(_ lease: LeaseHolder) throws {
+  /// Stores the new holder of the lease.
+  ///
+  /// - Parameter former: the fencing token of one before it that has not ended; all others are forgotten.
+  func put(_ lease: LeaseHolder, keeping former: Int64? = nil) throws {
     try run(
       """
       INSERT OR REPLACE INTO lease(fencingToken, pid, host, expiresAt, program, since, clockOffset)
@@ -25,7 +25,7 @@ extension Ledger {
       """,
       [lease.fencingToken, lease.pid, lease.host, lease.expiresAt, lease.program, lease.since, lease.clockOffset]
     )
-    try run("DELETE FROM lease WHERE fencingToken <= ?", [lease.fencingToken - Self.keptLeases])
+    try run("DELETE FROM lease WHERE fencingToken NOT IN (?, ?)", [lease.fencingToken, former ?? lease.fencingToken])
   }
 
   /// Sets the end of the lease if it still has this fencing token. Returns whether it does.

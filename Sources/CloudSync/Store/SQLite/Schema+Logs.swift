@@ -89,8 +89,8 @@ extension Schema {
 
   /// The lease, the engine's activity, its waits, requests of operators, and the log.
   static let engine = """
-    -- The process that holds, or last held, the lease: the one with the highest fencing token. Those before it are kept
-    -- because one that was stopped still has the lock.
+    -- The process that holds, or last held, the lease: the one with the highest fencing token. One before it is kept while
+    -- it lives: a process that was stopped still has the lock.
     CREATE TABLE lease(
       fencingToken INTEGER PRIMARY KEY,
       pid INTEGER NOT NULL,
