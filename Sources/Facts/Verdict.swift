@@ -42,8 +42,9 @@ package enum Verdict: Hashable, Sendable {
     case account(code: String, message: String)
     /// The server rejects the queries of polled record types, whose indexes its schema lacks: how many types.
     case queries(count: Int, type: String, message: String)
-    /// The server refuses to let this user read something: how many zones and record types.
-    case unreadable(count: Int, zone: String, type: String?, message: String)
+    /// The server refuses to let this user read something, or sent records that cannot be read: how many zones, record
+    /// types and records.
+    case unreadable(count: Int, zone: String, type: String?, record: String? = nil, message: String)
   }
 
   /// A wait before the next request.
@@ -204,9 +205,9 @@ extension Verdict {
       let more = count > 1 ? " and \(Words.count(count - 1, "more type"))" : ""
       let reason = Words.joined(message, "BAD_REQUEST")
       return "The server rejects queries of record type \(type)\(more): \(reason); its schema lacks their indexes"
-    case .blocked(.unreadable(let count, let zone, let type, let message)):
+    case .blocked(.unreadable(let count, let zone, let type, let record, let message)):
       let more = count > 1 ? ", and \(count - 1) more" : ""
-      return Words.unreadable(zone: zone, type: type, message: message).sentence + more
+      return Words.unreadable(zone: zone, type: type, record: record, message: message).sentence + more
     case .failed(let count, nil):
       return "\(Words.changes(count, "failed")) and \(count == 1 ? "waits" : "wait") for a decision"
     case .failed(let count, let top?) where top.others == 0 && top.cause.schemaCommand != nil:
@@ -267,6 +268,7 @@ extension Verdict {
     case .unreadable, .storeFull: nil
     case .signedOut(_, true): "cktop config check"
     case .blocked(.queries(_, let type, _)): "cktop schema infer --type \(type.asArgument)"
+    case .blocked(.unreadable(_, _, _, _?, _)): "cktop status"
     case .wrongAccount, .signedOut, .blocked: "cktop account"
     case .decisionNeeded(_, let zones) where zones.count == 1:
       "cktop zones restore \(zones[0].asArgument) or cktop zones accept \(zones[0].asArgument)"

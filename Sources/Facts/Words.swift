@@ -55,8 +55,11 @@ package enum Words {
     }
   }
 
-  /// The server denies access to a zone, or to a record type.
-  package static func unreadable(zone: String, type: String?, message: String) -> String {
+  /// The server denies access to a zone or to a record type, or sent a record with a value that does not fit its type.
+  package static func unreadable(zone: String, type: String?, record: String? = nil, message: String) -> String {
+    if let record {
+      return "the server's version of record \(record) in zone \(zone) cannot be read: \(message.withoutFullStop)"
+    }
     let what = type.map { "records of type \($0)" } ?? "zone \(zone)"
     return "the server denies access to \(what): \(joined(message, "ACCESS_DENIED"))"
   }

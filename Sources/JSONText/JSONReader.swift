@@ -238,6 +238,13 @@ package struct TextPosition: Hashable, Sendable {
   /// Reads an integer in any JSON form, as a number or a string.
   package mutating func int64() throws(JSONError) -> Int64 { try numeric("expected a 64-bit integer") { $0.int64 } }
 
+  /// Reads a number in any JSON form, rounded to an integer: servers may send times with a fraction of a millisecond.
+  package mutating func roundedInt64() throws(JSONError) -> Int64 {
+    try numeric("expected a number that fits 64 bits") { number in
+      number.int64 ?? number.double.flatMap { Int64(exactly: $0.rounded()) }
+    }
+  }
+
   /// Reads a double, as a number or a string.
   package mutating func double() throws(JSONError) -> Double { try numeric("expected a double") { $0.double } }
 

@@ -295,15 +295,17 @@ import Testing
     #expect(try mine.store.read { try $0.zone(world.key("r0").zoneKey)?.token } == "later")
     #expect(try mine.store.mirror("new") == [:] && mine.store.mirror("r0") == ["x": .int64(0)])
     let status = try mine.store.status()
-    #expect(status.state == .error && status.throttles.isEmpty)
+    #expect(status.state == .error && status.throttles.isEmpty && status.lastError == nil && !status.isInSync)
+    #expect(status.unreadable.map(\.record) == ["r0"] && status.unreadable.first?.type == nil)
     let events = try mine.store.events(limit: 50).filter { $0.event.kind == "error" }
     #expect(events.count == 1 && events.first?.event.text.contains("r0") == true)
 
+    #expect(try await !mine.sync().reachedEnd, "no later sync forgets it")
     mine.transport.interfere(nil)
     try theirs.store.accept(world.put("r0", ["x": .int64(10)]))
     try await theirs.sync()
     #expect(try await mine.sync().reachedEnd)
-    #expect(try mine.store.mirror("r0") == ["x": .int64(10)])
+    #expect(try mine.store.mirror("r0") == ["x": .int64(10)] && mine.store.status().unreadable.isEmpty)
   }
 
   @Test func `a full fetch does not take a record whose value does not fit for deleted`() async throws {

@@ -55,6 +55,11 @@ import Testing
     #expect(summary.lastItemError?.code == .unexpectedServerResponse && !summary.reachedEnd)
     #expect(try mine.store.mirror("b") == [:] && mine.store.status().throttles.isEmpty)
     #expect(try mine.store.read { try $0.polledQueries().map(\.watermark) } == [1_700_000_000_000])
+    #expect(try mine.store.status().unreadable.map(\.record) == ["a"])
+    // The server does not have it any more.
+    mine.transport.interfere(nil)
+    try await mine.sync()
+    #expect(try mine.store.status().unreadable.isEmpty)
   }
 
   @Test func `deletions in the public database are found by a full scan`() async throws {

@@ -135,16 +135,29 @@ extension FieldType {
     case .string: return .string(try json.string())
     case .int64: return .int64(try json.int64())
     case .double: return .double(try json.double())
-    case .timestamp: return .timestamp(try json.int64())
+    case .timestamp: return .timestamp(try json.roundedInt64())
     case .location: return .location(try WireLocation(json: &json))
     case .reference: return .reference(try WireReference(json: &json))
     case .asset: return .asset(try WireAsset(json: &json))
     case .bytes:
       let start = json.offset
-      guard let data = Data(base64Encoded: try json.string()) else { throw json.failure("invalid Base64", at: start) }
+      guard let data = Data(lenientBase64: try json.string()) else { throw json.failure("invalid Base64", at: start) }
       return .bytes(data)
     case .unknown: throw json.failure("a type without values")
     }
+  }
+}
+
+extension Data {
+  /// Decodes Base64 that may be broken into lines and may lack its padding.
+  fileprivate init?(lenientBase64 text: String) {
+    if let data = Data(base64Encoded: text) {
+      self = data
+      return
+    }
+    var digits = text.filter { !$0.isWhitespace }
+    digits += String(repeating: "=", count: (4 - digits.utf8.count % 4) % 4)
+    self.init(base64Encoded: digits)
   }
 }
 

@@ -71,7 +71,7 @@ extension WireLocation: JSONReadable, JSONWritable {
       case "altitude": try json.read(into: &location.altitude)
       case "speed": try json.read(into: &location.speed)
       case "course": try json.read(into: &location.course)
-      case "timestamp": try json.read(into: &location.timestamp)
+      case "timestamp": location.timestamp = try json.null() ? nil : json.roundedInt64()
       default: try json.skip()
       }
     }
@@ -144,7 +144,7 @@ extension WireStamp: JSONReadable {
     try json.enterObject()
     while let key = try json.nextKey() {
       switch key {
-      case "timestamp": try json.read(into: &timestamp)
+      case "timestamp": timestamp = try json.null() ? nil : json.roundedInt64()
       case "userRecordName": try json.read(into: &userRecordName)
       case "deviceID": try json.read(into: &deviceID)
       default: try json.skip()

@@ -147,9 +147,7 @@ extension Cycle {
     summary.fetched += effect.changed
     summary.deleted += effect.deleted
     lease.shown.show(Progress(fetched: summary.fetched + summary.deleted))
-    guard let misfit = effect.misfit else { return }
-    summary.lastItemError = misfit
-    hasMisfits = true
+    misfit = effect.misfit ?? misfit
   }
 
   // MARK: - The next page

@@ -7,6 +7,7 @@ extension Cycle {
     var isComplete = true
     let polledQueries = try store.polledQueries(types: types, lease)
     let toScan = try queriesToScan(polledQueries, fullScans)
+    for zone in Set(polledQueries.map(\.zone)) { try await refetchUnreadable(in: zone) }
     for polled in polledQueries {
       let isRead = try await reading(.feed(of: polled.zone, type: polled.type), of: polled.zone) {
         let end = try await read(polled, scans: toScan.contains(polled))
@@ -24,6 +25,14 @@ extension Cycle {
       summary.deleted += try store.concludeFullScans(of: zone, policy: merging, lease)
     }
     return isComplete
+  }
+
+  /// Fetches the records that could not be read again: a query shows neither that one is gone nor, before the next
+  /// change of it, that it can be read.
+  private func refetchUnreadable(in zone: ZoneKey) async throws {
+    let names = try store.unreadableNames(in: zone)
+    guard !names.isEmpty, case .success(let results) = try await lookUp(names, in: zone) else { return }
+    note(try store.applyFullScan(results, of: zone, policy: merging, lease))
   }
 
   private func noteUnreadable(_ polled: PolledQuery, _ error: WebServicesError) throws {
@@ -157,7 +166,7 @@ extension Cycle {
       case .success(let found): results = found
       case .failure(let error): return .failed(feed, of: polled.zone, error)
       }
-      let effect = try store.applyFullScan(results, of: polled, policy: merging, lease)
+      let effect = try store.applyFullScan(results, of: polled.zone, policy: merging, lease)
       note(effect)
       if let failure = effect.failure { return .failed(feed, of: polled.zone, failure) }
     }

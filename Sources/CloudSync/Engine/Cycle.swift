@@ -32,8 +32,8 @@ final class Cycle {
   var hasMoreToFetch = false
   /// The changed zones of a page of the database's change feed that is not written yet.
   var unwrittenZones: [ZoneKey] = []
-  /// Whether a fetched record could not be stored, because of a value that does not fit its type.
-  var hasMisfits = false
+  /// The last error of a record with a value that does not fit its type.
+  var misfit: WebServicesError?
   /// Fetched pages that were followed by others.
   var pages = 0
   /// The pages of each change feed in its turns.
@@ -89,6 +89,8 @@ final class Cycle {
     }
     summary.waitForApp = try waitingForApp()
     try store.endSync(completion, summary, serving: requests.ids, lease) { try rest(summary, $0, $1) }
+    // No error that ends: the store keeps it among what cannot be read.
+    summary.lastItemError = summary.lastItemError ?? misfit
     return summary
   }
 
@@ -124,7 +126,7 @@ final class Cycle {
     }
     if isInterrupted { return nil }
     // Without a known type nothing is known of the server's records.
-    isComplete = isComplete && !store.knowsNoTypes && !hasMisfits
+    isComplete = isComplete && !store.knowsNoTypes
     if summary.sent > 0 || !session.hasRemovedUnneededAssets { try store.removeUnneededAssets() }
     session.hasRemovedUnneededAssets = true
     summary.reachedEnd = try isComplete && store.unreadable().isEmpty

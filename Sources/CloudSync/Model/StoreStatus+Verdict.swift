@@ -155,7 +155,13 @@ extension StoreStatus {
       return .queries(count: rejectedQueries.count, type: first.type, message: first.message)
     }
     guard let first = unreadable.first else { return nil }
-    return .unreadable(count: unreadable.count, zone: first.zone.zone, type: first.type, message: first.message)
+    return .unreadable(
+      count: unreadable.count,
+      zone: first.zone.zone,
+      type: first.type,
+      record: first.record,
+      message: first.message
+    )
   }
 
   private func wait(_ scope: WaitScope) -> Throttle? { throttles.first { $0.scope == scope.name } }

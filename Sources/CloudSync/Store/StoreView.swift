@@ -133,7 +133,7 @@ package struct StoreView {
   package func zones() throws -> [ZoneRow] {
     let held = Dictionary(uniqueKeysWithValues: try SyncStore.heldDeletions(ledger).map { ($0.zone, $0) })
     let paused = Set(try ledger.pauses().map(\.rule))
-    let denied = Set(try ledger.unreadable().filter { $0.type == nil }.map(\.zone))
+    let denied = Set(try ledger.unreadable().filter { $0.type == nil && $0.record == nil }.map(\.zone))
     let records = try ledger.recordCounts()
     let queued = try ledger.queueParts().reduce(into: [ZoneKey: [OperationState: Int]]()) { queued, part in
       queued[part.zone, default: [:]][part.state, default: 0] += part.count

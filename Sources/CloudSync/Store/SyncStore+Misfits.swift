@@ -3,14 +3,26 @@ import Facts
 
 /// Fetched records with a value that does not fit its type. They are not stored, and do not hold up others.
 extension SyncStore {
-  /// Shows the operator a record that could not be stored, and logs it at most once an hour.
-  static func note(misfit error: WebServicesError, _ zone: ZoneKey, _ reconciliation: Reconciliation) throws {
+  /// Keeps the record among what cannot be read, until it is fetched in a version that can be or is gone. Logs it at
+  /// most once an hour.
+  ///
+  /// - Parameters:
+  ///   - name: the record's name.
+  ///   - error: the server's value and type in words.
+  static func note(misfit name: String, _ error: WebServicesError, _ zone: ZoneKey, _ reconciliation: Reconciliation)
+    throws
+  {
     let (ledger, now) = (reconciliation.ledger, reconciliation.now)
-    try ledger.noteError(error, stands: true, now: now)
+    try ledger.put(Unreadable(zone: zone, record: name, message: error.reason, since: now))
     let scope = WaitScope.feed(of: zone).asCause.text
-    let event = Event.error(code: error.code.name, message: error.reason, scope: scope)
+    let event = Event.error(code: error.code.name, message: "\(name): \(error.reason)", scope: scope)
     guard try !ledger.hasLogged(event, since: now - 3_600_000) else { return }
     try EventLog.add(event, operation: nil, zone: zone.zone, now: now, ledger)
+  }
+
+  /// The names of a zone's records that could not be read.
+  func unreadableNames(in zone: ZoneKey) throws(StoreError) -> [String] {
+    try unreadable().compactMap { $0.zone == zone ? $0.record : nil }
   }
 }
 

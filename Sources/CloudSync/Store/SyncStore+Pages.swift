@@ -76,13 +76,14 @@ extension SyncStore {
       guard MirrorRecord(wire, in: zone) == nil else { return }
       let reason = "\(wire.recordName): the server sent it without its type or tag"
       effect.failure = WebServicesError(.unexpectedServerResponse, reason)
-    case .failure(let name, var error):
-      if let name { error.reason = "\(name): \(error.reason)" }
-      guard let name = result.misfit else { return effect.failure = error }
-      effect.misfit = error
+    case .failure(let name, let error):
+      var named = error
+      if let name { named.reason = "\(name): \(error.reason)" }
+      guard let name = result.misfit else { return effect.failure = named }
+      effect.misfit = named
       // It exists, so a full fetch or a scan must not take it for deleted.
       try reconciliation.ledger.touch([name], of: zone, epoch: epoch)
-      try Self.note(misfit: error, zone, reconciliation)
+      try Self.note(misfit: name, error, zone, reconciliation)
     }
   }
 }
@@ -104,6 +105,7 @@ extension Reconciliation {
     -> Int
   {
     guard let zone = records.first?.key.zoneKey else { return 0 }
+    try ledger.removeUnreadable(records.map(\.key.name), in: zone)
     let all = zip(records, try ledger.known(records.map(\.key.name), in: zone))
     let compared = all.filter { (isWhole || comparesContent) && $1.version?.changeTag == $0.changeTag }
     let contents = try ledger.records(compared.map(\.0.key.name), in: zone)
@@ -162,6 +164,7 @@ extension DeletionHold {
   func note(_ names: [String], of zone: ZoneKey) throws -> Int {
     guard !names.isEmpty else { return 0 }
     let ledger = reconciliation.ledger
+    try ledger.removeUnreadable(names, in: zone)
     var marked: [String] = []
     var deleted = 0
     for (name, known) in zip(names, try ledger.known(names, in: zone)) {

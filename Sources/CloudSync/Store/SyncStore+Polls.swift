@@ -112,10 +112,10 @@ extension SyncStore {
     try read { try $0.changeTags(polled.zone, type: polled.type) }
   }
 
-  /// Applies the re-fetch of records that a full scan missed or found with another tag.
+  /// Applies the re-fetch of records that a full scan missed or found with another tag, or that could not be read.
   func applyFullScan(
     _ results: [WireRecordResult],
-    of polled: PolledQuery,
+    of zone: ZoneKey,
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
@@ -131,7 +131,7 @@ extension SyncStore {
     return try writeInSlices(known, lease) { slice, ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       // These were fetched by name, so they replace the mirror's version even if it is newer.
-      return try take(&slice, polled.zone, epoch: 0, isWhole: true, reconciliation)
+      return try take(&slice, zone, epoch: 0, isWhole: true, reconciliation)
     }.reduce(into: PageEffect()) { $0.add($1) }
   }
 

@@ -44,7 +44,7 @@ struct AccountScreen: Screen {
     }
     if !status.unreadable.isEmpty { lines += ["", StyledText("NOT READABLE", .header)] }
     lines += status.unreadable.map {
-      StyledText(Words.unreadable(zone: $0.zone.zone, type: $0.type, message: $0.message).sentence, .error)
+      StyledText($0.summary.sentence, .error)
     }
     if world.scope.database == .public {
       let text = "This database has no change feed: changes are polled, and deletions are found by a full scan."

@@ -131,7 +131,10 @@ struct SyncReport {
       CommandFailure("and \(found.total - Self.listed) more; run cktop queue list to see all", status).report()
     }
     for unreadable in state.unreadable {
-      let remedy = "the local copy may be out of date, grant this credential read access"
+      let remedy =
+        unreadable.record == nil
+        ? "the local copy may be out of date, grant this credential read access"
+        : "the local copy keeps its last version, correct the value on the server"
       CommandFailure("\(unreadable.summary); \(remedy)", status).report()
     }
     for held in state.heldDeletions {

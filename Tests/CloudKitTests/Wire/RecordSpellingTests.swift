@@ -132,7 +132,8 @@ import Testing
 
   @Test(arguments: [
     (#"{"value":{"a":[1]},"type":"INT64"}"#, "INT64"), (#"{"value":"x","type":"INT64"}"#, "INT64"),
-    (#"{"value":1.5,"type":"TIMESTAMP"}"#, "TIMESTAMP"), (#"{"value":[1,null],"type":"INT64_LIST"}"#, "INT64_LIST"),
+    (#"{"value":1e30,"type":"TIMESTAMP"}"#, "TIMESTAMP"), (#"{"value":"a\nb?","type":"BYTES"}"#, "BYTES"),
+    (#"{"value":1.5,"type":"INT64"}"#, "INT64"), (#"{"value":[1,null],"type":"INT64_LIST"}"#, "INT64_LIST"),
     (#"{"value":5,"type":"STRING","isEncrypted":true}"#, "STRING"), (#"{"value":5,"type":"ENCRYPTED_BYTES"}"#, "BYTES"),
     (#"{"value":{},"type":"LOCATION"}"#, "LOCATION"), (#"{"value":7,"type":"ASSET"}"#, "ASSET"),
   ])
@@ -151,6 +152,37 @@ import Testing
     }
     #expect(error.code == .unexpectedServerResponse && error.effect == .unknown && error.reason.hasSuffix(type))
     #expect(record.fields["n"] == .other(type: "FUTURE", .string("x")))
+  }
+
+  @Test(arguments: [
+    (#"{"value":1700000000000.5,"type":"TIMESTAMP"}"#, FieldValue.timestamp(1_700_000_000_001)),
+    (#"{"value":"1700000000000.25","type":"TIMESTAMP"}"#, .timestamp(1_700_000_000_000)),
+    (#"{"value":-0.4,"type":"TIMESTAMP"}"#, .timestamp(0)),
+    (#"{"value":[1.2,2],"type":"TIMESTAMP_LIST"}"#, .list(.timestamp, [.timestamp(1), .timestamp(2)])),
+    (#"{"value":"AAEC\r\nAwQF\n","type":"BYTES"}"#, .bytes(Data([0, 1, 2, 3, 4, 5]))),
+    (#"{"value":"AAE","type":"BYTES"}"#, .bytes(Data([0, 1]))),
+    (
+      #"{"value":{"latitude":1,"longitude":2,"timestamp":5.5},"type":"LOCATION"}"#,
+      .location(
+        {
+          var location = WireLocation(latitude: 1, longitude: 2)
+          location.timestamp = 6
+          return location
+        }()
+      )
+    ),
+  ])
+  func `a value that is written out of the ordinary is read`(field: String, value: FieldValue) throws {
+    let stamp = #""created":{"timestamp":1.5}"#
+    let answer = try WireRecords(
+      json: Data(#"{"records":[{"recordName":"a","recordType":"T",\#(stamp),"fields":{"n":\#(field)}}]}"#.utf8)
+    )
+
+    guard case .record(let record) = answer.records[0] else {
+      Issue.record("\(answer.records)")
+      return
+    }
+    #expect(record.fields == ["n": value] && record.created?.timestamp == 2)
   }
 
   @Test func `a value that does not fit its type in the reply to a save is not taken over`() async throws {

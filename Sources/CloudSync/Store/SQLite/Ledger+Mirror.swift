@@ -63,7 +63,10 @@ extension Ledger {
   }
 
   /// Stores a record in the server's version, as seen in `epoch`, and remembers some of its earlier tags.
-  func put(_ record: MirrorRecord, epoch: Int64) throws { try put([(record, epoch)]) }
+  func put(_ record: MirrorRecord, epoch: Int64) throws {
+    try removeUnreadable([record.key.name], in: record.key.zoneKey)
+    try put([(record, epoch)])
+  }
 
   /// Stores records in the server's version, each as seen in its epoch.
   func put(_ records: [(record: MirrorRecord, epoch: Int64)]) throws {
@@ -105,6 +108,7 @@ extension Ledger {
   }
 
   func removeRecord(_ key: RecordKey) throws {
+    try removeUnreadable([key.name], in: key.zoneKey)
     try run("DELETE FROM records WHERE zone = ? AND owner = ? AND name = ?", [key.zone, key.owner, key.name])
   }
 

@@ -45,6 +45,7 @@ extension Ledger {
   func removeZone(_ key: ZoneKey) throws {
     try run("DELETE FROM zones WHERE zone = ? AND owner = ?", [key.zone, key.owner])
     try removeUnreadable(key, type: nil)
+    try removeUnreadableRecords(in: key)
   }
 
   // MARK: - Polled queries
@@ -142,6 +143,7 @@ extension Ledger {
 
   /// Starts a full fetch; records that it does not see were deleted on the server.
   func restart(_ key: ZoneKey) throws {
+    try removeUnreadableRecords(in: key)
     try change(key) { zone in
       zone.token = nil
       zone.tokenAt = nil
@@ -187,6 +189,7 @@ extension Ledger {
   /// Removes a zone's token after the server deleted it.
   func forgetFeed(_ key: ZoneKey, heldSince: Int64?) throws {
     try removeUnreadable(key, type: nil)
+    try removeUnreadableRecords(in: key)
     try change(key) { zone in
       zone.state = .deleted
       zone.token = nil

@@ -71,7 +71,8 @@ struct StatusObject {
         status.unreadable.map { unreadable in
           [
             "zone": .text(unreadable.zone.zone), "owner": .unlessEmpty(unreadable.zone.owner),
-            "recordType": .optional(unreadable.type), "message": .text(unreadable.message),
+            "recordType": .optional(unreadable.type), "recordName": .optional(unreadable.record),
+            "message": .text(unreadable.message),
             "since": .time(unreadable.since),
           ]
         }
