@@ -53,8 +53,9 @@ extension CloudKitService {
   /// ```
   ///
   /// - Parameters:
-  ///   - zoneID: the zone to search; nil for the default zone.
+  ///   - zoneID: the zone to search; nil for all zones of the database.
   ///   - desiredKeys: the fields to fetch; nil for all.
+  /// - Returns: the records; none if the server does not know the type, because none has been sent yet.
   /// - Throws: `CloudKitServiceError` with the first error of the query or of a single record.
   public func query(
     _ query: CKQuery,
@@ -66,7 +67,8 @@ extension CloudKitService {
     let zoneID = zoneID.map { _ in zone }
     var records: [CKRecord]
     // Before the request: what is sent meanwhile is in its answer.
-    let queued = try await Task.detached { try store?.queuedRecords(of: type, in: ZoneKey(zone)) ?? [] }.value
+    let place = zoneID.map { ZoneKey($0) }
+    let queued = try await Task.detached { try store?.queuedRecords(of: type, in: place) ?? [] }.value
     do {
       var page = try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys)
       records = try page.matchResults.map { try $0.1.get() }
@@ -74,8 +76,10 @@ extension CloudKitService {
         page = try await database.records(continuingMatchFrom: cursor, desiredKeys: desiredKeys)
         records += try page.matchResults.map { try $0.1.get() }
       }
-    } catch let error as CKError where error.code == .zoneNotFound && !queued.isEmpty {
-      // The zone is created with the first of these changes.
+    } catch let error as CKError
+      where error.code == .unknownItem || (error.code == .zoneNotFound && !queued.isEmpty)
+    {
+      // No record of the type has been sent yet; or the zone is created with the first of these changes.
       records = []
     } catch {
       throw CloudKitServiceError(error)

@@ -144,6 +144,33 @@ import Testing
     #expect(Set(try await service.query(query, inZoneWith: cloud.zone).map(\.recordID.recordName)) == before)
   }
 
+  @Test func `a query without a zone finds the queued changes of all zones`() async throws {
+    let service = try cloud.service()
+    try await service.save([cloud.note("a", "tea"), cloud.note("b", "tea")])
+    try await service.sync()
+    try await service.delete(cloud.id("b"))
+    let loose = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "loose"))
+    loose["text"] = "tea"
+    try await service.save([cloud.note("c", "tea"), loose])
+
+    let found = try await service.query(CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == 'tea'")))
+
+    #expect(found.map(\.recordID) == [cloud.id("a"), cloud.id("c"), loose.recordID])
+  }
+
+  @Test(arguments: [false, true])
+  func `a query of a type of which nothing has been sent yet finds what is queued`(isInZone: Bool) async throws {
+    let service = try cloud.service()
+    try await service.save(cloud.note("a"))
+    try await service.sync()
+    let query = CKQuery(recordType: "Fresh", predicate: NSPredicate(value: true))
+    let zone = isInZone ? cloud.zone : nil
+    #expect(try await service.query(query, inZoneWith: zone).isEmpty)
+    try await service.save(CKRecord(recordType: "Fresh", recordID: cloud.id("f")))
+
+    #expect(try await service.query(query, inZoneWith: zone).map(\.recordID) == [cloud.id("f")])
+  }
+
   @Test func `fetching is published while it lasts, and then its failure, or its success with the time`() async throws {
     let theirs = try cloud.service("theirs")
     try await theirs.save((0..<450).map { cloud.note("t\($0)") })

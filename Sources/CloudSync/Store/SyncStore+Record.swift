@@ -30,16 +30,18 @@ extension SyncStore {
   /// server is not known to have it. Nil if there is none, or a delete is queued.
   package func record(_ key: RecordKey) throws(StoreError) -> MirrorRecord? { try read { try Self.record(key, $0) } }
 
-  /// The records of a type in a zone with queued changes, as this machine has them, in the order of these changes; nil
-  /// for a queued delete, also of a record whose type is unknown.
-  package func queuedRecords(of type: String, in zone: ZoneKey) throws -> [(id: CKRecord.ID, record: MirrorRecord?)] {
+  /// The records of a type with queued changes, as this machine has them, in the order of these changes; nil for a queued
+  /// delete, also of a record whose type is unknown.
+  ///
+  /// - Parameter zone: nil for all zones.
+  package func queuedRecords(of type: String, in zone: ZoneKey?) throws -> [(id: CKRecord.ID, record: MirrorRecord?)] {
     try read { ledger in
       let ids: [Int64] = try ledger.all(
         """
-        SELECT id FROM operations WHERE zone = ? AND owner = ? AND operation IN ('save', 'delete')
-          AND (type = ? OR type IS NULL) ORDER BY id
+        SELECT id FROM operations WHERE (?1 IS NULL OR (zone = ?1 AND owner = ?2)) AND operation IN ('save', 'delete')
+          AND (type = ?3 OR type IS NULL) ORDER BY id
         """,
-        [zone.zone, zone.owner, type]
+        [zone?.zone, zone?.owner, type]
       )
       return try ledger.operations(ids).map { ($0.key.recordID, try Self.record($0.key, ledger)) }
     }
