@@ -344,7 +344,7 @@ public final class CloudKitService {
   @discardableResult
   public func save(_ record: CKRecord) async throws -> QueuedChange { try await save([record])[0] }
 
-  /// Accepts records to be saved, all or none of each database.
+  /// Accepts records to be saved: those that the delegate accepts, and of these all or none of each database.
   ///
   /// ```swift
   /// let outcome = try await service.save(records).outcomes
@@ -352,13 +352,26 @@ public final class CloudKitService {
   /// ```
   ///
   /// - Returns: a value for each record, in order, to await the outcome of its change.
-  /// - Throws: the same errors as for one record. The changes of the other database may have been accepted.
+  /// - Throws: the same errors as for one record. The changes of the other database may have been accepted. If the
+  ///   delegate does not accept some of several records, the others are accepted, and the error's `ckError` has the code
+  ///   `partialFailure` and an error for each of them in `partialErrorsByItemID`.
   @discardableResult
   public func save(_ records: [CKRecord]) async throws -> [QueuedChange] {
-    try engine?.validate(records)
-    return try await accept(in: records.map(\.recordID.zoneID)) { places, store, origin in
-      try store.save(places.map { records[$0] }, origin: origin)
+    var (valid, errors): ([CKRecord], [CKRecord.ID: any Error]) = ([], [:])
+    for record in records {
+      do {
+        try engine?.validate([record])
+        valid.append(record)
+      } catch  where records.count > 1 {
+        errors[record.recordID] = error
+      }
     }
+    let accepted = valid
+    let changes = try await accept(in: accepted.map(\.recordID.zoneID)) { places, store, origin in
+      try store.save(places.map { accepted[$0] }, origin: origin)
+    }
+    if errors.isEmpty { return changes }
+    throw CloudKitServiceError(CKError(ofInvalid: errors, among: records))
   }
 
   /// Accepts deletions, all or none of each database. They are on disk on return. Deleting a record that does not exist

@@ -108,3 +108,16 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
     self = isRefusedByApp ? .invalidRecord(failure.message, failure.ckError) : CloudKitServiceError(failure.ckError)
   }
 }
+
+extension CKError {
+  /// The error of a batch in which the delegate did not accept some records. The others are queued.
+  init(ofInvalid errors: [CKRecord.ID: any Error], among records: [CKRecord]) {
+    let first = records.lazy.compactMap { errors[$0.recordID] }.first?.localizedDescription ?? ""
+    let others = errors.count < records.count ? "; the others are queued" : ""
+    let text = "\(errors.count) of \(records.count) records were not accepted (\(first.withoutFullStop))\(others)"
+    self.init(
+      .partialFailure,
+      userInfo: [CKPartialErrorsByItemIDKey: errors as [AnyHashable: any Error], NSLocalizedDescriptionKey: text]
+    )
+  }
+}

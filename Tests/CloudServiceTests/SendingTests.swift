@@ -88,16 +88,35 @@ import Testing
     #expect(mine.status.conflicts == 1)
   }
 
+  @Test func `of a batch the records that the app does not accept are reported, and the others are queued`()
+    async throws
+  {
+    let service = try cloud.service(delegate: Validator())
+    let bad = ["bad", "worse"].map { CKRecord(recordType: "Note", recordID: cloud.id($0)) }
+
+    let error = await #expect(throws: CloudKitServiceError.self) {
+      try await service.save([cloud.note("a"), bad[0], cloud.note("b"), bad[1]])
+    }
+
+    #expect(error?.ckError?.code == .partialFailure)
+    let errors = try #require(error?.ckError?.partialErrorsByItemID)
+    #expect(Set(errors.keys) == [cloud.id("bad"), cloud.id("worse")])
+    guard case .missingRequiredField("text")? = errors[cloud.id("bad")] as? CloudKitServiceError else {
+      Issue.record("\(errors)")
+      return
+    }
+    try await service.sync()
+    #expect(cloud.emulator.recordCount() == 2 && service.queuedOperationCount == 0)
+  }
+
   @Test func `a record that the app does not accept is not queued, and its own error is thrown`() async throws {
     let service = try cloud.service(delegate: Validator())
     let invalid = CKRecord(recordType: "Note", recordID: cloud.id("bad"))
-    for records in [[invalid], [cloud.note("good"), invalid]] {
-      do {
-        try await service.save(records)
-        Issue.record("accepted")
-      } catch CloudKitServiceError.missingRequiredField(let field) {
-        #expect(field == "text")
-      }
+    do {
+      try await service.save([invalid])
+      Issue.record("accepted")
+    } catch CloudKitServiceError.missingRequiredField(let field) {
+      #expect(field == "text")
     }
     guard case .missingRequiredField? = await error({ try await service.saveAndSend(invalid) }) else {
       Issue.record("accepted")

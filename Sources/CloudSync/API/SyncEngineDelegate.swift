@@ -6,7 +6,8 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
   /// Validates a record that the app saves with an engine or a service, before the change is accepted. Edits that reach
   /// the queue by other means, such as models and imports, are inspected by `syncEngine(_:willSend:)` only.
   ///
-  /// - Throws: an error if the record must not be saved. The save throws it, and nothing of the call is accepted.
+  /// - Throws: an error if the record must not be saved. The save throws it. An engine then accepts nothing of the
+  ///   call, a service the other records of it.
   func syncEngine(_ engine: SyncEngine, validate record: CKRecord) throws
 
   /// Inspects a record before it is sent: all its fields, with the queued changes applied.
