@@ -259,6 +259,9 @@ extension Cause {
 extension Cause {
   /// The notes on it, the newest first.
   package var notes: [Note] { if case .noted(let cause, let note) = self { [note] + cause.notes } else { [] } }
+
+  /// The cause without what was noted about it later.
+  package var withoutNotes: Cause { if case .noted(let cause, _) = self { cause.withoutNotes } else { self } }
 }
 
 // MARK: - In the store

@@ -10,6 +10,8 @@ package enum Event: Hashable, Sendable, Codable {
   case unreadable(zone: String, type: String?, message: String)
   case zoneCannotBeCreated(zone: String, code: String, message: String)
   case damagedOperation(Int64, reason: String)
+  /// Its row was damaged, but its change can be read.
+  case mendedOperation(Int64, reason: String)
   case damagedRecord(String, reason: String)
   /// A sync that runs once began.
   case syncStarted(by: SyncingProcess)
@@ -96,7 +98,9 @@ package enum Event: Hashable, Sendable, Codable {
   package var kind: String {
     switch self {
     case .command: "command"
-    case .error, .unreadable, .zoneCannotBeCreated, .damagedOperation, .damagedRecord: "error"
+    case .error, .unreadable, .zoneCannotBeCreated, .damagedOperation, .mendedOperation,
+      .damagedRecord:
+      "error"
     case .failed: "failed"
     case .syncStarted, .syncEnded, .synced: "sync"
     case .recovered: "recovered"
@@ -175,6 +179,8 @@ extension Event {
       "zone \(zone) cannot be created yet: \(Words.joined(message, code))"
     case .damagedOperation(let id, let reason):
       "operation \(id) is damaged in the store (\(reason)); its content is kept: discard it, or edit the record again"
+    case .mendedOperation(let id, let reason):
+      "operation \(id) was damaged in the store (\(reason)); its change can be read and goes on"
     case .damagedRecord(let name, let reason):
       "the local copy of record \(name) is damaged (\(reason)); it is fetched again"
     case .dropped(let record, let cause): "\(record): \(cause.text)"

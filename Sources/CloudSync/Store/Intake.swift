@@ -116,7 +116,8 @@ struct Intake {
     }
     // The dead letter ends with this edit, so a person has to be told of the change that it stood for.
     if queued?.errorCode == StoreError.unreadable, let queued {
-      var lost = DroppedChange(queued.changes, of: queued, queued.cause, at: now)
+      // What could be read of it is sent with this edit.
+      var lost = DroppedChange(FieldChanges(), of: queued, queued.cause.withoutNotes, at: now)
       lost.isOpen = false
       dropped = lost
     }
@@ -261,6 +262,10 @@ extension QueuedOperation {
   fileprivate mutating func add(_ edit: FieldChanges, _ base: [String: FieldValue], _ mirror: MirrorRecord?) {
     let added = edit.names.subtracting(changes.names)
     for name in added { self.base[name] = base[name] }
+    // The local copy of that version has been damaged since: the server has the base of the added fields.
+    if !added.isEmpty, let tag = baseTag, mirror?.changeTag == MirrorRecord.unreadable + tag {
+      baseTag = mirror?.changeTag
+    }
     compareWhereStale(added, base, mirror)
     // An insert that found a record is not one any more once it is edited.
     if state == .failed || changes.yields { changes.isInsert = false }
@@ -295,6 +300,8 @@ extension QueuedOperation {
   fileprivate var isChangedBack: Bool {
     guard kind == .save, !isRecreation, baseTag != nil, errorCode != StoreError.unreadable else { return false }
     guard state != .inFlight, state != .conflict, !isUnanswered, sentChanges.isEmpty else { return false }
+    // The base is not known before the record is fetched again.
+    if baseTag?.hasPrefix(MirrorRecord.unreadable) == true { return false }
     return changes.effective(on: base).isEmpty
   }
 

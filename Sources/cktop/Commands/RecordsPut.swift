@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 import Foundation
 import JSONText
 
@@ -61,6 +62,11 @@ struct RecordsPut: ChangingVerb {
     let isNewZone = try store.isNew(zone)
     let accepted = try store.enqueue([change], assets: inPlace ? .referenced : .copied).first ?? .unchanged
     try accepted.report(key, type, json: json)
+    if case .enqueued(let id) = accepted, let reason = try store.lostChange(of: id) {
+      let what = "an earlier change of \(key.name) was damaged in the store (\(reason.withoutFullStop))"
+      let remedy = "put what is missing again, then run cktop conflicts dropped --seen"
+      OutputStream.error.line("cktop: \(what); \(remedy)".visible)
+    }
     if isNewZone { ZoneNote.reportCreated(key.zoneKey) }
     session.tellGuess(of: store)
   }

@@ -60,6 +60,11 @@ struct SyncReport {
 
   /// Says on standard error how many changes the sync dropped.
   static func reportDropped(in store: SyncStore, since startedAt: Int64) throws {
+    let lost = try store.lostChanges()
+    if lost > 0 {
+      let what = "\(Words.count(lost, "change")) lost with a damaged row of the store"
+      OutputStream.error.line("cktop: \(what); run cktop conflicts dropped, make it again, then add --seen")
+    }
     let dropped = try store.dropped().count { $0.at >= startedAt && $0.isAutomatic }
     guard dropped > 0 else { return }
     let remedy = "run cktop conflicts dropped to see why and what can be undone"

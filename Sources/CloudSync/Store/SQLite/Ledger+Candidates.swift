@@ -46,6 +46,9 @@ extension Ledger {
     guard let kind = OperationKind(rawValue: row[1]), let state = OperationState(rawValue: row[10]) else {
       throw UnreadableRow(.operation(row[0]), StoreError(.damaged, "an operation or state of unknown name"))
     }
+    do { try QueuedOperation.check(bytes: row[4], enqueuedAt: 0) } catch {
+      throw UnreadableRow(.operation(row[0]), error)
+    }
     return Candidate(
       id: row[0],
       kind: kind,
@@ -179,7 +182,7 @@ extension Ledger {
       [Self.json(ids)]
     ).flatMap { row in
       guard let oldest: Int64 = row["oldest"], let since: Int64 = row["since"] else { return nil }
-      return StoreStatus.Sendability(oldestAt: oldest, since: since)
+      return StoreStatus.Sendability(oldestAt: max(0, oldest), since: max(0, since))
     }
   }
 

@@ -73,7 +73,7 @@ extension Ledger {
     isUsual: Bool
   ) throws -> [QueueCause] {
     let sql = """
-      SELECT state, errorCode, reason, kind, isWorded, count(*) AS number, min(enqueuedAt) AS oldest, min(id) AS first,
+      SELECT state, errorCode, reason, kind, isWorded, count(*) AS number, max(0, min(enqueuedAt)) AS oldest, min(id) AS first,
           min(iif(nextAttemptAt > ?, nextAttemptAt, NULL)) AS next, json_group_array(DISTINCT goneZone) AS gone,
           json_group_array(id) FILTER (WHERE id IN (SELECT value FROM json_each(?))) AS blocking
         FROM (SELECT *, iif(isWorded, \(Self.withoutName), \(Self.messageWithoutNames)) AS kind

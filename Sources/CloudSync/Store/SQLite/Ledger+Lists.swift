@@ -157,11 +157,11 @@ extension Ledger {
   /// - Parameter parts: the parts of the queue that do not count; each older operation in them is passed over.
   func oldestOperation(in state: OperationState, except parts: [QueuePart] = []) throws -> Int64? {
     guard !parts.isEmpty else {
-      return try one("SELECT min(enqueuedAt) FROM operations WHERE state = ?", [state.rawValue])
+      return try one("SELECT max(0, min(enqueuedAt)) FROM operations WHERE state = ?", [state.rawValue])
     }
     return try one(
       """
-      SELECT enqueuedAt FROM operations INDEXED BY operationsByAge WHERE state = ?
+      SELECT max(0, enqueuedAt) FROM operations INDEXED BY operationsByAge WHERE state = ?
         AND (zone, owner, coalesce(type, '')) NOT IN
           (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))
         ORDER BY enqueuedAt LIMIT 1
@@ -185,7 +185,7 @@ extension Ledger {
     ).compactMap { row in
       guard let state = OperationState(rawValue: row["state"]) else { return nil }
       let zone = ZoneKey(zone: row["zone"], owner: row["owner"])
-      return QueuePart(state: state, zone: zone, type: row["type"], count: row["count"], bytes: row["bytes"])
+      return QueuePart(state: state, zone: zone, type: row["type"], count: row["count"], bytes: max(0, row["bytes"]))
     }
   }
 

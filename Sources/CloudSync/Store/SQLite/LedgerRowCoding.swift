@@ -17,6 +17,11 @@ extension QueueRow {
   init(row: Row, blockers: [Int64], serverTag: String?) throws {
     guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
     else { throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation or state of unknown name")) }
+    do {
+      try QueuedOperation.check(bytes: row["bytes"], enqueuedAt: row["enqueuedAt"])
+    } catch {
+      throw UnreadableRow(.operation(row["id"]), error)
+    }
     self.init(
       id: row["id"],
       version: DecisionVersion.operation(

@@ -24,8 +24,9 @@ struct UnreadableRow: Error {
 /// Sets unreadable rows aside so that the rest of the store works. The original row is kept in the table `quarantine`,
 /// as JSON.
 ///
-/// An operation becomes a dead letter that cannot be retried, because its content is lost: an operator discards it, or
-/// the record is edited again. A record stays empty until a full fetch.
+/// An operation whose change can be read goes on; a lost base is taken from the server. Else it becomes a dead letter that
+/// cannot be retried, with the fields that can be read: an operator discards it, or the record is edited again, which sends
+/// these fields too. A record stays empty until a full fetch.
 enum Quarantine {
   static func take(_ row: UnreadableRow, _ database: Database) throws {
     let now = Int64(Date().timeIntervalSince1970 * 1000)
@@ -45,21 +46,32 @@ enum Quarantine {
 
   private static func takeOperation(_ id: Int64, _ reason: String, _ now: Int64, _ database: Database) throws {
     guard let content = try keep("operations", "id = ?", [id], reason, now, database) else { return }
+    try mendNumbers(of: id, now, database)
+    let ledger = Ledger(database)
+    guard let row = try ledger.row("SELECT * FROM operations WHERE id = ?", [id]) else { return }
+    let part = ReadablePart(row)
+    let columns = "changes = ?, base = ?, baseTag = ?, assets = ?, needsReadBack = ?, sentChanges = ?"
+    let readable: StatementArguments = [
+      try JSONColumn.text(part.changes), try part.base.isEmpty ? "{}" : JSONColumn.text(part.base), part.baseTag,
+      try JSONColumn.text(of: part.assets), part.needsReadBack,
+    ]
+    if part.lost == nil, mends(id, columns, readable + [part.sentChanges], database) {
+      return try EventLog.add(.mendedOperation(id, reason: reason), operation: id, zone: nil, now: now, ledger)
+    }
+    let reason = part.lost.map { "\(reason.withoutFullStop); lost: \($0)" } ?? reason
     let failure = FailureCause.damaged(code: StoreError.unreadable, reason: reason)
     let message = failure.message
     try database.execute(
       sql: """
-        UPDATE operations SET changes = '{}', base = '{}', baseTag = NULL, sentChanges = NULL, assets = NULL,
-          needsUpload = 0, state = 'failed', reason = ?, errorCode = ?, errorMessage = ?, nextAttemptAt = NULL,
-          isServersWait = 0, sentGeneration = NULL, sentOperation = NULL, conflictAt = NULL, needsReadBack = 0,
-          isUnanswered = 0,
+        UPDATE operations SET \(columns), needsUpload = 0, state = 'failed', reason = ?, errorCode = ?,
+          errorMessage = ?, nextAttemptAt = NULL, isServersWait = 0, sentGeneration = NULL, sentOperation = NULL,
+          conflictAt = NULL, isUnanswered = 0,
           operation = CASE WHEN name IS NULL THEN 'zoneSave' WHEN operation = 'delete' THEN 'delete' ELSE 'save' END
         WHERE id = ?
         """,
-      arguments: [Cause.failed(failure).stored, failure.code, message, id]
+      arguments: readable + [nil, Cause.failed(failure).stored, failure.code, message, id]
     )
     try database.execute(sql: "DELETE FROM refs WHERE operation = ?", arguments: [id])
-    let ledger = Ledger(database)
     let attempt = Attempt(
       number: try ledger.lastAttemptNumber(of: id) + 1,
       at: now,
@@ -70,6 +82,49 @@ enum Quarantine {
     )
     try ledger.add(attempt, of: id)
     try EventLog.add(.damagedOperation(id, reason: reason), operation: id, zone: nil, now: now, ledger)
+  }
+
+  /// Writes these columns of an operation; false, with nothing written, if the row cannot be read then either.
+  private static func mends(
+    _ id: Int64,
+    _ columns: String,
+    _ arguments: StatementArguments,
+    _ database: Database
+  ) -> Bool {
+    do {
+      try database.inSavepoint {
+        try database.execute(sql: "UPDATE operations SET \(columns) WHERE id = ?", arguments: arguments + [id])
+        _ = try Ledger(database).operation(id)
+        return .commit
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Replaces a size and a time that no operation has. The triggers that count the queue cannot subtract such a size, so
+  /// the bytes are counted again.
+  private static func mendNumbers(of id: Int64, _ now: Int64, _ database: Database) throws {
+    let update = "UPDATE operations SET enqueuedAt = ? WHERE id = ? AND enqueuedAt < 0"
+    try database.execute(sql: update, arguments: [now, id])
+    let isDamaged = try Bool.fetchOne(database, sql: "SELECT bytes < 0 FROM operations WHERE id = ?", arguments: [id])
+    let trigger = "SELECT sql FROM sqlite_schema WHERE name = 'countMoved'"
+    guard isDamaged == true, let sql = try String.fetchOne(database, sql: trigger) else { return }
+    try database.execute(sql: "DROP TRIGGER countMoved")
+    try database.execute(
+      sql: "UPDATE operations SET bytes = length(CAST(changes AS BLOB)) + 200 WHERE id = ?",
+      arguments: [id]
+    )
+    try database.execute(sql: sql)
+    try database.execute(
+      sql: """
+        UPDATE queueCounts SET bytes = coalesce(
+          (SELECT sum(max(bytes, 0)) FROM operations o WHERE o.state = queueCounts.state AND o.zone = queueCounts.zone
+            AND o.owner = queueCounts.owner AND coalesce(o.type, '') = queueCounts.type
+            AND o.operation = queueCounts.operation), 0)
+        """
+    )
   }
 
   private static func takeRecord(_ key: RecordKey, _ reason: String, _ now: Int64, _ database: Database) throws {
@@ -119,8 +174,82 @@ enum Quarantine {
   }
 }
 
+/// The part of an operation's damaged row that can be read.
+struct ReadablePart {
+  private(set) var changes = FieldChanges()
+  private(set) var base: [String: FieldValue] = [:]
+  private(set) var baseTag: String?
+  private(set) var sentChanges: String?
+  private(set) var assets: [QueuedAsset] = []
+  private(set) var needsReadBack: Bool
+  /// The part of the change that is lost, in words; nil if all of it can be read.
+  private(set) var lost: String?
+
+  init(_ row: Row) {
+    let (operation, name, state): (String, String?, String) = (row["operation"], row["name"], row["state"])
+    let isSave = operation != "delete" && name != nil
+    var lostFields: Set<String> = []
+    let isWhole: Bool
+    if let whole = try? JSONColumn.value(row["changes"], as: FieldChanges.self) {
+      (changes, isWhole) = (whole, true)
+    } else {
+      let part = FieldChanges.salvaged(from: row["changes"])
+      (changes, lostFields, isWhole) = (part?.kept ?? FieldChanges(), Set(part?.lost ?? []), false)
+    }
+    if let assets = try? JSONColumn.assets(row["assets"]) {
+      self.assets = assets.kept(by: changes)
+    } else {
+      // Nothing says where their files are.
+      let fields = changes.values.filter { $0.value.assets?.isEmpty == false }.keys
+      for field in fields { changes.forget(field) }
+      lostFields.formUnion(fields)
+    }
+    if isSave, !isWhole || !lostFields.isEmpty {
+      lost = lostFields.isEmpty ? "its fields" : lostFields.map(FieldChanges.shown).sorted().joined(separator: ", ")
+    }
+    (baseTag, needsReadBack) = (row["baseTag"], row["needsReadBack"])
+    let sent: String? = row["sentChanges"]
+    sentChanges = sent.flatMap { (try? JSONColumn.value($0, as: [FieldChanges].self)) == nil ? nil : $0 }
+    if let base = try? JSONColumn.value(row["base"], as: [String: FieldValue].self) {
+      self.base = base
+    } else if name != nil {
+      // The server's fields are the base if it still has that version. Those of a conflict are not.
+      let isOpen = state == "conflict" || needsReadBack || row["isUnanswered"]
+      if !isOpen, let tag = baseTag, !tag.hasPrefix(MirrorRecord.unreadable) { baseTag = MirrorRecord.unreadable + tag }
+      needsReadBack = true
+    }
+    if sent != nil, sentChanges == nil { needsReadBack = true }
+  }
+}
+
 extension MirrorRecord {
   /// The start of the tag of a record that could not be read, before the server's tag. The server gives no such tag, so
   /// any version that it sends is new.
   static let unreadable = "unreadable:"
+}
+
+/// Changes that were lost with their damaged rows when their records were edited again, until a person has seen them.
+extension SyncStore {
+  /// The number of such changes.
+  package func lostChanges() throws(StoreError) -> Int {
+    try read { ledger in
+      let sql = "SELECT reason FROM dropped WHERE isAutomatic = 1 AND id > (SELECT seenThrough FROM droppedTotals)"
+      let causes: [String] = try ledger.all(sql)
+      return causes.count { Cause(stored: $0).damage != nil }
+    }
+  }
+
+  /// The reason why an earlier change of this operation was lost, and which of its fields; nil if none was.
+  package func lostChange(of operation: Int64) throws(StoreError) -> String? {
+    try read { ledger in
+      let seen: Int64 = try ledger.droppedTotals().seenThrough
+      let sql = "SELECT reason FROM dropped WHERE operationId = ? AND isAutomatic = 1 AND id > ? ORDER BY id DESC"
+      let causes: [String] = try ledger.all(sql, [operation, seen])
+      return causes.lazy.compactMap { Cause(stored: $0).damage }.first
+    }
+  }
+}
+
+extension Cause {
+  fileprivate var damage: String? { if case .failed(.damaged(_, let reason)) = self { reason } else { nil } }
 }

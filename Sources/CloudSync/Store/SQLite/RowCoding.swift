@@ -61,6 +61,8 @@ extension QueuedOperation {
     guard let kind = OperationKind(rawValue: row[.operation]), let phase = Phase(row) else {
       throw StoreError(.damaged, "the queue holds an operation or state of unknown name")
     }
+    let (bytes, enqueuedAt): (Int, Int64) = (row[.bytes], row[.enqueuedAt])
+    try Self.check(bytes: bytes, enqueuedAt: enqueuedAt)
     self.init(
       id: row[.id],
       kind: kind,
@@ -85,15 +87,23 @@ extension QueuedOperation {
       maxAttempts: row[.maxAttempts],
       errorCode: row[.errorCode],
       errorMessage: row[.errorMessage],
-      enqueuedAt: row[.enqueuedAt],
+      enqueuedAt: enqueuedAt,
       editedAt: row[.editedAt],
       asked: (row[.askedAbout] as String?).map(Asked.init(stored:)),
-      bytes: row[.bytes],
+      bytes: bytes,
       group: row[.atomicGroup],
       assets: try JSONColumn.assets(row[.assets]),
       bisection: (row[.bisection] as Int64?).map(Bisection.init(stored:)),
       enqueuedBy: (row[.program] as String?).map { ProgramID(name: $0, pid: row[.pid] ?? 0) }
     )
+  }
+}
+
+extension QueuedOperation {
+  /// Throws for a size or a time that no operation has, and with which nothing can be computed.
+  static func check(bytes: Int, enqueuedAt: Int64) throws(StoreError) {
+    guard bytes < 0 || enqueuedAt < 0 else { return }
+    throw StoreError(.damaged, "the queue holds a size or a time below zero")
   }
 }
 
