@@ -103,6 +103,31 @@ import Testing
     #expect(try bytes("new.sqlite") == before)
   }
 
+  @Test func `a store that is cut by a page gives every operation that can be read`() async throws {
+    let path = world.folder.path("cut.sqlite")
+    do {
+      let store = try world.open("cut")
+      for number in 0..<200 {
+        try store.accept(world.put("r\(number)", ["x": .string(String(repeating: "x", count: 500))]))
+      }
+      try store.write { try $0.setValue(.identity, "_ana") }
+      try store.file.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    }
+    let whole = try bytes("cut.sqlite")
+    try whole.dropLast(4096).write(to: URL(fileURLWithPath: path))
+    #expect(kind("cut.sqlite") == .damaged)
+
+    let salvage = try SyncStore.salvage(path, into: world.folder.path("new.sqlite"))
+
+    let store = try world.open("new")
+    let saved = try store.queue()
+    #expect(salvage.saved == saved.count && saved.count >= 180 && salvage.known ?? 200 == 200)
+    #expect(saved.allSatisfy { $0.kind == .save && !$0.changes.isEmpty && $0.needsReadBack })
+    #expect(try store.owner() == "_ana")
+    #expect(try bytes("cut.sqlite") == whole.dropLast(4096))
+    #expect(throws: StoreError.self) { try SyncStore.salvage(path, into: world.folder.path("new.sqlite")) }
+  }
+
   @Test func `a damaged store is refused and left as it was`() throws {
     do {
       let store = try world.open("damaged")

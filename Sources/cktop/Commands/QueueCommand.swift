@@ -14,7 +14,7 @@ struct QueueCommand: AsyncParsableCommand {
       QueueListVerb.self, QueueCauses.self, QueueShow.self, QueueRetry.self, QueueEdit.self, QueueDiscard.self,
       QueuePause.self,
       QueueResume.self, QueuePauses.self,
-      QueueFlush.self, QueueExport.self,
+      QueueFlush.self, QueueExport.self, QueueSalvage.self,
     ],
     defaultSubcommand: QueueListVerb.self
   )
@@ -228,6 +228,41 @@ struct QueueExport: Verb {
     try page.print(session, atOnce: 50, nil) { rows, view, page in
       try view.details(of: rows.map(\.id)) { if let json = $1.json { page.add([json.line], at: $0) } }
     }
+  }
+}
+
+/// `cktop queue salvage`.
+struct QueueSalvage: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "salvage",
+    abstract: "Copy every operation that can be read from a damaged store into a new one.",
+    discussion: """
+      The damaged store is only read. The new one has its owner, settings, pauses and asset files; a sync of it fetches the \
+      local copy again, and compares each change with the server before it sends it.
+
+        cktop queue salvage --into rescued.sqlite && cktop sync --store rescued.sqlite
+      """
+  )
+
+  @Option(help: ArgumentHelp("The path of the new store.", valueName: "path")) var into: String
+  @Flag(help: "Print the result as a JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    guard let path = session.storePath else { throw CommandFailure.usage("no store is named; give --store") }
+    let salvage = try SyncStore.salvage(path, into: into)
+    let lost = salvage.known.map { max(0, $0 - salvage.saved) }
+    if json {
+      let object: JSONObject = [
+        "saved": .integer(Int64(salvage.saved)), "lost": .optional(lost.map(Int64.init)), "store": .text(into),
+      ]
+      OutputStream.standard.line(object.line)
+    } else {
+      let rest =
+        lost.map { $0 == 0 ? "none is lost" : "\(Format.number($0)) cannot be read" } ?? "its counts cannot be read"
+      OutputStream.standard.line("saved \(Words.count(salvage.saved, "change")) in \(into); \(rest)".visible)
+    }
+    if lost != 0 { try CommandStatus.itemsFailed.end() }
   }
 }
 

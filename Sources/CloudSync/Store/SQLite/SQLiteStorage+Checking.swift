@@ -8,7 +8,7 @@ import GRDB
 #endif
 
 /// Finding damage. A damaged file is rejected, not repaired, because a repair can silently lose a part of the queue.
-/// The file is left unchanged, for a restore from a copy or for recovery tools.
+/// The file is left unchanged, for a restore from a copy or for `SyncStore.salvage`.
 extension SQLiteStorage {
   /// The size up to which a file is checked on opening, which takes milliseconds; larger ones are checked by the process
   /// that syncs them.
@@ -72,6 +72,6 @@ extension SQLiteStorage {
 
   private func damage(_ fault: String) -> StoreError {
     let line = fault.split(whereSeparator: \.isNewline).joined(separator: " ")
-    return StoreError(.damaged, "the store \(name) is damaged (\(line)); restore a copy or move the file away")
+    return StoreError(.damaged, "the store \(name) is damaged (\(line)); \(StoreError.remedy)")
   }
 }

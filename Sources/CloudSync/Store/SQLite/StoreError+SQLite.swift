@@ -29,6 +29,9 @@ extension StoreError {
     }
   }
 
+  /// The remedy for a damaged file.
+  static let remedy = "restore a copy, or save what can be read of its queue with cktop queue salvage --into NEWFILE"
+
   /// Translates a failure of a transaction.
   init(using path: String, _ error: any Error) {
     if let error = error as? StoreError {
@@ -47,7 +50,7 @@ extension StoreError {
     case .SQLITE_NOTADB:
       self.init(.notAStore, "\(path) is not an SQLite file; choose another store with --store")
     case .SQLITE_CORRUPT:
-      self.init(.damaged, "the store \(path) is damaged; restore a copy or move the file away")
+      self.init(.damaged, "the store \(path) is damaged; \(Self.remedy)")
     case .SQLITE_FULL: self = .diskIsFull
     case .SQLITE_CANTOPEN where FileSystem(of: path)?.trouble == .full: self = .diskIsFull
     case .SQLITE_READONLY where FileSystem(of: path)?.isReadOnly == true,
