@@ -231,13 +231,13 @@ import Testing
     let machine = try Machine(cloud)
     let schema = try machine.folder.write("DEFINE SCHEMA", to: "schema.ckdb")
     let csv = try machine.folder.write("id,title\nc1,one\nc2,two\n", to: "tasks.csv")
-    let key = machine.folder.path("key.pem")
+    let (key, rescued) = (machine.folder.path("key.pem"), machine.folder.path("rescued.sqlite"))
     // Each with its exit code; the verbs of one line build on those before.
     let runs: [(String, Int32)] = [
       ("status", 0), ("config check", 0), ("doctor", 0), ("account", 0),
       ("records put --type Task --name t1 title=a", 0),
       ("queue list", 0), ("queue show 1", 0), ("queue export", 0), ("queue causes", 0), ("queue pauses", 0),
-      ("queue pause 1", 0),
+      ("queue salvage --into \(rescued)", 0), ("queue pause 1", 0),
       ("queue resume 1", 0), ("queue edit 1 title=b", 1), ("queue retry --all", 0), ("queue flush", 0),
       ("queue discard 1 --yes", 0),
       ("conflicts dropped", 0), ("conflicts undo 1", 0), ("sync", 0), ("records list", 0), ("records get t1", 0),

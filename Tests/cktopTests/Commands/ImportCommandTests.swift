@@ -88,15 +88,15 @@ import Testing
     let file = try machine.folder.write(#"{"id": "b", "secret": "x", "pin": 7, "words": ["w"]}"#, to: "notes.ndjson")
     let put = ["records", "put", "--type", "Note", "--name", "a"]
 
-    try await machine.succeeding(put + ["secret=plain", "born:ENCRYPTED_TIMESTAMP=2026-01-31T12:00:00Z"])
+    _ = try await machine.succeeding(put + ["secret=plain", "born:ENCRYPTED_TIMESTAMP=2026-01-31T12:00:00Z"])
     _ = try await machine.run("sync")
     let failed = try #require(try await machine.succeed("queue", "list", "--json").object()["id"] as? Int)
     try await machine.succeed("queue", "edit", "\(failed)", "secret:ENCRYPTED_STRING=hidden")
     try await machine.succeed("sync")
     // The type is known now.
-    try await machine.succeeding(put + ["secret=better"])
+    _ = try await machine.succeeding(put + ["secret=better"])
     let columns = ["pin=ENCRYPTED_INT64", "words=encrypted_string_list"].flatMap { ["--column", $0] }
-    try await machine.succeeding(["records", "import", file, "--type", "Note", "--id", "id"] + columns)
+    _ = try await machine.succeeding(["records", "import", file, "--type", "Note", "--id", "id"] + columns)
     try await machine.succeed("sync")
     let export = try await machine.succeed("records", "export").output
     let copy = try other.folder.write(export, to: "export.ndjson")
@@ -298,7 +298,7 @@ import Testing
     #expect(tried.lines.last?.contains("'2026-12-31' of line 2") == true && tried.output.contains("midnight UTC"))
     #expect(tried.error.contains("line 3: "))
     #expect((status["queue"] as? [String: Any])?["total"] as? Int == 0)
-    try await machine.failing(4, ["queue", "list"])
+    _ = try await machine.failing(4, ["queue", "list"])
     #expect(try await machine.running(arguments).status == 1)
     let record = try await machine.succeed("records", "get", "a", "--json").object()
     let date = try #require((record["fields"] as? [String: [String: Any]])?["d"])
