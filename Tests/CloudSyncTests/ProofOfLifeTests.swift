@@ -12,19 +12,17 @@ struct ProofOfLifeTests {
   private let life = ProofOfLife(since: 100)
 
   private func prove(at now: Int64, isLate: Bool = false) {
-    life.begin()
     life.look(at: now) { isLate }
-    life.confirm()
+    life.confirm(at: now)
   }
 
   @Test func `frequent proofs leave no break, and nothing is asked`() {
-    for now in stride(from: 100, through: 80_100, by: 8_000) {
-      life.begin()
-      life.look(at: Int64(now)) {
+    for now in stride(from: Int64(100), through: 80_100, by: 8_000) {
+      life.look(at: now) {
         Issue.record("asked at \(now)")
         return true
       }
-      life.confirm()
+      life.confirm(at: now)
     }
     #expect(life.since == 100)
   }
@@ -39,14 +37,23 @@ struct ProofOfLifeTests {
   }
 
   @Test func `what is not committed proves nothing`() {
-    life.begin()
-    life.look(at: 5_000) { true }
-    // The transaction failed; the next one is late.
-    life.begin()
     life.look(at: 9_000) { true }
-    #expect(life.since == 9_000)
-    life.confirm()
-    #expect(life.since == 9_000)
+    // The transaction failed; the next one is late, too.
+    life.look(at: 10_000) { true }
+    #expect(life.since == 10_000)
+    life.confirm(at: 10_000)
+    #expect(life.since == 10_000)
+  }
+
+  @Test func `a break stays if another transaction begins before the one that found it is confirmed`() {
+    prove(at: 5_000)
+    life.look(at: 60_000) { true }
+    // The first transaction has extended the lease, so the second one does not find the process late.
+    life.look(at: 60_010) { false }
+    #expect(life.since == 60_000)
+    life.confirm(at: 60_000)
+    life.confirm(at: 60_010)
+    #expect(life.since == 60_000)
   }
 
   @Test func `a clock that was moved back is asked about`() {

@@ -86,7 +86,7 @@ package struct Lease: Sendable {
   /// Throws unless this process still holds the lease; extends it.
   func check(_ ledger: Ledger, now: Int64) throws {
     try lock.requireInPlace()
-    try life.look(at: now) { try isLate(ledger, now: now) }
+    try look(ledger, now: now)
     guard try extend(ledger, until: now + Self.duration) else {
       throw StoreError(.fenced, "another process is syncing this store now; this one has stopped")
     }
@@ -96,6 +96,12 @@ package struct Lease: Sendable {
 
   private func extend(_ ledger: Ledger, until end: Int64?) throws -> Bool {
     try ledger.extendLease(fencingToken: fencingToken, until: end, clockOffset: clockOffset())
+  }
+
+  /// Proves in a transaction that this process lives, and looks whether it was late.
+  private func look(_ ledger: Ledger, now: Int64) throws {
+    try life.look(at: now) { try isLate(ledger, now: now) }
+    ledger.provenAt = now
   }
 
   /// Whether a look at the store just before this transaction would have found that this process does not do its work.
@@ -142,7 +148,7 @@ package struct Lease: Sendable {
   /// Records in a transaction that the engine is idle. Returns whether this process still holds the lease.
   @discardableResult
   func rest(_ ledger: Ledger, until end: Int64? = nil, pollInterval: Int64? = nil, now: Int64) throws -> Bool {
-    try life.look(at: now) { try isLate(ledger, now: now) }
+    try look(ledger, now: now)
     guard try extend(ledger, until: nil) else { return false }
     let number = try ledger.rest()?.number ?? 0
     try ledger.put(EngineRest(number: number + 1, wakesAt: end, at: now, pollInterval: pollInterval))
@@ -157,16 +163,15 @@ package struct Lease: Sendable {
     -> Value
   {
     let shown = shown.unpublished
-    life.begin()
-    let (value, isPublished) = try store.write { ledger in
+    let (value, isPublished, provenAt) = try store.write { ledger in
       var isPublished = false
       let value = try body(ledger) {
         if let shown { try ledger.publish(shown) }
         isPublished = true
       }
-      return (value, isPublished)
+      return (value, isPublished, ledger.provenAt)
     }
-    life.confirm()
+    if let provenAt { life.confirm(at: provenAt) }
     if isPublished, let shown { self.shown.notePublished(shown) }
     return value
   }
@@ -180,13 +185,13 @@ package struct Lease: Sendable {
 
 /// Since when the holder of a lease is proven to live and to do its work: each of its transactions proves it, unless the
 /// process was late for it. Only what is committed counts.
+///
+/// A heartbeat may begin its transaction before that of a sync is confirmed, so nothing is kept of the one that runs.
 final class ProofOfLife: Sendable {
   private struct State {
     /// The beginning of the time without a break, and its last proof.
     var since: Int64
     var last: Int64
-    /// The same with the transaction that runs.
-    var next: (since: Int64, last: Int64)?
   }
 
   private let state: Mutex<State>
@@ -194,26 +199,19 @@ final class ProofOfLife: Sendable {
   init(since: Int64) { state = Mutex(State(since: since, last: since)) }
 
   /// Since when, with the transaction that runs.
-  var since: Int64 { state.withLock { $0.next?.since ?? $0.since } }
+  var since: Int64 { state.withLock { $0.since } }
 
-  /// Begins a transaction: one before it that failed proved nothing.
-  func begin() { state.withLock { $0.next = nil } }
-
-  /// Proves in a transaction that the process lives.
+  /// Looks in a transaction whether the process was late. A break counts even if the transaction fails.
   ///
   /// - Parameter isLate: whether it should have done something before; asked only after a time without a proof.
   func look(at now: Int64, isLate: () throws -> Bool) rethrows {
-    let (since, last) = state.withLock { $0.next ?? ($0.since, $0.last) }
-    let isLate = try !(0...EngineSigns.patience).contains(now - last) && isLate()
-    state.withLock { $0.next = (isLate ? now : since, now) }
+    let last = state.withLock { $0.last }
+    guard try !(0...EngineSigns.patience).contains(now - last) && isLate() else { return }
+    state.withLock { $0.since = now }
   }
 
-  /// The transaction was committed.
-  func confirm() {
-    state.withLock { state in
-      if let next = state.next { (state.since, state.last, state.next) = (next.since, next.last, nil) }
-    }
-  }
+  /// Notes the proof of a committed transaction.
+  func confirm(at now: Int64) { state.withLock { $0.last = now } }
 }
 
 /// Writes of the engine that need no transaction of their own: its next one carries them out first. Until then they are

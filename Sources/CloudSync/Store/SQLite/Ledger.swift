@@ -5,6 +5,8 @@ package final class Ledger {
   let database: Database
   /// The time of the transaction, where the store writes; 0 elsewhere.
   var now: Int64 = 0
+  /// When the transaction proves that the holder of the lease lives; nil if it proves nothing.
+  var provenAt: Int64?
   /// What the log has of the sync whose transaction this is, if it runs once.
   var oneSync = OneSync.none
   /// Whether a person's decision was carried out in the transaction.
