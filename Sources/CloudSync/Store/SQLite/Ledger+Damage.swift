@@ -30,7 +30,7 @@ extension Ledger {
   func lostChanges() throws -> Int {
     let sql = "SELECT reason FROM dropped WHERE isAutomatic = 1 AND id > (SELECT seenThrough FROM droppedTotals)"
     let causes: [String] = try all(sql)
-    return causes.count { if case .failed(.damaged) = Cause(stored: $0) { true } else { false } }
+    return causes.count { Cause(stored: $0).damage != nil }
   }
 
   /// The number of records that could not be read and have not been fetched again.

@@ -231,13 +231,7 @@ extension MirrorRecord {
 /// Changes that were lost with their damaged rows when their records were edited again, until a person has seen them.
 extension SyncStore {
   /// The number of such changes.
-  package func lostChanges() throws(StoreError) -> Int {
-    try read { ledger in
-      let sql = "SELECT reason FROM dropped WHERE isAutomatic = 1 AND id > (SELECT seenThrough FROM droppedTotals)"
-      let causes: [String] = try ledger.all(sql)
-      return causes.count { Cause(stored: $0).damage != nil }
-    }
-  }
+  package func lostChanges() throws(StoreError) -> Int { try read { try $0.lostChanges() } }
 
   /// The reason why an earlier change of this operation was lost, and which of its fields; nil if none was.
   package func lostChange(of operation: Int64) throws(StoreError) -> String? {
@@ -251,5 +245,6 @@ extension SyncStore {
 }
 
 extension Cause {
-  fileprivate var damage: String? { if case .failed(.damaged(_, let reason)) = self { reason } else { nil } }
+  /// The reason why the row of a change is damaged; nil for another cause.
+  var damage: String? { if case .failed(.damaged(_, let reason)) = self { reason } else { nil } }
 }
