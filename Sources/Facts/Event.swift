@@ -74,7 +74,7 @@ package enum Event: Hashable, Sendable, Codable {
     }
   }
 
-  /// What stopped a sync before its end.
+  /// The reason why a sync stopped before its end.
   package enum SyncStop: Hashable, Sendable, Codable {
     case error(code: String, message: String)
     /// It was cancelled, or the store could not be written.

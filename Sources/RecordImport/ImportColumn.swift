@@ -39,7 +39,7 @@ package struct ImportColumn: Hashable, Sendable {
     }
   }
 
-  /// What a person has to know before the records are enqueued: queued changes disagree about the type.
+  /// A warning to print before the records are enqueued, if queued changes disagree about the type.
   package var warning: String? {
     guard let type else { return nil }
     switch reason {

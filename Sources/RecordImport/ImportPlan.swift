@@ -144,7 +144,7 @@ package struct ImportPlan {
     }
   }
 
-  /// What has to be known before the records are enqueued, in the order of the columns.
+  /// The warnings to print before the records are enqueued, in the order of the columns.
   package var warnings: [String] { columns.compactMap(\.warning) }
 
   /// Throws if no line can be imported for one reason.

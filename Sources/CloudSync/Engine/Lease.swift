@@ -20,7 +20,7 @@ package struct Lease: Sendable {
   let shown = ShownActivity()
   /// The writes that wait for the engine's next transaction.
   let joined = JoinedWrites()
-  /// What the log has of the sync under way, if it runs once.
+  /// Whether the log has the start of the sync under way, if it runs once.
   let oneSync = OneSyncLog()
 
   /// Takes the lease if it is free, or if its holder has been silent past its end while busy or while a request of ours

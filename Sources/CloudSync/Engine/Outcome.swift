@@ -94,8 +94,8 @@ package enum Interpreter {
     Set(outcomes.filter { $0.value.missesZone || $0.value.missesTarget }.keys)
   }
 
-  /// The outcomes if what some operations were told is missing exists all the same: a failure like others, after which
-  /// they back off.
+  /// The outcomes if the server does have what it reported as missing for some operations: a failure like others, after
+  /// which they back off.
   static func outcomes(_ outcomes: [Int64: Outcome], of sent: [QueuedOperation], disproved: Set<Int64>) -> [Int64:
     Outcome]
   {

@@ -3,8 +3,8 @@ import CloudKit
 extension Attempt {
   private static let header = "X-Apple-Request-UUID: "
 
-  /// What is kept of the reply to a failed request: its beginning, after the header with its identifier if the body has
-  /// none, as in a reply of which one item failed.
+  /// The part of the reply to a failed request that is kept: its beginning, after the header with its identifier if the
+  /// body has none, as in a reply of which one item failed.
   static func kept(of error: WebServicesError) -> String? {
     guard let id = error.uuid, error.response?.contains(id) != true else { return error.response }
     return [header + id, error.response].compactMap(\.self).joined(separator: "\n")

@@ -114,7 +114,7 @@ struct Intake {
         return .refused("its atomic group would have \(bytes) bytes; a request takes \(Planner.byteLimit)")
       }
     }
-    // The dead letter ends with this edit, so a person has to be told of the change that it stood for.
+    // The dead letter ends with this edit, so the change that it stood for is reported as dropped.
     if queued?.errorCode == StoreError.unreadable, let queued {
       // What could be read of it is sent with this edit.
       var lost = DroppedChange(FieldChanges(), of: queued, queued.cause.withoutNotes, at: now)

@@ -1,8 +1,8 @@
 import Facts
 import Synchronization
 
-/// What the log has of a sync that runs once. Its start is written before anything else that it changes or logs, and then
-/// its end: a sync that finds nothing to do leaves no event.
+/// The entries that the log has of a sync that runs once. Its start is written before anything else that it changes or
+/// logs, and then its end: a sync that finds nothing to do leaves no event.
 enum OneSync: Hashable, Sendable {
   /// There is no such sync, or its end is in the log.
   case none
@@ -10,7 +10,7 @@ enum OneSync: Hashable, Sendable {
   case logged(startedAt: Int64)
 }
 
-/// That of the holder of a lease, between two of its transactions.
+/// The `OneSync` of the holder of a lease, between two of its transactions.
 final class OneSyncLog: Sendable {
   private let state = Mutex(OneSync.none)
 

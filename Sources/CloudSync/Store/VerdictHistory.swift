@@ -34,7 +34,7 @@ enum VerdictHistory {
   /// The maximum number of verdicts kept.
   static let kept = 20_000
 
-  /// What a verdict changes in the history.
+  /// The change of the history by a verdict.
   struct Note: Hashable, Sendable {
     /// Whether the last row is proven until now.
     var extendsLast: Bool

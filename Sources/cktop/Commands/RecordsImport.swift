@@ -219,7 +219,7 @@ struct ImportResult {
     withoutFiles = withoutFiles.map { ($0.count + 1, $0.line) } ?? (1, line)
   }
 
-  /// What is said about records without their files; nil if there is none.
+  /// The note about records without their files; nil if there is none.
   ///
   /// - Parameter takesFiles: whether files were given.
   func filesNote(takes takesFiles: Bool) -> String? {

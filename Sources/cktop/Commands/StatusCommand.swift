@@ -71,7 +71,7 @@ struct StatusCommand: Verb {
     if let at { return try printMoment(at, session.reader()) }
     let scope = try session.scope()
     let reader = try session.storeIfMade().map(session.reader)
-    // An alarm and metrics tell a store that is gone from one that was never made.
+    // An alarm and metrics distinguish a store that is gone from one that was never made.
     if reader == nil, maxAge != nil || form == .prometheus { try session.requireStoreIfKnown() }
     var (status, failures, limit) =
       try reader?.view { view in

@@ -65,7 +65,7 @@ extension StoreObservation {
     let records = Words.count(content.status.recordCount, "record")
     let store = Finding.ok(.store, "\(what), \(records), \(Words.count(content.status.queue.total, "queued change"))")
     return zones(content.zones) + schema + [store] + integrity(content) + [disk(files), log(files), owner(path, files)]
-      + stranger(content.status) + verdicts(content) + [syncing(content.status)]
+      + wrongAccount(content.status) + verdicts(content) + [syncing(content.status)]
   }
 
   private func unknown(_ reason: String) -> [Finding] {
@@ -148,7 +148,7 @@ extension StoreObservation {
   }
 
   /// Another user than the store's, before a sync is refused for it.
-  private func stranger(_ status: StoreStatus) -> [Finding] {
+  private func wrongAccount(_ status: StoreStatus) -> [Finding] {
     guard let caller, let owner = status.identity, !status.isRefused, caller != owner,
       ![caller, owner].contains(SyncStore.anonymous)
     else { return [] }

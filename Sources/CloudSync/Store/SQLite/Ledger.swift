@@ -7,7 +7,7 @@ package final class Ledger {
   var now: Int64 = 0
   /// When the transaction proves that the holder of the lease lives; nil if it proves nothing.
   var provenAt: Int64?
-  /// What the log has of the sync whose transaction this is, if it runs once.
+  /// The entries that the log has of the sync whose transaction this is, if it runs once.
   var oneSync = OneSync.none
   /// Whether a person's decision was carried out in the transaction.
   var hasDecision = false

@@ -109,8 +109,8 @@ package struct LeaseHolder: Hashable, Sendable {
   /// The program that syncs, and since when; nil where an earlier version did not store it.
   package var program: String?
   package var since: Int64?
-  /// What its system clock was ahead of the time since the machine started, in milliseconds, when it last extended the
-  /// lease; nil where the time is simulated.
+  /// The milliseconds by which its system clock was ahead of the time since the machine started, when it last extended
+  /// the lease; nil where the time is simulated.
   package var clockOffset: Int64?
 }
 
