@@ -101,8 +101,13 @@ final class WebAuthSession: Sendable {
   /// Makes a change, and then begins the sessions that its callbacks asked for.
   private func change<Value>(_ body: () -> Value) -> Value {
     changes.withLock {
-      begun.withLock { $0 = [] }
+      let isInCallback = begun.withLock { begun in
+        defer { begun = begun ?? [] }
+        return begun != nil
+      }
       let value = body()
+      // The change whose callback this is begins the sessions.
+      if isInCallback { return value }
       var tokens: [String?] = []
       repeat {
         for token in tokens { replaceSession(with: token) }
