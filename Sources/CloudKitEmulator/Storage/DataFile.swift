@@ -41,9 +41,9 @@ struct DataFile {
       switch self {
       case .gone: "The data file was deleted or renamed; put it back, or restart the server"
       case .replaced:
-        "The data file was replaced by another file; restart the server to use that one (the old log is -wal.replaced)"
+        "The data file was replaced by another file; restart the server to use it (the old log is kept, its name ends in -wal.replaced)"
       case .changed:
-        "The data file was changed by another program; restore a copy, and restart the server (the log is -wal.replaced)"
+        "The data file was changed by another program; restore a copy, and restart the server (the log is kept, its name ends in -wal.replaced)"
       case .logGone: "The data file's -wal file was deleted or renamed; restart the server"
       case .logChanged:
         "The data file's -wal file was changed by another program; restore a copy, and restart the server"
