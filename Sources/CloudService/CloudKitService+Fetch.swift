@@ -65,22 +65,19 @@ extension CloudKitService {
     let (store, origin, zone) = try source(of: zoneID ?? .default)
     let (database, type) = (try database(origin), query.recordType)
     let zoneID = zoneID.map { _ in zone }
-    var records: [CKRecord]
+    var records: [CKRecord] = []
     // Before the request: what is sent meanwhile is in its answer.
     let place = zoneID.map { ZoneKey($0) }
     let queued = try await Task.detached { try store?.queuedRecords(of: type, in: place) ?? [] }.value
     do {
-      var page = try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys)
-      records = try page.matchResults.map { try $0.1.get() }
-      while let cursor = page.queryCursor {
-        page = try await database.records(continuingMatchFrom: cursor, desiredKeys: desiredKeys)
-        records += try page.matchResults.map { try $0.1.get() }
+      var page = try await firstPage(isEmptyWithout: !queued.isEmpty) {
+        try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys)
       }
-    } catch let error as CKError
-      where error.code == .unknownItem || (error.code == .zoneNotFound && !queued.isEmpty)
-    {
-      // No record of the type has been sent yet; or the zone is created with the first of these changes.
-      records = []
+      while let results = page {
+        records += try results.matchResults.map { try $0.1.get() }
+        guard let cursor = results.queryCursor else { break }
+        page = try await database.records(continuingMatchFrom: cursor, desiredKeys: desiredKeys)
+      }
     } catch {
       throw CloudKitServiceError(error)
     }
@@ -91,6 +88,16 @@ extension CloudKitService {
     }
     database.adoptAssets(of: found.filter { known[$0.recordID] != nil })
     return try await shown(found)
+  }
+
+  /// The first page of a query; nil if no record of the type has been sent yet, or if the zone is created with the first
+  /// of the queued changes.
+  private func firstPage<Page>(isEmptyWithout hasQueued: Bool, _ request: () async throws -> Page) async throws -> Page?
+  {
+    do { return try await request() } catch let error as CKError {
+      guard error.code == .unknownItem || (error.code == .zoneNotFound && hasQueued) else { throw error }
+      return nil
+    }
   }
 
   /// The store and the database of a zone, and the zone as they name it. Reading creates no store for shared records.
