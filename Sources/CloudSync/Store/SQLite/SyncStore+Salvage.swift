@@ -38,7 +38,13 @@ extension SyncStore {
           let database = names.2.flatMap(DatabaseName.init(rawValue:))
         else { throw StoreError(.damaged, "not even the container of the store \(path) can be read; restore a copy") }
         let scope = Scope(container: container, environment: environment, database: database)
-        return try copy(old, path, to: SyncStore(path: newPath, scope: scope), newPath)
+        do {
+          return try copy(old, path, to: SyncStore(path: newPath, scope: scope), newPath)
+        } catch {
+          // Half of a store would stand in the way of the next try.
+          for part in ["", "-wal", "-shm", ".driver"] { try? FileManager.default.removeItem(atPath: newPath + part) }
+          throw error
+        }
       }
     } catch {
       throw StoreError(using: path, error)
@@ -68,7 +74,9 @@ extension SyncStore {
           try new.run(sql, StatementArguments(row.databaseValues))
         }
         for zone in (try? ledger.zones()) ?? [] {
-          try new.insertZone(zone.key, state: .unconfirmed)
+          // A zone that the server deleted, or whose deletions wait for a person, is not created again by a change.
+          let isGone = zone.state == .deleted || zone.heldSince != nil
+          try new.insertZone(zone.key, state: isGone ? .deleted : .unconfirmed)
           try new.supersede(zone.key, through: zone.supersededThrough)
         }
       }
@@ -77,18 +85,27 @@ extension SyncStore {
         let (operations, end) = readable(after: last, ledger, limit: writtenAtOnce)
         guard let end else { return }
         last = end
-        let saved = operations
-        try store.write { new in
-          for var operation in saved {
+        let readable = operations
+        result.saved += try store.write { new in
+          var saved = 0
+          for var operation in readable {
             // Nothing knows what became of its request.
             if operation.state == .inFlight { operation.apply(.recovered) }
             // The local copy, with which it would be compared, is gone.
             if !operation.kind.isOfZone { operation.apply(.stale) }
             try new.insertZone(operation.key.zoneKey, state: .unconfirmed)
-            _ = try new.insert(operation)
+            do {
+              try new.database.inSavepoint {
+                _ = try new.insert(operation)
+                return .commit
+              }
+              saved += 1
+            } catch is DatabaseError {
+              // A damaged tree may have a record twice.
+            }
           }
+          return saved
         }
-        result.saved += saved.count
       }
     }
     return result
