@@ -81,6 +81,7 @@ enum Quarantine {
       response: String(content.prefix(4096))
     )
     try ledger.add(attempt, of: id)
+    try ledger.count(failed: 1, now: now)
     try EventLog.add(.damagedOperation(id, reason: reason), operation: id, zone: nil, now: now, ledger)
   }
 
@@ -108,7 +109,11 @@ enum Quarantine {
   private static func mendNumbers(of id: Int64, _ now: Int64, _ database: Database) throws {
     let update = "UPDATE operations SET enqueuedAt = ? WHERE id = ? AND enqueuedAt < 0"
     try database.execute(sql: update, arguments: [now, id])
-    let isDamaged = try Bool.fetchOne(database, sql: "SELECT bytes < 0 FROM operations WHERE id = ?", arguments: [id])
+    let isDamaged = try Bool.fetchOne(
+      database,
+      sql: "SELECT bytes NOT BETWEEN 0 AND ? FROM operations WHERE id = ?",
+      arguments: [QueuedOperation.mostBytes, id]
+    )
     let trigger = "SELECT sql FROM sqlite_schema WHERE name = 'countMoved'"
     guard isDamaged == true, let sql = try String.fetchOne(database, sql: trigger) else { return }
     try database.execute(sql: "DROP TRIGGER countMoved")
@@ -120,7 +125,7 @@ enum Quarantine {
     try database.execute(
       sql: """
         UPDATE queueCounts SET bytes = coalesce(
-          (SELECT sum(max(bytes, 0)) FROM operations o WHERE o.state = queueCounts.state AND o.zone = queueCounts.zone
+          (SELECT sum(iif(bytes BETWEEN 0 AND \(QueuedOperation.mostBytes), bytes, 0)) FROM operations o WHERE o.state = queueCounts.state AND o.zone = queueCounts.zone
             AND o.owner = queueCounts.owner AND coalesce(o.type, '') = queueCounts.type
             AND o.operation = queueCounts.operation), 0)
         """

@@ -100,10 +100,13 @@ extension QueuedOperation {
 }
 
 extension QueuedOperation {
+  /// A terabyte, more than the changes of an operation can have: the sums of larger ones could not be computed.
+  static let mostBytes = 1 << 40
+
   /// Throws for a size or a time that no operation has, and with which nothing can be computed.
   static func check(bytes: Int, enqueuedAt: Int64) throws(StoreError) {
-    guard bytes < 0 || enqueuedAt < 0 else { return }
-    throw StoreError(.damaged, "the queue holds a size or a time below zero")
+    guard !(0...mostBytes).contains(bytes) || enqueuedAt < 0 else { return }
+    throw StoreError(.damaged, "the queue holds a size or a time that no change has")
   }
 }
 
