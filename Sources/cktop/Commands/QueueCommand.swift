@@ -110,8 +110,10 @@ struct QueueListVerb: Verb {
 
   func run(_ session: Session) async throws {
     let (format, now) = (Format(), SyncStore.currentTime)
+    var known: ZoneTitles? = json ? ZoneTitles([]) : nil
     try page.print(session, atOnce: Listing.pageSize, json ? nil : Self.table) { rows, view, page in
-      let zones = ZoneTitles(json ? [] : try view.zones().map(\.key))
+      let zones = try known ?? ZoneTitles(view.zones().map(\.key))
+      known = zones
       for row in rows { page.add(json ? [row.json.line] : row.cells(zones, format, now: now), at: row.id) }
     }
   }
