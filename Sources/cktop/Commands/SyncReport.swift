@@ -63,7 +63,9 @@ struct SyncReport {
     let lost = try store.lostChanges()
     if lost > 0 {
       let what = "\(Words.count(lost, "change")) lost with a damaged row of the store"
-      OutputStream.error.line("cktop: \(what); run cktop conflicts dropped, make it again, then add --seen")
+      OutputStream.error.line(
+        "cktop: \(what); run cktop conflicts dropped, make the change again, then run cktop conflicts dropped --seen"
+      )
     }
     let dropped = try store.dropped().count { $0.at >= startedAt && $0.isAutomatic }
     guard dropped > 0 else { return }
