@@ -205,7 +205,17 @@ struct MessageTests {
     .notSyncing(unsent: 1, wait: nil),
     .notSyncing(unsent: 2, wait: Verdict.Wait(scope: .database, code: "INTERNAL_ERROR", until: 1_700_000_000_000)),
     .notSyncing(unsent: 2, wait: nil, stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000)),
-    .notSyncing(unsent: 0, wait: nil, stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000)), .failed(1),
+    .notSyncing(unsent: 0, wait: nil, stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000)),
+    .notSyncing(
+      unsent: 1,
+      wait: nil,
+      stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000, isStopped: true, unit: "cktop.service")
+    ),
+    .notSyncing(
+      unsent: 0,
+      wait: nil,
+      stalled: Verdict.Stall(pid: 4711, since: 1_699_999_000_000, unit: "cktop.service")
+    ), .failed(1),
     .failed(3),
     .failed(
       1,
