@@ -116,7 +116,7 @@ import Testing
   /// The values of a field, its type in queued changes, its type here, and why.
   private static let beside: [([String], String, String, ColumnType.Reason)] = [
     (["1", "2"], "STRING", "STRING", .queued(own: "INT64")), (["1.5"], "STRING", "STRING", .queued(own: "DOUBLE")),
-    (["1", "2"], "DOUBLE", "DOUBLE", .queued(own: "INT64")), (["\"x\""], "INT64", "INT64", .queued(own: "STRING")),
+    (["1", "2"], "DOUBLE", "DOUBLE", .queued(own: "INT64")),
     (["[1]"], "STRING_LIST", "STRING_LIST", .queued(own: "INT64_LIST")),
     (["1"], "ENCRYPTED_STRING", "ENCRYPTED_STRING", .queued(own: "ENCRYPTED_INT64")),
     (["\"x\""], "STRING", "STRING", .queued()), (["\"x\"", "1"], "STRING", "STRING", .queued()),
@@ -133,31 +133,38 @@ import Testing
     _ type: String,
     _ reason: ColumnType.Reason
   ) throws {
-    let lines = values.enumerated().map { "{\"id\": \"\($0.offset)\", \"f\": \($0.element)}" }
-    let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
-    func plan(_ given: [String: WireTypeTag] = [:], known: [String: String] = [:]) throws -> ImportPlan {
-      try ImportPlan(
-        file,
-        recordType: "Note",
-        idField: "id",
-        references: [:],
-        columns: given,
-        knownTypes: { _ in known },
-        queuedTypes: { _ in ["f": queued] }
-      )
-    }
-
-    let plain = try plan()
+    let plain = try Self.plan(values, queued: queued)
     #expect(plain.columns.first { $0.field == "f" } == ImportColumn(field: "f", type: type, reason: reason))
     #expect(plain.warnings.isEmpty == (reason == .queued()))
-    // What the server has decides, then what a person says.
-    let fetched = try plan(known: ["f": "BYTES"])
+  }
+
+  @Test func `what the server has decides over queued changes, and so does what a person says`() throws {
+    let fetched = try Self.plan(["\"eA==\""], known: ["f": "BYTES"], queued: "STRING")
     #expect(fetched.columns.first { $0.field == "f" } == ImportColumn(field: "f", type: "BYTES", reason: .known))
     #expect(fetched.warnings == [])
-    let given = try plan(["f": .scalar(.bytes)])
-    let column = ImportColumn(field: "f", type: "BYTES", reason: .given(queued: queued))
+    let given = try Self.plan(["\"eA==\""], ["f": .scalar(.bytes)], queued: "STRING")
+    let column = ImportColumn(field: "f", type: "BYTES", reason: .given(queued: "STRING"))
     #expect(given.columns.first { $0.field == "f" } == column)
     #expect(given.warnings.count == 1)
+  }
+
+  /// The plan of an import of a field with these values, beside the types that the server and queued changes have.
+  private static func plan(
+    _ values: [String],
+    _ given: [String: WireTypeTag] = [:],
+    known: [String: String] = [:],
+    queued: String
+  ) throws -> ImportPlan {
+    let lines = values.enumerated().map { "{\"id\": \"\($0.offset)\", \"f\": \($0.element)}" }
+    return try ImportPlan(
+      RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson"),
+      recordType: "Note",
+      idField: "id",
+      references: [:],
+      columns: given,
+      knownTypes: { _ in known },
+      queuedTypes: { _ in ["f": queued] }
+    )
   }
 
   @Test func `a date in a column that is given as a time is its midnight in UTC, and no other time without an offset`()
@@ -516,12 +523,12 @@ import Testing
 
     let plan = try plan(lines, known: ["known": "STRING"])
 
-    #expect(plan.records.map(\.line) == [6, 8])
+    // A line with a file is taken without it.
+    #expect(plan.records.map(\.line) == [3, 6, 8] && plan.records.map(\.lacksFiles) == [true, false, false])
     #expect(
       plan.refusals.map(\.message) == [
         "the record is a City; leave out --type to import records of any type",
         "recordName names no record: " + (NameRule().recordNameProblem("") ?? ""),
-        "x is ASSETID, which cannot be given as text; leave it out",
         "x is of type NEW, which this version cannot write; leave it out",
         "known is STRING already, and INT64 here; leave it out",
         "'twice' names the record of line 6 already; keep one of the two", "a parent is a REFERENCE",

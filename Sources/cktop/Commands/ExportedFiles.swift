@@ -35,7 +35,8 @@ struct ExportedFiles {
       let attributes = [FileAttributeKey.posixPermissions: 0o700]
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: attributes)
     } catch {
-      throw .usage("\(path) cannot be made a folder: \((error as NSError).localizedDescription.withoutFullStop)")
+      let reason = (error as NSError).localizedDescription.withoutFullStop
+      throw .usage("\(path) cannot be made a folder (\(reason)); name another with --files")
     }
   }
 

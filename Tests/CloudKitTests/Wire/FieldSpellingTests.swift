@@ -68,7 +68,7 @@ import Testing
     (#"{"value":1e400,"type":"DOUBLE"}"#, .other(type: "DOUBLE", .digits("1e400"))),
     (#"{"value":9223372036854775808,"type":"INT64"}"#, .other(type: "INT64", .digits("9223372036854775808"))),
     (#"{"value":"9223372036854775808","type":"INT64"}"#, .other(type: "INT64", .string("9223372036854775808"))),
-    (#"{"value":1.5,"type":"TIMESTAMP"}"#, .other(type: "TIMESTAMP", .double(1.5))),
+    (#"{"value":1.5,"type":"TIMESTAMP"}"#, .timestamp(2)),
     (#"{"value":1e30,"type":"TIMESTAMP"}"#, .other(type: "TIMESTAMP", .double(1e30))),
     (#"{"value":"%%%","type":"BYTES"}"#, .other(type: "BYTES", .string("%%%"))),
     (#"{"value":{"latitude":1},"type":"LOCATION"}"#, .other(type: "LOCATION", .object(["latitude": .int(1)]))),

@@ -30,7 +30,8 @@ extension SyncStore {
       let settings = configuration
       return try SQLiteLog.leavingNone(path) {
         let old = try DatabaseQueue(path: path, configuration: settings)
-        let names = try old.read { database in
+        // Without a transaction: one in which a page was missing could not be ended.
+        let names = try old.unsafeRead { database in
           let ledger = Ledger(database)
           return try (ledger.value(.container), ledger.value(.environment), ledger.value(.database))
         }
@@ -61,7 +62,7 @@ extension SyncStore {
       try FileManager.default.copyItem(atPath: assets.old, toPath: assets.new)
     }
     var result = Salvage()
-    try old.read { database in
+    try old.unsafeRead { database in
       let ledger = Ledger(database)
       result.known = try? ledger.operationCount()
       try store.write { new in
