@@ -8,6 +8,8 @@ package struct ImportedFile: Hashable, Sendable {
   package let name: String
   /// The server's checksum, or that of the machine that had it; nil if there was none.
   package let checksum: String?
+  /// The number of bytes that the line states; nil if it states none.
+  package var size: Int64?
 }
 
 /// A record of an imported file.
@@ -255,7 +257,7 @@ private final class KnownFieldTypes {
     return known
   }
 
-  /// The types of which more is known than that they are lists.
+  /// The known types, without those of empty lists, whose elements are unknown.
   static func parsed(_ types: [String: String]) -> [String: RowReader.KnownType] {
     types.filter { !$0.value.hasSuffix("UNKNOWN_LIST") }
       .mapValues { WireTypeTag($0).map(RowReader.KnownType.writable) ?? .foreign($0) }

@@ -139,7 +139,7 @@ struct RowReader {
       guard !["", ".", ".."].contains(name), !name.contains("/"), !name.contains("\0") else {
         throw FieldError(field: field, "\(field) has the file '\(name)', which is no name in a folder; export it again")
       }
-      files.append(ImportedFile(name: name, checksum: parts["fileChecksum"]?.text))
+      files.append(ImportedFile(name: name, checksum: parts["fileChecksum"]?.text, size: parts["size"]?.integer))
     }
     draft.files[field] = files
     // The list that the files fill.

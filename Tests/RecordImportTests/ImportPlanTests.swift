@@ -214,7 +214,7 @@ import Testing
       if let record = slice.records.first { #expect(record.fields["n"] == .int64(1)) }
       return slice.records.first
     }
-    let taken = ImportedFile(name: "f", checksum: "c")
+    let taken = ImportedFile(name: "f", checksum: "c", size: 1)
 
     let one = try record("ASSETID", file)
     #expect(one?.files == ["photo": [taken]] && one?.lacksFiles == false && one?.fields["photo"] == nil)

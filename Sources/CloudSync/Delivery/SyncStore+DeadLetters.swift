@@ -180,7 +180,10 @@ extension SyncStore {
       do {
         edit[assignment.name] = try assignment.value(knownType: type)
       } catch {
-        throw StoreError(.invalid, error.message)
+        guard assignment.assetPath(knownType: type) != nil else { throw StoreError(.invalid, error.message) }
+        let name = operation.key.name.asArgument
+        let put = "cktop records put --name \(name) \(assignment.name):ASSETID=PATH"
+        throw StoreError(.invalid, "\(assignment.name) is a file, which no edit changes; give it with \(put)")
       }
     }
     return edit
@@ -188,11 +191,11 @@ extension SyncStore {
 }
 
 extension FieldValue {
-  /// The wire type, if its values are written like texts, or do not show that they are encrypted. The type of a text or
-  /// number may be why the change failed.
+  /// The wire type, if its values are written like texts or are files, or do not show that they are encrypted. The type of
+  /// a text or number may be why the change failed.
   fileprivate var typeNotInText: String? {
     switch self {
-    case .timestamp, .location, .bytes, .reference, .encrypted: wireType
+    case .timestamp, .location, .bytes, .reference, .asset, .encrypted: wireType
     default: nil
     }
   }

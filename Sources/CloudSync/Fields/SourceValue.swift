@@ -26,7 +26,7 @@ package indirect enum SourceValue: Hashable, Sendable {
   }
 
   /// The integer, if INT64 holds it exactly.
-  var integer: Int64? {
+  package var integer: Int64? {
     switch self {
     case .bool(let value): value ? 1 : 0
     case .number(let digits): Int64(digits)

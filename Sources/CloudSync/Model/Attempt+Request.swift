@@ -4,7 +4,7 @@ extension Attempt {
   private static let header = "X-Apple-Request-UUID: "
 
   /// The part of the reply to a failed request that is kept: its beginning, after the header with its identifier if the
-  /// body has none, as in a reply of which one item failed.
+  /// body has none, as where one item of a reply failed.
   static func kept(of error: WebServicesError) -> String? {
     guard let id = error.uuid, error.response?.contains(id) != true else { return error.response }
     return [header + id, error.response].compactMap(\.self).joined(separator: "\n")

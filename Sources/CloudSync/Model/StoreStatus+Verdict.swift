@@ -92,7 +92,7 @@ extension StoreStatus {
     }
     // Without a syncing process nothing goes on when a wait is over.
     let isNews = isSyncing || !isReady
-    // What only a person ends has a verdict of its own, and no flush helps.
+    // A wait that only a person ends has a verdict of its own, and no flush helps.
     let waits = throttles.filter { !$0.needsPerson }
     if isNews,
       let until = (waits.filter { !$0.isOwn }.map(\.until) + [changeThrottledUntil].compactMap(\.self)).max()

@@ -116,7 +116,7 @@ struct Intake {
     }
     // The dead letter ends with this edit, so the change that it stood for is reported as dropped.
     if queued?.errorCode == StoreError.unreadable, let queued {
-      // What could be read of it is sent with this edit.
+      // Its readable part is sent with this edit.
       var lost = DroppedChange(FieldChanges(), of: queued, queued.cause.withoutNotes, at: now)
       lost.isOpen = false
       dropped = lost

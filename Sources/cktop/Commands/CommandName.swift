@@ -28,7 +28,7 @@ enum CommandName {
     }
   }
 
-  /// Returns the name of which another is a slip of the fingers: one letter off, two for a long one; nil if none.
+  /// Returns the name that was probably meant: one letter differs, or two in a long name; nil if there is none.
   static func nearest(to name: String, among names: [String]) -> String? {
     let limit = name.count > 5 ? 2 : 1
     let distances = names.map { (name: $0, distance: distance(name, $0)) }

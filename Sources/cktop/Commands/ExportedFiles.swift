@@ -131,7 +131,7 @@ struct ExportedFiles {
 
   private func file(_ name: String) -> URL { folder.appending(path: name, directoryHint: .notDirectory) }
 
-  private static func size(of file: URL) -> Int64? {
+  static func size(of file: URL) -> Int64? {
     (try? FileManager.default.attributesOfItem(atPath: file.path))?[.size].flatMap { ($0 as? NSNumber)?.int64Value }
   }
 

@@ -145,9 +145,14 @@ struct RecordsImport: ChangingVerb {
     }
     do {
       try plan.slices(makeName: makeName) { slice in
-        let changes = try slice.records.map { try change($0, RecordKey($0.zone ?? zone, $0.name), store) }
         var refusals = slice.refusals
-        for (record, accepted) in zip(slice.records, try store.enqueue(changes)) {
+        let records = slice.records.filter { record in
+          guard let problem = fileProblem(record) else { return true }
+          refusals.append(ImportRefusal(line: record.line, field: problem.field, message: problem.message))
+          return false
+        }
+        let changes = try records.map { try change($0, RecordKey($0.zone ?? zone, $0.name), store) }
+        for (record, accepted) in zip(records, try store.enqueue(changes)) {
           switch accepted {
           case .enqueued: result.enqueued += 1
           case .unchanged: result.unchanged += 1
@@ -163,6 +168,24 @@ struct RecordsImport: ChangingVerb {
     }
   }
 
+  /// The first file of a record that has not the size that its line states, and so is not the one that was exported.
+  private func fileProblem(_ record: ImportedRecord) -> FieldError? {
+    for (field, files) in record.files.sorted(by: { $0.key < $1.key }) {
+      for file in files {
+        guard let stated = file.size, let size = ExportedFiles.size(of: path(of: file)), size != stated else {
+          continue
+        }
+        let message = "the file '\(file.name)' of \(field) has \(size) bytes, not \(stated); export it again"
+        return FieldError(field: field, message)
+      }
+    }
+    return nil
+  }
+
+  private func path(of file: ImportedFile) -> URL {
+    URL(fileURLWithPath: files ?? "").appending(path: file.name, directoryHint: .notDirectory)
+  }
+
   /// The change of a record, with the files that it does not have already.
   private func change(_ record: ImportedRecord, _ key: RecordKey, _ store: SyncStore) throws -> Change {
     var fields = record.fields
@@ -173,8 +196,7 @@ struct RecordsImport: ChangingVerb {
       if let known, !known.contains(nil), known == files.map(\.checksum) {
         fields[field] = nil
       } else {
-        let folder = URL(fileURLWithPath: self.files ?? "")
-        assets[field] = files.map { AssetSource(file: folder.appending(path: $0.name, directoryHint: .notDirectory)) }
+        assets[field] = files.map { AssetSource(file: path(of: $0)) }
       }
     }
     return Change(key, .save(type: record.type, FieldChanges(values: fields, cleared: record.cleared)), assets: assets)

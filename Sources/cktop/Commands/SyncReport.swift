@@ -10,7 +10,7 @@ struct SyncReport {
   let status: CommandStatus
   /// The error that stopped the sync, or that keeps it from completing.
   let error: WebServicesError?
-  /// That error in words, with what to do.
+  /// The error in words, and the remedy.
   let failure: CommandFailure?
 
   /// - Parameters:
@@ -23,7 +23,7 @@ struct SyncReport {
     let problems = state.verdicts(hasCredential: true).problems
     let block = problems.first { $0.kind == .blocked }
     failure = error.map { error in
-      // What the server rejects now it rejects at the next try, too: the problem behind it needs a person.
+      // The server rejects it at the next try, too: the problem behind it needs a person.
       guard summary.error == nil, error.code == .badRequest, let block, let step = block.nextStep else {
         return CommandFailure(error)
       }

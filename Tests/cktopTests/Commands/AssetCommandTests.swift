@@ -85,6 +85,16 @@ import Testing
     let row = try await machine.succeed("queue", "list", "--json").object()
     #expect(row["state"] as? String == "failed")
     #expect((row["reason"] as? String)?.contains(photo) == true)
+
+    // An edit would send the path as a text; a put takes another file.
+    for assignment in ["photo=\(photo)", "photo:ASSETID=\(photo)"] {
+      #expect(try await machine.fail(2, "queue", "edit", "1", assignment).contains("cktop records put --name n"))
+    }
+    let other = try machine.folder.write("after", to: "other.jpg")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "n", "photo:ASSETID=\(other)")
+    try await machine.succeed("sync")
+    let record = try await machine.succeed("records", "get", "n", "--json").object()
+    #expect(((record["fields"] as? [String: [String: Any]])?["photo"]?["type"] as? String) == "ASSETID")
   }
 
   @Test func `a file that is too large is one line, and nothing is enqueued`() async throws {
@@ -124,6 +134,11 @@ import Testing
     #expect(try without.object()["enqueued"] as? Int == 3)
     #expect(try without.object()["withoutFiles"] as? Int == 3)
     #expect(without.error.contains("3 records without files, the first on line 1"))
+    let foreign = other.folder.path("foreign")
+    try FileManager.default.createDirectory(atPath: foreign, withIntermediateDirectories: true)
+    for name in Set(names) { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(foreign)/\(name)")) }
+    let wrong = try await other.run("records", "import", file, "--files", foreign, "--json")
+    #expect(try wrong.status == 1 && wrong.object()["enqueued"] as? Int == 0)
     let with = try await other.succeed("records", "import", file, "--files", folder, "--json").object()
     #expect(with["enqueued"] as? Int == 3 && with["withoutFiles"] as? Int == 0)
     try await other.succeed("sync")
