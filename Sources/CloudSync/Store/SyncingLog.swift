@@ -1,7 +1,7 @@
 import Facts
 import Foundation
 
-/// Which process syncs a store continuously, in its event log. One sync is not logged.
+/// Which process syncs a store continuously, in its event log. `OneSync` logs a sync that runs once.
 enum SyncingChange: Hashable, Sendable {
   case started, stopped
 }

@@ -148,7 +148,7 @@ extension StoreView {
   package func verdictHistory(from: Int64, to: Int64) throws -> [VerdictSpan] {
     let (rows, end) = (try ledger.verdicts(after: from), min(to, now))
     guard let holder = try ledger.lease() else { return [] }
-    // What the syncing process has not noted yet is not known.
+    // Nothing is known of the time since the syncing process took the lease, until it notes its first verdict.
     guard rows.last?.fencingToken == holder.fencingToken else {
       let known = hasEngine ? min(end, holder.since ?? end) : end
       return VerdictHistory.spans(rows, from: from, to: known, isProven: false)
