@@ -13,7 +13,7 @@ extension SyncStore {
     if let policy = try other.settings().policy { try setPolicy(policy, isFirst: true, actor: "sync") }
     for held in try other.pauses() { try pause(held.rule, actor: held.actor ?? "sync") }
     // Changes that a zone delete supersedes must not follow it.
-    for zone in try other.read({ try $0.zoneDeletions().keys.sorted() }) { try other.finishSuperseding(zone) }
+    try other.finishChores(nil)
     while true {
       let operations = try other.operationsToMove(to: path)
       guard !operations.isEmpty else { return }

@@ -132,7 +132,6 @@ extension SyncStore {
       if known?.isOld == false, known?.matches(credential) == true { return }
       try ledger.setValue(.signIn, CredentialDigest(of: credential).text)
     }
-    if takesOver { try finishTakeover(lease) }
   }
 
   /// Records whether the last sync was rejected because its credential belongs to another user.
@@ -155,8 +154,8 @@ extension SyncStore {
 
   // MARK: - Takeover
 
-  /// Gives another user's queue to this one. The mirror of a private or shared database was the other user's:
-  /// `finishTakeover` removes it.
+  /// Gives another user's queue to this one. The mirror of a private or shared database was the other user's: it is
+  /// removed.
   private func beginTakeover(by user: String, now: Int64, _ ledger: Ledger) throws {
     let before: String?
     let isSynced: Bool
@@ -170,63 +169,6 @@ extension SyncStore {
     try EventLog.add(.takenOver(by: user, from: before, count: count), now: now, ledger)
     try ledger.setValue(.signIn, nil)
     guard isSynced, scope.database != .public else { return }
-    try ledger.setValue(.takenOverBy, user)
-  }
-
-  /// Finishes a takeover, also one that a crash interrupted: removes the other user's records, whose edits become whole
-  /// records, in transactions of at most `slice` rows. Writes nothing if there is none.
-  func finishTakeover(_ lease: Lease?) throws(StoreError) {
-    guard let user = try read({ try $0.value(.takenOverBy) }) else { return }
-    func repeated(_ body: (Ledger, _ now: Int64) throws -> Bool) throws(StoreError) {
-      var hasMore = true
-      while hasMore {
-        let now = now()
-        hasMore = try write { ledger in
-          try lease?.check(ledger, now: now)
-          return try body(ledger, now)
-        }
-        if hasMore { storage.letOthersWrite() }
-      }
-    }
-    try repeated { ledger, now in
-      let keys = try ledger.recordKeys(limit: Self.slice)
-      for key in keys {
-        // In the same transaction, so that it is done once, with the record as its base.
-        if let edit = try ledger.operation(for: key), edit.kind == .save {
-          try Self.makeWhole(edit, for: user, now: now, ledger)
-        }
-        try ledger.removeRecord(key)
-      }
-      return keys.count == Self.slice
-    }
-    // Edits of records that are not in the local copy have other data of the other user.
-    var last: Int64 = 0
-    try repeated { ledger, now in
-      let operations = try ledger.operations(after: last, limit: Self.slice)
-      for operation in operations where operation.kind == .save {
-        try Self.makeWhole(operation, for: user, now: now, ledger)
-      }
-      last = operations.last?.id ?? last
-      return operations.count == Self.slice
-    }
-    try repeated { ledger, now in
-      for zone in try ledger.zones().map(\.key) {
-        try ledger.forgetContents(zone)
-        try ledger.removeZone(zone)
-        if try ledger.hasOperations(in: zone) { try ledger.insertZone(zone, state: .unconfirmed) }
-      }
-      // The other user fetched these record types; this user starts from the beginning.
-      try ledger.removePolledQueries()
-      try ledger.setValue(.databaseToken, nil)
-      try ledger.setValue(.takenOverBy, nil)
-      return false
-    }
-  }
-
-  /// Turns an edit of the other user's record into the creation of the whole record.
-  private static func makeWhole(_ operation: QueuedOperation, for user: String, now: Int64, _ ledger: Ledger) throws {
-    var operation = operation
-    operation.apply(.takenOver(from: try ledger.record(operation.key)?.fields ?? [:], by: user, now: now))
-    try ledger.update(operation)
+    try ledger.begin(.takeOver(by: user), now: now)
   }
 }

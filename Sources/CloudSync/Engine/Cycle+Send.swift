@@ -41,7 +41,7 @@ extension Cycle {
     }
     hasMoreToSend = true
     // One sync of a long queue adds more history than is kept.
-    try store.forgetOldHistory(lease)
+    try store.write(lease) { ledger, now in try ledger.begin(.trimHistory, now: now) }
     return hasSent
   }
 

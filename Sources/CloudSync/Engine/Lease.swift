@@ -163,7 +163,7 @@ package struct Lease: Sendable {
     -> Value
   {
     let shown = shown.unpublished
-    let (value, isPublished, provenAt) = try store.write { ledger in
+    let (value, isPublished, provenAt) = try store.transaction { ledger in
       var isPublished = false
       let value = try body(ledger) {
         if let shown { try ledger.publish(shown) }

@@ -64,6 +64,8 @@ package struct SendScope: Hashable, Sendable {
   package var zoneOperations: [Candidate] = []
   /// The queued zone deletes.
   package var zoneDeletes: [ZoneKey: Int64] = [:]
+  /// Zones that the server deleted and whose records are not removed yet.
+  package var emptiedZones: Set<ZoneKey> = []
   /// Zones with deletions on hold, and whether the deletion of the whole zone is on hold.
   package var heldZones: [ZoneKey: Bool] = [:]
   /// Zones that may not exist on the server.
@@ -107,6 +109,7 @@ package struct SendScope: Hashable, Sendable {
     if isSent, !blockers.isEmpty { return .waitsFor(blockers, isGroup: false) }
     guard !change.kind.isOfZone else { return nil }
     if let delete = zoneDeletes[change.zone] { return .waitsForZoneDelete(delete) }
+    if emptiedZones.contains(change.zone) { return .zoneMissing(zone: change.zone.title, isDeleted: true) }
     let isWholeZone = heldZones[change.zone]
     if isWholeZone == true { return .deletionsOnHold(zone: change.zone.zone, isWholeZone: true) }
     if change.isGone {

@@ -89,7 +89,7 @@ extension SyncEngine {
 
   private func syncAlone(_ lease: Lease, _ types: [String], isWithoutApp: Bool) async throws -> SyncSummary {
     defer { lease.release(store) }
-    try store.finishInterrupted(lease)
+    try store.finishChores(lease)
     try store.shortenWaits(lease)
     try store.endWaitOfFormerCredential(lease)
     try store.recoverInFlight(lease)
@@ -185,7 +185,7 @@ extension SyncEngine {
 
   private func takeOver(_ loop: SyncLoop) async throws {
     guard let lease = try await standBy() else { return }
-    try store.finishInterrupted(lease)
+    try store.finishChores(lease)
     try store.recoverInFlight(lease)
     try store.noteSyncing(.started, lease)
     if !loop.hasChecked { checkContents() }

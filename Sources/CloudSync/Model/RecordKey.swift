@@ -33,7 +33,7 @@ package struct RecordKey: Hashable, Sendable, Comparable {
 }
 
 /// Identifies a zone. Names are compared by their bytes.
-package struct ZoneKey: Hashable, Sendable, Comparable {
+package struct ZoneKey: Hashable, Sendable, Comparable, Codable {
   package var zone: String
   /// Empty for zones of the current user.
   package var owner: String

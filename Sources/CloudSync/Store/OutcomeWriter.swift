@@ -7,7 +7,6 @@ struct OutcomeWriter {
   let ledger: Ledger
   let sent: [QueuedOperation]
   let outcomes: [Int64: Outcome]
-  let restarted: SyncStore.Restarted
   var request: SentRequest
   var result = SyncStore.OutcomeCounts()
   private var waits: [WaitScope: WebServicesError] = [:]
@@ -22,13 +21,11 @@ struct OutcomeWriter {
     _ ledger: Ledger,
     sent: [QueuedOperation],
     outcomes: [Int64: Outcome],
-    restarted: SyncStore.Restarted,
     _ request: SentRequest
   ) {
     self.ledger = ledger
     self.sent = sent
     self.outcomes = outcomes
-    self.restarted = restarted
     self.request = request
   }
 
@@ -81,7 +78,7 @@ struct OutcomeWriter {
     let decision = OutcomeDecision(operation, sent: sent, outcome, of: request, facts)
     if case .saved(let record) = outcome { try SyncStore.noteAssets(of: sent, in: record, ledger) }
     try ledger.write(decision.writes, now: now)
-    if decision.endsZoneOperation { try SyncStore.acknowledgeZone(decision.operation, restarted, now: now, ledger) }
+    if decision.endsZoneOperation { try SyncStore.acknowledgeZone(decision.operation, now: now, ledger) }
     if let scope = decision.wait, let error = decision.error { waits.note(scope, error) }
     if decision.isTooLarge { tooLarge = true }
     if decision.isAcknowledged {

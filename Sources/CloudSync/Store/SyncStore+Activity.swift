@@ -127,26 +127,21 @@ extension SyncStore {
     rest: (Ledger, _ now: Int64) throws -> Void = { _, _ in }
   ) throws(StoreError) {
     lease.shown.end()
-    let hasMoreHistory = try write(lease) { ledger, now in
-      var hasMoreHistory = false
+    try write(lease) { ledger, now in
       if summary.error == nil, let error = summary.lastItemError {
         try ledger.changeActivity { $0.note(error, now: now) }
       }
       if let completion {
         try record(completion, now: now, ledger)
-        hasMoreHistory = try Retention.apply(now: now, ledger)
+        try ledger.begin(.trimHistory, now: now)
       } else {
         try ledger.changeActivity { $0.reachedEnd = false }
       }
       let stop = summary.error ?? (completion == nil ? summary.lastItemError : nil)
       try ledger.logEnd(summary, stop.map { .error(code: $0.code.name, message: $0.reason) }, now: now)
       try Self.finish(requests, summary, now: now, ledger)
-      if !hasMoreHistory { try rest(ledger, now) }
-      return hasMoreHistory
+      try rest(ledger, now)
     }
-    guard hasMoreHistory else { return }
-    try forgetOldHistory(lease)
-    try write(lease, rest)
   }
 
   private func record(_ completion: Completion, now: Int64, _ ledger: Ledger) throws {
@@ -161,11 +156,6 @@ extension SyncStore {
       if isWhole { row.lastSuccessAt = now }
       if completion.isComplete { row.errorStands = false }
     }
-  }
-
-  /// Removes old and excess history, in one transaction for each slice.
-  func forgetOldHistory(_ lease: Lease) throws(StoreError) {
-    while try write(lease, { try Retention.apply(now: $1, $0) }) {}
   }
 
   /// Records the error that stopped a whole sync. One scope backs off in any case, to avoid an immediate retry; an
@@ -243,15 +233,17 @@ extension SyncStore {
     _ lease: Lease
   ) throws(StoreError) {
     let results = results.matched(to: zones.map(\.wire))
-    let refused = try write(lease) { ledger, now in
-      var refused: [(ZoneKey, WebServicesError)] = []
+    try write(lease) { ledger, now in
       for (zone, result) in zip(zones, results) {
         switch result {
         case .zone: try ledger.markCreatedHere(zone)
         case .failure(_, let error):
           switch Disposition(of: error, during: .creatingZone(isWhole: false)) {
           case .acknowledge: try ledger.markCreatedHere(zone)
-          case .deadLetter: refused.append((zone, error))
+          case .deadLetter:
+            let code = error.code.name
+            let cause = FailureCause.zoneCannotBeCreated(zone: zone.zone, code: code, message: error.reason)
+            try ledger.begin(.fail(zone, cause, during: .unconfirmed), now: now)
           default: try Self.hold(zone, error, now: now, random: random, ledger)
           }
         case nil:
@@ -259,9 +251,7 @@ extension SyncStore {
           try Self.hold(zone, error, now: now, random: random, ledger)
         }
       }
-      return refused
     }
-    for (zone, error) in refused { try failChanges(of: zone, error, lease) }
   }
 
   /// Backs off a zone that cannot be created now.
@@ -274,18 +264,5 @@ extension SyncStore {
   ) throws {
     let event = Event.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason)
     try Throttles.set(.zone(zone), error, now: now, random: random, as: event, ledger)
-  }
-
-  /// Fails the changes of a zone that the server refuses to create. After a crash, the server refuses it again.
-  private func failChanges(of zone: ZoneKey, _ error: WebServicesError, _ lease: Lease) throws(StoreError) {
-    let ids = try read { try $0.changes(of: zone) }
-    _ = try writeInSlices(ids, lease) { slice, ledger, _ in
-      while let id = slice.next() {
-        guard var operation = try ledger.operation(id), operation.state == .pending || operation.state == .waiting
-        else { continue }
-        operation.apply(.failed(.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason)))
-        try ledger.update(operation)
-      }
-    }
   }
 }

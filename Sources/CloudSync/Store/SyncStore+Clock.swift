@@ -55,23 +55,16 @@ extension SyncStore {
         wait.until = end
         try ledger.put(wait)
       }
-    }
-    let waiting = try read { try $0.operationIDs(in: .waiting, limit: nil) }
-    _ = try writeInSlices(waiting, lease) { slice, ledger, now in
-      while let id = slice.next() {
-        guard let operation = try ledger.operation(id), operation.state == .waiting else { continue }
-        try Self.shortenWait(of: operation, since: last, now: now, ledger)
-      }
-      guard slice.isLast else { return }
       try ledger.setValue(.clock, now)
       try EventLog.add(.clockMovedBack(seconds: (last - now) / 1000), now: now, ledger)
+      try ledger.begin(.restartWaits(since: last), now: now)
     }
   }
 
   /// Restarts the wait of an operation with its original duration.
   ///
   /// - Parameter last: the latest time before the clock was moved back.
-  private static func shortenWait(
+  static func shortenWait(
     of operation: QueuedOperation,
     since last: Int64,
     now: Int64,
@@ -80,8 +73,6 @@ extension SyncStore {
     var operation = operation
     guard let end = operation.waitsUntil, end > now else { return }
     let setAt = try ledger.attempts(of: operation.id).first?.at ?? last
-    // It was shortened before a crash.
-    if end < setAt { return }
     let sooner: Int64
     if setAt > now {
       sooner = max(now, end - (setAt - now))

@@ -47,36 +47,19 @@ extension SyncStore {
     ifVersion version: String? = nil,
     actor: String
   ) throws(StoreError) -> DeletionOutcome {
-    var zoneIsGone = false
-    let outcome = try decide(.acceptDeletions(zone: zone.zone), zone, version, actor) { known, names, now, ledger in
+    try decide(.acceptDeletions(zone: zone.zone), zone, version, actor) { known, names, now, ledger in
       if known.state == .deleted {
         let records = try ledger.recordCount(of: zone)
-        zoneIsGone = records <= Self.slice
-        try zoneIsGone
-          ? ZoneLoss.accept(zone, now: now, ledger) : ZoneLoss.forget(names, of: zone, ledger)
-        return zoneIsGone ? records : names.count
+        try ZoneLoss.accept(zone, now: now, ledger)
+        // A person decides about its changes from now on.
+        let cause = FailureCause(missing: zone, code: ServerErrorCode.zoneNotFound.name)
+        try ledger.begin(.fail(zone, cause, during: .deleted), now: now)
+        return records
       }
       let policy = try ledger.settings().merging()
       let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
       try hold.carryOut(names, of: zone)
       return names.count
-    }
-    if zoneIsGone { try failChanges(ofDeleted: zone) }
-    return outcome
-  }
-
-  /// Fails the changes of a deleted zone: a person decides about them from now on. One that a crash leaves out fails when
-  /// it is sent.
-  private func failChanges(ofDeleted zone: ZoneKey) throws(StoreError) {
-    for ids in Self.slices(of: try read { try $0.changes(of: zone) }) {
-      try write { ledger in
-        guard try ledger.zone(zone)?.state == .deleted else { return }
-        for var operation in try ledger.operations(ids) where operation.kind == .save && !operation.isHeldByPerson {
-          guard operation.state != .inFlight, operation.state != .failed else { continue }
-          operation.apply(.failed(FailureCause(missing: zone, code: ServerErrorCode.zoneNotFound.name)))
-          try ledger.update(operation)
-        }
-      }
     }
   }
 
@@ -126,6 +109,8 @@ extension SyncStore {
     _ actor: String,
     _ body: (KnownZone, _ names: [String], _ now: Int64, Ledger) throws -> Int
   ) throws(StoreError) -> DeletionOutcome {
+    // The records of a lost zone may not all be on hold yet.
+    try finishChores(nil)
     var outcome = DeletionOutcome()
     var (expected, left) = (version, Int.max)
     while true {

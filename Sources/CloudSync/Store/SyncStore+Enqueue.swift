@@ -63,7 +63,7 @@ extension SyncStore {
   ) throws -> [Accepted] {
     var (zones, keys): (Set<ZoneKey>, Set<RecordKey>) = ([], [])
     var gone = Set(try ledger.goneZones())
-    let zoneDeletes = Set(try ledger.zoneDeletions().keys)
+    let zoneDeletes = try ledger.deletedZones()
     let known = try ledger.knownPlaces(of: changes.map(\.key))
     var accepted: [Accepted] = []
     /// Operations for records that the store does not know: one statement inserts many.
@@ -130,7 +130,7 @@ extension SyncStore {
     let (key, zone) = (change.key, change.key.zoneKey)
     var known = known
     if !isNew { (known.queued, known.mirror) = (try ledger.operation(for: key), try ledger.record(key)) }
-    if known.hasZoneDelete, let old = known.queued, try old.id <= ledger.zone(zone)?.supersededThrough ?? 0 {
+    if known.hasZoneDelete, let old = known.queued, try old.id <= ledger.superseded(in: zone) ?? 0 {
       try Self.supersede(old, now: now, ledger)
       known.queued = nil
     }

@@ -55,26 +55,14 @@ extension SyncStore {
     guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
     if let problem = try nameProblem(of: zone) { return .refused(problem) }
     let start = now()
-    let accepted = try write { ledger in
+    return try write { ledger in
       let accepted = try enqueueZoneOperation(zone, kind, now: start, ledger)
       if let actor { try Self.pause([accepted], by: actor, now: start, ledger) }
       return accepted
     }
-    if kind == .zoneDelete { try finishSuperseding(zone) }
-    return accepted
   }
 
-  /// Ends the changes that a pending zone delete supersedes, in transactions of their own. Writes nothing if there are
-  /// none.
-  func finishSuperseding(_ zone: ZoneKey) throws(StoreError) {
-    while try read({ try Self.superseded(in: zone, limit: 1, $0) }).isEmpty == false {
-      let now = now()
-      try write { try Self.endSuperseded(in: zone, now: now, $0) }
-    }
-  }
-
-  /// Accepts the operation. Of the changes that a zone delete supersedes, it ends the first ones; the others, which are
-  /// not sent from now on, end in transactions of their own, after a crash when the next sync begins.
+  /// Accepts the operation. The changes that a zone delete supersedes are not sent from now on.
   private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind, now: Int64, _ ledger: Ledger) throws
     -> Accepted
   {
@@ -93,7 +81,8 @@ extension SyncStore {
     let cause = kind == .zoneDelete ? Cause.zoneDeleteEnqueued : .zoneKept
     try ledger.end(others.map(\.id), .superseded, cause, now: now)
     try ledger.insertZone(zone, state: .unconfirmed)
-    try ledger.supersede(zone, through: endsChanges ? ledger.lastOperation() : nil)
+    let last = try ledger.lastOperation()
+    try ledger.endSuperseding(in: zone)
     let accepted: Accepted
     if var same {
       let isHeld = same.state == .failed || same.state == .waiting
@@ -106,20 +95,8 @@ extension SyncStore {
       try ledger.changeActivity { $0.lastEnqueueAt = now }
       accepted = .enqueued(try ledger.insert(QueuedOperation(kind, RecordKey(zone, ""), now: now)))
     }
-    if endsChanges { try Self.endSuperseded(in: zone, now: now, ledger) }
+    if endsChanges { try ledger.begin(.supersede(zone, through: last), now: now) }
     return accepted
-  }
-
-  /// Ends the next changes that a pending zone delete supersedes.
-  private static func endSuperseded(in zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
-    let ids = try superseded(in: zone, limit: slice, ledger)
-    for operation in try ledger.operations(ids) { try supersede(operation, now: now, ledger) }
-  }
-
-  /// The oldest changes that a pending zone delete supersedes.
-  private static func superseded(in zone: ZoneKey, limit: Int, _ ledger: Ledger) throws -> [Int64] {
-    guard let last = try ledger.zone(zone)?.supersededThrough, try ledger.hasZoneDelete(zone) else { return [] }
-    return try ledger.changes(of: zone, through: last, limit: limit)
   }
 
   /// Ends a change of a zone whose delete was queued later. It can be restored.
@@ -132,74 +109,15 @@ extension SyncStore {
 
   // MARK: - The end of a zone delete
 
-  /// The changes behind a zone delete that `clear` has started over, in their generations.
-  typealias Restarted = [Int64: Int64]
-
-  /// Removes the records of a zone that the server has deleted, and starts the changes behind its zone delete over, in
-  /// transactions of their own. What is left is done by the one that acknowledges the zone delete. After a crash it is
-  /// verified, and all of this is repeated.
-  func clear(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> Restarted {
-    let isSmall = try read { try $0.recordCount(of: zone) + $0.changeCount(of: zone) <= Self.slice }
-    if isSmall { return [:] }
-    // Without its token, the zone would be fetched in full.
-    try write(lease) { ledger, now in try ledger.forgetFeed(zone, heldSince: nil) }
-    var hasMore = true
-    while hasMore {
-      storage.letOthersWrite()
-      hasMore = try write(lease) { ledger, now in
-        let names = try ledger.names(of: zone, limit: Self.slice)
-        for name in names { try ledger.removeRecord(RecordKey(zone, name)) }
-        return names.count == Self.slice
-      }
-    }
-    let ids = try read { try $0.changes(of: zone) }
-    return try writeInSlices(ids, lease) { slice, ledger, now in
-      var restarted: Restarted = [:]
-      while let id = slice.next() {
-        if let generation = try Self.startOver(id, now: now, ledger) { restarted[id] = generation }
-      }
-      return restarted
-    }.reduce(into: [:]) { $0.merge($1) { $1 } }
-  }
-
-  /// Applies the deletion of its zone on the server to a change: one queued before the zone delete is superseded, a later
-  /// one is meant for the new zone, which is empty.
-  ///
-  /// - Returns: the generation of a change that is still queued.
-  private static func startOver(_ id: Int64, now: Int64, _ ledger: Ledger) throws -> Int64? {
-    guard var operation = try ledger.operation(id) else { return nil }
-    if try id <= ledger.zone(operation.key.zoneKey)?.supersededThrough ?? 0 {
-      try supersede(operation, now: now, ledger)
-      return nil
-    }
-    operation.apply(.startedOver)
-    try ledger.update(operation)
-    return operation.end == nil ? operation.generation : nil
-  }
-
   /// Acknowledges the creation or the deletion of a zone.
-  static func acknowledgeZone(
-    _ operation: QueuedOperation,
-    _ restarted: Restarted,
-    now: Int64,
-    _ ledger: Ledger
-  ) throws {
+  static func acknowledgeZone(_ operation: QueuedOperation, now: Int64, _ ledger: Ledger) throws {
     let zone = operation.key.zoneKey
     if operation.kind == .zoneSave {
       try ledger.markCreatedHere(zone)
       return try ledger.end(operation, .acknowledged, .zoneDone, now: now)
     }
-    // Few records and changes are left, unless many came meanwhile.
-    for (id, generation) in try ledger.generations(of: zone) where restarted[id] != generation {
-      _ = try startOver(id, now: now, ledger)
-    }
-    try ledger.forgetContents(zone)
+    try ledger.lose(zone)
     try ledger.end(operation, .acknowledged, .zoneDone, now: now)
-    if try ledger.hasSaves(in: zone) {
-      try ledger.supersede(zone, through: nil)
-      try ledger.setState(zone, .unconfirmed)
-    } else {
-      try ledger.removeZone(zone)
-    }
+    try ledger.begin(.empty(zone, isDeletedHere: true), limit: ZoneLoss.rows, now: now)
   }
 }

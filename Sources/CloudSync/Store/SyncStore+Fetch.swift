@@ -19,11 +19,7 @@ extension SyncStore {
     {
       return 0
     }
-    var removed = 0
-    for case .zone(let zone) in page.zones where zone.deleted == true {
-      removed += try prepareLoss(of: key(zone.zoneID), policy: policy, lease)
-    }
-    return try removed + write(lease) { try take(page, Reconciliation(policy: policy, now: $1, ledger: $0)) }
+    return try write(lease) { try take(page, Reconciliation(policy: policy, now: $1, ledger: $0)) }
   }
 
   /// Whether a page reports the deletion of a zone that is here.
@@ -290,11 +286,10 @@ extension SyncStore {
   ///
   /// - Returns: the number of records deleted with it.
   func zoneIsGone(_ zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
-    return try prepareLoss(of: zone, policy: policy, lease)
-      + write(lease) { ledger, now in
-        let lost = try ZoneLoss.take(zone, Reconciliation(policy: policy, now: now, ledger: ledger))
-        try ledger.count(fetched: lost, now: now)
-        return lost
-      }
+    try write(lease) { ledger, now in
+      let lost = try ZoneLoss.take(zone, Reconciliation(policy: policy, now: now, ledger: ledger))
+      try ledger.count(fetched: lost, now: now)
+      return lost
+    }
   }
 }

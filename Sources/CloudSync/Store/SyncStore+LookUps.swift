@@ -14,10 +14,6 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> OutcomeCounts {
-    var restarted: Restarted = [:]
-    if result?.isMissing == true, let operation = try read({ try $0.operation(id) }), operation.needsReadBack {
-      restarted = try clear(operation.key.zoneKey, lease)
-    }
     return try write(lease) { ledger, now in
       var counts = OutcomeCounts()
       guard var operation = try ledger.operation(id), operation.needsReadBack else { return counts }
@@ -51,7 +47,7 @@ extension SyncStore {
         try Throttles.set(.zone(operation.key.zoneKey), error, now: now, random: random, ledger)
         counts.error = error
       case .zone, .failure:
-        try Self.acknowledgeZone(operation, restarted, now: now, ledger)
+        try Self.acknowledgeZone(operation, now: now, ledger)
         counts.acknowledged += 1
       }
       try ledger.count(sent: counts.acknowledged, now: now)

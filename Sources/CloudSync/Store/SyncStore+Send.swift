@@ -131,13 +131,9 @@ extension SyncStore {
   ) throws(StoreError) -> OutcomeCounts {
     // Rejections come first, with the facts about the request as a whole.
     let done = sent.filter { outcomes[$0.id]?.isSuccess ?? false }
-    var restarted: Restarted = [:]
-    for operation in sent where operation.kind == .zoneDelete && outcomes[operation.id]?.isDone == true {
-      restarted.merge(try clear(operation.key.zoneKey, lease)) { $1 }
-    }
     return try writeInSlices(done, lease, isWhole: sent.contains { $0.group != nil }) { slice, ledger, now in
       let request = SentRequest(sent, seconds: seconds, policy: policy, now: now, random: random)
-      var writer = OutcomeWriter(ledger, sent: sent, outcomes: outcomes, restarted: restarted, request)
+      var writer = OutcomeWriter(ledger, sent: sent, outcomes: outcomes, request)
       try writer.write(&slice)
       if slice.isLast { try Self.renewNotes(ledger) }
       return writer.result
@@ -152,12 +148,5 @@ extension SyncStore {
   func recoverInFlight(_ lease: Lease) throws(StoreError) -> Int {
     guard try read({ try $0.operationCount(in: .inFlight) }) > 0 else { return 0 }
     return try write(lease) { ledger, _ in try ledger.recoverInFlight() }
-  }
-
-  /// Finishes work in several transactions that a crash interrupted: a takeover, and zone deletes that supersede changes.
-  /// Writes nothing if there is none.
-  func finishInterrupted(_ lease: Lease) throws(StoreError) {
-    try finishTakeover(lease)
-    for zone in try read({ try $0.zoneDeletions().keys.sorted() }) { try finishSuperseding(zone) }
   }
 }

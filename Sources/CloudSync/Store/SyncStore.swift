@@ -141,11 +141,19 @@ public final class SyncStore: Sendable {
 
   func read<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value { try storage.read(body) }
 
+  /// Runs a transaction. The chores that it stores follow, in transactions of their own.
   func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
+    let (value, hasChore) = try transaction { (try body($0), $0.hasChore) }
+    if hasChore { try finishChores(nil) }
+    return value
+  }
+
+  /// Runs a transaction, without the chores that it stores.
+  func transaction<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
     let now = now()
     let credential = credential.withLock { $0 }
     return try storage.write { ledger in
-      (ledger.now, ledger.hasDecision) = (now, false)
+      (ledger.now, ledger.hasDecision, ledger.hasChore) = (now, false, false)
       ledger.credential = credential
       let value = try body(ledger)
       if ledger.hasDecision { try noteDecision(now: now, ledger) }
@@ -159,19 +167,21 @@ public final class SyncStore: Sendable {
   }
 
   /// Runs a transaction of the engine, with the current time. It publishes the activity, carries out the joined writes and
-  /// logs the start of a sync that runs once. Throws if another process has taken the lease over.
+  /// logs the start of a sync that runs once. The chores that it stores follow, in transactions of their own. Throws if
+  /// another process has taken the lease over.
   func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
     let joined = lease.joined.all
-    let (value, oneSync) = try lease.write(self) { ledger, publish in
+    let (value, oneSync, hasChore) = try lease.write(self) { ledger, publish in
       let now = ledger.now
       ledger.oneSync = lease.oneSync.value
       try lease.check(ledger, now: now)
       try publish()
       for write in joined { try write(ledger, now) }
-      return (try body(ledger, now), ledger.oneSync)
+      return (try body(ledger, now), ledger.oneSync, ledger.hasChore)
     }
     lease.oneSync.set(oneSync)
     lease.joined.removeFirst(joined.count)
+    if hasChore { try finishChores(lease) }
     return value
   }
 }

@@ -31,9 +31,9 @@ enum ZoneLoss: Hashable {
     case .ignored: break
     case .accepted: try Self.accept(zone, now: now, ledger)
     case .onHold(let records, let since, let isKnown):
-      try ledger.touchRecords(of: zone, epoch: MirrorRecord.gone)
       try ledger.forgetFeed(zone, heldSince: since ?? now)
       if !isKnown { try EventLog.add(.zoneOnHold(zone: zone.zone, records: records), now: now, ledger) }
+      try ledger.begin(.hold(zone), limit: Self.rows, now: now)
     }
   }
 
@@ -52,28 +52,16 @@ enum ZoneLoss: Hashable {
     return loss.deleted
   }
 
-  /// Removes the zone from the mirror. Of a large zone, `forget` has removed most records before.
+  /// Removes the zone from the mirror.
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
-    try lose(ledger.operations(ledger.dependentOperations(of: zone)), of: zone, ledger)
-    try ledger.forgetContents(zone)
+    let isDeletedHere = try ledger.hasZoneDelete(zone)
+    try ledger.lose(zone)
     try EventLog.add(.zoneDeleted(zone: zone.zone), now: now, ledger)
+    try ledger.begin(.empty(zone, isDeletedHere: isDeletedHere), limit: rows, now: now)
   }
 
-  /// Removes some records of the zone from the mirror, and applies that to their changes.
-  static func forget(_ names: [String], of zone: ZoneKey, _ ledger: Ledger) throws {
-    let keys = names.map { RecordKey(zone, $0) }
-    try lose(keys.compactMap { try ledger.operation(for: $0) }, of: zone, ledger)
-    for key in keys { try ledger.removeRecord(key) }
-  }
-
-  private static func lose(_ operations: [QueuedOperation], of zone: ZoneKey, _ ledger: Ledger) throws {
-    let hasZoneDelete = try ledger.hasZoneDelete(zone)
-    for var operation in operations {
-      let known = operation.kind == .save ? try ledger.record(operation.key) : nil
-      operation.loseRecord(known, hasZoneDelete: hasZoneDelete)
-      try ledger.update(operation)
-    }
-  }
+  /// The number of the zone's rows that are written at once: the transaction may also apply a whole reply.
+  static let rows = SyncStore.slice - Planner.requestLimit
 }
 
 /// The facts of the store about an operation's record and its zone.
@@ -166,35 +154,5 @@ extension FailureCause {
   /// The failure of a change to a zone that the server does not have.
   init(missing zone: ZoneKey, code: String) {
     self = zone.canBeCreated ? .zoneDeleted(zone: zone.zone, code: code) : .zoneUnavailable(zone: zone.zone, code: code)
-  }
-}
-
-extension SyncStore {
-  /// Does most of what `ZoneLoss.take` does in a large zone, in transactions of its own: marks the records, or removes
-  /// them if they are not to be put on hold. After a crash, the server reports the loss of the zone again.
-  ///
-  /// - Returns: the number of records removed.
-  func prepareLoss(of zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
-    let records = try read { try $0.recordCount(of: zone) }
-    guard records > Self.slice else { return 0 }
-    let isGuarded = try read { try policy.deletionGuard != nil && !$0.hasZoneDelete(zone) }
-    var (last, done) = ("", 0)
-    // The rest is left for the transaction that decides about the zone.
-    while records - done > Self.slice {
-      storage.letOthersWrite()
-      let names = try write(lease) { ledger, now in
-        let names = try ledger.names(of: zone, after: last, limit: Self.slice)
-        if isGuarded {
-          for name in names { try ledger.touch(RecordKey(zone, name), epoch: MirrorRecord.gone) }
-        } else {
-          try ZoneLoss.forget(names, of: zone, ledger)
-          try ledger.count(fetched: names.count, now: now)
-        }
-        return names
-      }
-      guard let name = names.last else { break }
-      (last, done) = (name, done + names.count)
-    }
-    return isGuarded ? 0 : done
   }
 }

@@ -346,7 +346,7 @@ struct StoreOwnerTests {
     try store.accept(Change(RecordKey(zone, "r701"), .save(type: "Note", FieldChanges(values: ["x": .int64(1)]))))
 
     let lease = try #require(try Lease.acquire(store))
-    try store.finishInterrupted(lease)
+    try store.finishChores(lease)
     lease.release(store)
 
     // An edit changes twice: it becomes whole, and its record leaves the local copy.

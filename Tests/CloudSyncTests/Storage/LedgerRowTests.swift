@@ -29,7 +29,7 @@ import Testing
       #expect(try ledger.recordCount(of: .one) == 2)
 
       #expect(try ledger.namesGone(.one) == [])
-      try ledger.touchRecords(of: .one, epoch: -1)
+      try ledger.touch(RecordKey(.one, "a"), epoch: -1)
       try ledger.touch(RecordKey(.one, "b"), epoch: 3)
       #expect(try ledger.namesGone(.one) == ["a"] && ledger.namesGone(.one, limit: 0) == [])
       #expect(try ledger.goneCount(.one) == 1 && ledger.isGone(RecordKey(.one, "a")))
@@ -37,7 +37,7 @@ import Testing
 
       try ledger.removeRecord(RecordKey(.one, "b"))
       #expect(try ledger.recordTypes(in: .one) == ["Note"])
-      try ledger.removeRecords(of: .one)
+      try ledger.removeRecord(RecordKey(.one, "a"))
       #expect(try ledger.recordCount(of: .one) == 0)
       #expect(try ledger.recordCount(of: .two) == 1)
     }

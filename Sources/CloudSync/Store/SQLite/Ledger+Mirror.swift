@@ -112,10 +112,6 @@ extension Ledger {
     try run("DELETE FROM records WHERE zone = ? AND owner = ? AND name = ?", [key.zone, key.owner, key.name])
   }
 
-  func removeRecords(of zone: ZoneKey) throws {
-    try run("DELETE FROM records WHERE zone = ? AND owner = ?", [zone.zone, zone.owner])
-  }
-
   /// Some records of the mirror.
   func recordKeys(limit: Int) throws -> [RecordKey] {
     try rows("SELECT zone, owner, name FROM records LIMIT ?", [limit])
@@ -191,14 +187,6 @@ extension Ledger {
       "SELECT 1 FROM records INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND name = ? AND epoch < 0",
       [key.zone, key.owner, key.name]
     ) ?? false
-  }
-
-  /// Marks all records of a zone as seen in `epoch`.
-  func touchRecords(of zone: ZoneKey, epoch: Int64) throws {
-    try run(
-      "UPDATE records SET epoch = ?3 WHERE zone = ?1 AND owner = ?2 AND epoch <> ?3",
-      [zone.zone, zone.owner, epoch]
-    )
   }
 
   /// The change tags of a zone's records of one type in the mirror.

@@ -12,8 +12,13 @@ extension Ledger {
       scope.zoneDeletes[operation.zone] = operation.id
     }
     let zones = try rows(
-      "SELECT zone, owner, state, heldSince IS NOT NULL FROM zones WHERE state <> 'ready' OR heldSince IS NOT NULL"
+      """
+      SELECT zone, owner, state, heldSince IS NOT NULL, EXISTS (SELECT 1 FROM chores) FROM zones
+        WHERE state <> 'ready' OR heldSince IS NOT NULL
+      """
     )
+    // A zone that is not emptied yet is not ready.
+    if zones.first?[4] == true { scope.emptiedZones = Set(try chores().compactMap(\.chore.emptiedZone)) }
     for row in zones {
       let (zone, state): (ZoneKey, ZoneState?) = (ZoneKey(zone: row[0], owner: row[1]), ZoneState(rawValue: row[2]))
       if row[3] { scope.heldZones[zone] = state == .deleted }

@@ -53,19 +53,14 @@ extension Ledger {
   /// The operations on records of a zone, oldest first.
   ///
   /// - Parameter id: only those up to this one.
-  func changes(of zone: ZoneKey, through id: Int64 = .max, limit: Int = .max) throws -> [Int64] {
+  func changes(of zone: ZoneKey, after first: Int64 = 0, through last: Int64 = .max, limit: Int) throws -> [Int64] {
     try all(
-      "SELECT id FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL AND id <= ? ORDER BY id LIMIT ?",
-      [zone.zone, zone.owner, id, limit]
+      """
+      SELECT id FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL AND id > ? AND id <= ?
+        ORDER BY id LIMIT ?
+      """,
+      [zone.zone, zone.owner, first, last, limit]
     )
-  }
-
-  /// The generations of the operations on records of a zone.
-  func generations(of zone: ZoneKey) throws -> [(id: Int64, generation: Int64)] {
-    try rows(
-      "SELECT id, generation FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL ORDER BY id",
-      [zone.zone, zone.owner]
-    ).map { ($0[0], $0[1]) }
   }
 
   /// Whether an operation on a record of the zone is in flight.
@@ -101,17 +96,6 @@ extension Ledger {
       """,
       [zone.zone, zone.owner]
     ) ?? 0
-  }
-
-  /// Operations in a zone that depend on the server's records: deletes, and saves with a base tag.
-  func dependentOperations(of zone: ZoneKey) throws -> [Int64] {
-    try all(
-      """
-      SELECT id FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL
-        AND (operation = 'delete' OR baseTag IS NOT NULL) ORDER BY id
-      """,
-      [zone.zone, zone.owner]
-    )
   }
 
   /// Operations after one, oldest first.
@@ -166,13 +150,10 @@ extension Ledger {
     )
   }
 
-  /// The queued zone deletes.
-  func zoneDeletions() throws -> [ZoneKey: Int64] {
-    var deletions: [ZoneKey: Int64] = [:]
-    for row in try rows("SELECT id, zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'") {
-      deletions[ZoneKey(zone: row["zone"], owner: row["owner"])] = row["id"]
-    }
-    return deletions
+  /// The zones whose records are as good as gone: with a pending zone delete, or deleted and not emptied yet.
+  func deletedZones() throws -> Set<ZoneKey> {
+    let sql = "SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'"
+    return Set(try rows(sql).map { ZoneKey(zone: $0[0], owner: $0[1]) } + chores().compactMap(\.chore.emptiedZone))
   }
 
   /// The waiting operations whose wait is our own back-off, or a server's wait that is over.
@@ -233,6 +214,6 @@ extension Ledger {
     try keys(inGroup: group).compactMap { try operation(for: $0) }
   }
 
-  /// Whether a zone delete is pending.
-  func hasZoneDelete(_ zone: ZoneKey) throws -> Bool { try zoneDeletions()[zone] != nil }
+  /// Whether the zone's records are as good as gone: its delete is pending, or it was deleted and is not emptied yet.
+  func hasZoneDelete(_ zone: ZoneKey) throws -> Bool { try deletedZones().contains(zone) }
 }

@@ -15,8 +15,6 @@ extension StateColumn<String> {
   static let queuedBy = Self(name: "queuedBy")
   /// The digest of the credential that queued the first change, or that synced last.
   static let signIn = Self(name: "signIn")
-  /// The user who is taking the store over, until the other user's data are gone.
-  static let takenOverBy = Self(name: "takenOverBy")
   /// The path of the store to which all changes have moved.
   static let joinedTo = Self(name: "joinedTo")
   /// `OutcomeSettings` as JSON.

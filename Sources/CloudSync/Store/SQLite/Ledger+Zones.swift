@@ -25,19 +25,18 @@ extension Ledger {
     try run(
       """
       INSERT INTO zones(zone, owner, state, createdHere, needsFetch, token, tokenAt, lastFetchAt, epoch, readingAll,
-        fetched, served, heldSince, lossesSince, lossesOf, losses, supersededThrough)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        fetched, served, heldSince, lossesSince, lossesOf, losses)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT(zone, owner) DO UPDATE SET
         state = excluded.state, createdHere = excluded.createdHere, needsFetch = excluded.needsFetch,
         token = excluded.token, tokenAt = excluded.tokenAt, lastFetchAt = excluded.lastFetchAt, epoch = excluded.epoch,
         readingAll = excluded.readingAll, fetched = excluded.fetched, served = excluded.served, heldSince = excluded.heldSince,
-        lossesSince = excluded.lossesSince, lossesOf = excluded.lossesOf, losses = excluded.losses,
-        supersededThrough = excluded.supersededThrough
+        lossesSince = excluded.lossesSince, lossesOf = excluded.lossesOf, losses = excluded.losses
       """,
       [
         zone.key.zone, zone.key.owner, zone.state.rawValue, zone.createdHere, zone.needsFetch, zone.token, zone.tokenAt,
         zone.lastFetchAt, zone.epoch, zone.readingAll, zone.fetched, zone.served, zone.heldSince,
-        zone.losses?.since, zone.losses?.records, zone.losses?.deleted, zone.supersededThrough,
+        zone.losses?.since, zone.losses?.records, zone.losses?.deleted,
       ]
     )
   }
@@ -179,11 +178,27 @@ extension Ledger {
   /// The number of requests so far.
   func turn() throws -> Int64 { try value(.turn) ?? 0 }
 
-  /// Removes a zone's records and token after the server deleted it.
-  func forgetContents(_ key: ZoneKey) throws {
-    try removeRecords(of: key)
+  /// Notes that the server deleted a zone, whose records a chore removes.
+  func lose(_ key: ZoneKey) throws {
     try noteGone(key)
     try forgetFeed(key, heldSince: nil)
+  }
+
+  /// Removes a zone that was deleted here, unless changes are meant for a new one of the same name.
+  func concludeDelete(of key: ZoneKey) throws {
+    if try zoneOperations(of: key).contains(where: { $0.kind == .zoneDelete }) { return }
+    try hasSaves(in: key) ? setState(key, .unconfirmed) : removeZone(key)
+  }
+
+  /// Forgets every zone and the progress of every fetch. Zones with changes are created for another user.
+  func forgetServer() throws {
+    for zone in try zones().map(\.key) {
+      try noteGone(zone)
+      try removeZone(zone)
+      if try hasOperations(in: zone) { try insertZone(zone, state: .unconfirmed) }
+    }
+    try removePolledQueries()
+    try setValue(.databaseToken, nil)
   }
 
   /// Removes a zone's token after the server deleted it.
@@ -201,9 +216,6 @@ extension Ledger {
       if heldSince == nil { zone.losses = nil }
     }
   }
-
-  /// Marks the operations on records of a zone that its zone delete supersedes; nil: none.
-  func supersede(_ key: ZoneKey, through id: Int64?) throws { try change(key) { $0.supersededThrough = id } }
 
   /// Starts counting deletions again, after a person has decided about them.
   func forgetLosses(_ key: ZoneKey) throws { try change(key) { $0.losses = nil } }

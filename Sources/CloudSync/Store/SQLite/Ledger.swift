@@ -9,6 +9,8 @@ package final class Ledger {
   var provenAt: Int64?
   /// The entries that the log has of the sync whose transaction this is, if it runs once.
   var oneSync = OneSync.none
+  /// Whether the transaction has stored a chore.
+  var hasChore = false
   /// Whether a person's decision was carried out in the transaction.
   var hasDecision = false
   /// Returns the name of the credential that requests of this process have; nil if it makes none.

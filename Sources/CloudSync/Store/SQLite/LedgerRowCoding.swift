@@ -144,7 +144,6 @@ extension KnownZone {
     served = row["served"]
     heldSince = row["heldSince"]
     heldNumber = row["heldNumber"]
-    supersededThrough = row["supersededThrough"]
     if let since = row["lossesSince"] as Int64? {
       losses = RecentLosses(since: since, records: row["lossesOf"], deleted: row["losses"])
     }

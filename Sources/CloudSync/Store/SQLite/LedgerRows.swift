@@ -12,7 +12,7 @@ package struct MirrorVersion: Hashable, Sendable {
 }
 
 /// The state of a zone.
-package enum ZoneState: String, Hashable, Sendable, CaseIterable {
+package enum ZoneState: String, Hashable, Sendable, CaseIterable, Codable {
   /// Not yet seen on the server: it is created before anything is sent to it.
   case unconfirmed
   case ready
@@ -40,9 +40,6 @@ package struct KnownZone: Hashable, Sendable {
   package var heldSince: Int64?
   /// The deletions that were applied within an hour.
   package var losses: RecentLosses?
-  /// Operations on records of the zone up to this one were queued before its pending zone delete, which supersedes
-  /// them.
-  package var supersededThrough: Int64?
   /// Incremented by the store's triggers whenever the deletions on hold change; `put` does not write it.
   package var heldNumber: Int64 = 0
 

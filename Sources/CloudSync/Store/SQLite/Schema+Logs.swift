@@ -131,7 +131,6 @@ extension Schema {
       identity TEXT,
       queuedBy TEXT,
       signIn TEXT,
-      takenOverBy TEXT,
       joinedTo TEXT,
       databaseToken TEXT,
       signInURL TEXT,

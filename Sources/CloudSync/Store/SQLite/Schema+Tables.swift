@@ -28,10 +28,16 @@ extension Schema {
       lossesSince INTEGER,
       lossesOf INTEGER,
       losses INTEGER,
-      -- Operations on records of the zone up to this one are superseded by its pending zone delete.
-      supersededThrough INTEGER,
       PRIMARY KEY (zone, owner)
     ) STRICT, WITHOUT ROWID;
+
+    -- Work on many rows that decisions caused and that is not done, in its order, as JSON.
+    CREATE TABLE chores(
+      id INTEGER PRIMARY KEY,
+      chore TEXT NOT NULL,
+      -- The place up to which it is done.
+      place TEXT NOT NULL
+    ) STRICT;
 
     -- Polled queries by modification time, one for a zone and record type, where there is no change feed.
     CREATE TABLE polledQueries(

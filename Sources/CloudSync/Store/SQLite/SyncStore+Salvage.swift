@@ -78,8 +78,8 @@ extension SyncStore {
           // A zone that the server deleted, or whose deletions wait for a person, is not created again by a change.
           let isGone = zone.state == .deleted || zone.heldSince != nil
           try new.insertZone(zone.key, state: isGone ? .deleted : .unconfirmed)
-          try new.supersede(zone.key, through: zone.supersededThrough)
         }
+        for stored in (try? ledger.chores()) ?? [] { _ = try stored.inserted(new.database) }
       }
       var last: Int64 = 0
       while true {
