@@ -305,6 +305,19 @@ extension Cause {
     guard case .failed(.schemaLacks(let type, _, _)) = self else { return nil }
     return "cktop schema infer --type \(type.asArgument)"
   }
+
+  /// What a person can do about it, beside what its text says; nil where there is nothing to add.
+  package var remedy: String? {
+    if let schemaCommand { return "\(schemaCommand) prints the schema lines to add. Retry once they are deployed." }
+    guard case .failed(.file(let problem, _, let field)) = withoutNotes else { return nil }
+    let retry =
+      switch problem {
+      case .missing: "Put the file back and retry"
+      case .changed: "Retry to send a file queued in place as it is now"
+      case .unreadable: "Make the file readable and retry"
+      }
+    return "\(retry), set another one with cktop records put --name NAME \(field):ASSETID=PATH, or discard the change."
+  }
 }
 
 extension FailureCause {

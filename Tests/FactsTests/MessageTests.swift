@@ -269,6 +269,10 @@ struct MessageTests {
 
       \(Self.causes.map(\.text).joined(separator: "\n"))
 
+      # What to do about a cause
+
+      \(Self.causes.compactMap(\.remedy).joined(separator: "\n"))
+
       # Events
 
       \(Self.events.map { "\($0.kind): \($0.text)" }.joined(separator: "\n"))

@@ -6,7 +6,7 @@ public enum AssetKeeping: String, Hashable, Sendable, Codable {
   /// The file is copied beside the store, so that later changes to it do not matter.
   case copied
   /// Only the path and the hash are stored. If the file has changed or is missing when it is sent, the save becomes a
-  /// dead letter.
+  /// dead letter; a retry sends the file as it is then.
   case referenced
 }
 
@@ -22,6 +22,8 @@ package struct QueuedAsset: Hashable, Sendable, Codable {
   package var size: Int64
   /// The path of the referenced file; nil if it was copied.
   package var path: String?
+  /// Whether the referenced file may have other bytes than those that were hashed, after a retry; nil: no.
+  package var mayHaveChanged: Bool?
   /// A field of the same zone that may hold the same bytes already.
   package var place: WireAssetPlace?
   /// The server's checksum of the bytes; nil if not known yet.

@@ -42,6 +42,8 @@ extension SyncStore {
     case uploaded(WireAsset, at: Int64)
     /// No record of the zone has these bytes any more: they must be uploaded.
     case notThere
+    /// The file has other bytes, which replace those that were queued.
+    case changed(AssetVault.Content)
     /// Retrying does not help.
     case refused(FailureCause)
     case failed(WebServicesError)
@@ -75,6 +77,7 @@ extension SyncStore {
         case .notThere where operation.assets[index].digest == nil:
           operation.apply(.failed(.fileNotOnServer(field: need.asset.field)))
         case .notThere: operation.assets[index].place = nil
+        case .changed(let content): operation.setContent(index, content)
         case .refused(let failure): operation.apply(.failed(failure))
         case .failed(let error):
           let what = "bring the file of \(need.asset.field)"
@@ -163,10 +166,25 @@ extension QueuedOperation {
 
   /// Stores a descriptor with its receipt and updates the changes to the server's checksum.
   fileprivate mutating func setReceipt(_ index: Int, _ descriptor: WireAsset, at time: Int64) {
+    change(index) { asset in
+      asset.receipt = QueuedAsset.UploadReceipt(asset: descriptor, at: time)
+      (asset.checksum, asset.mayHaveChanged) = (descriptor.fileChecksum, nil)
+      asset.size = descriptor.size ?? asset.size
+    }
+  }
+
+  /// Stores the content of a file that has other bytes than were queued. It may do so once for each retry.
+  fileprivate mutating func setContent(_ index: Int, _ content: AssetVault.Content) {
+    change(index) { asset in
+      (asset.digest, asset.size) = (content.digest, content.size)
+      (asset.checksum, asset.mayHaveChanged) = (nil, nil)
+    }
+  }
+
+  /// Changes an asset, and its descriptor in the changes.
+  private mutating func change(_ index: Int, _ change: (inout QueuedAsset) -> Void) {
     let old = assets[index].value
-    assets[index].receipt = QueuedAsset.UploadReceipt(asset: descriptor, at: time)
-    assets[index].checksum = descriptor.fileChecksum
-    assets[index].size = descriptor.size ?? assets[index].size
+    change(&assets[index])
     let (field, position, new) = (assets[index].field, assets[index].position, assets[index].value)
     guard let value = changes.values[field], let assets = value.assets, position < assets.count, assets[position] == old
     else { return }

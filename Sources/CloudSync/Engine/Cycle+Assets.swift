@@ -155,7 +155,8 @@ extension Cycle {
         return outcome(ofReading: file, field, error)
       }
       guard content.digest == digest else {
-        return .refused(.file(.changed, path: file.path, field: field))
+        let mayChange = need.asset.mayHaveChanged == true
+        return mayChange ? .changed(content) : .refused(.file(.changed, path: file.path, field: field))
       }
     }
     do throws(UploadFailure) {

@@ -169,6 +169,7 @@ extension QueuedOperation {
       conflictRounds = 0
       apply(.cleared)
       dropReceipts()
+      for index in assets.indices where assets[index].path != nil { assets[index].mayHaveChanged = true }
     case .paused(let actor): (phase, cause) = (.paused, .paused(by: actor))
     case .resumed(let actor, let end):
       phase = end.map { .waiting(until: $0, isServersWait: true) } ?? .pending

@@ -99,9 +99,7 @@ struct CauseInspector: Inspector {
       default: " Once they are sent, \(cause.released) changes that wait for them are free to go."
       }
     let next = cause.nextAttemptAt.map { " The next attempt is at \(world.time($0))." } ?? ""
-    let schema = cause.cause.schemaCommand.map {
-      InspectorItem.text(StyledText("\($0) prints the schema lines to add. Retry once they are deployed."))
-    }
+    let remedy = cause.cause.remedy.map { [InspectorItem.text(StyledText($0))] }
     return [
       .text([
         .init("\(cause.state.mark) \(Words.state(cause.state.rawValue).sentence)", cause.state.role),
@@ -114,6 +112,6 @@ struct CauseInspector: Inspector {
         )
       ),
       .text(StyledText("The oldest was queued \(world.time(cause.oldestAt)) (\(world.ago(cause.oldestAt))).", .dim)),
-    ] + (schema.map { [$0] } ?? [])
+    ] + (remedy ?? [])
   }
 }

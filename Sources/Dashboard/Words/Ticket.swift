@@ -65,6 +65,7 @@ package struct OperationFacts {
       Fact("State", state + StyledText(": \(why(row.cause))")),
       Fact("Attempts", "\(row.attempts) of \(row.maxAttempts) used\(made)"),
     ]
+    if let remedy = row.cause.remedy { facts.append(Fact("Next step", remedy)) }
     if let next = row.nextAttemptAt { facts.append(Fact("Next attempt", time(next))) }
     if !row.blockedBy.isEmpty {
       facts.append(Fact("Waits for", "operation \(Words.list(row.blockedBy.map(String.init)))"))

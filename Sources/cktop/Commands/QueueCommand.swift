@@ -173,6 +173,9 @@ struct QueueCauses: Verb {
       ])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+    var remedies: [String] = []
+    for remedy in causes.compactMap(\.cause.remedy) where !remedies.contains(remedy) { remedies.append(remedy) }
+    OutputStream.standard.lines(remedies.map(\.visible))
   }
 }
 

@@ -170,21 +170,25 @@ import Testing
     #expect(wire.uploads == 2)
   }
 
-  @Test func `a noted file that has changed becomes a dead letter that says so, until it is put right`() async throws {
+  @Test(arguments: ["as noted", "other bytes"])
+  func `a noted file that has changed becomes a dead letter that says so, and a retry sends it as it is then`(
+    bytes: String
+  ) async throws {
     let noted = try file("noted", "as noted")
     let accepted = try device.store.enqueue([photo("r", noted)], assets: .referenced)
     guard case .enqueued(let id)? = accepted.first else { throw StoreError(.invalid, "not accepted") }
     try Data("changed!".utf8).write(to: noted)
     try await device.sync()
     let failed = try device.store.operation(id)
-    try Data("as noted".utf8).write(to: noted)
+    try Data(bytes.utf8).write(to: noted)
     _ = try device.store.perform(.retry, on: .ids([id]), actor: "test")
     try await device.sync()
 
     #expect(failed.state == .failed)
     #expect(failed.errorCode == "ASSET_FILE_MODIFIED")
     #expect(failed.cause.text.contains(noted.path))
-    #expect(sizes("r") == [8])
+    #expect(sizes("r") == [bytes.utf8.count])
+    #expect(try device.store.queue().isEmpty)
     #expect(kept.isEmpty)
   }
 

@@ -24,7 +24,7 @@ import Testing
     #expect(fields["photo"]?["type"] as? String == "ASSETID")
   }
 
-  @Test func `a file left in place that changes before it is sent is a dead letter with its reason`() async throws {
+  @Test func `a file left in place that changes before it is sent fails and says what to do`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
     let photo = try machine.folder.write("before", to: "photo.jpg")
@@ -36,6 +36,15 @@ import Testing
     #expect(sync.status != 0)
     #expect(row["state"] as? String == "failed")
     #expect((row["reason"] as? String)?.contains("has changed since") == true)
+    for verb in [["queue", "show", "1"], ["queue", "causes"]] {
+      #expect(try await machine.succeeding(verb).output.contains("cktop records put --name NAME photo:ASSETID=PATH"))
+    }
+
+    try await machine.succeed("queue", "retry", "1")
+    try await machine.succeed("sync")
+    let record = try await machine.succeed("records", "get", "n", "--json").object()
+    let fields = try #require(record["fields"] as? [String: [String: Any]])
+    #expect((fields["photo"]?["value"] as? [String: Any])?["size"] as? Int == 5)
   }
 
   @Test(arguments: ["offline", "throttled"])
