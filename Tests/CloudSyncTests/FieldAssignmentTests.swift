@@ -180,6 +180,29 @@ import Testing
     #expect(error?.message == message)
   }
 
+  private static let encryption: [(String, String?, Bool)] = [
+    ("a:STRING=x", "ENCRYPTED_STRING", false), ("a:INT64=1", "ENCRYPTED_STRING", false),
+    ("a:ENCRYPTED_STRING=x", "STRING", false), ("a:STRING_LIST=[]", "ENCRYPTED_STRING_LIST", false),
+    ("a:ENCRYPTED_STRING=x", "ENCRYPTED_STRING", true), ("a:STRING=5", "INT64", true),
+    ("a=x", "ENCRYPTED_STRING", true),
+    ("a:STRING=x", nil, true), ("a:ENCRYPTED_STRING=x", nil, true), ("a:STRING=x", "FUTURE", true),
+  ]
+
+  @Test(arguments: encryption)
+  func `a written type is encrypted if that of the server's records is`(
+    _ argument: String,
+    _ fetched: String?,
+    _ fits: Bool
+  ) throws {
+    let assignment = try FieldAssignment(parsing: argument)
+    let result = Result { () throws(FieldError) in try assignment.checkEncryption(fetched: fetched) }
+
+    switch result {
+    case .success: #expect(fits)
+    case .failure(let error): #expect(!fits && error.message.contains("write a:\(fetched ?? "")="))
+    }
+  }
+
   @Test(arguments: [
     "NUMBER", "UNKNOWN", "LIST", "STRING_LIST_LIST", "", "ENCRYPTED_REFERENCE", "ENCRYPTED_ASSETID", "ENCRYPTED_",
     "ENCRYPTED_ENCRYPTED_STRING", "ASSETID_LIST",

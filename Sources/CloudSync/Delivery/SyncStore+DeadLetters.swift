@@ -174,10 +174,10 @@ extension SyncStore {
     var edit = FieldChanges()
     let known = try ledger.fieldTypes(of: operation.type ?? "", wanted: Set(assignments.map(\.name)))
     for assignment in assignments {
-      let type =
-        mirror?.fields[assignment.name]?.wireType ?? known[assignment.name]
-        ?? operation.changes[assignment.name]?.typeNotInText
+      let fetched = mirror?.fields[assignment.name]?.wireType
+      let type = fetched ?? known[assignment.name] ?? operation.changes[assignment.name]?.typeNotInText
       do {
+        try assignment.checkEncryption(fetched: fetched)
         edit[assignment.name] = try assignment.value(knownType: type)
       } catch {
         guard assignment.assetPath(knownType: type) != nil else { throw StoreError(.invalid, error.message) }

@@ -47,6 +47,19 @@ package struct FieldAssignment: Hashable, Sendable {
     return target == .scalar(.asset) && !text.isEmpty ? text : nil
   }
 
+  /// Refuses a type that is encrypted where the server's records have a plain one, or plain where they have an encrypted
+  /// one: the schema declares which it is, and the server would reject the change.
+  ///
+  /// - Parameter fetched: the type that the field has in the server's records; nil if none is known.
+  package func checkEncryption(fetched: String?) throws(FieldError) {
+    guard let type, let known = fetched.flatMap(WireTypeTag.init) else { return }
+    guard (type == type.plain) != (known == known.plain) else { return }
+    throw FieldError(
+      field: name,
+      "\(name) is \(known) on the server and cannot become \(type); write \(name):\(known)=…"
+    )
+  }
+
   /// Returns the value for the field, nil to clear it.
   ///
   /// The explicit type counts first, then the field's known type, then the form of the value.

@@ -48,6 +48,10 @@ struct RecordsPut: ChangingVerb {
     }
     let key = try known?.record.key ?? RecordKey(zone ?? store.standardZone(), name ?? UUID().uuidString)
     let types = try store.knownFieldTypes(of: type, wanted: Set(parsed.map(\.name)))
+    if parsed.contains(where: { $0.type != nil }) {
+      let fetched = try store.fieldTypesBySource(of: type).fetched
+      for assignment in parsed { try assignment.checkEncryption(fetched: fetched[assignment.name]) }
+    }
     var changes = FieldChanges()
     var assets: [String: [AssetSource]] = [:]
     for assignment in parsed {

@@ -95,6 +95,8 @@ import Testing
     try await machine.succeed("sync")
     // The type is known now.
     _ = try await machine.succeeding(put + ["secret=better"])
+    let refusal = try await machine.failing(2, put + ["secret:STRING=q"])
+    #expect(refusal.contains("secret:ENCRYPTED_STRING="))
     let columns = ["pin=ENCRYPTED_INT64", "words=encrypted_string_list"].flatMap { ["--column", $0] }
     _ = try await machine.succeeding(["records", "import", file, "--type", "Note", "--id", "id"] + columns)
     try await machine.succeed("sync")
