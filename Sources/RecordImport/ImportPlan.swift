@@ -126,10 +126,13 @@ package struct ImportPlan {
       types[field] = references[field] == nil ? column.result.type : column.referenceType
     }
     if !hasRecord, !errors.isEmpty { try explain(errors) }
-    // Objects may leave out a field; a table names its columns.
-    if file.format == .csv {
-      for field in Set(references.keys).union(given.keys).sorted() { try requireColumn(field) }
-    }
+    // A table names its columns. All objects may leave out a field that is known, but hardly one that nothing has.
+    let wanted =
+      switch file.format {
+      case .csv: Set(references.keys).union(given.keys)
+      case .json, .ndjson: Set(given.keys).subtracting(fields).subtracting(ofMirror.keys).subtracting(ofQueue.keys)
+      }
+    if file.format == .csv || !fields.isEmpty { for field in wanted.sorted() { try requireColumn(field) } }
     let names = file.format == .csv ? try file.columns().filter { !$0.isEmpty } : fields.sorted()
     columns = names.map { field in
       let type = types[field]?.description ?? reader.known[field]?.description
@@ -161,7 +164,9 @@ package struct ImportPlan {
   private func requireColumn(_ name: String) throws {
     let columns = try file.columns()
     guard !columns.contains(name) else { return }
-    throw RecordFileError(message: "there is no column \(name); the columns are \(Words.list(columns))")
+    let near = Words.nearest(to: name, among: columns)
+    let remedy = near.map { "did you mean \($0)?" } ?? "the columns are \(Words.list(columns))"
+    throw RecordFileError(message: "there is no column \(name); \(remedy)")
   }
 
   /// Reads the file for its records and hands them on in slices.

@@ -248,6 +248,36 @@ import Testing
     )
   }
 
+  @Test(
+    arguments: [
+      ("cdoe", "there is no column cdoe; did you mean code?"),
+      ("size", "there is no column size; the columns are code, n"),
+      ("n", nil), ("note", nil), ("draft", nil),
+    ] as [(String, String?)]
+  )
+  func `a type for a field that no line has and nothing else is a wrong command`(_ field: String, _ message: String?)
+    throws
+  {
+    func plan(_ text: String) throws {
+      _ = try ImportPlan(
+        RecordFile(Data(text.utf8), name: "x.ndjson"),
+        recordType: "N",
+        idField: nil,
+        references: [:],
+        columns: [field: .scalar(.string)],
+        knownTypes: { _ in ["note": "STRING"] },
+        queuedTypes: { _ in ["draft": "STRING"] }
+      )
+    }
+
+    if let message {
+      #expect(throws: RecordFileError(message: message)) { try plan("{\"code\": 1}\n{\"n\": 2}\n") }
+    } else {
+      #expect(throws: Never.self) { try plan("{\"code\": 1}\n{\"n\": 2}\n") }
+    }
+    #expect(throws: Never.self) { try plan("") }
+  }
+
   @Test func `a type that contradicts another, or names no column, is a wrong command`() throws {
     func plan(_ given: [String], _ references: [String: String] = [:], _ text: String = "a,b\n1,2\n") throws {
       let file = try RecordFile(Data(text.utf8), name: "x.csv")

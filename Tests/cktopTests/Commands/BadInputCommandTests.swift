@@ -212,6 +212,9 @@ import Testing
     let columns = "there is no column nope; the columns are code, n"
     #expect(try await message(table, "--type", "Row", "--id", "nope").hasSuffix(columns))
     #expect(try await message(lines, "--type", "Row", "--id", "nope").hasSuffix(columns))
+    for file in [table, lines] {
+      #expect(try await message(file, "--type", "Row", "--column", "cod=STRING").hasSuffix("did you mean code?"))
+    }
     #expect(try await machine.run("records", "import", table, "--type", "Row", "--id", "code").status == 1)
     let separated = try await message(semicolons, "--type", "Row", "--id", "id")
     #expect(separated.contains("semicolons.csv line 1: ") && separated.contains("separated by ';'"))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Facts
 import Testing
 
 @testable import cktop
@@ -19,7 +20,7 @@ struct HelpTests {
     ] as [(String, String?)]
   )
   func `a mistyped command is taken for the one that it nearly is`(_ typed: String, _ meant: String?) {
-    #expect(CommandName.nearest(to: typed, among: Cktop.configuration.subcommands.map { $0._commandName }) == meant)
+    #expect(Words.nearest(to: typed, among: Cktop.configuration.subcommands.map { $0._commandName }) == meant)
   }
 
   @Test func `help is in ASCII, because the manual pages leave out everything else`() {
