@@ -23,8 +23,8 @@ extension OperationKind {
 
   /// The operation with its object: "save Task t1 in zone notes", "create zone notes".
   package func phrase(_ type: String?, _ key: RecordKey) -> String {
-    if isOfZone { return "\(verb) zone \(key.zone)" }
-    return "\([verb, type, key.name].compactMap(\.self).joined(separator: " ")) in zone \(key.zone)"
+    if isOfZone { return "\(verb) zone \(key.zoneKey.title)" }
+    return "\([verb, type, key.name].compactMap(\.self).joined(separator: " ")) in zone \(key.zoneKey.title)"
   }
 }
 

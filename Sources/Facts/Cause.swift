@@ -147,7 +147,8 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   /// The operations that a pause rule holds.
   package enum PauseScope: Hashable, Sendable, Codable {
     case everything
-    case zone(String)
+    /// `owner`: the user who shares the zone, if that is another one.
+    case zone(String, owner: String? = nil)
     case type(String)
   }
 

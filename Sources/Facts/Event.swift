@@ -126,16 +126,6 @@ package enum Event: Hashable, Sendable, Codable {
     "settings", "sync", "syncing", "zone",
   ]
 
-  /// The zone that it is about, where it says so itself.
-  package var zone: String? {
-    switch self {
-    case .unreadable(let zone, _, _), .zoneCannotBeCreated(let zone, _, _), .deletionsOnHold(let zone, _, _),
-      .zoneOnHold(let zone, _), .zoneDeleted(let zone), .zoneRestarted(let zone):
-      zone
-    default: nil
-    }
-  }
-
   /// The event as the store keeps it, beside its kind.
   package var stored: String {
     if case .legacy(_, let text) = self { return text }

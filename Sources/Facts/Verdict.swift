@@ -317,7 +317,8 @@ extension Cause.PauseScope {
   package var resumeCommand: String {
     switch self {
     case .everything: "cktop queue resume --everything"
-    case .zone(let zone): "cktop zones resume \(zone.asArgument)"
+    case .zone(let zone, let owner):
+      "cktop zones resume \(zone.asArgument)\(owner.map { " --owner \($0.asArgument)" } ?? "")"
     case .type(let type): "cktop queue resume --type \(type.asArgument)"
     }
   }

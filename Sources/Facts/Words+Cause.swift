@@ -256,7 +256,7 @@ extension Cause.PauseScope {
   package var text: String {
     switch self {
     case .everything: "everything"
-    case .zone(let zone): "zone \(zone)"
+    case .zone(let zone, let owner): "zone \(zone)\(owner.map { " of \($0)" } ?? "")"
     case .type(let type): "type \(type)"
     }
   }

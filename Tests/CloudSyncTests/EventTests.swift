@@ -233,7 +233,7 @@ struct EventTests {
     try store.write { ledger in
       let event = Event.command(.retry(.operations([7])), count: 1)
       try EventLog.add(event, operation: 7, zone: nil, actor: "ben", now: world.clock.now, ledger)
-      try EventLog.add(.zoneDeleted(zone: "cktop"), now: world.clock.now, ledger)
+      try EventLog.add(.zoneDeleted(zone: "cktop"), in: ZoneKey(zone: "cktop"), now: world.clock.now, ledger)
     }
 
     #expect(try store.events(matching: QueueFilter(parsing: expression, of: .events)).count == count)

@@ -44,6 +44,7 @@ import Testing
   @Test(
     arguments: [
       ([.zone(ZoneKey(zone: "notes"))], "cktop zones resume notes"),
+      ([.zone(ZoneKey(zone: "lists", owner: "_ben"))], "cktop zones resume lists --owner _ben"),
       ([.type("Task")], "cktop queue resume --type Task"),
       ([.zone(ZoneKey(zone: "my notes; x"))], "cktop zones resume 'my notes; x'"),
       ([.everything, .zone(ZoneKey(zone: "notes"))], "cktop queue resume --everything"),

@@ -154,7 +154,7 @@ import Testing
     try await mine.sync()
     _ = try mine.store.acceptDeletions(in: zone, actor: "test")
 
-    #expect(try mine.store.operation(id).cause == .failed(.zoneUnavailable(zone: "lists", code: "ZONE_NOT_FOUND")))
+    #expect(try mine.store.operation(id).cause == .failed(.zoneUnavailable(zone: zone.title, code: "ZONE_NOT_FOUND")))
     #expect(try mine.store.perform(.retry, on: .all, actor: "test").recreated == [])
     try await mine.sync()
 

@@ -44,7 +44,7 @@ struct MessageTests {
         by: Referrers(first: "Task/t1", more: 1, isWhole: true)
       ),
       .appSilent("no answer within 30 s"), .pausedByRule(.everything, by: "ana"),
-      .pausedByRule(.zone("notes"), by: nil),
+      .pausedByRule(.zone("notes"), by: nil), .pausedByRule(.zone("lists", owner: "_ben"), by: "ana"),
       .pausedByRule(.type("Task"), by: "ana"), .paused(by: "ana"), .paused(by: nil),
     ]
     + conflicts.map { .conflict($0) } + [.conflict(.fields(["title"]), rounds: 9)] + failures.map { .failed($0) }
@@ -243,7 +243,8 @@ struct MessageTests {
     .sending(done: 412, of: 1204, perSecond: 210, secondsLeft: 3.2),
     .sending(done: 0, of: 0, perSecond: nil, secondsLeft: nil), .throttled(until: 1_700_000_000_000, unsent: 371),
     .retrying(0, nextTry: nil), .retrying(2, nextTry: 1_700_000_000_000), .waitingForApp(1), .partlyPaused(2),
-    .partlyPaused(1, rules: [.zone("notes")]), .partlyPaused(0, rules: [.zone("my notes"), .type("Task")]),
+    .partlyPaused(1, rules: [.zone("notes")]), .partlyPaused(1, rules: [.zone("lists", owner: "_ben")]),
+    .partlyPaused(0, rules: [.zone("my notes"), .type("Task")]),
     .inSync(at: 1_700_000_000_000), .inSync(at: 1_700_000_000_000, dropped: 5), .fetching, .neverSynced(hasStore: true),
     .neverSynced(hasStore: false),
     .outOfDate(at: 1_700_000_000_000),

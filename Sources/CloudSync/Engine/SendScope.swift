@@ -111,10 +111,10 @@ package struct SendScope: Hashable, Sendable {
     if let delete = zoneDeletes[change.zone] { return .waitsForZoneDelete(delete) }
     if emptiedZones.contains(change.zone) { return .zoneMissing(zone: change.zone.title, isDeleted: true) }
     let isWholeZone = heldZones[change.zone]
-    if isWholeZone == true { return .deletionsOnHold(zone: change.zone.zone, isWholeZone: true) }
+    if isWholeZone == true { return .deletionsOnHold(zone: change.zone.title, isWholeZone: true) }
     if change.isGone {
       guard isWholeZone != nil else { return .recordDeletedWhileFetching }
-      return .deletionsOnHold(zone: change.zone.zone, isWholeZone: false)
+      return .deletionsOnHold(zone: change.zone.title, isWholeZone: false)
     }
     guard isSent else { return nil }
     if savesWaitForApp, change.kind == .save { return .waitsForApp }

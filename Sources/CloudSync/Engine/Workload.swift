@@ -76,7 +76,7 @@ package enum WaitScope: Hashable, Sendable {
     case .account: .account
     case .quota: .quota
     case .database: .database
-    case .zone(let key): .zone(key.zone)
+    case .zone(let key): .zone(key.title)
     case .feed(let name): Self.fetch(name)
     }
   }
@@ -92,10 +92,12 @@ package enum WaitScope: Hashable, Sendable {
   /// The target of a change feed or polled query, from its name: `ZONE`, `ZONE/TYPE`, or empty for the list of zones.
   private static func fetch(_ name: String) -> Cause.Scope {
     let parts = name.unicodeScalars.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map { $0 }
-    let place = plain(parts[0].prefix { $0 != ":" })
+    let names = parts[0].split(separator: ":", maxSplits: 1).map { plain($0) }
+    let place = names.first ?? ""
     let isUnnamed = place.isEmpty || place == ZoneKey.defaultZone.zone
     return .fetch(
-      zone: isUnnamed && (parts.count > 1 || place.isEmpty) ? nil : place,
+      zone: isUnnamed && (parts.count > 1 || place.isEmpty)
+        ? nil : ZoneKey(zone: place, owner: names.count > 1 ? names[1] : "").title,
       type: parts.count > 1 ? String(parts[1]) : nil
     )
   }

@@ -78,7 +78,9 @@ struct FilterColumn: Hashable, Sendable {
   var hasIndex: Bool { [.state, .type, .zone, .operation, .name, .error].contains(self) }
 
   static let queue = [
-    state, type, zone, name, operation, error, FilterColumn("attempts", .integer),
+    state, type, zone,
+    // Of the user's own zones it is null, as in the output.
+    FilterColumn("owner", .text, sql: "nullif(owner, '')"), name, operation, error, FilterColumn("attempts", .integer),
     FilterColumn("age", .age, sql: "enqueuedAt"),
     FilterColumn("message", .text, sql: "errorMessage", hasTrigrams: true),
     FilterColumn("payload", .text, sql: "changes"),

@@ -16,7 +16,7 @@ package enum PauseRule: Hashable, Sendable {
   var asCause: Cause.PauseScope {
     switch self {
     case .everything: .everything
-    case .zone(let zone): .zone(zone.zone)
+    case .zone(let zone): .zone(zone.zone, owner: zone.owner.isEmpty ? nil : zone.owner)
     case .type(let type): .type(type)
     }
   }
@@ -24,10 +24,7 @@ package enum PauseRule: Hashable, Sendable {
 
 extension PauseRule {
   /// The command that lifts the rule and no other. For the pause of everything it lifts all rules.
-  package var resumeCommand: String {
-    guard case .zone(let zone) = self, !zone.owner.isEmpty else { return asCause.resumeCommand }
-    return "\(asCause.resumeCommand) --owner \(zone.owner.asArgument)"
-  }
+  package var resumeCommand: String { asCause.resumeCommand }
 
   /// Whether the rule pauses an operation on a zone, or on a record of this type there.
   package func holds(_ zone: ZoneKey, type: String?) -> Bool {

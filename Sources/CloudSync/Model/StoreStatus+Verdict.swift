@@ -157,7 +157,7 @@ extension StoreStatus {
     guard let first = unreadable.first else { return nil }
     return .unreadable(
       count: unreadable.count,
-      zone: first.zone.zone,
+      zone: first.zone.title,
       type: first.type,
       record: first.record,
       message: first.message

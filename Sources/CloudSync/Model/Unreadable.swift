@@ -15,7 +15,7 @@ package struct Unreadable: Hashable, Sendable {
   package var since: Int64
 
   /// A text about it and the reason.
-  package var summary: String { Words.unreadable(zone: zone.zone, type: type, record: record, message: message) }
+  package var summary: String { Words.unreadable(zone: zone.title, type: type, record: record, message: message) }
 }
 
 /// A polled record type whose queries the server rejects, because its schema lacks their indexes.

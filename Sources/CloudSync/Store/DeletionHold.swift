@@ -50,7 +50,7 @@ struct DeletionHold {
     let event = known.decide(survey, records: try ledger.recordCount(of: known.key), limit, now: now)
     try ledger.put(known)
     guard let event else { return survey.names }
-    try EventLog.add(event, now: now, ledger)
+    try EventLog.add(event, in: known.key, now: now, ledger)
     return []
   }
 
@@ -98,7 +98,7 @@ extension KnownZone {
     let emptiesZone = survey.names.count == records && survey.own >= DeletionGuard.wholeZone
     if emptiesZone || limit.holds(lost + survey.own, of: recent.records) {
       heldSince = now
-      return .deletionsOnHold(zone: key.zone, deleted: lost + survey.names.count, of: recent.records)
+      return .deletionsOnHold(zone: key.title, deleted: lost + survey.names.count, of: recent.records)
     }
     recent.deleted += survey.own
     losses = recent

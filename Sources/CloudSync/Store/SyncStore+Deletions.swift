@@ -47,7 +47,7 @@ extension SyncStore {
     ifVersion version: String? = nil,
     actor: String
   ) throws(StoreError) -> DeletionOutcome {
-    try decide(.acceptDeletions(zone: zone.zone), zone, version, actor) { known, names, now, ledger in
+    try decide(.acceptDeletions(zone: zone.title), zone, version, actor) { known, names, now, ledger in
       if known.state == .deleted {
         let records = try ledger.recordCount(of: zone)
         try ZoneLoss.accept(zone, now: now, ledger)
@@ -77,7 +77,7 @@ extension SyncStore {
   package func restoreDeletions(in zone: ZoneKey, ifVersion version: String? = nil, actor: String) throws(StoreError)
     -> DeletionOutcome
   {
-    try decide(.restoreDeletions(zone: zone.zone), zone, version, actor) { known, names, now, ledger in
+    try decide(.restoreDeletions(zone: zone.title), zone, version, actor) { known, names, now, ledger in
       try claimQueue(ledger)
       if known.state == .deleted, scope.database == .shared {
         throw StoreError(

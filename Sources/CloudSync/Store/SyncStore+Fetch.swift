@@ -278,7 +278,7 @@ extension SyncStore {
   func restartReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.restart(zone)
-      try EventLog.add(.zoneRestarted(zone: zone.zone), now: now, ledger)
+      try EventLog.add(.zoneRestarted(zone: zone.title), in: zone, now: now, ledger)
     }
   }
 

@@ -11,7 +11,8 @@ extension SyncStore {
     guard !isKnown else { return }
     try write(lease) { ledger, now in
       try ledger.put(Unreadable(zone: zone, type: type, message: error.reason, since: now))
-      try EventLog.add(.unreadable(zone: zone.zone, type: type, message: error.reason), now: now, ledger)
+      let event = Event.unreadable(zone: zone.title, type: type, message: error.reason)
+      try EventLog.add(event, in: zone, now: now, ledger)
     }
   }
 

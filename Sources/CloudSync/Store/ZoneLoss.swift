@@ -32,7 +32,7 @@ enum ZoneLoss: Hashable {
     case .accepted: try Self.accept(zone, now: now, ledger)
     case .onHold(let records, let since, let isKnown):
       try ledger.forgetFeed(zone, heldSince: since ?? now)
-      if !isKnown { try EventLog.add(.zoneOnHold(zone: zone.zone, records: records), now: now, ledger) }
+      if !isKnown { try EventLog.add(.zoneOnHold(zone: zone.title, records: records), in: zone, now: now, ledger) }
       try ledger.begin(.hold(zone), limit: Self.rows, now: now)
     }
   }
@@ -56,7 +56,7 @@ enum ZoneLoss: Hashable {
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
     let isDeletedHere = try ledger.hasZoneDelete(zone)
     try ledger.lose(zone)
-    try EventLog.add(.zoneDeleted(zone: zone.zone), now: now, ledger)
+    try EventLog.add(.zoneDeleted(zone: zone.title), in: zone, now: now, ledger)
     try ledger.begin(.empty(zone, isDeletedHere: isDeletedHere), limit: rows, now: now)
   }
 
@@ -133,7 +133,7 @@ extension QueuedOperation {
       if !isOnHold { loseRecord(facts.record, hasZoneDelete: facts.hasZoneDelete) }
     }
     if isOnHold {
-      cause = .zoneMissing(zone: zone.zone, isDeleted: true)
+      cause = .zoneMissing(zone: zone.title, isDeleted: true)
       return writes
     }
     apply(.attempted)
@@ -142,7 +142,7 @@ extension QueuedOperation {
       apply(.failed(FailureCause(missing: zone, code: error.code.name)))
     } else {
       writes.append(.setState(zone, .unconfirmed))
-      cause = .zoneMissing(zone: zone.zone, isDeleted: false)
+      cause = .zoneMissing(zone: zone.title, isDeleted: false)
       // The zone was created a moment ago and is missing again: wait before creating it once more.
       if attempts > 1 { apply(.backedOff(error, now: now, random: 0.5)) }
     }
@@ -153,6 +153,7 @@ extension QueuedOperation {
 extension FailureCause {
   /// The failure of a change to a zone that the server does not have.
   init(missing zone: ZoneKey, code: String) {
-    self = zone.canBeCreated ? .zoneDeleted(zone: zone.zone, code: code) : .zoneUnavailable(zone: zone.zone, code: code)
+    let title = zone.title
+    self = zone.canBeCreated ? .zoneDeleted(zone: title, code: code) : .zoneUnavailable(zone: title, code: code)
   }
 }

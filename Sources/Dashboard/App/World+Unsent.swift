@@ -11,6 +11,12 @@ extension World {
     }.reduce(0) { $0 + $1.count }
   }
 
+  /// The name of a zone in the queue: with its owner where changes to zones of several users with that name are queued.
+  func queuedZone(_ zone: ZoneKey) -> String {
+    guard !zone.owner.isEmpty else { return zone.zone }
+    return ZoneTitles(Array(Set(status?.queue.parts.map(\.zone) ?? [])))[zone]
+  }
+
   /// The number of changes that no process sends when this dashboard ends, because it is the one that syncs.
   var unsentAfterQuitting: Int {
     // The demo's store ends with it.

@@ -185,7 +185,7 @@ struct RecordInspector: Inspector {
 
   init(_ key: RecordKey, _ world: World) { (self.key, self.world) = (key, world) }
 
-  var missing: String { "The local copy has no record \(key.name) in zone \(key.zone)" }
+  var missing: String { "The local copy has no record \(key.name) in zone \(key.zoneKey.title)" }
 
   /// Nil while it is being read.
   var detail: RecordDetail?? {
@@ -198,7 +198,7 @@ struct RecordInspector: Inspector {
     guard let detail, detail.row != nil || detail.server != nil || detail.operation != nil else { return [] }
     let record = detail.row?.record ?? detail.server
     let type = record?.type ?? detail.operation?.type ?? ""
-    var items: [InspectorItem] = [.text(StyledText("\(type) \(key.name) in zone \(key.zone)", .strong))]
+    var items: [InspectorItem] = [.text(StyledText("\(type) \(key.name) in zone \(key.zoneKey.title)", .strong))]
     if let operation = detail.operation {
       items.append(
         .text([

@@ -27,7 +27,8 @@ enum QueueKind: ListKind {
   static func opening(_ row: QueueRow, _ world: World) -> Opening { .screen(OperationScreen(row.id)) }
   static func ticket(of row: QueueRow) -> Int64? { row.id }
   static func line(_ row: QueueRow, _ world: World) -> String {
-    [String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), world.why(row.cause)]
+    let zone = row.key.zoneKey.title
+    return [String(row.id), row.kind.verb, row.title, zone, Words.state(row.state.rawValue), world.why(row.cause)]
       .joined(separator: "\t")
   }
 
@@ -81,7 +82,7 @@ enum QueueKind: ListKind {
     return Table.Row(
       [
         StyledText(String(row.id), .dim), StyledText(Words.state(row.state.rawValue), role), StyledText(row.kind.verb),
-        StyledText(row.title), StyledText(row.key.zone, .dim),
+        StyledText(row.title), StyledText(world.queuedZone(row.key.zoneKey), .dim),
         StyledText(row.cause.brief(world.format, now: world.now), .dim),
         StyledText(width.isWide ? world.clock(since) : world.shortest(since), .dim),
         StyledText(next(row, world, width), .dim),

@@ -24,7 +24,7 @@ extension ConflictsScreen {
       return frame.grid.put(text, in: Box.text(area).row(0))
     }
     let index = all.firstIndex { $0.id == conflict.id } ?? 0
-    let title = StyledText("\(conflict.type)/\(conflict.key.name) in zone \(conflict.key.zone)")
+    let title = StyledText("\(conflict.type)/\(conflict.key.name) in zone \(conflict.key.zoneKey.title)")
     let note = StyledText("\(index + 1) of \(Format.number(remaining(all, world)))", .dim)
     Box(title: title, note: showsList ? "" : note, isFocused: true).draw(on: &frame.grid, in: area)
     draw(conflict, on: &frame.grid, in: Box.text(area), world)

@@ -25,7 +25,7 @@ enum ZoneKind: ListKind {
     let filter = "zone = \(zone.key.zone.quoted("''"))"
     if zone.unsent > 0 {
       var queue = QueueList()
-      queue.setFilter(filter)
+      queue.setFilter(zone.key.owner.isEmpty ? filter : "\(filter) and owner = \(zone.key.owner.quoted("''"))")
       return .screen(QueueScreen(queue), label: "changes")
     }
     var records = RecordList()
@@ -98,7 +98,7 @@ struct ZonesScreen: ListScreen {
   fileprivate func undecidable(_ world: World) -> String? {
     guard let zone = list.selected(world) else { return "No zone is selected" }
     guard list.state.marks.isEmpty else { return "Decide about one zone at a time; Esc clears the marks" }
-    return zone.held == nil ? "Zone \(zone.key.zone) has no deletions on hold" : nil
+    return zone.held == nil ? "Zone \(zone.key.title) has no deletions on hold" : nil
   }
 
   /// Why no zone is selected; nil if one is.

@@ -27,8 +27,8 @@ struct WhereOption: ParsableArguments {
     help: ArgumentHelp(
       "Select operations, for example \"state = 'failed' and age > 1h\".",
       discussion: """
-        SQL-like over state, type, zone, name, operation, error, attempts, age, message, payload with = != < <= > >= \
-        like in is null and or not ( ). Text is in single quotes, ages are written 90s 5m 1h 2d. The payload is the change \
+        SQL-like over state, type, zone, owner, name, operation, error, attempts, age, message, payload with = != < <= > \
+        >= like in is null and or not ( ). Text is in single quotes, ages are written 90s 5m 1h 2d. The payload is the change \
         as JSON: "payload like '%Lisbon%'".
         """,
       valueName: "expr"

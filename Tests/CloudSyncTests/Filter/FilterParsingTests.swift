@@ -3,7 +3,7 @@ import Testing
 @testable import CloudSync
 
 @Suite(.serialized) struct FilterParsingTests {
-  private static let columns = "state, type, zone, name, operation, error, attempts, age, message, payload"
+  private static let columns = "state, type, zone, owner, name, operation, error, attempts, age, message, payload"
 
   private static let meanings: [(String, String, [FilterValue])] = [
     ("state = 'failed'", "(state = ?)", [.text("failed")]),
@@ -18,6 +18,8 @@ import Testing
     ("message like '%qu_ta%'", "(errorMessage LIKE ?)", [.text("%qu_ta%")]),
     ("name not like 'abc%'", "(NOT (name LIKE ?))", [.text("abc%")]),
     ("zone like 'abc%'", "(zone LIKE ?)", [.text("abc%")]),
+    ("owner = '_ben'", "(nullif(owner, '') = ?)", [.text("_ben")]),
+    ("owner is null", "(nullif(owner, '') IS NULL)", []),
     ("payload like '%Lisbon%'", "(changes LIKE ?)", [.text("%Lisbon%")]),
     ("message NOT LIKE ''", "(NOT (errorMessage LIKE ?))", [.text("")]),
     ("attempts >= -3", "(attempts >= ?)", [.integer(-3)]),

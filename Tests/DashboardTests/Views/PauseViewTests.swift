@@ -46,6 +46,24 @@ struct PauseViewTests {
     #expect(session.commands == [.resume([.everything])])
   }
 
+  @Test func `the pauses and the queue name the owner of a zone where two users have one of that name`() {
+    let zones = ["_ana", "_ben"].map { ZoneKey(zone: "lists", owner: $0) }
+    let session = Session(
+      Sample.world(Size(width: 200, height: 30)) { world in
+        world.data.status?.pauses = Self.pauses(.zone(zones[1]))
+        world.data.status?.queue.parts = zones.map { zone in
+          QueuePart(state: .pending, zone: zone, type: "Item", count: 1, bytes: 1)
+        }
+      }
+    )
+
+    #expect(zones.map(session.world.queuedZone) == ["lists of _ana", "lists of _ben"])
+    #expect(session.world.queuedZone(ZoneKey(zone: "notes", owner: "_ana")) == "notes")
+    let list = RowList<PauseKind>()
+    let cells = PauseKind.cells(Self.pauses(.zone(zones[1]))[0], list, 200, session.world).cells
+    #expect(cells.first?.plain == "zone lists of _ben")
+  }
+
   @Test func `a pause of a zone does not make p resume everything`() {
     var session = Session(Sample.world { $0.data.status?.pauses = Self.pauses(.zone(Sample.zone)) })
     session.type("py")

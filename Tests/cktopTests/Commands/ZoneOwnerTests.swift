@@ -59,6 +59,12 @@ import Testing
       try await machine.succeed("zones", "list", "--json").objects().filter { $0["paused"] as? Bool == true }
         .map { $0["owner"] as? String } == ["_ben"]
     )
+    let ofBen = try await machine.succeed("queue", "list", "--where", "owner = '_ben'", "--json").objects()
+    #expect(ofBen.map { $0["owner"] as? String } == ["_ben"])
+    #expect((ofBen.first?["reason"] as? String)?.contains("zone lists of _ben") == true)
+    for verb in [["queue", "pauses"], ["events"], ["queue", "show", "1"]] {
+      #expect(try await machine.succeeding(verb).output.contains("zone lists of _ben"))
+    }
     try await machine.fail(2, "zones", "resume", "lists")
     try await machine.succeed("zones", "resume", "lists", "--owner", "_ben")
     try await machine.succeed("zones", "repair", "lists", "--owner", "_ana")

@@ -150,9 +150,17 @@ enum EventLog {
 
   /// Adds an event.
   ///
-  /// - Parameter operation: the operation that it is about; its zone becomes the event's.
-  static func add(_ event: Event, of operation: QueuedOperation? = nil, now: Int64, _ ledger: Ledger) throws {
-    try add(event, operation: operation?.id, zone: operation?.key.zone ?? event.zone, now: now, ledger)
+  /// - Parameters:
+  ///   - operation: the operation that it is about; its zone becomes the event's.
+  ///   - zone: the zone that it is about, if it is about no operation.
+  static func add(
+    _ event: Event,
+    of operation: QueuedOperation? = nil,
+    in zone: ZoneKey? = nil,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws {
+    try add(event, operation: operation?.id, zone: operation?.key.zone ?? zone?.zone, now: now, ledger)
   }
 
   static func add(
