@@ -59,6 +59,9 @@ package struct ImportPlan {
   private var types: [String: WireTypeTag] = [:]
   /// The columns of the file and their types, in their order; those of exported records are not among them.
   package private(set) var columns: [ImportColumn] = []
+  /// The number of shares of an export, with the line of the first; nil if there are none. They are left out: sharing a
+  /// record makes its share, an import does not.
+  package private(set) var shares: (count: Int, line: Int)?
 
   /// Reads the file for the types of its columns; throws if it cannot be read, or if the options contradict the known
   /// fields.
@@ -106,7 +109,9 @@ package struct ImportPlan {
     /// The types that the values have by themselves, of fields that queued changes have too.
     var own: [String: ColumnType] = [:]
     var midnights: [String: ImportColumn.Midnight] = [:]
-    let found = try drafts(makeName: { "" }) { line, row, draft in
+    var shares: (count: Int, line: Int)?
+    func skip(_ line: Int) { shares = shares.map { ($0.count + 1, $0.line) } ?? (1, line) }
+    let found = try drafts(makeName: { "" }, skip: skip) { line, row, draft in
       for field in queued.keys {
         guard let value = row?.fields[field], value.structuralProblem == nil else { continue }
         _ = own[field, default: ColumnType(isTable: file.format == .csv)].include(value, line: line)
@@ -125,6 +130,7 @@ package struct ImportPlan {
     for (field, column) in found {
       types[field] = references[field] == nil ? column.result.type : column.referenceType
     }
+    self.shares = shares
     if !hasRecord, !errors.isEmpty { try explain(errors) }
     // A table names its columns. All objects may leave out a field that is known, but hardly one that nothing has.
     let wanted =
@@ -198,14 +204,17 @@ package struct ImportPlan {
   /// Visits the lines of the file, with the row of each that is not exported. Rejected lines do not affect the types of
   /// the columns.
   ///
+  /// - Parameter skip: called for the line of a share.
   /// - Returns: the columns.
   private func drafts(
     makeName: () -> String,
+    skip: (_ line: Int) -> Void = { _ in },
     _ visit: (_ line: Int, _ row: ImportRow?, Result<RowReader.Draft, FieldError>) throws -> Void
   ) throws -> [String: ColumnType] {
     var columns: [String: ColumnType] = [:]
     try file.each { line, row in
       let exported = (try? row.get()).flatMap(ExportedRow.init)
+      guard exported?.recordType != CKRecord.SystemType.share else { return skip(line) }
       let known = try exported.map { try self.known.types(of: $0.recordType) } ?? [:]
       let plain = exported == nil ? try? row.get() : nil
       let draft = Result { () throws(FieldError) -> RowReader.Draft in

@@ -516,6 +516,22 @@ import Testing
       + #""fields":{\#(fields)},"createdAt":null,"pending":false}"#
   }
 
+  @Test(arguments: [nil, "Note"])
+  func `the shares of an export are left out and counted, and the rest comes back`(type: String?) throws {
+    let share = Self.exported(
+      #""cloudkit.title":{"type":"STRING","value":"Shared"}"#,
+      name: "Share-1",
+      type: "cloudkit.share"
+    )
+    let text = [share, Self.exported(""), share].joined(separator: "\n")
+    let file = try RecordFile(Data(text.utf8), name: "x.ndjson")
+    let plan = try ImportPlan(file, recordType: type, idField: nil, references: [:]) { _ in [:] }
+    let slice = try plan.all()
+
+    #expect(plan.shares?.count == 2 && plan.shares?.line == 1)
+    #expect(slice.records.map(\.name) == ["n"] && slice.refusals == [])
+  }
+
   @Test func `what was exported comes back with its names, its zones and its types`() throws {
     let fields =
       #""i":{"type":"INT64","value":1},"d":{"type":"DOUBLE","value":1},"s":{"type":"STRING","value":"2"},"#

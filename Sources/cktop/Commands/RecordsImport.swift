@@ -90,7 +90,7 @@ struct RecordsImport: ChangingVerb {
       queuedTypes: { try store?.fieldTypesBySource(of: $0).queued ?? [:] }
     )
     for warning in plan.warnings { OutputStream.error.line("cktop: \(warning)".visible) }
-    var result = ImportResult(columns: plan.columns, isDryRun: dryRun)
+    var result = ImportResult(plan, isDryRun: dryRun)
     guard let store, !dryRun else {
       if json { OutputStream.standard.write(#"{"refused":["#) }
       try plan.slices(makeName: { "" }) { slice in
@@ -120,7 +120,9 @@ struct RecordsImport: ChangingVerb {
   /// Prints the result.
   private func end(_ result: ImportResult, _ failure: StoreError? = nil, _ notes: () -> Void = {}) throws {
     OutputStream.standard.lines(json ? ["],\(result.json.line.dropFirst())"] : result.lines.map(\.visible))
-    if let note = result.filesNote(takes: files != nil) { OutputStream.error.line("cktop: \(note)") }
+    for note in [result.filesNote(takes: files != nil), result.sharesNote].compactMap(\.self) {
+      OutputStream.error.line("cktop: \(note)")
+    }
     notes()
     if let failure { throw result.interrupted(by: failure) }
     try (result.refused == 0 ? CommandStatus.done : .itemsFailed).end()
@@ -223,6 +225,8 @@ struct RecordsImport: ChangingVerb {
 struct ImportResult {
   /// The columns of the file, with their types.
   let columns: [ImportColumn]
+  /// The number of shares, which were left out, and the line of the first.
+  private let shares: (count: Int, line: Int)?
   /// Whether nothing is enqueued, and `enqueued` counts what would be at most.
   var isDryRun = false
   var enqueued = 0
@@ -235,7 +239,7 @@ struct ImportResult {
   /// The number of records without their files, and the line of the first.
   private var withoutFiles: (count: Int, line: Int)?
 
-  init(columns: [ImportColumn], isDryRun: Bool) { (self.columns, self.isDryRun) = (columns, isDryRun) }
+  init(_ plan: ImportPlan, isDryRun: Bool) { (columns, shares, self.isDryRun) = (plan.columns, plan.shares, isDryRun) }
 
   mutating func noteLackOfFiles(_ line: Int) {
     withoutFiles = withoutFiles.map { ($0.count + 1, $0.line) } ?? (1, line)
@@ -251,7 +255,14 @@ struct ImportResult {
     return "\(what); \(next)"
   }
 
-  private var read: Int { enqueued + unchanged + refused }
+  /// The note about shares; nil if there is none.
+  var sharesNote: String? {
+    guard let (count, line) = shares else { return nil }
+    let what = "\(Words.count(count, "share")) left out, the first on line \(line)"
+    return "\(what); share the records again, an import makes no shares"
+  }
+
+  private var read: Int { enqueued + unchanged + refused + (shares?.count ?? 0) }
 
   /// The failure that stopped an import, with what was enqueued before it.
   func interrupted(by error: StoreError) -> CommandFailure {
@@ -275,7 +286,8 @@ struct ImportResult {
   var json: JSONObject {
     [
       "read": .integer(Int64(read)), "enqueued": .integer(Int64(enqueued)), "unchanged": .integer(Int64(unchanged)),
-      "withoutFiles": .integer(Int64(withoutFiles?.count ?? 0)), "dryRun": .bool(isDryRun),
+      "withoutFiles": .integer(Int64(withoutFiles?.count ?? 0)),
+      "shares": .integer(Int64(shares?.count ?? 0)), "dryRun": .bool(isDryRun),
       "columns": .array(
         columns.map { column in
           .object([

@@ -132,6 +132,12 @@ import Testing
     let part = try await other.run("records", "import", mixed)
     let named = try await other.run("records", "import", file, "--type", "City")
     try await other.fail(2, "records", "import", file, "--id", "label")
+    let share = #"{"recordName": "s", "recordType": "cloudkit.share", "zone": "cktop", "fields": {}}"#
+    let lines = try String(contentsOfFile: file, encoding: .utf8)
+    let shared = try other.folder.write("\(share)\n\(lines)", to: "shared.ndjson")
+    let withoutShare = try await other.succeed("records", "import", shared, "--json")
+    #expect(try withoutShare.object()["shares"] as? Int == 1 && withoutShare.object()["unchanged"] as? Int == 2)
+    #expect(withoutShare.error.contains("1 share") && withoutShare.error.contains("line 1"))
 
     #expect(result["enqueued"] as? Int == 2)
     let types = try await other.succeed("records", "export").objects().map { $0["recordType"] as? String }
