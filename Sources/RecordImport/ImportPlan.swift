@@ -108,6 +108,8 @@ package struct ImportPlan {
     var fields: Set<String> = []
     /// The types that the values have by themselves, of fields that queued changes have too.
     var own: [String: ColumnType] = [:]
+    /// Those fields with a value that cannot be of the type that queued changes have.
+    var misfits: Set<String> = []
     var midnights: [String: ImportColumn.Midnight] = [:]
     var shares: (count: Int, line: Int)?
     func skip(_ line: Int) { shares = shares.map { ($0.count + 1, $0.line) } ?? (1, line) }
@@ -124,7 +126,12 @@ package struct ImportPlan {
       case .success:
         hasRecord = true
         for field in row?.fields.keys ?? [:].keys where !fields.contains(field) { fields.insert(field) }
-      case .failure(let error): if !hasRecord, errors.count < 10 { errors.insert(error) }
+      case .failure(let error):
+        if !hasRecord, errors.count < 10 { errors.insert(error) }
+        for (field, type) in queued where row?.fields[field].map({ type.cannotBe($0, field) }) ?? false {
+          misfits.insert(field)
+          fields.insert(field)
+        }
       }
     }
     for (field, column) in found {
@@ -147,7 +154,7 @@ package struct ImportPlan {
         if references[field] != nil || given[field] != nil {
           .given(queued: overruled == type ? nil : overruled)
         } else if stored[field] != nil { .known } else if let queued = queued[field] {
-          .queued(own: queued.difference(to: own[field]))
+          .queued(own: queued.difference(to: own[field], isMisfit: misfits.contains(field)))
         } else {
           found[field]?.result.reason ?? .empty
         }
@@ -279,10 +286,21 @@ private final class KnownFieldTypes {
 }
 
 extension RowReader.KnownType {
+  /// Whether a value cannot be read as one of this type.
+  fileprivate func cannotBe(_ value: SourceValue, _ field: String) -> Bool {
+    guard case .writable(let type) = self else { return false }
+    do throws(FieldError) {
+      _ = try value.read(as: type, field: field)
+      return false
+    } catch {
+      return true
+    }
+  }
+
   /// The type that a column has by itself, if that is another. A file has only texts and numbers, so that a time or a
-  /// reference is no difference.
-  fileprivate func difference(to column: ColumnType?) -> String? {
-    guard case .writable(let type) = self, [.string, .int64, .double].contains(type.element),
+  /// reference is no difference, unless a value cannot be one.
+  fileprivate func difference(to column: ColumnType?, isMisfit: Bool) -> String? {
+    guard case .writable(let type) = self, isMisfit || [.string, .int64, .double].contains(type.element),
       let (own, reason) = column?.result, let own, own.element != .unknown, own != type.plain, reason != .emptyTexts
     else { return nil }
     return (type == type.plain ? own : .encrypted(own)).description

@@ -124,6 +124,9 @@ import Testing
     (["\"2026-01-31T12:00:00Z\""], "TIMESTAMP", "TIMESTAMP", .queued()),
     (["[]"], "STRING_LIST", "STRING_LIST", .queued()),
     (["null"], "STRING", "STRING", .queued()),
+    // The lines are refused, and only another type takes them.
+    (["\"x\""], "INT64", "INT64", .queued(own: "STRING")), (["1", "\"x\""], "INT64", "INT64", .queued(own: "STRING")),
+    (["\"x\""], "TIMESTAMP", "TIMESTAMP", .queued(own: "STRING")),
   ]
 
   @Test(arguments: beside)
