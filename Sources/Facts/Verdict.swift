@@ -32,8 +32,8 @@ package enum Verdict: Hashable, Sendable {
   /// Everything is sent and fetched. `dropped`: the local changes that were dropped and that no person has seen.
   case inSync(at: Int64?, dropped: Int = 0)
   case fetching
-  /// No full sync has ended yet. `hasStore`: whether there is a store at all.
-  case neverSynced(hasStore: Bool)
+  /// No full sync has ended yet. `hasStore`: whether there is a store at all. `path`: where there is none, if known.
+  case neverSynced(hasStore: Bool, path: String? = nil)
   case outOfDate(at: Int64?)
 
   /// The reason why sending or fetching stops until a person acts.
@@ -172,7 +172,8 @@ extension Verdict {
     case .partlyPaused: "partly paused"
     case .inSync: "in sync"
     case .fetching: "fetching"
-    case .neverSynced: "never synced"
+    case .neverSynced(true, _): "never synced"
+    case .neverSynced(false, _): "no store"
     case .outOfDate: "out of date"
     }
   }
@@ -255,8 +256,9 @@ extension Verdict {
         dropped == 0 ? "" : "; \(Words.count(dropped, "local change")) \(dropped == 1 ? "was" : "were") dropped"
       return "Everything is on the server\(time)\(lost)"
     case .fetching: return "Fetching the server's changes"
-    case .neverSynced(true): return "No full sync has ended yet"
-    case .neverSynced(false): return "There is no store yet; the first sync creates it"
+    case .neverSynced(true, _): return "No full sync has ended yet"
+    case .neverSynced(false, let path):
+      return "There is no store \(path.map { "at \($0)" } ?? "yet"); the first sync creates it"
     case .outOfDate(let at):
       return "The local copy may be out of date\(at.map { "; last full sync \(time($0))" } ?? "")"
     }

@@ -246,7 +246,7 @@ struct MessageTests {
     .partlyPaused(1, rules: [.zone("notes")]), .partlyPaused(1, rules: [.zone("lists", owner: "_ben")]),
     .partlyPaused(0, rules: [.zone("my notes"), .type("Task")]),
     .inSync(at: 1_700_000_000_000), .inSync(at: 1_700_000_000_000, dropped: 5), .fetching, .neverSynced(hasStore: true),
-    .neverSynced(hasStore: false),
+    .neverSynced(hasStore: false), .neverSynced(hasStore: false, path: "/var/lib/cktop/shop.sqlite"),
     .outOfDate(at: 1_700_000_000_000),
   ]
 

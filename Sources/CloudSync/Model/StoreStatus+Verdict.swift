@@ -130,7 +130,7 @@ extension StoreStatus {
       return .inSync(at: lastSuccessAt, dropped: dropped.unseen)
     }
     if isSyncing, activity == .fetching { return .fetching }
-    return lastSuccessAt == nil ? .neverSynced(hasStore: hasStore) : .outOfDate(at: lastSuccessAt)
+    return lastSuccessAt == nil ? .neverSynced(hasStore: hasStore, path: missingPath) : .outOfDate(at: lastSuccessAt)
   }
 
   private static func isSignedOut(_ code: String) -> Bool {

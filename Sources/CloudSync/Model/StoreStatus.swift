@@ -155,6 +155,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var conflictsForApp = 0
   /// Whether there is a store.
   package var hasStore = true
+  /// The path at which there is none, for messages.
+  package var missingPath: String?
   /// The changes that can be sent or verified now; nil if none can.
   package var sendable: Sendability?
   /// Whether a change can be sent or verified, now or once waits for time or the network are over.
@@ -190,9 +192,9 @@ package struct StoreStatus: Hashable, Sendable {
   package init(generatedAt: Int64) { self.generatedAt = generatedAt }
 
   /// The status while there is no store.
-  package init(neverSyncedAt now: Int64) {
+  package init(neverSyncedAt now: Int64, missingAt path: String? = nil) {
     self.init(generatedAt: now)
-    hasStore = false
+    (hasStore, missingPath) = (false, path)
   }
 
   /// Seconds since all changes had been fetched: the local copy is at most that old. Nil before the first time.

@@ -78,7 +78,7 @@ struct StatusCommand: Verb {
         let status = try view.status()
         let limit = try maxAge.map { AgeLimit(milliseconds: $0, oldestAt: try view.oldestUnsentAt(status)) }
         return (status, try view.failuresForPerson(), limit)
-      } ?? (StoreStatus(neverSyncedAt: SyncStore.currentTime), 0, maxAge.map { AgeLimit(milliseconds: $0) })
+      } ?? (session.missingStatus, 0, maxAge.map { AgeLimit(milliseconds: $0) })
     if reader == nil { status.storageTrouble = session.storageTrouble }
     let account = AccountState(status, credential: try session.credentialName())
     let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)
@@ -105,6 +105,13 @@ struct StatusCommand: Verb {
         + (verdicts.isEmpty ? ["Not known: no syncing process had noted a verdict"] : verdicts)
         + events.map { $0.line(format, now: now) }
     )
+  }
+}
+
+extension Session {
+  /// The status while there is no store.
+  fileprivate var missingStatus: StoreStatus {
+    StoreStatus(neverSyncedAt: SyncStore.currentTime, missingAt: storePath ?? settings.store?.value)
   }
 }
 

@@ -87,7 +87,10 @@ import Testing
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
     for arguments in Self.alarms { _ = try await machine.succeeding(arguments) }
     let store = ["CKTOP_STORE": machine.folder.path("s.sqlite")]
-    try await machine.succeed("status", settings: store)
+    for form in [[], ["--oneline"], ["--json"]] {
+      let status = try await machine.succeeding(["status"] + form, settings: store).output
+      #expect(status.contains("There is no store at") && status.contains("s.sqlite; the first sync"))
+    }
 
     for arguments in Self.alarms {
       #expect(try await machine.failing(4, arguments, settings: store).contains("s.sqlite"))
