@@ -261,7 +261,6 @@ let package = Package(
       ],
       exclude: [
         "Intake.txt", "OperationMachine.txt", "OutcomeDecision.txt", "ReadBackDecision.txt", "Rebase.txt",
-        "Storage/version-28.sqlite",
       ]
     ),
     .testTarget(name: "RecordImportTests", dependencies: ["RecordImport", "CloudSync", "CloudKit"]),

@@ -92,15 +92,27 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: world.folder.url.path) == ["theirs"])
   }
 
-  @Test func `a store of a newer version is refused and left as it was`() throws {
+  @Test(arguments: [["27 system values", "28 offering deletions"], ["35"], ["36", "37"]])
+  func `a store of another schema is refused and left as it was`(migrations: [String]) throws {
     do {
-      let store = try world.open("new")
-      try store.execute("INSERT INTO grdb_migrations(identifier) VALUES ('999')")
+      let store = try world.open("other")
+      try store.accept(world.put("a", ["x": .int64(1)]))
+      try store.execute("DELETE FROM grdb_migrations")
+      for name in migrations { try store.execute("INSERT INTO grdb_migrations(identifier) VALUES ('\(name)')") }
     }
-    let before = try bytes("new.sqlite")
+    let (path, before) = (world.folder.path("other.sqlite"), try bytes("other.sqlite"))
 
-    #expect(kind("new.sqlite") == .newer)
-    #expect(try bytes("new.sqlite") == before)
+    for access in [StoreAccess.reading, .changing, .making] {
+      let error = #expect(throws: StoreError.self) { _ = try SQLiteStorage(path: path, access: access) }
+      #expect(error?.kind == .otherVersion, "\(access)")
+    }
+    let error = #expect(throws: StoreError.self) {
+      _ = try SyncStore.salvage(path, into: world.folder.path("new.sqlite"))
+    }
+    #expect(error?.kind == .otherVersion)
+    #expect(SyncStore.scope(ofStoreAt: path) == nil)
+    #expect(try bytes("other.sqlite") == before)
+    #expect(!FileManager.default.fileExists(atPath: world.folder.path("new.sqlite")))
   }
 
   @Test func `a store that is cut by a page gives every operation that can be read`() throws {

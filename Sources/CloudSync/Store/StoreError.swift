@@ -11,8 +11,8 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     case notAStore
     /// The file is damaged.
     case damaged
-    /// A later version created the store.
-    case newer
+    /// Another version created the store.
+    case otherVersion
     /// The store is that of another container, environment or database.
     case otherScope
     /// The disk is full.
@@ -21,8 +21,6 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     case otherUser
     /// There is no store, and this access does not create one.
     case missing
-    /// An earlier version created the store, and this access does not migrate it.
-    case older
     /// The file was deleted or replaced while it was open.
     case replaced
     /// The engine's settings differ from those in the store.
@@ -50,6 +48,15 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
 
   static func missing(_ path: String) -> StoreError {
     StoreError(.missing, "there is no store \(path); `cktop sync` or `cktop records put` makes it")
+  }
+
+  /// The error of a store that another version of the program made.
+  static func otherVersion(_ path: String, schema: Int) -> StoreError {
+    StoreError(
+      .otherVersion,
+      "the store \(path) was made by another version of cktop (schema \(schema), this one reads \(Schema.version)); "
+        + "run `cktop sync` of that version and then remove it and the files beside it, or choose another with --store"
+    )
   }
 
   /// - Parameters:

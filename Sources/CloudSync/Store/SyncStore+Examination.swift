@@ -84,7 +84,7 @@ extension SyncStore {
   }
 
   /// The version of the store's tables, as this program writes them.
-  package static var schemaVersion: String { Schema.migrator.migrations.last ?? "" }
+  package static var schemaVersion: Int { Schema.version }
 
   /// The version of SQLite; nil if it cannot be asked.
   package static var sqliteVersion: String? {

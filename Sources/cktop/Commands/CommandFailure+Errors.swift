@@ -7,7 +7,7 @@ extension CommandFailure {
   init(_ error: StoreError) {
     switch error.kind {
     case .otherUser: self.init(error.message, .personNeeded)
-    case .cannotOpen, .notAStore, .damaged, .newer, .otherScope, .diskFull, .missing, .older, .replaced:
+    case .cannotOpen, .notAStore, .damaged, .otherVersion, .otherScope, .diskFull, .missing, .replaced:
       self.init(error.message, .storeUnusable)
     case .fenced: self.init(error.message, .itemsFailed)
     case .invalid, .otherSettings: self.init(error.message, .usage)

@@ -106,6 +106,6 @@ import Testing
     if isDeleted { try FileManager.default.removeItem(atPath: file) } else { try replace(file) }
 
     #expect(await kind { try await driving.value } == .replaced)
-    #expect(!StoreLock.isHeld(beside: path))
+    #expect(StoreLock(beside: path).take())
   }
 }

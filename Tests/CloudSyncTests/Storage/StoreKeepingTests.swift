@@ -7,29 +7,9 @@ import Testing
 
 @testable import CloudSync
 
-/// Keeping a file for years: damage is found whatever the size, what a migration changes is copied first, logs end.
+/// Keeping a file for years: damage is found whatever the size, and logs end.
 @Suite(.serialized, .onFile) struct StoreKeepingTests {
   private let folder = TestFolder()
-
-  @Test func `an existing store is copied before a migration changes it`() throws {
-    let path = try folder.formerStore("old")
-    let before = try Data(contentsOf: URL(fileURLWithPath: path))
-
-    _ = try SQLiteStorage(path: path)
-
-    let copy = path + ".version-28"
-    #expect(try DatabaseQueue(path: copy).read { try Schema.version($0) } == .former)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: copy)).count == before.count)
-    let rights = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
-    #expect(rights == 0o600)
-  }
-
-  @Test func `a store that needs no migration leaves no copy`() throws {
-    for _ in 0..<2 { _ = try SQLiteStorage(path: folder.path("new.sqlite")) }
-
-    let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
-    #expect(files.filter { $0.contains("version") } == [])
-  }
 
   @Test func `damage in a large file is found while it is used, and then nothing is read from it`() throws {
     let world = try World()

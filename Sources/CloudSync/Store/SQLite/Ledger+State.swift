@@ -64,12 +64,6 @@ extension Ledger {
   func setValue<Value>(_ column: StateColumn<Value>, _ value: Value?) throws {
     try run("UPDATE state SET \(column.name) = ?", [value])
   }
-
-  /// Reads a value of a store that may have schema 28.
-  func formerValue(_ column: StateColumn<String>) throws -> String? {
-    guard try database.tableExists("meta") else { return try value(column) }
-    return try one("SELECT value FROM meta WHERE key = ?", [column.name])
-  }
 }
 
 /// The server's waits that continue during a pause of their operation.

@@ -2,7 +2,7 @@ import Facts
 import Foundation
 import GRDB
 
-/// Opening a store's file. Nothing is changed if it is not a store of a version that is known here.
+/// Opening a store's file. Nothing is changed if it is not a store of this version.
 extension SQLiteStorage {
   /// The type of the file at a path, if any. Opening a pipe would block.
   static func type(of path: String) -> FileAttributeType? {
@@ -33,17 +33,17 @@ extension SQLiteStorage {
       return try whole(path) {
         try onFullDisk(path) {
           let queue = try openToRead(path)
-          try requireCurrent(queue, path)
+          try requireMade(queue, path)
           return queue
         } alone: {
-          try requireCurrent($0, path)
+          try requireMade($0, path)
           return nil
         }
       }
     case .changing:
       // Opening a pool writes to the file, so check it first.
-      try whole(path) { try SQLiteLog.leavingNone(path) { try requireCurrent(openToRead(path), path) } }
-      return try withJournalInMemory(openPool(path))
+      try whole(path) { try SQLiteLog.leavingNone(path) { try requireMade(openToRead(path), path) } }
+      return try openPool(path)
     case .making:
       try FileSystem.makeFolder(URL(fileURLWithPath: path).deletingLastPathComponent())
       // Do not create a lock file beside a file that may not be a store.
@@ -60,7 +60,7 @@ extension SQLiteStorage {
           }
         }
       StoreLock.noteMade(path)
-      return try withJournalInMemory(pool)
+      return pool
     }
   }
 
@@ -88,14 +88,14 @@ extension SQLiteStorage {
     return try open(path, address, configuration(isReadOnly: true))
   }
 
-  /// Opens an address of a file, and rejects a file that is not a store of a known version.
+  /// Opens an address of a file, and rejects a file that is not a store of this version.
   static func open(_ path: String, _ address: String, _ configuration: Configuration) throws -> DatabaseQueue {
     let queue = try DatabaseQueue(path: address, configuration: configuration)
     try queue.read { try inspect(path, $0) }
     return queue
   }
 
-  /// Opens an existing store; if that fails, waits for a process that may be creating or migrating it and tries again.
+  /// Opens an existing store; if that fails, waits for a process that may be creating it and tries again.
   private static func whole<Value>(_ path: String, _ open: () throws -> Value) throws -> Value {
     do { return try open() } catch {
       guard StoreLock.waitWhileMaking(path) else { throw error }
@@ -103,14 +103,12 @@ extension SQLiteStorage {
     }
   }
 
-  /// Rejects a store of an earlier version.
-  private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
-    let (version, isBegun) = try reader.read { (try Schema.version($0), try hasTables($0)) }
-    guard version != .current else { return }
-    if isBegun { throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once") }
+  /// Rejects a file without tables: its creation was interrupted.
+  private static func requireMade(_ reader: some DatabaseReader, _ path: String) throws {
+    guard try !reader.read(hasTables) else { return }
     throw FileSystem(of: path)?.trouble == .full
       ? .notMade(path)
-      : StoreError(.older, "the store \(path) is empty: making it was cut off; run `cktop sync` once")
+      : StoreError(.missing, "the store \(path) is empty: making it was cut off; run `cktop sync` once")
   }
 
   /// Opens a file for reading and writing, and creates an empty one if there is none.
@@ -121,47 +119,17 @@ extension SQLiteStorage {
     let pool = try DatabasePool(path: path, configuration: configuration)
     if isNew { try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path) }
     // GRDB's WAL set-up resets the pragma to NORMAL, under which a power failure may undo an acknowledged change. A
-    // checkpoint at 16 MB writes pages that many commits change only once, and delays fewer commits.
-    let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"
+    // checkpoint at 16 MB writes pages that many commits change only once, and delays fewer commits. A statement that
+    // fires triggers first copies each page that it changes to a journal, which is kept in memory.
+    let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY"
     try pool.writeWithoutTransaction { try $0.execute(sql: settings) }
     return pool
   }
 
-  /// Keeps the statement journal in memory: a statement that fires triggers first copies each page to it that it changes.
-  ///
-  /// A migration has it in files, where it also sorts the indexes of a long queue.
-  private static func withJournalInMemory(_ pool: DatabasePool) throws -> DatabasePool {
-    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA temp_store = MEMORY") }
-    return pool
-  }
-
   private static func openOrMake(_ path: String) throws -> DatabasePool {
-    let isNew = !FileManager.default.fileExists(atPath: path)
     let pool = try openPool(path)
-    let version = try pool.read { try Schema.version($0) }
-    if version == .current { return pool }
-    if !isNew {
-      // A process of the earlier version would go on with tables that it does not know.
-      if StoreLock.isHeld(beside: path) {
-        let remedy = "stop it, and then run `cktop sync` once"
-        throw StoreError(.older, "an earlier cktop is syncing the store \(path); \(remedy)")
-      }
-      if version == .former { try keepCopy(of: pool, path) }
-    }
-    try Schema.migrator.migrate(pool)
+    if try !pool.read(hasTables) { try Schema.migrator.migrate(pool) }
     return pool
-  }
-
-  /// Copies a store before a migration to `sync.sqlite.version-28`.
-  private static func keepCopy(of pool: DatabasePool, _ path: String) throws {
-    let copy = "\(path).version-28"
-    let unfinished = copy + ".part"
-    let files = FileManager.default
-    guard !files.fileExists(atPath: copy) else { return }
-    try? files.removeItem(atPath: unfinished)
-    try pool.vacuum(into: unfinished)
-    try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: unfinished)
-    try files.moveItem(atPath: unfinished, toPath: copy)
   }
 
   /// Rejects a file that is not a store before anything is written: opening a pool would turn it into a WAL file.
@@ -179,22 +147,18 @@ extension SQLiteStorage {
   }
 
   static func inspect(_ path: String, _ database: Database) throws {
-    if try !hasTables(database) {
+    guard try hasTables(database) else {
       // Its creation was interrupted, unless the lock file shows that it had content.
       if StoreLock.isMade(path) { throw StoreError.emptied(path) }
-    } else if try !database.tableExists("grdb_migrations") || !database.tableExists("operations") {
+      return
+    }
+    guard try database.tableExists("operations"), let version = try Schema.version(of: database) else {
       throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
     }
-    switch try Schema.version(database) {
-    case .newer: throw StoreError(.newer, "the store \(path) was written by a newer cktop; update this one")
-    case .tooOld:
-      let remedy = "send its changes with that cktop, then choose another store with --store"
-      throw StoreError(.older, "the store \(path) was written by a cktop too old to be upgraded from; \(remedy)")
-    case .none, .former, .current: break
-    }
+    if version != Schema.version { throw StoreError.otherVersion(path, schema: version) }
   }
 
-  /// Whether the file holds more than what comes before the first migration.
+  /// Whether the file holds more than the list of its migrations, which is made first.
   private static func hasTables(_ database: Database) throws -> Bool {
     let sql = "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'"
     return try Int.fetchOne(database, sql: sql) ?? 0 > 0
@@ -205,7 +169,7 @@ extension SQLiteStorage {
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard type(of: path) == .typeRegular else { return nil }
     func read(_ queue: DatabaseQueue) throws -> [String?] {
-      try queue.read { database in try columns.map(Ledger(database).formerValue) }
+      try queue.read { database in try columns.map { try Ledger(database).value($0) } }
     }
     // If no process has the file open, it is read without a log, which would be created and removed again. This may fail
     // if a process opens the file meanwhile.

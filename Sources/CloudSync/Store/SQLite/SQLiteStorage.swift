@@ -6,11 +6,11 @@ import Synchronization
 
 /// The purpose for which a store is opened.
 package enum StoreAccess: Hashable, Sendable {
-  /// Read-only: nothing is created or migrated.
+  /// Read-only: nothing is created.
   case reading
-  /// Read and write an existing store, without creating or migrating it.
+  /// Read and write an existing store, without creating it.
   case changing
-  /// Read and write; creates the store if needed and migrates one of an earlier version.
+  /// Read and write; creates the store if needed.
   case making
 }
 
@@ -43,7 +43,7 @@ package final class SQLiteStorage: QueueStorage {
   /// Opens the file.
   ///
   /// - Throws: `StoreError`, with nothing changed, if the file cannot be read or written, is not a store, is damaged,
-  ///   is from a newer version, or does not fit the access: missing, or from an earlier version.
+  ///   was made by another version, or is missing although this access does not create it.
   package init(
     path: String,
     access: StoreAccess = .making,

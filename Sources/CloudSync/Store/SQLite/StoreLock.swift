@@ -106,13 +106,6 @@ final class StoreLock: EngineLock {
     isHeld.withLock { $0 = control(Self.awaitLock, Int16(F_WRLCK)) != nil }
   }
 
-  /// Whether any process, this one included, holds the engine's lock. Checking does not take the lock.
-  static func isHeld(beside storePath: String) -> Bool {
-    guard isKnown(storePath) else { return false }
-    let lock = StoreLock(beside: storePath, isToAsk: true)
-    return lock.control(getLock, Int16(F_WRLCK)).map { $0 != Int16(F_UNLCK) } ?? false
-  }
-
   /// The byte of the lock file that is locked by the process with this fencing token. The kernel locks bytes that the
   /// file does not have, too.
   private static func byte(of fencingToken: Int64) -> Int { 1 << 40 + Int(clamping: fencingToken) }
@@ -142,7 +135,7 @@ final class StoreLock: EngineLock {
     return try body(lock.isHeld.withLock(\.self))
   }
 
-  /// Waits for a process that is creating or migrating the store, if there is one. Changes nothing.
+  /// Waits for a process that is creating the store, if there is one. Changes nothing.
   ///
   /// - Returns: false if there is no lock file.
   static func waitWhileMaking(_ storePath: String) -> Bool {

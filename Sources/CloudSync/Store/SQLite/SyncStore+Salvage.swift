@@ -32,6 +32,10 @@ extension SyncStore {
         let old = try DatabaseQueue(path: path, configuration: settings)
         // Without a transaction: one in which a page was missing could not be ended.
         let names = try old.unsafeRead { database in
+          // Where even this is damaged, the store counts as one of this version.
+          if let version = try? Schema.version(of: database), version != Schema.version {
+            throw StoreError.otherVersion(path, schema: version)
+          }
           let ledger = Ledger(database)
           return try (ledger.value(.container), ledger.value(.environment), ledger.value(.database))
         }
