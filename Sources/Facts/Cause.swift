@@ -108,10 +108,8 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   /// Moved to the store at this path.
   case moved(to: String)
 
-  /// In words alone: shortened for a list, or with a secret masked.
+  /// In words alone: shortened for a list, with a secret masked, or as a damaged row has it.
   case inWords(String, isUnconfirmed: Bool)
-  /// Stored as a sentence by an earlier version.
-  case legacy(String)
 
   /// The event that made an operation ready to send again.
   package enum Event: Hashable, Sendable, Codable {
@@ -140,8 +138,6 @@ package indirect enum Cause: Hashable, Sendable, Codable {
     case zone(String)
     /// Fetching the changes of a zone, or the records of a type; nil for both: the list of zones.
     case fetch(zone: String?, type: String?)
-    /// As an earlier version stored the one before, by the store's own name.
-    case feed(String)
   }
 
   /// The operations that a pause rule holds.
@@ -274,11 +270,11 @@ extension Cause {
     case .ready: Self.storedReady
     case .sending: Self.storedSending
     case .onServer(false): Self.storedOnServer
-    default: Self.encoded(self)
+    default: Stored.encoded(self)
     }
   }
 
-  /// - Parameter stored: what the store has; a sentence of an earlier version becomes `legacy`.
+  /// - Parameter stored: what the store has; a damaged text becomes `inWords`.
   package init(stored: String) {
     switch stored {
     case Self.storedReady: self = .ready
@@ -289,7 +285,7 @@ extension Cause {
         self = known
         return
       }
-      let cause: Cause = Stored.decoded(stored) ?? .legacy(stored)
+      let cause: Cause = Stored.decoded(stored) ?? .inWords(stored, isUnconfirmed: false)
       self = cause
       // A long one quotes a server, and few are alike.
       guard stored.utf8.count <= 1000 else { return }
@@ -304,14 +300,9 @@ extension Cause {
   private static let decoded = Mutex<[String: Cause]>([:])
 
   // Every change has these three on its way, so they are encoded once.
-  private static let storedReady = encoded(.ready)
-  private static let storedSending = encoded(.sending)
-  private static let storedOnServer = encoded(.onServer())
-
-  private static func encoded(_ cause: Cause) -> String {
-    if case .legacy(let text) = cause { return text }
-    return Stored.encoded(cause)
-  }
+  private static let storedReady = Stored.encoded(Cause.ready)
+  private static let storedSending = Stored.encoded(Cause.sending)
+  private static let storedOnServer = Stored.encoded(Cause.onServer())
 }
 
 /// How the store keeps causes and events: as JSON with sorted keys.
@@ -324,9 +315,6 @@ enum Stored {
     }
     return String(decoding: data, as: UTF8.self)
   }
-
-  /// Whether a stored text is a value, perhaps of a newer version, and not a sentence.
-  static func isJSON(_ text: String) -> Bool { text.hasPrefix("{\"") && text.hasSuffix("}") }
 
   static func decoded<Value: Decodable>(_ text: String) -> Value? {
     guard text.hasPrefix("{") else { return nil }

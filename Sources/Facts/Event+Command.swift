@@ -87,21 +87,3 @@ extension Event.Command {
     }
   }
 }
-
-/// A command as it was stored while its verb and its selection were texts.
-struct WordedCommand: Decodable {
-  struct Fields: Decodable {
-    var verb: String
-    var selection: String
-    var count: Int
-  }
-
-  var command: Fields
-
-  /// The command in words; nil if the text is none.
-  static func text(_ stored: String) -> String? {
-    guard let worded: WordedCommand = Stored.decoded(stored) else { return nil }
-    let (verb, selection) = (worded.command.verb, worded.command.selection)
-    return "\(verb)\(selection.isEmpty ? "" : " \(selection)"): \(Words.count(worded.command.count, "change"))"
-  }
-}

@@ -46,8 +46,8 @@ package enum Event: Hashable, Sendable, Codable {
   case subscriptionsRefused(code: String, message: String)
   /// Something that another device of the demo did.
   case simulated(String)
-  /// Stored as a sentence by an earlier version.
-  case legacy(kind: String, String)
+  /// In words alone: with a secret masked, or as a damaged row has it.
+  case inWords(kind: String, String)
 
   /// A stored setting that was replaced.
   package enum SettingChange: Hashable, Sendable, Codable {
@@ -115,7 +115,7 @@ package enum Event: Hashable, Sendable, Codable {
     case .clockMovedBack: "clock"
     case .subscribed, .subscriptionsRefused: "push"
     case .simulated: "demo"
-    case .legacy(let kind, _): kind
+    case .inWords(let kind, _): kind
     }
   }
 
@@ -127,14 +127,9 @@ package enum Event: Hashable, Sendable, Codable {
   ]
 
   /// The event as the store keeps it, beside its kind.
-  package var stored: String {
-    if case .legacy(_, let text) = self { return text }
-    return Stored.encoded(self)
-  }
+  package var stored: String { Stored.encoded(self) }
 
-  package init(kind: String, stored: String) {
-    self = Stored.decoded(stored) ?? .legacy(kind: kind, WordedCommand.text(stored) ?? stored)
-  }
+  package init(kind: String, stored: String) { self = Stored.decoded(stored) ?? .inWords(kind: kind, stored) }
 }
 
 extension Event {
@@ -144,7 +139,7 @@ extension Event {
   private var beginsWithName: Bool {
     switch self {
     case .failed, .conflict, .merged, .dropped, .conflictResolved, .repaired, .takenOver: true
-    case .legacy(let kind, _): ["conflict", "failed", "merge", "repair"].contains(kind)
+    case .inWords(let kind, _): ["conflict", "failed", "merge", "repair"].contains(kind)
     default: false
     }
   }
@@ -196,9 +191,7 @@ extension Event {
     case .subscribed(let count): "made \(Words.count(count, "subscription"))"
     case .subscriptionsRefused(let code, let message): "no subscriptions: \(Words.joined(message, code))"
     case .simulated(let text): text
-    // JSON: of a newer version.
-    case .legacy(_, let text) where Stored.isJSON(text): "unknown event of a newer cktop; update this one"
-    case .legacy(_, let text): text
+    case .inWords(_, let text): text
     }
   }
 }

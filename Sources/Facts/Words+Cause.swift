@@ -78,9 +78,6 @@ extension Cause {
     case .withdrawnByApp: "withdrawn by the app"
     case .moved(let path): "moved to \(path)"
     case .inWords(let text, _): text
-    // JSON: of a newer version.
-    case .legacy(let text) where Stored.isJSON(text): "unknown reason of a newer cktop; update this one"
-    case .legacy(let text): text
     }
   }
 }
@@ -205,7 +202,6 @@ extension Cause.Scope {
     case .fetch(let zone?, nil): "fetching zone \(zone)"
     case .fetch(nil, let type?): "fetching records of type \(type)"
     case .fetch(let zone?, let type?): "fetching records of type \(type) in zone \(zone)"
-    case .feed(let name): "fetching \(name)"
     }
   }
 
@@ -217,7 +213,7 @@ extension Cause.Scope {
     return switch self {
     case .network, .account, .quota: text + self.end(end)
     case .database: wait
-    case .zone, .fetch, .feed: "\(text): \(wait)"
+    case .zone, .fetch: "\(text): \(wait)"
     }
   }
 
@@ -227,7 +223,7 @@ extension Cause.Scope {
     switch self {
     case .network: "; next try \(time)"
     case .account, .quota: "; asked again at \(time)"
-    case .database, .zone, .fetch, .feed: " until \(time)"
+    case .database, .zone, .fetch: " until \(time)"
     }
   }
 
@@ -236,7 +232,7 @@ extension Cause.Scope {
     switch self {
     case .network, .account, .quota: "\(text) (\(code))"
     case .database: Words.error(code)
-    case .zone, .fetch, .feed: "\(text): \(Words.error(code))"
+    case .zone, .fetch: "\(text): \(Words.error(code))"
     }
   }
 }
@@ -247,7 +243,7 @@ extension Cause.Scope {
     switch self {
     case .network, .account, .quota: text
     case .database: Words.brief(code)
-    case .zone, .fetch, .feed: "\(text): \(Words.brief(code))"
+    case .zone, .fetch: "\(text): \(Words.brief(code))"
     }
   }
 }

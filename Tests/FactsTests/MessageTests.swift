@@ -20,7 +20,7 @@ struct MessageTests {
       .waits(.network, code: "NETWORK_ERROR", until: 1_700_000_000_000),
       .waits(.account, code: "AUTHENTICATION_FAILED", until: 1_700_000_000_000),
       .waits(.quota, code: "QUOTA_EXCEEDED"), .waits(.database, code: "THROTTLED", until: 1_700_000_000_000),
-      .waits(.zone("notes"), code: "TRY_AGAIN_LATER"), .waits(.feed("notes"), code: "INTERNAL_ERROR"),
+      .waits(.zone("notes"), code: "TRY_AGAIN_LATER"),
       .waits(.database, code: "INTERNAL_ERROR"), .waits(.fetch(zone: nil, type: nil), code: "INTERNAL_ERROR"),
       .waits(.fetch(zone: "notes", type: nil), code: "INTERNAL_ERROR"),
       .waits(.fetch(zone: nil, type: "Task"), code: "ACCESS_DENIED"),
@@ -58,7 +58,6 @@ struct MessageTests {
       .undone(by: "ana"), .resolved(by: .person), .discarded(by: "ana"),
       .discarded(by: nil), .withdrawnByApp, .moved(to: "/var/lib/ana.sqlite"),
       .inWords("as a list shortens…", isUnconfirmed: true),
-      .legacy("as an earlier version put it"),
     ]
 
   /// Causes that differ in more than a name or a number.
@@ -183,7 +182,7 @@ struct MessageTests {
       .appNotAskedAboutConflicts,
     ]),
     .clockMovedBack(seconds: 60), .subscribed(count: 1), .subscriptionsRefused(code: "BAD_REQUEST", message: "no"),
-    .legacy(kind: "error", "as an earlier version put it"), .legacy(kind: "sync", #"{"of a newer version":{}}"#),
+    .inWords(kind: "error", "a secret is masked: ********"),
   ]
 
   private static let obstacles: [Obstacle] = [
@@ -313,20 +312,10 @@ struct MessageTests {
 
   @Test(
     arguments: [
-      (#"{"command":{"count":3,"selection":"state = 'failed'","verb":"retry"}}"#, "retry state = 'failed': 3 changes"),
-      (#"{"command":{"count":1,"selection":"","verb":"flush"}}"#, "flush: 1 change"),
-    ]
-  )
-  func `a command of an earlier version is kept in words`(stored: String, text: String) {
-    #expect(Event(kind: "command", stored: stored) == .legacy(kind: "command", text))
-  }
-
-  @Test(
-    arguments: [
       .failed(record: "n5", .refusedByApp("no")), .conflict(record: "n5", .deletedHere), .merged(record: "n5"),
       .dropped(record: "n5", .editedBack), .conflictResolved(record: "n5", by: .app), .repaired(record: "n5"),
-      .takenOver(by: "n5", from: nil, count: 1), .legacy(kind: "failed", "n5: no"),
-      .legacy(kind: "merge", "n5: merged"),
+      .takenOver(by: "n5", from: nil, count: 1), .inWords(kind: "failed", "n5: no"),
+      .inWords(kind: "merge", "n5: merged"),
     ] as [Event]
   )
   func `a name at the start of an event keeps its letters`(event: Event) {
@@ -336,7 +325,7 @@ struct MessageTests {
   @Test(
     arguments: [
       (.signedOut, "The store's user"), (.error(code: "BAD_REQUEST", message: "no index"), "No index"),
-      (.syncingStopped(by: importer), "Syncing stopped by importer"), (.legacy(kind: "error", "no index"), "No index"),
+      (.syncingStopped(by: importer), "Syncing stopped by importer"), (.inWords(kind: "error", "no index"), "No index"),
     ] as [(Event, String)]
   )
   func `any other event begins with a capital letter`(event: Event, start: String) {
@@ -344,8 +333,8 @@ struct MessageTests {
   }
 
   @Test(arguments: ["", "ready to send", "{", "{not a cause}", #"{"ready":1}"#])
-  func `a sentence of an earlier version is kept as it is`(text: String) {
-    #expect(Cause(stored: text) == .legacy(text))
-    #expect(Cause(stored: text).stored == text)
+  func `a damaged cause or event is shown as it is stored`(text: String) {
+    #expect(Cause(stored: text) == .inWords(text, isUnconfirmed: false))
+    #expect(Event(kind: "error", stored: text) == .inWords(kind: "error", text))
   }
 }

@@ -65,7 +65,7 @@ package struct Redaction: Hashable, Sendable {
     var row = row
     row.actor = row.actor.map(redact)
     let text = redact(row.message)
-    if text != row.message { row.event = .legacy(kind: row.kind, text) }
+    if text != row.message { row.event = .inWords(kind: row.kind, text) }
     return row
   }
 

@@ -161,11 +161,11 @@ import Testing
 
       for name in ["a", "b"] {
         let id = try ledger.insert(.save(name))
-        try ledger.end(.save(name, id: id), .merged, .legacy("so it was"), now: 5)
+        try ledger.end(.save(name, id: id), .merged, .inWords("so it was", isUnconfirmed: false), now: 5)
       }
       #expect(try ledger.history(limit: 9).map(\.key.name) == ["b", "a"])
       #expect(try ledger.history(limit: 1).map(\.key.name) == ["b"])
-      #expect(try ledger.history(of: 1)?.cause == .legacy("so it was"))
+      #expect(try ledger.history(of: 1)?.cause == .inWords("so it was", isUnconfirmed: false))
       #expect(try ledger.operation(1) == nil)
 
       for number in 1...5 {

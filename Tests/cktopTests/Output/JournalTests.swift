@@ -11,7 +11,7 @@ import Testing
     let events = [
       EventRow(id: 9, at: 2000, event: .dropped(record: "a\u{1B}[2J", .serverKept())),
       EventRow(id: 8, at: 1000, event: .error(code: "NETWORK_ERROR", message: "cut")),
-      EventRow(id: 7, at: 0, event: .legacy(kind: "error", "known")),
+      EventRow(id: 7, at: 0, event: .inWords(kind: "error", "known")),
     ]
 
     #expect(

@@ -111,7 +111,7 @@ extension Ledger {
     }
   }
 
-  /// The stored cause without a note; nil if an earlier version stored it as a sentence.
+  /// The stored cause without a note; nil if it is damaged.
   private static let plain = """
     iif(json_valid(reason),
       iif(json_type(reason, '$.noted._0.failed') IS NULL, reason, json_extract(reason, '$.noted._0')), NULL)
