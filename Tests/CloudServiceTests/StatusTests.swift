@@ -70,7 +70,14 @@ import Testing
     expected: CloudKitService.Status.Throttle.Scope,
     reason: CloudKitService.Status.Throttle.Reason
   ) {
-    let throttle = StoreStatus.Throttle(scope: scope, until: 9_000, error: "THROTTLED", message: "m", isOwn: isOwn)
+    let throttle = StoreStatus.Throttle(
+      scope: scope,
+      until: 9_000,
+      error: "THROTTLED",
+      message: "m",
+      isOwn: isOwn,
+      since: 0
+    )
     let status = Status(store { $0.throttles = [throttle] })
 
     let wait = status.throttles.first

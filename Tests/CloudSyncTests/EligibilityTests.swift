@@ -29,7 +29,8 @@ import Testing
           seconds: 1,
           code: "THROTTLED",
           message: "",
-          isOwn: false
+          isOwn: false,
+          since: 0
         )
       case .backOff: (change.state, change.nextAttemptAt) = (.waiting, 60)
       case .missingZone: scope.missingZones = [zone]

@@ -37,7 +37,15 @@ struct SampleWorkload: Workload {
   }
 
   mutating func wait(_ wait: WaitScope, until end: Int64) {
-    scope.waits[wait] = ScopeWait(scope: wait, until: end, seconds: 1, code: "THROTTLED", message: "", isOwn: false)
+    scope.waits[wait] = ScopeWait(
+      scope: wait,
+      until: end,
+      seconds: 1,
+      code: "THROTTLED",
+      message: "",
+      isOwn: false,
+      since: 0
+    )
   }
 }
 

@@ -61,7 +61,8 @@ struct SendabilityTests {
       seconds: 5,
       code: "THROTTLED",
       message: "",
-      isOwn: false
+      isOwn: false,
+      since: world.clock.now
     )
     try store.write { try $0.put(wait) }
     #expect(try flags() == [!holds, true])

@@ -128,26 +128,6 @@ import Testing
     #expect(try mine.store.zones().map(\.key) == [zone])
   }
 
-  @Test func `a store with a default zone of an earlier version recovers once its changes are discarded`() async throws
-  {
-    try mine.store.write { ledger in
-      try ledger.insertZone(.defaultZone, state: .ready)
-      try ledger.put(PolledQuery(zone: .defaultZone, type: "Item"))
-      _ = try ledger.insert(QueuedOperation(.save, RecordKey(.defaultZone, "a"), type: "Item", now: 1))
-    }
-
-    try await mine.sync()
-    let row = try #require(try mine.store.operations().rows.first)
-    #expect(row.cause == .failed(.zoneUnavailable(zone: ZoneKey.defaultZone.zone, code: "ZONE_NOT_FOUND")))
-    #expect(!row.recreatesZone)
-    #expect(try mine.store.perform(.discard, on: .all, actor: "test").changed.count == 1)
-    let summary = try await mine.sync()
-
-    #expect(summary.reachedEnd && summary.error == nil && summary.lastItemError == nil)
-    #expect(try mine.store.status().isInSync)
-    #expect(try mine.store.zones().map(\.key) == [zone])
-  }
-
   @Test func `what is for a zone that is no longer shared fails, and no retry creates that zone here`() async throws {
     let id = try mine.store.accept(edit("item", "Cream"))
     try await owner.privateCloudDatabase.deleteRecord(withID: share.recordID)

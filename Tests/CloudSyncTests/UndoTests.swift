@@ -487,19 +487,6 @@ import Testing
     #expect(try device.store.operation(again).state == .pending)
   }
 
-  @Test func `what an earlier version discarded is accepted again as a new operation`() async throws {
-    let (world, device, id) = try await failed(.failed)
-    _ = try device.store.perform(.discard, on: .ids([id]), actor: "ana")
-    try device.store.execute("UPDATE dropped SET former = NULL")
-
-    guard case .enqueued(let again) = try device.store.undo(id, actor: "ana") else { throw Unexpected() }
-    try await device.sync()
-
-    #expect(again != id)
-    #expect(world.onServer("a")?["x"] == .int64(1))
-    #expect(try device.store.dropped() == [])
-  }
-
   // MARK: - Deletions
 
   /// Record `a` with `x` and `y` 0, whose unsent edit of `x` a deletion dropped.

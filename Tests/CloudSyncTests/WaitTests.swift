@@ -415,7 +415,7 @@ import Testing
             code: "THROTTLED",
             message: "",
             isOwn: false,
-            since: nil
+            since: now
           )
         )
       }

@@ -21,18 +21,13 @@ package struct CredentialDigest: Hashable, Sendable {
   /// Whether this is the digest of a credential.
   func matches(_ credential: String) -> Bool {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    // Earlier versions stored the credential's plain hash.
-    guard parts.count == 2 else { return text == credential }
-    guard let key = Self.bytes(parts[0]), let digest = Self.bytes(parts[1]) else { return false }
+    guard parts.count == 2, let key = Self.bytes(parts[0]), let digest = Self.bytes(parts[1]) else { return false }
     return HMAC<SHA256>.isValidAuthenticationCode(
       digest,
       authenticating: Data(credential.utf8),
       using: SymmetricKey(data: key)
     )
   }
-
-  /// Whether an earlier version stored it.
-  var isOld: Bool { !text.contains(":") }
 
   /// The name that stands for a web auth token inside this process: its SHA-256.
   package static func name(ofToken token: String) -> String { SHA256.hash(data: Data(token.utf8)).hexadecimal }

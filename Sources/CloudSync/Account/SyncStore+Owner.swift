@@ -128,8 +128,7 @@ extension SyncStore {
       try ledger.setValue(.identity, identity)
       if identity != Self.anonymous { try ledger.setValue(.queuedBy, nil) }
       guard let credential else { return }
-      let known = try ledger.value(.signIn).map(CredentialDigest.init(stored:))
-      if known?.isOld == false, known?.matches(credential) == true { return }
+      if try ledger.value(.signIn).map(CredentialDigest.init(stored:))?.matches(credential) == true { return }
       try ledger.setValue(.signIn, CredentialDigest(of: credential).text)
     }
   }

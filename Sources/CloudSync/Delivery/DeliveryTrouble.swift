@@ -10,24 +10,24 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
   private(set) var at: Int64 = 0
   /// The earliest time of the next batch.
   private(set) var nextAt: Int64 = 0
-  /// Deliveries that are set aside. Optional, as are the properties below: earlier versions did not write them.
-  private(set) var setAside: Set<Int64>?
+  /// Deliveries that are set aside.
+  private(set) var setAside: Set<Int64> = []
   /// The time at which these are retried.
   private(set) var retryAt: Int64?
   /// The number of retries so far.
-  private(set) var rounds: Int?
+  private(set) var rounds = 0
   /// Rejections since a batch was accepted.
-  private(set) var refusals: Int?
+  private(set) var refusals = 0
   /// Whether a part was accepted, so that only the bad record has to be found.
-  private(set) var isFinding: Bool?
+  private(set) var isFinding = false
 
   /// The maximum number set aside; with more, no single record is at fault.
   private static let largest = 5_000
   /// The number of rejections in a row after which the next call waits, because the app accepts nothing.
   private static let patience = 100
 
-  var isAside: Bool { setAside?.isEmpty == false }
-  var hasRoom: Bool { setAside?.count ?? 0 < Self.largest }
+  var isAside: Bool { !setAside.isEmpty }
+  var hasRoom: Bool { setAside.count < Self.largest }
 
   /// The time of the next try; nil if nothing waits for a time.
   func next(after now: Int64) -> Int64? { [nextAt, retryAt ?? 0].filter { $0 > now }.min() }
@@ -39,7 +39,7 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
   func seen(at now: Int64) -> Self {
     guard let retryAt, retryAt <= now || at > now else { return self }
     var due = self
-    (due.setAside, due.retryAt, due.rounds, due.attempts) = (nil, nil, (rounds ?? 0) + 1, 5)
+    (due.setAside, due.retryAt, due.rounds, due.attempts) = ([], nil, rounds + 1, 5)
     return due
   }
 
@@ -49,14 +49,14 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
   mutating func refuse(_ batch: [Int64], _ reason: String, now: Int64, random: Double) -> Bool {
     let wasAlone = limit == 1
     (self.reason, at) = (reason, now)
-    refusals = (refusals ?? 0) + 1
+    refusals += 1
     attempts += 1
     let isStuck = wasAlone && !hasRoom
     if wasAlone, hasRoom {
       put(aside: batch, now: now, random: random)
       attempts = 0
     }
-    let goesOn = (isAside || isFinding == true) && !isStuck && !(refusals ?? 0).isMultiple(of: Self.patience)
+    let goesOn = (isAside || isFinding) && !isStuck && !refusals.isMultiple(of: Self.patience)
     let wait = goesOn ? 0 : Backoff.seconds(afterAttempt: isAside ? 10 : attempts, random: random)
     nextAt = now + Backoff.milliseconds(wait)
     return goesOn
@@ -64,8 +64,8 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
 
   /// Sets deliveries aside that are rejected, or that refer to one.
   mutating func put(aside numbers: [Int64], now: Int64, random: Double) {
-    setAside = (setAside ?? []).union(numbers)
-    let wait = Backoff.seconds(afterAttempt: 5 + (rounds ?? 0), random: random)
+    setAside.formUnion(numbers)
+    let wait = Backoff.seconds(afterAttempt: 5 + rounds, random: random)
     retryAt = retryAt ?? now + Backoff.milliseconds(wait)
   }
 

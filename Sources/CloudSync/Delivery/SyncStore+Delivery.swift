@@ -49,7 +49,7 @@ extension SyncStore {
     _ selected: Set<String>?,
     _ ledger: Ledger
   ) throws -> [Delivery] {
-    let aside = trouble.setAside ?? []
+    let aside = trouble.setAside
     let noted = try ledger.deliveries(isGone: isGone, of: selected, limit: limit + aside.count)
     return Array(noted.lazy.filter { !aside.contains($0.number) }.prefix(limit))
   }
@@ -96,7 +96,7 @@ extension SyncStore {
       // Include referenced records, even if they changed later.
       for target in references where !included.contains(target) {
         guard noted.count < Self.largestDelivery, let other = try ledger.delivery(of: target) else { continue }
-        if trouble.setAside?.contains(other.number) == true {
+        if trouble.setAside.contains(other.number) {
           blocked.insert(delivery.key)
         } else {
           included.insert(target)

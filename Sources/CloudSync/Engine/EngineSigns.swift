@@ -44,7 +44,7 @@ struct EngineSigns: Hashable, Sendable {
       isStopped: isStopped
     )
     self.rest?.wakesAt = rest?.wakesAt.map { $0 + clockShift }
-    self.rest?.at = rest?.at.map { $0 + clockShift }
+    self.rest?.at += clockShift
   }
 
   /// Milliseconds for which an engine may be late, so that a stopped one is reported within ten seconds: a busy machine

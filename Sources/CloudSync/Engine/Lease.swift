@@ -236,7 +236,7 @@ struct EngineRest: Hashable, Sendable {
   var number: Int64
   var wakesAt: Int64?
   /// When it became idle.
-  var at: Int64?
+  var at: Int64
   /// Milliseconds between two polls; nil if it does not poll.
   var pollInterval: Int64?
 }

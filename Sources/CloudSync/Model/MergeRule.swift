@@ -74,18 +74,8 @@ public struct MergeRules: Hashable, Sendable, Codable {
 
   /// Decodes the rules by record type and field.
   public init(from decoder: any Decoder) throws {
-    for (type, stored) in try decoder.singleValueContainer().decode([String: [String: StoredRule]].self) {
-      self[type] = stored.compactMapValues(\.rule)
-    }
-  }
-
-  /// A stored rule. Nil is `counter`, a rule of earlier versions: its fields are merged by the default rule.
-  private struct StoredRule: Decodable {
-    var rule: MergeRule?
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.singleValueContainer()
-      rule = try container.decode(String.self) == "counter" ? nil : container.decode(MergeRule.self)
+    for (type, stored) in try decoder.singleValueContainer().decode([String: [String: MergeRule]].self) {
+      self[type] = stored
     }
   }
 

@@ -42,7 +42,7 @@ package struct Pause: Hashable, Identifiable, Sendable {
   package var rule: PauseRule
   /// Milliseconds since 1970.
   package var at: Int64
-  /// The person who paused; nil if an earlier version did not store it.
+  /// The person who paused; nil if it is not known.
   package var actor: String?
 
   /// The reason shown in lists for an operation under this rule.

@@ -53,8 +53,8 @@ package struct StoreStatus: Hashable, Sendable {
     package var error: String
     package var message: String
     package var isOwn: Bool
-    /// When the trouble began; nil where an earlier version did not store it.
-    package var since: Int64?
+    /// When the trouble began.
+    package var since: Int64
   }
 
   /// The next changes to be sent or verified.
@@ -84,7 +84,7 @@ package struct StoreStatus: Hashable, Sendable {
     package var isStopped = false
     /// Its systemd unit, where it does not do its work; nil if a person started it.
     package var unit: String?
-    /// The program, and since when it has synced without a break; nil where an earlier version did not store it.
+    /// The program, and since when it has synced without a break.
     package var program: String?
     package var since: Int64?
     /// The end of its lease; nil while it sleeps.

@@ -8,7 +8,7 @@ extension SyncStore {
   /// Any number of processes may open the same file. One of them syncs it, such as `cktop` or `cktop sync`.
   ///
   /// - Throws: `StoreError`, with nothing changed, if the file cannot be read or written, is not a store, is damaged,
-  ///   is from a newer version, or belongs to another container, environment or database.
+  ///   was made by another version, or belongs to another container, environment or database.
   public convenience init(
     path: String,
     containerIdentifier: String,

@@ -11,10 +11,7 @@ extension SyncStore {
   /// Returns the polled queries of zones without a change feed, for the given types and those known from mirror and
   /// queue.
   func polledQueries(types: [String], _ lease: Lease) throws(StoreError) -> [PolledQuery] {
-    guard scope.hasDefaultZone else {
-      try forgetDefaultZone(lease)
-      return []
-    }
+    guard scope.hasDefaultZone else { return [] }
     let (known, isWhole) = try read { ledger in
       let known = try ledger.polledQueries()
       return try (
@@ -30,24 +27,6 @@ extension SyncStore {
         try ledger.insertPolledQuery(zone, type, among: &known)
       }
       return try ledger.polledQueries()
-    }
-  }
-
-  /// Removes the default zone of a database that has none, which an earlier version made and polled. It stays while it
-  /// has queued changes, for a person to decide about them.
-  private func forgetDefaultZone(_ lease: Lease) throws(StoreError) {
-    let isKnown = try read { ledger in
-      let isEmpty = try !ledger.hasOperations(in: .defaultZone)
-      return try !ledger.polledQueries().isEmpty || (isEmpty && ledger.zone(.defaultZone) != nil)
-    }
-    guard isKnown else { return }
-    try write(lease) { ledger, _ in
-      for polled in try ledger.polledQueries() {
-        try ledger.removeWait(.feed(of: polled.zone, type: polled.type))
-        try ledger.removeUnreadable(polled.zone, type: polled.type)
-      }
-      try ledger.removePolledQueries()
-      if try !ledger.hasOperations(in: .defaultZone) { try ledger.removeZone(.defaultZone) }
     }
   }
 

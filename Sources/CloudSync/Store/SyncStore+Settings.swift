@@ -121,7 +121,7 @@ extension Ledger {
       throw StoreError(
         .damaged,
         "the sync settings in the store cannot be read (policy, merge rules, deletion guard); "
-          + "update cktop if a newer one wrote them, else restore the file from a backup"
+          + "restore the file from a backup"
       )
     }
   }

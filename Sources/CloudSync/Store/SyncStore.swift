@@ -74,7 +74,7 @@ public final class SyncStore: Sendable {
   /// Opens the file, and creates it and its folder if `access` allows it.
   ///
   /// - Throws: `StoreError`, with nothing changed, if the file cannot be read or written, is not a store, is damaged,
-  ///   is from a newer version, does not fit the access, or belongs to another container, environment or database.
+  ///   was made by another version, does not fit the access, or belongs to another container, environment or database.
   package convenience init(
     path: String,
     scope: Scope,

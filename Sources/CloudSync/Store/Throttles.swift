@@ -103,8 +103,8 @@ enum Throttles {
   }
 
   private static func noteRecovery(of wait: ScopeWait, _ ledger: Ledger) throws {
-    guard wait.scope == .network || wait.scope == .account, !wait.isOver, let since = wait.since else { return }
-    let seconds = Int(max(0, ledger.now - since) / 1000)
+    guard wait.scope == .network || wait.scope == .account, !wait.isOver else { return }
+    let seconds = Int(max(0, ledger.now - wait.since) / 1000)
     guard seconds > 0 else { return }
     try EventLog.add(.recovered(wait.scope.asCause, seconds: seconds), now: ledger.now, ledger)
   }

@@ -31,8 +31,8 @@ extension StoreStatus {
   /// - Parameter now: milliseconds since 1970.
   package func waitFacts(_ format: Format, now: Int64) -> [Fact] {
     let waits = throttles.sorted { $0.until < $1.until }.map { wait in
-      let since = wait.since.map { " since \(format.time($0, now: now))" } ?? ""
-      let what = "\(WaitScope(name: wait.scope).asCause.text)\(since), until \(format.time(wait.until, now: now))"
+      let (since, until) = (format.time(wait.since, now: now), format.time(wait.until, now: now))
+      let what = "\(WaitScope(name: wait.scope).asCause.text) since \(since), until \(until)"
       return Fact(wait.isOwn ? "Retrying" : "Throttled", "\(what): \(Words.joined(wait.message, wait.error))", .warning)
     }
     return waits

@@ -75,6 +75,6 @@ import Testing
 
     let goesOn = trouble.refuse([-1], "no", now: 0, random: 0)
     #expect(!goesOn)
-    #expect(trouble.setAside?.contains(-1) == false && trouble.nextAt > 0)
+    #expect(!trouble.setAside.contains(-1) && trouble.nextAt > 0)
   }
 }

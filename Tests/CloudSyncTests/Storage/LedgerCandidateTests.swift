@@ -73,7 +73,7 @@ import Testing
       var deletion = QueuedOperation.save("", in: .two)
       deletion.kind = .zoneDelete
       let id = try ledger.insert(deletion)
-      let wait = ScopeWait(scope: .zone(.one), until: 50, seconds: 1, code: "C", message: "m", isOwn: true)
+      let wait = ScopeWait(scope: .zone(.one), until: 50, seconds: 1, code: "C", message: "m", isOwn: true, since: 0)
       try ledger.put(wait)
       try ledger.setState(.one, .unconfirmed)
       try ledger.setState(.two, .unconfirmed)
@@ -98,7 +98,9 @@ import Testing
           _ = try ledger.insert(.save("r", in: zone))
           try ledger.setState(zone, .unconfirmed)
         }
-        try ledger.put(ScopeWait(scope: .zone(held), until: 50, seconds: 1, code: "C", message: "m", isOwn: true))
+        try ledger.put(
+          ScopeWait(scope: .zone(held), until: 50, seconds: 1, code: "C", message: "m", isOwn: true, since: 0)
+        )
         for zone in zones {
           let found = try free(ledger, zone, now: 49)
           #expect(found == (zone == held ? [] : ["r"]), "\(zone) while \(held) waits")

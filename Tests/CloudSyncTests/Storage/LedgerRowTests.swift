@@ -69,11 +69,19 @@ import Testing
       try ledger.put(polled)
       #expect(try ledger.polledQueries() == [polled, PolledQuery(zone: .defaultZone, type: "Task")])
 
-      var wait = ScopeWait(scope: .zone(zone.key), until: 9, seconds: 1.5, code: "C", message: "m", isOwn: true)
+      var wait = ScopeWait(
+        scope: .zone(zone.key),
+        until: 9,
+        seconds: 1.5,
+        code: "C",
+        message: "m",
+        isOwn: true,
+        since: 0
+      )
       wait.credential = CredentialDigest(of: "token")
-      try ledger.put(ScopeWait(scope: wait.scope, until: 1, seconds: 1, code: "B", message: "", isOwn: false))
+      try ledger.put(ScopeWait(scope: wait.scope, until: 1, seconds: 1, code: "B", message: "", isOwn: false, since: 0))
       try ledger.put(wait)
-      try ledger.put(ScopeWait(scope: .database, until: 8, seconds: 1, code: "B", message: "", isOwn: false))
+      try ledger.put(ScopeWait(scope: .database, until: 8, seconds: 1, code: "B", message: "", isOwn: false, since: 0))
       #expect(try ledger.wait(wait.scope) == wait)
       #expect(try ledger.waits(after: 7).map(\.scope) == [.database, wait.scope])
       #expect(try ledger.waits(after: 8) == [wait])

@@ -40,7 +40,7 @@ import Testing
         try ledger.removeRecord(RecordKey(.one, "a"))
         try ledger.setState(.one, .ready)
         try ledger.put(PolledQuery(zone: .one, type: "Note"))
-        try ledger.put(ScopeWait(scope: .quota, until: 500, seconds: 1, code: "C", message: "m", isOwn: true))
+        try ledger.put(ScopeWait(scope: .quota, until: 500, seconds: 1, code: "C", message: "m", isOwn: true, since: 0))
         try ledger.setValue(.identity, "v")
         try ledger.put(LeaseHolder(fencingToken: 1, pid: 2, host: "h", expiresAt: 3))
         try ledger.changeActivity { $0.lastEnqueueAt = 7 }

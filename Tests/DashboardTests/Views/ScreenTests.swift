@@ -93,7 +93,8 @@ import Testing
             until: Sample.now + 65_000,
             error: "THROTTLED",
             message: "",
-            isOwn: false
+            isOwn: false,
+            since: Sample.now
           )
         ]
       }

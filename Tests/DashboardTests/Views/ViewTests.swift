@@ -412,7 +412,14 @@ struct ViewTests {
         world.data = Sample.data(Array(Sample.operations.suffix(1)))
         let until = Sample.now + 3_600_000
         world.data.status?.throttles = [
-          StoreStatus.Throttle(scope: "database", until: until, error: "THROTTLED", message: "", isOwn: false)
+          StoreStatus.Throttle(
+            scope: "database",
+            until: until,
+            error: "THROTTLED",
+            message: "",
+            isOwn: false,
+            since: Sample.now
+          )
         ]
       }
     )

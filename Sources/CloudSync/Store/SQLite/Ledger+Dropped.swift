@@ -33,7 +33,7 @@ extension Ledger {
     try one("SELECT max(id) FROM dropped WHERE operationId = ? AND isOpen = 1", [operation])
   }
 
-  /// The operation that was dropped as a whole, as it was queued; nil where an earlier version dropped it.
+  /// The operation that was dropped as a whole, as it was queued; nil if only a part of it was dropped.
   func discardedOperation(_ id: Int64) throws -> QueuedOperation? {
     let row = try row("SELECT \(QueuedOperation.discarded) FROM dropped WHERE id = ? AND former IS NOT NULL", [id])
     do { return try row.map(QueuedOperation.init(row:)) } catch { throw UnreadableRow(.dropped(id), error) }

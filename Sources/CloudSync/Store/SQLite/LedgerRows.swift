@@ -87,11 +87,11 @@ package struct ScopeWait: Hashable, Sendable {
   package var message: String
   /// Whether this is our own back-off, which an operator may end, and not a wait the server asked for.
   package var isOwn: Bool
-  /// When the trouble began; nil where an earlier version did not store it.
-  package var since: Int64?
+  /// When the trouble began.
+  package var since: Int64
   /// Whether another request has got through since.
   package var isOver = false
-  /// The credential that was refused; nil for a wait of another scope, or where an earlier version did not store it.
+  /// The credential that was refused; nil for a wait of another scope.
   package var credential: CredentialDigest?
 }
 
@@ -103,7 +103,7 @@ package struct LeaseHolder: Hashable, Sendable {
   package var host: String
   /// Nil while the engine sleeps: then the lock alone shows that it is alive.
   package var expiresAt: Int64?
-  /// The program that syncs, and since when; nil where an earlier version did not store it.
+  /// The program that syncs, and since when.
   package var program: String?
   package var since: Int64?
   /// The milliseconds by which its system clock was ahead of the time since the machine started, when it last extended

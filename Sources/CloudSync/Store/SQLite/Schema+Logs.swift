@@ -164,7 +164,7 @@ extension Schema {
       isOwn INTEGER NOT NULL,
       -- When the trouble began, and whether another request has succeeded since: a scope that rejects again still waits
       -- longer.
-      since INTEGER,
+      since INTEGER NOT NULL,
       isOver INTEGER NOT NULL DEFAULT 0,
       -- The digest of the credential that was refused, for a wait of the account.
       credential TEXT
