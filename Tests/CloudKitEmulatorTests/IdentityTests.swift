@@ -68,7 +68,7 @@ struct IdentityTests {
     }
   }
 
-  @Test func `a file of an earlier version is closed to others, and a secret is drawn once where none was kept`()
+  @Test func `a file that others may read is closed to them, and a secret is drawn once where none was kept`()
     async throws
   {
     try await withTemporaryDirectory { directory in

@@ -9,8 +9,8 @@ public struct EmulatorFileError: Error, CustomStringConvertible {
     case inUse
     /// The file, or a log beside it, was not written by an emulator. Neither is changed.
     case foreign
-    /// The file was written by a newer version.
-    case newer
+    /// The file was written by another version.
+    case otherVersion
     /// The file is damaged.
     case damaged
     /// The file or its folder cannot be opened or written.
@@ -27,7 +27,7 @@ public struct EmulatorFileError: Error, CustomStringConvertible {
   init(_ error: any Error) {
     switch error {
     case let error as DatabaseError: reason = Self.reason(error.resultCode)
-    case FileSchema.Refusal.newer: reason = .newer
+    case FileSchema.Refusal.otherVersion: reason = .otherVersion
     case FileSchema.Refusal.notOurs, FileSchema.Refusal.foreignLog: reason = .foreign
     case is FileStore.UnsafeFileSystem: reason = .inaccessible
     case is DamagedBytes, is JSONError, is ServerError:

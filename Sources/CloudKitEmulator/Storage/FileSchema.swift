@@ -4,22 +4,23 @@ import GRDB
 /// The tables of a data file.
 enum FileSchema {
   /// The value of `PRAGMA user_version`.
-  static let version = 3
-  /// The value of `PRAGMA application_id`, `ckem` in ASCII. It is 0 in older files.
+  static let version = 4
+  /// The value of `PRAGMA application_id`, `ckem` in ASCII.
   private static let identity = 0x636B_656D
 
   /// The reason why a file is not opened.
   enum Refusal: Error, CustomStringConvertible {
-    case newer
-    case older
+    case otherVersion(Int)
     case notOurs
     case foreignLog
 
     var description: String {
       switch self {
-      case .newer: "The data file was written by a newer version of this program."
-      case .older:
-        "The data file was written by an earlier version of this program. Move it away, or open it with that version."
+      case .otherVersion(let found):
+        """
+        The data file was written by another version of this program (format \(found), this one reads \(version)). Open \
+        it with that version, or move it away.
+        """
       case .notOurs: "The file is an SQLite database, but was not written by this program."
       case .foreignLog:
         "A file with the data file's name and -wal or -journal is not of this program. Move it, or name another data file."
@@ -29,7 +30,7 @@ enum FileSchema {
 
   /// Whether a file has no tables yet. Does not change it.
   ///
-  /// - Throws: `Refusal` if the file was not written by this program or has an unsupported version.
+  /// - Throws: `Refusal` if the file was not written by this program or by another version.
   static func isEmpty(_ db: Database) throws -> Bool {
     let (found, owner) = (try number("user_version", db), try number("application_id", db))
     guard owner == 0 || owner == identity else { throw Refusal.notOurs }
@@ -37,9 +38,8 @@ enum FileSchema {
       guard found == 0 else { throw Refusal.notOurs }
       return true
     }
-    let hasTables = try ["database", "zone", "record", "asset"].allSatisfy { try db.tableExists($0) }
-    guard hasTables || owner == identity && found > version else { throw Refusal.notOurs }
-    guard found == version else { throw found > version ? Refusal.newer : .older }
+    guard owner == identity else { throw Refusal.notOurs }
+    guard found == version else { throw Refusal.otherVersion(found) }
     return false
   }
 
@@ -61,7 +61,8 @@ enum FileSchema {
     }
     do {
       let file = try DatabaseQueue(path: unchanging(path), configuration: configuration)
-      guard try file.read(isEmpty) else { return }
+      // Without the identity it holds nothing, or is refused.
+      _ = try file.read(isEmpty)
     } catch is Known {
       return
     }
@@ -104,17 +105,14 @@ enum FileSchema {
     try Int.fetchOne(db, sql: "PRAGMA \(pragma)") ?? 0
   }
 
-  /// Creates the tables of a new file, and marks a file of this version that has no identity yet.
+  /// Creates the tables of a new file.
   static func prepare(_ db: Database) throws {
-    if try isEmpty(db) {
-      try db.execute(sql: tables)
-    } else if try number("application_id", db) != 0 {
-      return
-    }
-    try db.execute(sql: "PRAGMA user_version = \(version); PRAGMA application_id = \(identity)")
+    guard try isEmpty(db) else { return }
+    try db.execute(sql: "\(tables) PRAGMA user_version = \(version); PRAGMA application_id = \(identity)")
   }
 
   private static let tables = """
+    CREATE TABLE origin (seed INTEGER NOT NULL, secret TEXT NOT NULL);
     CREATE TABLE database (path TEXT PRIMARY KEY, counter INTEGER NOT NULL, sequence INTEGER NOT NULL);
     CREATE TABLE zone (
       id INTEGER PRIMARY KEY, database TEXT NOT NULL, name TEXT NOT NULL, identity INTEGER NOT NULL,

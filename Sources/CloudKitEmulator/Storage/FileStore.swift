@@ -62,7 +62,7 @@ final class FileStore: EmulatorStore {
   private static func prepareFile(_ path: String) throws {
     guard access(path, F_OK) != 0 else {
       try FileSchema.requireOwn(path)
-      // A file of an earlier version may be readable by others.
+      // A copy that was put in its place may be readable by others.
       return _ = chmod(path, 0o600)
     }
     try FileSchema.requireOwnLog(beside: path)
@@ -74,7 +74,7 @@ final class FileStore: EmulatorStore {
   /// Returns the origin that the file keeps, or generates one and keeps it.
   func origin(for configuration: EmulatorConfiguration) throws -> EmulatorConfiguration.Origin {
     let origin = try transaction { db in
-      if try db.tableExists("origin"), let row = try Row.fetchOne(db, sql: "SELECT seed, secret FROM origin") {
+      if let row = try Row.fetchOne(db, sql: "SELECT seed, secret FROM origin") {
         var origin = EmulatorConfiguration.Origin(seed: UInt64(bitPattern: row["seed"]), secret: row["secret"])
         // The file was created with a seed or a secret that is not given now.
         if origin.secret.isEmpty, configuration.seed == nil, configuration.secret.isEmpty {
@@ -84,9 +84,6 @@ final class FileStore: EmulatorStore {
         return origin
       }
       var origin = configuration.generatedOrigin()
-      // Files of earlier versions have the seed 0.
-      let isNew = try Int.fetchOne(db, sql: "SELECT count(*) FROM database") == 0
-      if !isNew { origin.seed = configuration.seed ?? 0 }
       // A given secret is not kept.
       if !configuration.secret.isEmpty { origin.secret = "" }
       try Self.put(origin, db)
@@ -97,12 +94,7 @@ final class FileStore: EmulatorStore {
   }
 
   private static func put(_ origin: EmulatorConfiguration.Origin, _ db: Database) throws {
-    try db.execute(
-      sql: """
-        CREATE TABLE IF NOT EXISTS origin (seed INTEGER NOT NULL, secret TEXT NOT NULL);
-        DELETE FROM origin;
-        """
-    )
+    try db.execute(sql: "DELETE FROM origin")
     try db.execute(
       sql: "INSERT INTO origin (seed, secret) VALUES (?, ?)",
       arguments: [Int64(bitPattern: origin.seed), origin.secret]
@@ -127,10 +119,7 @@ final class FileStore: EmulatorStore {
     guard try !source.read(FileSchema.isEmpty) else { throw FileSchema.Refusal.notOurs }
     let copy = try temporary()
     try source.backup(to: copy.queue)
-    copy.indexes = try copy.queue.write { db in
-      try FileSchema.prepare(db)
-      return try FileIndex.all(db)
-    }
+    copy.indexes = try copy.queue.read(FileIndex.all)
     return copy
   }
 

@@ -143,7 +143,7 @@ struct ServeCommand: AsyncParsableCommand {
     switch (error as? EmulatorFileError)?.reason {
     case .inUse?: "\(path) is in use by another server; stop that one, or choose another --data"
     case .foreign?: "\(path) is not a file of cktop serve; choose another --data"
-    case .newer?: "\(path) was written by a newer cktop; update cktop, or choose another --data"
+    case .otherVersion?: "\(path) was written by another version of cktop; use that one, or choose another --data"
     case .damaged?: "\(path) is damaged; restore a copy, or choose another --data"
     case .inaccessible?:
       "\(path) cannot be opened for writing; check its folder, permissions and disk, or choose another --data"
