@@ -97,6 +97,19 @@ struct BoundsTests {
           }
         )
       )
+      listing.filter = .expression(try QueueFilter(parsing: "type = 'Note'"), text: "type = 'Note'")
+      steps.append(
+        (
+          "\(order), first step",
+          { [listing] store in
+            try store.view { view in
+              var search = QueueSearch(listing)
+              try search.step(in: view)
+              #expect(search.count == 500)
+            }
+          }
+        )
+      )
     }
     // On either side of the border between records with unsent changes and others.
     for (part, place) in [("start", 0), ("last unsent", 1), ("first on the server", 1.01), ("end", 1.99)] {
@@ -156,22 +169,29 @@ struct BoundsTests {
       return store
     }
     for rare in Self.rare {
-      for usual in Self.usual where usual.prefix(4) != rare.prefix(4) {
-        for text in ["\(rare) and \(usual)", "\(usual) and \(rare)"] {
-          let filter = try QueueFilter(parsing: text)
-          var listing = QueueListing()
-          listing.filter = .expression(filter, text: text)
-          let expected = rare.hasPrefix("name") ? (usual == "zone = 'cktop'" ? 0 : 1) : 20
-          for body: (SyncStore) throws -> Int in [
-            { try $0.operations(matching: filter, limit: 200).total },
-            { store in try store.view { try $0.operations(matching: filter, after: 0, limit: 200).count } },
-            { store in try store.view { try $0.operations(listing, limit: 200).window.rows.count } },
-          ] {
-            var found: [Int] = []
-            let costs = try stores.map { store in try instructions(store) { found.append(try body(store)) } }
-            #expect(found == [expected, expected], "\(text)")
-            #expect(costs[1] <= 2 * costs[0] + 50, "\(text): \(costs)")
-          }
+      let pairs = Self.usual.filter { $0.prefix(4) != rare.prefix(4) }
+        .flatMap { ["\(rare) and \($0)", "\($0) and \(rare)"] }
+      for text in [rare, "\(rare) and attempts = 0"] + pairs {
+        let filter = try QueueFilter(parsing: text)
+        var listing = QueueListing()
+        listing.filter = .expression(filter, text: text)
+        let expected = rare.hasPrefix("name") ? (text.contains("zone = 'cktop'") ? 0 : 1) : 20
+        for body: (SyncStore) throws -> Int in [
+          { try $0.operations(matching: filter, limit: 200).total },
+          { store in try store.view { try $0.operations(listing, limit: 200).window.rows.count } },
+          { [listing] store in
+            try store.view { view in
+              var search = QueueSearch(listing)
+              try search.step(in: view)
+              #expect(search.isOver, "\(text)")
+              return search.count
+            }
+          },
+        ] {
+          var found: [Int] = []
+          let costs = try stores.map { store in try instructions(store) { found.append(try body(store)) } }
+          #expect(found == [expected, expected], "\(text)")
+          #expect(costs[1] <= 2 * costs[0] + 50, "\(text): \(costs)")
         }
       }
     }

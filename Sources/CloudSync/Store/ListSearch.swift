@@ -49,33 +49,32 @@ extension Array {
   }
 }
 
-/// A search in the queue.
+/// A search in the queue. What an index finds is not looked for row by row.
 package struct QueueSearch: ListSearch {
   package let listing: QueueListing
   private var ids: [Int64] = []
   private var found = 0
   package private(set) var zonesToRetry: Set<ZoneKey> = []
-  private var parts: ArraySlice<[OperationState]>
+  /// The parts that have not been looked through; nil before the first step.
+  private var parts: ArraySlice<[OperationState]>?
   private var last: Int64?
   /// The time of the first step, from which ages are counted.
   private var now: Int64?
 
-  package init(_ listing: QueueListing) {
-    self.listing = listing
-    parts = listing.parts[...]
-  }
+  package init(_ listing: QueueListing) { self.listing = listing }
 
   package var count: Int { ids.count }
   package var retryable: Int? { found }
-  package var isOver: Bool { parts.isEmpty }
+  package var isOver: Bool { parts?.isEmpty ?? false }
 
   package mutating func step(in view: StoreView) throws {
     let now = now ?? view.now
     self.now = now
+    let selection = try view.ledger.selection(ListQuery(listing.filter, now: now))
+    var parts = try parts ?? view.ledger.parts(of: listing, now: now)[...]
     var left = SyncStore.slice
     while let states = parts.first, left > 0 {
-      let query = ListQuery(listing.filter, now: now)
-      let rows = try view.ledger.slice(states, query, after: last, isDescending: listing.isDescending, limit: left)
+      let rows = try view.ledger.slice(states, of: listing, selection, after: last, limit: left)
       for row in rows where row.isMatch {
         ids.append(row.id)
         guard let state = row.state, QueueVerb.retry.states.contains(state) else { continue }
@@ -86,6 +85,7 @@ package struct QueueSearch: ListSearch {
       if rows.count < left { (parts, last) = (parts.dropFirst(), nil) }
       left -= rows.count
     }
+    self.parts = parts
   }
 
   package func rows(offset: Int, limit: Int, in view: StoreView) throws -> [QueueRow] {

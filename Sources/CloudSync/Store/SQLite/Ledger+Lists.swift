@@ -57,6 +57,8 @@ extension Ledger {
     var condition: (sql: String?, arguments: StatementArguments)
     /// Whether an index that finds few rows is chosen, so that other conditions must not use theirs.
     var isChosen = false
+    /// Whether an index finds all rows that match.
+    var hasFinder = false
 
     /// A column of another condition.
     func column(_ name: String) -> String { isChosen ? "+\(name)" : name }
@@ -65,20 +67,22 @@ extension Ledger {
   /// The number of rows that are found without delay.
   private static let few = 1000
 
-  /// Returns the condition of a query. SQLite does not know how many rows an index finds, and of two equalities might take
-  /// the one that most rows meet.
+  /// Returns the condition of a query. SQLite does not know how many rows an index finds, and of two equalities, such as
+  /// a name and the state of a part of the list, might take the one that most rows meet.
   func selection(_ query: ListQuery) throws -> Selection {
     var best: (finder: QueueFilter, count: Int)?
     let finders = query.filter?.finders ?? []
-    // Of one equality SQLite takes the index by itself.
-    guard finders.count > 1 else { return Selection(condition: Self.condition(query)) }
     for finder in finders {
       let condition = finder.sql(now: query.now)
       let sql = "SELECT count(*) FROM (SELECT 1 FROM operations WHERE \(condition.sql) LIMIT \(Self.few + 1))"
       let count = try Int.fetchOne(list(sql, isUsual: false), arguments: .init(condition.arguments)) ?? 0
       if count <= Self.few, count < best?.count ?? .max { best = (finder, count) }
     }
-    return Selection(condition: Self.condition(query, finder: best?.finder), isChosen: best != nil)
+    return Selection(
+      condition: Self.condition(query, finder: best?.finder),
+      isChosen: best != nil,
+      hasFinder: !finders.isEmpty
+    )
   }
 
   /// The SQL condition of a query; nil if it matches the whole queue.

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The queue in the order of a listing. Rows are found by the index of states and numbers alone, and read one by one: a
+/// The queue in the order of a listing. Rows are found by an index in the order of their numbers, and read one by one: a
 /// window costs the distance to the nearer end of its part of the list.
 extension Ledger {
   /// The number of operations that a listing shows, by state.
@@ -36,13 +36,13 @@ extension Ledger {
     let query = ListQuery(listing.filter, now: now)
     let selection = try selection(query)
     var (ids, skipped) = ([Int64](), offset)
-    for states in listing.parts {
+    for states in Self.parts(of: listing, counts) {
       let count = states.reduce(0) { $0 + (counts[$1] ?? 0) }
       let taken = min(limit - ids.count, count - skipped)
       if taken > 0 {
         ids += try NearerEnd(offset: skipped, limit: taken, of: count).read { isReversed, limit, offset in
           let isDescending = listing.isDescending != isReversed
-          let (sql, arguments) = Self.sql(states, selection, isDescending: isDescending)
+          let (sql, arguments) = Self.matching(selection, in: states, isDescending: isDescending)
           let statement = try list("\(sql) LIMIT ? OFFSET ?", isUsual: query.filter == nil)
           return try Int64.fetchAll(statement, arguments: arguments + [limit, offset])
         }
@@ -56,43 +56,84 @@ extension Ledger {
   /// All operations that a listing shows, in its order.
   func operationIDs(of listing: QueueListing, now: Int64) throws -> [Int64] {
     let selection = try selection(ListQuery(listing.filter, now: now))
-    return try listing.parts.flatMap { states in
-      let (sql, arguments) = Self.sql(states, selection, isDescending: listing.isDescending)
+    return try parts(of: listing, now: now).flatMap { states in
+      let (sql, arguments) = Self.matching(selection, in: states, isDescending: listing.isDescending)
       return try Int64.fetchAll(list(sql, isUsual: false), arguments: arguments)
     }
   }
 
-  /// Reads operations in states, in the order of their numbers: a merge of the index's ranges, without sorting.
-  private static func sql(_ states: [OperationState], _ selection: Selection, isDescending: Bool)
-    -> (String, StatementArguments)
-  {
-    let (condition, arguments) = selection.condition
-    let parts = states.map { state in
-      "SELECT id FROM operations WHERE \(selection.column("state")) = '\(state.rawValue)'"
-        + (condition.map { " AND \($0)" } ?? "")
-    }
-    let all = states.reduce(into: StatementArguments()) { all, _ in all += arguments }
+  /// The parts of a listing, without states in which nothing matches as far as triggers count it.
+  func parts(of listing: QueueListing, now: Int64) throws -> [[OperationState]] {
+    let filter = ListQuery(listing.filter, now: now).filter
+    guard !listing.filter.isSearch, filter?.isCounted ?? true else { return listing.parts }
+    return Self.parts(of: listing, try counts(of: listing, now: now))
+  }
+
+  private static func parts(of listing: QueueListing, _ counts: [OperationState: Int]) -> [[OperationState]] {
+    listing.parts.map { $0.filter { counts[$0] ?? 0 > 0 } }.filter { !$0.isEmpty }
+  }
+
+  /// Reads the operations in states that match, in the order of their numbers.
+  private static func matching(
+    _ selection: Selection,
+    _ columns: String = "id",
+    in states: [OperationState],
+    after id: Int64? = nil,
+    isDescending: Bool
+  ) -> (String, StatementArguments) {
+    let names = states.map { "'\($0.rawValue)'" }
+    // The index of a filter is in the order of the numbers, too. Of each state by itself it would be read to its end.
+    let parts =
+      selection.hasFinder && states.count > 1
+      ? ["+state IN (\(names.joined(separator: ", ")))"] : names.map { "\(selection.column("state")) = \($0)" }
+    let (sql, arguments) = selection.condition
+    return merge(columns, parts.map { "\(sql ?? "1") AND \($0)" }, arguments, after: id, isDescending)
+  }
+
+  /// Reads operations in the order of their numbers: a merge of ranges of an index, without sorting.
+  ///
+  /// - Parameter arguments: those of `columns` or of each condition.
+  private static func merge(
+    _ columns: String,
+    _ conditions: [String],
+    _ arguments: StatementArguments,
+    after id: Int64?,
+    _ isDescending: Bool
+  ) -> (String, StatementArguments) {
+    let (order, first) = isDescending ? ("<", Int64.max) : (">", Int64.min)
+    let parts = conditions.map { "SELECT \(columns) FROM operations WHERE \($0) AND id \(order) ?" }
+    let all = conditions.reduce(into: StatementArguments()) { all, _ in all += arguments + [id ?? first] }
     return (parts.joined(separator: " UNION ALL ") + " ORDER BY id" + (isDescending ? " DESC" : ""), all)
   }
 
-  /// The next operations in states in the order of their numbers, each with whether it matches.
+  /// The next operations of a part of a listing, each with whether it matches. Only those that match are read if an index
+  /// finds them.
+  ///
+  /// - Parameters:
+  ///   - states: those of the part.
+  ///   - selection: the condition of the listing's filter.
+  ///   - id: only operations after this one, in the order of the listing.
   func slice(
     _ states: [OperationState],
-    _ query: ListQuery,
+    of listing: QueueListing,
+    _ selection: Selection,
     after id: Int64?,
-    isDescending: Bool,
     limit: Int
   ) throws -> [(id: Int64, state: OperationState?, zone: ZoneKey, isMatch: Bool)] {
-    let (condition, arguments) = Self.condition(query, usesIndexes: false)
-    let (order, first) = isDescending ? ("<", Int64.max) : (">", Int64.min)
-    var all = StatementArguments()
-    let parts = states.map { state in
-      all += arguments + [id ?? first]
-      return
-        "SELECT id, state, zone, owner, (\(condition ?? "1")) IS TRUE FROM operations WHERE state = '\(state.rawValue)' AND id \(order) ?"
-    }
-    let sql = parts.joined(separator: " UNION ALL ") + " ORDER BY id\(isDescending ? " DESC" : "") LIMIT ?"
-    return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: all + [limit])
+    let (columns, isDescending) = ("id, state, zone, owner", listing.isDescending)
+    let (sql, arguments) =
+      if selection.isChosen || !listing.filter.isSearch {
+        Self.matching(selection, "\(columns), 1", in: states, after: id, isDescending: isDescending)
+      } else {
+        Self.merge(
+          "\(columns), (\(selection.condition.sql ?? "1")) IS TRUE",
+          states.map { "state = '\($0.rawValue)'" },
+          selection.condition.arguments,
+          after: id,
+          isDescending
+        )
+      }
+    return try Row.fetchAll(database.cachedStatement(sql: "\(sql) LIMIT ?"), arguments: arguments + [limit])
       .map { ($0[0], OperationState(rawValue: $0[1]), ZoneKey(zone: $0[2], owner: $0[3]), $0[4]) }
   }
 
