@@ -42,8 +42,6 @@ import Testing
     }
     let links = "SELECT count(*) FROM refs"
     #expect(try devices[0].store.count(links) == devices[1].store.count(links))
-    let found = "SELECT count(*) FROM operationTexts WHERE name LIKE '%n11%'"
-    #expect(try devices[0].store.count(found) == devices[1].store.count(found))
   }
 
   @Test func `an edit of a record with a dropped change ends its undo`() throws {

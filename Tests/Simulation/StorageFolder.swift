@@ -78,16 +78,12 @@ final class StorageFolder {
     if let assets = storage.assetFolder { try? FileManager.default.removeItem(at: assets) }
     try storage.writer.write { database in
       let names = try database.cachedStatement(
-        sql: """
-          SELECT name FROM sqlite_schema
-          WHERE type = 'table' AND name NOT LIKE 'operationTexts%' AND name <> 'grdb_migrations'
-          """
+        sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'grdb_migrations'"
       )
       // First what makes a deletion be noted for an app, and what goes along with it by triggers. No pragma: it would have
       // every statement compiled anew.
       let tables = ["state", "operations", "records"] + (try String.fetchAll(names))
       var steps = tables.map { "DELETE FROM \($0)" }
-      steps.append("INSERT INTO operationTexts(operationTexts) VALUES ('delete-all')")
       steps += Schema.rows.split(separator: "\n").map(String.init)
       for step in steps { try database.cachedStatement(sql: step).execute() }
     }

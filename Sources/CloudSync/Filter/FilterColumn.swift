@@ -59,11 +59,9 @@ struct FilterColumn: Hashable, Sendable {
   let kind: Kind
   /// The column of the table, or an expression over its columns. Not quoted: SQLite reads an unknown quoted name as a text.
   let sql: String
-  /// Whether `operationTexts` holds the column's trigrams.
-  let hasTrigrams: Bool
 
-  private init(_ name: String, _ kind: Kind, sql: String? = nil, hasTrigrams: Bool = false) {
-    (self.name, self.kind, self.sql, self.hasTrigrams) = (name, kind, sql ?? name, hasTrigrams)
+  private init(_ name: String, _ kind: Kind, sql: String? = nil) {
+    (self.name, self.kind, self.sql) = (name, kind, sql ?? name)
   }
 
   static let state = FilterColumn("state", .oneOf(["pending", "inFlight", "waiting", "failed", "paused", "conflict"]))
@@ -71,7 +69,7 @@ struct FilterColumn: Hashable, Sendable {
   static let zone = FilterColumn("zone", .text)
   static let operation = FilterColumn("operation", .oneOf(["save", "delete", "zoneSave", "zoneDelete"]))
 
-  static let name = FilterColumn("name", .text, hasTrigrams: true)
+  static let name = FilterColumn("name", .text)
   static let error = FilterColumn("error", .text, sql: "errorCode")
 
   /// Whether an index of the table `operations` finds the rows with one value.
@@ -82,7 +80,7 @@ struct FilterColumn: Hashable, Sendable {
     // Of the user's own zones it is null, as in the output.
     FilterColumn("owner", .text, sql: "nullif(owner, '')"), name, operation, error, FilterColumn("attempts", .integer),
     FilterColumn("age", .age, sql: "enqueuedAt"),
-    FilterColumn("message", .text, sql: "errorMessage", hasTrigrams: true),
+    FilterColumn("message", .text, sql: "errorMessage"),
     FilterColumn("payload", .text, sql: "changes"),
   ]
 

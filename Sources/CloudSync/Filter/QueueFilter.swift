@@ -23,17 +23,11 @@ package struct QueueFilter: Sendable, Hashable {
   /// The condition on the table `operations`, in parentheses, with every value bound.
   ///
   /// `now` is in milliseconds since 1970: ages become points in time, so that the index on `enqueuedAt` can be used.
-  /// Patterns use the trigrams of `operationTexts` if possible.
   ///
-  /// - Parameters:
-  ///   - usesIndexes: whether the condition may find rows by itself, and not only be checked for rows at hand.
-  ///   - finder: the one of `finders` whose index finds the rows; nil: SQLite chooses.
-  func sql(now: Int64, usesIndexes: Bool = true, finder: QueueFilter? = nil) -> (sql: String, arguments: [FilterValue])
-  {
-    // Where a row is at hand, its own texts are cheaper than the trigrams of all.
-    let isAtHand = !usesIndexes || finder != nil
+  /// - Parameter finder: the one of `finders` whose index finds the rows; nil: SQLite chooses.
+  func sql(now: Int64, finder: QueueFilter? = nil) -> (sql: String, arguments: [FilterValue]) {
     var writer = SQLWriter(now: now, finder: finder?.expression)
-    let sql = writer.sql(expression, isNegated: isAtHand)
+    let sql = writer.sql(expression)
     return ("(\(sql))", writer.arguments)
   }
 
@@ -50,22 +44,19 @@ private struct SQLWriter {
   let finder: FilterExpression?
   var arguments: [FilterValue] = []
 
-  /// - Parameter isNegated: whether unknown and false differ here, as within `NOT`; a search has no unknown.
-  mutating func sql(_ expression: FilterExpression, isNegated: Bool) -> String {
+  mutating func sql(_ expression: FilterExpression) -> String {
     // With a unary plus, SQLite uses no index for a column.
     func name(_ column: FilterColumn) -> String {
       finder == nil || finder == expression ? column.sql : "+\(column.sql)"
     }
     switch expression {
-    case .all(let parts): return joined(parts, " AND ", isNegated: isNegated)
-    case .any(let parts): return joined(parts, " OR ", isNegated: isNegated)
-    case .not(let inner): return "NOT (\(sql(inner, isNegated: true)))"
+    case .all(let parts): return joined(parts, " AND ")
+    case .any(let parts): return joined(parts, " OR ")
+    case .not(let inner): return "NOT (\(sql(inner)))"
     case .isNull(let column): return "\(name(column)) IS NULL"
     case .like(let column, let pattern):
       arguments.append(.text(pattern))
-      let condition = "\(name(column)) LIKE ?"
-      guard !isNegated, column.hasTrigrams, Self.hasTrigram(pattern) else { return condition }
-      return "id IN (SELECT rowid FROM operationTexts WHERE \(condition))"
+      return "\(name(column)) LIKE ?"
     case .compare(let column, let comparison, let value):
       bind(value, column)
       let comparison = column.kind == .age ? comparison.mirrored : comparison
@@ -76,15 +67,10 @@ private struct SQLWriter {
     }
   }
 
-  private mutating func joined(_ parts: [FilterExpression], _ separator: String, isNegated: Bool) -> String {
+  private mutating func joined(_ parts: [FilterExpression], _ separator: String) -> String {
     var pieces: [String] = []
-    for part in parts { pieces.append("(\(sql(part, isNegated: isNegated)))") }
+    for part in parts { pieces.append("(\(sql(part)))") }
     return pieces.joined(separator: separator)
-  }
-
-  /// Whether a pattern has three letters in a row, so that the trigram index can be used.
-  private static func hasTrigram(_ pattern: String) -> Bool {
-    pattern.split { $0 == "%" || $0 == "_" }.contains { $0.unicodeScalars.count >= 3 }
   }
 
   private mutating func bind(_ value: FilterValue, _ column: FilterColumn) {

@@ -188,7 +188,6 @@ extension SyncStore {
       }
       return try ledger.end(operations.map(\.id), .discarded, cause, now: now)
     }
-    if verb == .retry { try ledger.clearErrors(of: operations.map(\.id)) }
     for var operation in operations {
       switch verb {
       case .discard: break

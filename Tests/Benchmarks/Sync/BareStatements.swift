@@ -25,11 +25,9 @@ struct BareStatements {
     steps = seen.all.filter { !Self.isAround($0.sql) }.map { Step(sql: $0.sql, arguments: Self.values($0)) }
   }
 
-  /// What frames the statements, and what triggers do by themselves: SQLite tells that as comments, or, of a search
-  /// index, as the statements on its own tables.
+  /// What frames the statements, and what triggers do by themselves: SQLite tells that as comments.
   private static func isAround(_ sql: String) -> Bool {
     ["BEGIN", "COMMIT", "PRAGMA", "SAVEPOINT", "RELEASE", "--"].contains { sql.hasPrefix($0) }
-      || sql.contains("'operationTexts_")
   }
 
   /// Runs them in one transaction, with other names.

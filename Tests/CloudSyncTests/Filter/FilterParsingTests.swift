@@ -11,10 +11,7 @@ import Testing
     ("type <> 'Task'", "(type != ?)", [.text("Task")]),
     ("type != 'O''Neill'", "(type != ?)", [.text("O'Neill")]),
     ("error = 'NETWORK_ERROR'", "(errorCode = ?)", [.text("NETWORK_ERROR")]),
-    (
-      "message like '%quota%'", "(id IN (SELECT rowid FROM operationTexts WHERE errorMessage LIKE ?))",
-      [.text("%quota%")]
-    ),
+    ("message like '%quota%'", "(errorMessage LIKE ?)", [.text("%quota%")]),
     ("message like '%qu_ta%'", "(errorMessage LIKE ?)", [.text("%qu_ta%")]),
     ("name not like 'abc%'", "(NOT (name LIKE ?))", [.text("abc%")]),
     ("zone like 'abc%'", "(zone LIKE ?)", [.text("abc%")]),

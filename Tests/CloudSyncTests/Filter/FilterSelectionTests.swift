@@ -129,7 +129,6 @@ import Testing
           CREATE TABLE operations (id INTEGER PRIMARY KEY, state TEXT NOT NULL, type TEXT, zone TEXT NOT NULL, name TEXT,
             operation TEXT NOT NULL, errorCode TEXT, errorMessage TEXT, attempts INTEGER NOT NULL,
             enqueuedAt INTEGER NOT NULL, changes TEXT NOT NULL) STRICT;
-          \(Schema.textIndex + Schema.texts)
           """
       )
       for (index, row) in rows.enumerated() {

@@ -30,16 +30,6 @@ extension Ledger {
     return try ids + operations[full...].map { try insert($0) }
   }
 
-  /// Clears the errors of operations that are about to change. One statement writes the text index once for all of
-  /// them.
-  func clearErrors(of ids: [Int64]) throws {
-    let sql = """
-      UPDATE operations SET errorCode = NULL, errorMessage = NULL
-      WHERE id IN (SELECT value FROM json_each(?)) AND errorMessage IS NOT NULL
-      """
-    try run(sql, [Self.json(ids)])
-  }
-
   /// The columns that never change. A new operation gets its identifier from the database.
   func fixedValues(_ operation: QueuedOperation) -> StatementArguments {
     [

@@ -87,16 +87,14 @@ extension Ledger {
 
   /// The SQL condition of a query; nil if it matches the whole queue.
   ///
-  /// - Parameters:
-  ///   - usesIndexes: whether it may find rows by itself, and not only be checked for rows at hand.
-  ///   - finder: the part of the filter whose index finds the rows; nil: SQLite chooses.
-  static func condition(_ query: ListQuery, usesIndexes: Bool = true, finder: QueueFilter? = nil) -> (
+  /// - Parameter finder: the part of the filter whose index finds the rows; nil: SQLite chooses.
+  static func condition(_ query: ListQuery, finder: QueueFilter? = nil) -> (
     sql: String?, arguments: StatementArguments
   ) {
     var conditions: [String] = []
     var arguments = StatementArguments()
     if let filter = query.filter {
-      let condition = filter.sql(now: query.now, usesIndexes: usesIndexes, finder: finder)
+      let condition = filter.sql(now: query.now, finder: finder)
       conditions.append("(\(condition.sql))")
       arguments += StatementArguments(condition.arguments)
     }

@@ -1,5 +1,5 @@
 extension Schema {
-  static let tables = server + queue + textIndex + ended + engine + verdicts + app
+  static let tables = server + queue + ended + engine + verdicts + app
 
   /// The server's records, and the progress of each change feed.
   private static let server = """
@@ -216,14 +216,6 @@ extension Schema {
       bytes INTEGER NOT NULL,
       PRIMARY KEY (state, zone, owner, type, operation)
     ) STRICT, WITHOUT ROWID;
-
-    """
-
-  /// The index of text search.
-  static let textIndex = """
-    CREATE VIRTUAL TABLE operationTexts USING fts5(
-      name, errorMessage, content='operations', content_rowid='id', tokenize='trigram', detail='column'
-    );
 
     """
 }

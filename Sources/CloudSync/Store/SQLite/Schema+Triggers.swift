@@ -1,5 +1,5 @@
 extension Schema {
-  static let triggers = counts + texts + blocking + holds + dropping + delivery + clearing
+  static let triggers = counts + blocking + holds + dropping + delivery + clearing
 
   /// Counts, so that the status of a long queue is as fast as that of an empty one.
   private static let counts = """
@@ -78,31 +78,6 @@ extension Schema {
         ON CONFLICT DO UPDATE SET queued = queued + excluded.queued;
     """
   }
-
-  /// Text search. Only another program changes a name, but a stale index would make the row unwritable.
-  static let texts = """
-    CREATE TRIGGER textInserted AFTER INSERT ON operations BEGIN
-      \(addText)
-    END;
-    CREATE TRIGGER textDeleted AFTER DELETE ON operations BEGIN
-      \(removeText)
-    END;
-    CREATE TRIGGER textChanged AFTER UPDATE OF name, errorMessage ON operations
-      WHEN old.name IS NOT new.name OR old.errorMessage IS NOT new.errorMessage
-    BEGIN
-      \(removeText)
-      \(addText)
-    END;
-
-    """
-
-  private static let addText = """
-    INSERT INTO operationTexts(rowid, name, errorMessage) VALUES (new.id, new.name, new.errorMessage);
-    """
-  private static let removeText = """
-    INSERT INTO operationTexts(operationTexts, rowid, name, errorMessage)
-        VALUES ('delete', old.id, old.name, old.errorMessage);
-    """
 
   /// The notes of blockers and of mirrored records in the queue.
   private static let blocking = """
