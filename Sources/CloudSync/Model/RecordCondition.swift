@@ -3,7 +3,7 @@ import Facts
 
 /// The condition on the records of a list: words that have to be in what lists show of a record, or an expression.
 struct RecordCondition: Hashable, Sendable {
-  private var words: [Word] = []
+  private var words: [SearchWord] = []
   private var expression: FilterExpression?
   /// Texts that the stored form of every matching record has, in any letter case, so that most others need not be
   /// decoded.
@@ -16,7 +16,7 @@ struct RecordCondition: Hashable, Sendable {
     switch filter {
     case .none: storedTexts = []
     case .words(let words):
-      self.words = words.map(Word.init)
+      self.words = words.map(SearchWord.init)
       storedTexts = words.filter(\.isStoredAsItIs)
     case .expression(let filter, _):
       expression = filter.expression
@@ -77,7 +77,7 @@ extension FilterExpression {
 }
 
 /// A word to find in any letter case.
-private struct Word: Hashable, Sendable {
+struct SearchWord: Hashable, Sendable {
   let text: String
   /// The text, if it is ASCII: comparing bytes is many times as fast.
   let bytes: [UInt8]?
@@ -99,7 +99,7 @@ extension String {
   }
 
   /// Whether a word is in this text.
-  fileprivate func contains(_ word: Word) -> Bool {
+  func contains(_ word: SearchWord) -> Bool {
     guard let text = word.bytes else { return lowercased().contains(word.text) }
     guard let first = text.first else { return true }
     var copy = self
@@ -149,7 +149,7 @@ extension FilterColumn {
 
 extension MirrorRecord {
   /// Whether lists show a word: in its name, type or zone, or in the value of a field.
-  fileprivate func shows(_ word: Word) -> Bool {
+  fileprivate func shows(_ word: SearchWord) -> Bool {
     for text in [key.name, type, key.zone] where text.contains(word) { return true }
     return fields.contains { $0.value.text(.local).contains(word) }
   }

@@ -36,8 +36,8 @@ extension ZoneRow {
   func matches(_ words: [String]) -> Bool {
     guard !words.isEmpty else { return true }
     let shown = ([key.zone, key.owner] + troubles + (unsent > 0 ? ["unsent"] : []) + [existence])
-      .joined(separator: "\n").lowercased()
-    return words.allSatisfy { shown.contains($0.lowercased()) }
+      .joined(separator: "\n")
+    return words.map(SearchWord.init).allSatisfy(shown.contains)
   }
 
   /// Whether the zone stands before another one in lists.

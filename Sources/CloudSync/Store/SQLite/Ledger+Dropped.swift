@@ -106,21 +106,19 @@ extension Ledger {
   /// The condition of a list: of each operation, its latest change.
   private static func condition(_ listing: DroppedListing) -> (sql: String, arguments: StatementArguments) {
     let listed = listing.seenThrough.map { "(isOpen = 1 OR \(isUnseen(through: $0)))" } ?? "isOpen = 1"
-    let shown = """
-      (name || ' ' || coalesce(type, '') || ' ' || zone || ' ' || owner || ' ' || operation LIKE ? ESCAPE '\\' \
-      OR words(reason) LIKE ? ESCAPE '\\' \
-      OR EXISTS (SELECT 1 FROM (
-          SELECT key, value FROM json_each(iif(json_valid(changes), changes, '{}'), '$.values')
-          UNION ALL SELECT key, value FROM json_each(iif(json_valid(overwritten), overwritten, '{}'), '$.values.values')
-        ) AS field
-        WHERE field.key || '=' || coalesce(json_extract(field.value, '$.value'), '') LIKE ? ESCAPE '\\'))
-      """
-    let words = listing.filter.words.map(likePattern)
-    return (
-      ([listed, "id = \(latest(listed))"] + words.map { _ in shown }).joined(separator: " AND "),
-      StatementArguments(words.flatMap { [$0, $0, $0] })
-    )
+    let words = condition(listing.filter.words, in: shownTexts)
+    return (([listed, "id = \(latest(listed))"] + words.sql).joined(separator: " AND "), words.arguments)
   }
+
+  /// The texts that lists show of a dropped change.
+  private static let shownTexts = [
+    "name || ' ' || coalesce(type, '') || ' ' || zone || ' ' || owner || ' ' || operation", "words(reason)",
+    """
+    (SELECT group_concat(key || '=' || coalesce(json_extract(value, '$.value'), ''), ' ') FROM (
+      SELECT key, value FROM json_each(iif(json_valid(changes), changes, '{}'), '$.values')
+      UNION ALL SELECT key, value FROM json_each(iif(json_valid(overwritten), overwritten, '{}'), '$.values.values')))
+    """,
+  ]
 
   /// Ends the time in which the record's dropped changes can be undone.
   func closeDropped(of key: RecordKey) throws {

@@ -98,27 +98,35 @@ extension Ledger {
       conditions.append("(\(condition.sql))")
       arguments += StatementArguments(condition.arguments)
     }
-    for word in query.words {
-      conditions.append(shownText)
-      arguments += [likePattern(word), likePattern(word)]
-    }
+    let words = condition(query.words, in: shownTexts)
+    conditions += words.sql
+    arguments += words.arguments
     return (conditions.isEmpty ? nil : conditions.joined(separator: " AND "), arguments)
   }
 
-  /// The condition that a text is in what lists show of an operation. The cause is decoded only where nothing else has
-  /// it.
-  private static let shownText: String = {
+  /// The conditions that each word is in one of the texts that a list shows of a row, in any letter case.
+  ///
+  /// - Parameter texts: expressions over the columns of the row. Each is evaluated only where those before it lack the
+  ///   word.
+  static func condition(_ words: [String], in texts: [String]) -> (sql: [String], arguments: StatementArguments) {
+    let isShown = texts.map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
+    let patterns = words.flatMap { [String](repeating: likePattern($0), count: texts.count) }
+    return (words.map { _ in "(\(isShown))" }, StatementArguments(patterns))
+  }
+
+  /// The texts that lists show of an operation.
+  private static let shownTexts: [String] = {
     func names(_ column: String, _ others: [(stored: String, shown: String)]) -> String {
       let cases = others.map { "WHEN '\($0.stored)' THEN '\($0.stored) \($0.shown)'" }.joined(separator: " ")
       return "CASE \(column) \(cases) ELSE \(column) END"
     }
     let states = OperationState.allCases.map { ($0.rawValue, Words.state($0.rawValue)) }
     let kinds = [(OperationKind.zoneSave.rawValue, "create"), (OperationKind.zoneDelete.rawValue, "delete")]
-    return """
-      (coalesce(name, '') || ' ' || coalesce(type, '') || ' ' || zone || ' ' || owner || ' ' || \(names("state", states)) \
-      || ' ' || \(names("operation", kinds)) || ' ' || coalesce(errorMessage, '') LIKE ? ESCAPE '\\' \
-      OR words(reason) LIKE ? ESCAPE '\\')
-      """
+    let columns = [
+      "coalesce(name, '')", "coalesce(type, '')", "zone", "owner", names("state", states), names("operation", kinds),
+      "coalesce(errorMessage, '')",
+    ]
+    return [columns.joined(separator: " || ' ' || "), "words(reason)"]
   }()
 
   /// The identifiers of the operations that match a filter, oldest first; nil means all.
@@ -145,7 +153,7 @@ extension Ledger {
     )
   }
 
-  static func likePattern(_ text: String) -> String {
+  private static func likePattern(_ text: String) -> String {
     var pattern = "%"
     for character in text {
       if character == "%" || character == "_" || character == "\\" { pattern.append("\\") }

@@ -151,13 +151,12 @@ extension Ledger {
   {
     let filter = query.filter?.sql(now: query.now)
     let shown = "eventWords(kind, message) || ' ' || kind || ' ' || coalesce(zone, '') || ' ' || coalesce(actor, '')"
+    let words = Self.condition(query.words, in: [shown])
     let conditions =
-      ["id > ?"] + (time == nil ? [] : ["at >= ?", "at < ?"]) + (filter.map { [$0.sql] } ?? [])
-      + query.words.map { _ in "\(shown) LIKE ? ESCAPE '\\'" }
+      ["id > ?"] + (time == nil ? [] : ["at >= ?", "at < ?"]) + (filter.map { [$0.sql] } ?? []) + words.sql
     let sql = "SELECT * FROM events WHERE \(conditions.joined(separator: " AND ")) ORDER BY id DESC LIMIT ?"
-    let words = StatementArguments(query.words.map(Self.likePattern))
     let times = StatementArguments(time.map { [$0.lowerBound, $0.upperBound] } ?? [])
-    let arguments = [id] + times + StatementArguments(filter?.arguments ?? []) + words + [limit ?? -1]
+    let arguments = [id] + times + StatementArguments(filter?.arguments ?? []) + words.arguments + [limit ?? -1]
     return try Row.fetchAll(list(sql, isUsual: conditions.count == 1), arguments: arguments).map { row in
       EventRow(
         id: row["id"],

@@ -100,13 +100,13 @@ extension Ledger {
     limit: Int,
     _ found: (RecordPlace, MirrorRecord) -> Void
   ) throws -> (count: Int, last: RecordPosition) {
-    let texts = condition.storedTexts
     let stored = "name || ' ' || type || ' ' || zone || ' ' || fields || ' ' || coalesce(changes, '')"
-    let candidates = texts.isEmpty ? "1" : texts.map { _ in "\(stored) LIKE ? ESCAPE '\\'" }.joined(separator: " AND ")
+    let words = Self.condition(condition.storedTexts, in: [stored])
+    let candidates = words.sql.isEmpty ? "1" : words.sql.joined(separator: " AND ")
     let (source, arguments) = Self.source(part, after: position, limit: limit)
     let rows = try Row.fetchCursor(
       database.cachedStatement(sql: "SELECT *, (\(candidates)) AS isCandidate FROM (\(source))"),
-      arguments: StatementArguments(texts.map(Self.likePattern)) + arguments
+      arguments: words.arguments + arguments
     )
     var (count, last) = (0, position)
     while let row = try rows.next() {
