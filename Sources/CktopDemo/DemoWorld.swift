@@ -143,7 +143,7 @@ package final class DemoWorld {
     let (store, hasRead) = (store, hasRead)
     // Off the main actor, so that no key waits for the store.
     let isReady = await Task.detached {
-      (hasRead || (try? store.zones())?.contains { $0.tokenAt != nil } ?? false)
+      (hasRead || (try? store.view { try $0.zones() })?.contains { $0.tokenAt != nil } ?? false)
         && (try? store.pauses())?.isEmpty ?? true
     }.value
     isWorking = false

@@ -93,7 +93,7 @@ import Testing
     #expect(cloud.onServer("ann", zone: "cktop")?["department"] != nil)
     #expect(try await phone.store.load(Department.self, named: "it")?.title == "theirs")
     #expect(try phone.store.operations().total == 0)
-    let dropped = try #require(phone.store.dropped().first)
+    let dropped = try #require(phone.store.view { try $0.dropped() }.first)
     #expect(try dropped.key.name == "it" && dropped.isSeen && phone.store.status().dropped.unseen == 0)
 
     _ = try phone.store.undo(dropped.operation, actor: "test")

@@ -159,7 +159,7 @@ import Testing
     _ = try await phone.sync()
 
     #expect(try await phone.store.load(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
-    #expect(try phone.store.dropped().map { $0.changes.names } == [["title"]])
+    #expect(try phone.store.view { try $0.dropped() }.map { $0.changes.names } == [["title"]])
   }
 
   @Test func `a group is sent in one request and a refusal of one refuses all`() async throws {
@@ -177,7 +177,7 @@ import Testing
 
     try await phone.store.enqueue(changes, atomically: true)
     let ids = try phone.store.operations().rows.map(\.id)
-    let groups = try Set(ids.map { try phone.store.detail(of: $0)?.operation?.group })
+    let groups = try Set(ids.map { id in try phone.store.view { try $0.detail(of: id) }?.operation?.group })
     #expect(groups.count == 1 && !groups.contains(nil))
     _ = try await phone.sync()
     #expect(cloud.onServer("t2", zone: "notes") != nil)

@@ -38,7 +38,7 @@ import Testing
 
   /// The names of the commands in the log, in their order.
   private func commands() throws -> [String] {
-    try store.events(limit: 100).reversed().compactMap { event in
+    try store.view { try $0.events(limit: 100) }.reversed().compactMap { event in
       if case .command(let command, _) = event.event { command.name } else { nil }
     }
   }

@@ -331,8 +331,22 @@ extension SyncStore {
   }
 
   func causes(matching filter: QueueFilter? = nil) throws -> [QueueCause] {
-    try view { try $0.causes(matching: filter) }
+    try view { try $0.causes(of: QueueListing(matching: filter)) }
   }
+
+  func detail(of id: Int64) throws -> OperationDetail? { try view { try $0.detail(of: id) } }
+
+  func zones() throws -> [ZoneRow] { try view { try $0.zones() } }
+
+  func dropped(limit: Int = 1000) throws -> [DroppedChange] { try view { try $0.dropped(limit: limit) } }
+
+  func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws -> [EventRow] {
+    var listing = EventListing()
+    if let filter { listing.filter = .expression(filter, text: "") }
+    return try view { try $0.events(listing, after: id, limit: limit) }
+  }
+
+  func conflict(_ id: Int64) throws -> Conflict? { try view { try $0.conflict(id) } }
 
   func conflicts() throws -> [Conflict] { try view { try $0.conflicts().rows } }
 

@@ -200,7 +200,7 @@ extension SimulatedWorld {
   }
 
   func perform(_ verb: QueueVerb, _ row: QueueRow, _ device: SimulatedDevice) throws {
-    let operation = try device.store.detail(of: row.id)?.operation
+    let operation = try device.store.view { try $0.detail(of: row.id) }?.operation
     let isUnanswered = operation.map { $0.isUnanswered || $0.state == .inFlight } ?? false
     let result = try device.store.perform(verb, on: .ids([row.id]), actor: "operator")
     if verb == .discard, result.changed == [row.id] {
@@ -214,7 +214,9 @@ extension SimulatedWorld {
 
   /// Somebody has back what was dropped of a change, by an operator or by a policy.
   func undo(_ device: SimulatedDevice) throws {
-    let dropped = try device.store.dropped().filter { !Intents.isOwned($0.key.name) || intents.isGivenUp($0.key) }
+    let dropped = try device.store.view { try $0.dropped() }.filter {
+      !Intents.isOwned($0.key.name) || intents.isGivenUp($0.key)
+    }
     guard !dropped.isEmpty else { return }
     let chosen = dropped[random.below(dropped.count)]
     intents.giveUp(chosen.key, by: device)

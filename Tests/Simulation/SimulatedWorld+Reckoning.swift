@@ -110,7 +110,9 @@ extension SimulatedWorld {
           || device.store.read { try $0.isGone(row.key) }
       }.map(\.id)
     )
-    let groups = try rows.reduce(into: [:]) { $0[$1.id] = try device.store.detail(of: $1.id)?.operation?.group }
+    let groups = try rows.reduce(into: [:]) { groups, row in
+      groups[row.id] = try device.store.view { try $0.detail(of: row.id) }?.operation?.group
+    }
     var before = -1
     while stuck.count != before {
       before = stuck.count

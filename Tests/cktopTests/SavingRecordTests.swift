@@ -64,7 +64,7 @@ import Testing
 
     #expect(onServer("x") == .int64(1))
     #expect(onServer("y") == .int64(2))
-    #expect(try store.dropped().map { $0.changes.names } == [["x"]])
+    #expect(try store.view { try $0.dropped() }.map { $0.changes.names } == [["x"]])
   }
 
   @Test func `one record saved again and again is no conflict with itself`() async throws {
@@ -85,7 +85,7 @@ import Testing
 
     #expect(onServer("x") == nil)
     #expect(onServer("y") == .int64(1))
-    #expect(try store.dropped().isEmpty)
+    #expect(try store.view { try $0.dropped() }.isEmpty)
     #expect(try store.operations().total == 0)
   }
 

@@ -32,7 +32,7 @@ extension SyncEngine {
   package func verify(_ wanted: (ZoneKey) -> Bool = { _ in true }) async throws -> [ZoneDifference] {
     if let wait = try store.serversWait() { throw wait }
     try await rejectWrongAccount()
-    var zones = Set(try store.zones().filter { $0.records > 0 || $0.key.isDefaultZone }.map(\.key))
+    var zones = Set(try store.view { try $0.zones() }.filter { $0.records > 0 || $0.key.isDefaultZone }.map(\.key))
     zones.formUnion(try await zonesOfServer())
     var differences: [ZoneDifference] = []
     for zone in zones.filter(wanted).sorted() {

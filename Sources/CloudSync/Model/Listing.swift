@@ -73,6 +73,12 @@ package struct QueueListing: Hashable, Sendable {
 
   package init() {}
 
+  /// - Parameter text: the filter as it was typed.
+  package init(matching filter: QueueFilter?, text: String = "", order: Order = .worst) {
+    if let filter { self.filter = .expression(filter, text: text) }
+    self.order = order
+  }
+
   private static let worstFirst: [OperationState] = [.failed, .conflict, .inFlight, .waiting, .pending, .paused]
 
   /// The parts of the list in their order, by the states of their operations. Each part is in the order of the numbers.

@@ -76,7 +76,7 @@ extension StoreView {
 
   /// Failed and retrying operations that a listing shows, by cause, the most frequent first; failed ones before
   /// retrying ones.
-  package func causes(of listing: QueueListing) throws -> [QueueCause] {
+  package func causes(of listing: QueueListing = QueueListing()) throws -> [QueueCause] {
     try ledger.causes(matching: ListQuery(listing.filter, now: now), in: listing.states).map(redaction.redact)
   }
 

@@ -36,11 +36,6 @@ package struct StoreView {
     redaction.redact(try holdUp.explained(row)).listed
   }
 
-  /// Failed and retrying operations by cause, the most frequent first; failed ones before retrying ones.
-  package func causes(matching filter: QueueFilter? = nil) throws -> [QueueCause] {
-    try ledger.causes(matching: ListQuery(filter: filter, now: now)).map(redaction.redact)
-  }
-
   /// Everything about one operation; nil if neither the queue nor the history has it.
   package func detail(of id: Int64) throws -> OperationDetail? {
     if let operation = try ledger.operation(id) {
@@ -165,18 +160,14 @@ package struct StoreView {
   /// The number of the latest event; 0 before the first.
   package func lastEvent() throws -> Int64 { try ledger.lastEvent() }
 
-  /// The latest events that match, newest first.
+  /// The latest events of a list, newest first.
   ///
   /// - Parameter id: only events after this one.
-  package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws -> [EventRow]
+  package func events(_ listing: EventListing = EventListing(), after id: Int64 = 0, limit: Int? = nil) throws
+    -> [EventRow]
   {
-    try ledger.events(matching: ListQuery(filter: filter, now: now), after: id, limit: limit).map(redaction.redact)
-  }
-
-  /// The latest events of a list.
-  package func events(_ listing: EventListing, limit: Int?) throws -> [EventRow] {
     let query = ListQuery(listing.filter, now: now)
-    return try ledger.events(matching: query, after: 0, in: listing.time, limit: limit).map(redaction.redact)
+    return try ledger.events(matching: query, after: id, in: listing.time, limit: limit).map(redaction.redact)
   }
 }
 
@@ -195,7 +186,7 @@ package struct StoreReader: Sendable {
 
   /// Reads everything that `body` asks for in one transaction.
   package func view<Value>(_ body: (StoreView) throws -> Value) throws(StoreError) -> Value {
-    try store.view(redaction) { view in
+    try store.view(masking: redaction) { view in
       var view = view
       view.freshFor = freshFor
       return try body(view)
@@ -205,8 +196,8 @@ package struct StoreReader: Sendable {
 
 extension SyncStore {
   /// Reads everything that `body` asks for in one transaction.
-  func view<Value>(_ redaction: Redaction = Redaction(), _ body: (StoreView) throws -> Value) throws(StoreError)
-    -> Value
+  package func view<Value>(masking redaction: Redaction = Redaction(), _ body: (StoreView) throws -> Value)
+    throws(StoreError) -> Value
   {
     let now = now()
     return try read { try body(view(redaction, now: now, $0)) }

@@ -3,7 +3,7 @@ import Facts
 
 /// Reading the store: lists, details, history.
 extension SyncStore {
-  // MARK: - As `StoreView` has it, each in a transaction of its own
+  // MARK: - The most frequent readings of a `StoreView`, each in a transaction of its own
 
   package func status() throws(StoreError) -> StoreStatus { try view { try $0.status() } }
 
@@ -12,12 +12,6 @@ extension SyncStore {
   {
     try view { try $0.operations(matching: filter, limit: limit) }
   }
-
-  package func detail(of id: Int64) throws(StoreError) -> OperationDetail? { try view { try $0.detail(of: id) } }
-
-  package func conflict(_ id: Int64) throws(StoreError) -> Conflict? { try view { try $0.conflict(id) } }
-
-  package func zones() throws(StoreError) -> [ZoneRow] { try view { try $0.zones() } }
 
   /// The names of zones in lists. Only in the shared database can users have zones of one name.
   package func zoneTitles() throws(StoreError) -> ZoneTitles {
@@ -33,16 +27,6 @@ extension SyncStore {
       try zone.isDefaultZone || ledger.zone(zone) != nil || ledger.wasDeleted(zone, since: 0)
         || ledger.pauses().contains { $0.rule == .zone(zone) }
     }
-  }
-
-  package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws(StoreError)
-    -> [EventRow]
-  {
-    try view { try $0.events(matching: filter, after: id, limit: limit) }
-  }
-
-  package func dropped(limit: Int = 1000) throws(StoreError) -> [DroppedChange] {
-    try view { try $0.dropped(limit: limit) }
   }
 
   // MARK: - Records

@@ -134,7 +134,8 @@ struct ConflictsResolve: CommandVerb {
     let command = try command(session.storeToCommand(dryRun: dryRun))
     let store = try session.storeToCommand(dryRun: dryRun)
     switch command {
-    case .resolve(let id, _, _, nil, _): if try store.conflict(id) == nil { throw CommandFailure.noConflict(id) }
+    case .resolve(let id, _, _, nil, _):
+      if try store.view({ try $0.conflict(id) }) == nil { throw CommandFailure.noConflict(id) }
     case .resolveAll(let found, let side, let fields, false)
     where selection.ids.isEmpty && !found.isEmpty && !selection.yes:
       let deed = "this resolves \(Words.count(found.count, "conflict"))"

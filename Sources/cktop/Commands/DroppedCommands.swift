@@ -93,7 +93,10 @@ struct ConflictsUndo: CommandVerb {
   /// have changed since.
   private func lines(_ id: Int64, _ restored: CommandResult.Restored, _ store: SyncStore) throws -> [String] {
     let number = ids.count > 1 || restored.operation != id ? ["change \(id) is operation \(restored.operation)"] : []
-    guard let detail = try store.detail(of: restored.operation), let operation = detail.operation else { return number }
+    guard let detail = try store.view({ try $0.detail(of: restored.operation) }), let operation = detail.operation
+    else {
+      return number
+    }
     if operation.kind == .delete { return number + ["  the record will be deleted"] }
     return number
       + operation.changes.names.sorted().map { name in

@@ -36,13 +36,16 @@ struct EventsCommand: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let filter = try expression.map { text throws(FilterError) in try QueueFilter(parsing: text, of: .events) }
+    var listing = EventListing()
+    if let expression {
+      listing.filter = .expression(try QueueFilter(parsing: expression, of: .events), text: expression)
+    }
     let reader = try session.reader()
     var last: Int64 = 0
     /// Prints what is new; the first time the newest that are asked for.
     func printNew(_ limit: Int?) throws {
       let (newest, events) = try reader.view { view in
-        (try view.lastEvent(), try view.events(matching: filter, after: last, limit: limit))
+        (try view.lastEvent(), try view.events(listing, after: last, limit: limit))
       }
       last = newest
       print(events)

@@ -64,7 +64,9 @@ struct ExportedFiles {
         guard names.insert(name).inserted, asset.size == nil || Self.size(of: file(name)) != asset.size else {
           continue
         }
-        let own = try queued ?? row.operation.flatMap { try store.detail(of: $0)?.operation?.assets } ?? []
+        let own =
+          try queued ?? row.operation.flatMap { id in try store.view { try $0.detail(of: id) }?.operation?.assets }
+          ?? []
         queued = own
         let source = own.first {
           $0.field == field && $0.position == position && $0.value.fileChecksum == asset.fileChecksum

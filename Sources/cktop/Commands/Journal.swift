@@ -119,7 +119,7 @@ final class JournalWriter: Sendable {
       // Polls every second if the system has no file watches left.
       let beat = watcher == nil ? Task { while await Self.pause(1000) { continuation.yield() } } : nil
       defer { beat?.cancel() }
-      var journal = Journal(after: (try? store.events(limit: 1))?.first?.id ?? 0, process: Int64(getpid()))
+      var journal = Journal(after: (try? store.view { try $0.lastEvent() }) ?? 0, process: Int64(getpid()))
       for await _ in stream {
         // A read that fails is repeated after the next change.
         let lines = try? Self.look(reader, &journal)

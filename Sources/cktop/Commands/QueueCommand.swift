@@ -41,6 +41,10 @@ struct WhereOption: ParsableArguments {
     guard let expression else { return nil }
     return try QueueFilter(parsing: expression)
   }
+
+  func listing(in order: QueueListing.Order = .worst) throws(FilterError) -> QueueListing {
+    QueueListing(matching: try filter(), text: expression ?? "", order: order)
+  }
 }
 
 /// The order of operations in a list.
@@ -75,9 +79,7 @@ struct QueuePage: ParsableArguments {
     _ table: TextTable?,
     _ cells: ([QueueRow], StoreView, inout PrintedPage<Int64>) throws -> Void
   ) throws {
-    var listing = QueueListing()
-    listing.order = sort.order
-    if let filter = try condition.filter() { listing.filter = .expression(filter, text: condition.expression ?? "") }
+    let listing = try condition.listing(in: sort.order)
     let reader = try session.reader()
     var (search, output, read, hasTitles) = (QueueSearch(listing), Listing(table), 0, false)
     while read < limit.count, !search.isOver {
@@ -152,8 +154,8 @@ struct QueueCauses: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let filter = try condition.filter()
-    let (causes, status) = try session.reader().view { (try $0.causes(matching: filter), try $0.status()) }
+    let listing = try condition.listing()
+    let (causes, status) = try session.reader().view { (try $0.causes(of: listing), try $0.status()) }
     if json { return OutputStream.standard.lines(causes.map(\.json.line)) }
     if causes.isEmpty {
       // The queue may wait as a whole.

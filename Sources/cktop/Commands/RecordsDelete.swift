@@ -45,7 +45,7 @@ struct RecordsDelete: ChangingVerb {
   /// Whether a deletion is queued. A record that was never sent needs none on the server.
   private func isQueued(_ accepted: Accepted, _ store: SyncStore) throws -> Bool {
     guard case .enqueued(let id) = accepted else { return true }
-    return try store.detail(of: id)?.operation != nil
+    return try store.view { try $0.detail(of: id) }?.operation != nil
   }
 
   private func report(missing: [String]) throws {

@@ -67,7 +67,7 @@ struct SyncReport {
         "cktop: \(what); run cktop conflicts dropped, make the change again, then run cktop conflicts dropped --seen"
       )
     }
-    let dropped = try store.dropped().count { $0.at >= startedAt && $0.isAutomatic }
+    let dropped = try store.view { try $0.dropped() }.count { $0.at >= startedAt && $0.isAutomatic }
     guard dropped > 0 else { return }
     let remedy = "run cktop conflicts dropped to see why and what can be undone"
     OutputStream.error.line("cktop: dropped \(Words.count(dropped, "change")); \(remedy)")

@@ -21,7 +21,7 @@ extension SyncStore {
       }
       return ZoneKey(zone: name)
     }
-    let known = try zones().map(\.key).filter { $0.zone == name && (owner == nil || $0.owner == owner) }
+    let known = try view { try $0.zones() }.map(\.key).filter { $0.zone == name && (owner == nil || $0.owner == owner) }
     guard let key = known.first else {
       let whose = owner.map { " of \($0)" } ?? ""
       throw CommandFailure.usage("there is no shared zone '\(name)'\(whose); run cktop zones list to see them")
@@ -75,7 +75,7 @@ enum ZoneCompletion {
   /// The zones of the store; none if it cannot be read without asking anybody.
   private static func known(_ words: [String]) -> [ZoneKey] {
     guard let options = try? StoreOptions.parse(options(words)), let session = try? Session(options) else { return [] }
-    return (try? session.storeToRead().zones().map(\.key)) ?? []
+    return (try? session.storeToRead().view { try $0.zones() }.map(\.key)) ?? []
   }
 
   /// The options among the words that decide which store it is.

@@ -181,7 +181,7 @@ struct ZonesDelete: ChangingVerb {
     try session.refuseIfReadOnly()
     try Confirmation.needAnswer(yes, "zones delete deletes a zone and all its records")
     let store = try await session.storeToAddTo()
-    let known = try store.zones().first { $0.key == zone }
+    let known = try store.view { try $0.zones() }.first { $0.key == zone }
     if !yes, let known {
       let records = known.records == 1 ? "its record" : "its \(known.records) records"
       guard Confirmation.ask("Delete zone \(name) and \(records), locally and on the server?".visible) else { return }

@@ -66,7 +66,9 @@ struct DeletionDecision: ParsableArguments {
   /// The zone with its deletions on hold; none if they are decided already and a version is given.
   fileprivate func held(_ store: SyncStore) throws -> (zone: ZoneKey, held: HeldDeletions?) {
     let owner = whose.owner
-    let zones = try store.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) }
+    let zones = try store.view { try $0.zones() }.filter {
+      $0.key.zone == name && (owner == nil || $0.key.owner == owner)
+    }
     let held = zones.filter { $0.held != nil }
     guard let zone = held.first ?? (version == nil ? nil : zones.first) else {
       throw CommandFailure.usage("zone \(name) has no deletions on hold; run cktop zones list to see which zones have")

@@ -84,7 +84,7 @@ struct Million {
     costs["enqueue"] = try median { _ = try store.enqueue([Bench.change("\(mark)-\($0)")]) }
     costs["edit"] = try median { _ = try store.enqueue([Bench.change("\(mark)-\($0)", 9)]) }
     let ids = try store.operations(limit: 41).rows.map(\.id)
-    costs["detail"] = try median { _ = try store.detail(of: ids[$0]) }
+    costs["detail"] = try median { index in _ = try store.view { try $0.detail(of: ids[index]) } }
     costs["pause"] = try median { _ = try store.perform(.pause, on: .ids([ids[$0]]), actor: "benchmark") }
     costs["resume"] = try median { _ = try store.perform(.resume, on: .ids([ids[$0]]), actor: "benchmark") }
     costs["first page"] = try median { _ in _ = try store.operations(limit: 50) }

@@ -114,8 +114,9 @@ import Testing
       path: Self.store(of: machine),
       scope: SyncStore.Scope(container: Machine.container, environment: "development", database: .private)
     )
-    let commands = try store.events(matching: QueueFilter(parsing: "kind = 'command'", of: .events), limit: 9).map {
-      event in
+    var listing = EventListing()
+    listing.filter = try ListFilter.parse("kind = 'command'", of: .events).get()
+    let commands = try store.view { try $0.events(listing, limit: 9) }.map { event in
       if case .command(let command, _) = event.event { command.name } else { "" }
     }
     #expect(commands == ["resumeRules", "pauseRules", "resumeRules", "pauseRules"])

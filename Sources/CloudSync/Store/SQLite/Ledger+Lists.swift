@@ -9,9 +9,7 @@ extension Ledger {
 
   /// The number of operations that match.
   func operationCount(matching filter: QueueFilter?, now: Int64) throws -> Int {
-    var listing = QueueListing()
-    listing.filter = filter.map { .expression($0, text: "") } ?? .none
-    return try counts(of: listing, now: now).values.reduce(0, +)
+    try counts(of: QueueListing(matching: filter), now: now).values.reduce(0, +)
   }
 
   /// The next operations that match, oldest first. Operations added or removed between two calls do not shift the
