@@ -69,7 +69,6 @@ extension Event.Command {
     case .pauseRules(let rules): return "paused \(Words.list(rules.map(\.text)))"
     case .resumeRules(let rules): return "resumed \(Words.list(rules.map(\.text)))"
     case .flush(let throttles, let waits):
-      if count + waits == 0 { return "retry now: nothing waited" }
       let ended = waits > 0 ? "ended \(Words.count(waits, "wait"))" : ""
       let parts = [count > 0 ? changes : "", ended].filter { !$0.isEmpty }
       return "retried now\(throttles ? ", the server's waits too" : ""): \(parts.joined(separator: ", "))"

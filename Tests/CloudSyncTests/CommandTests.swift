@@ -101,6 +101,22 @@ import Testing
     )
   }
 
+  @Test func `a pause and a resume by an expression are no rules, and leave nothing where nothing matched`() throws {
+    func perform(_ verb: QueueVerb, _ filter: String) throws {
+      _ = try store.perform(verb, on: .matching(try QueueFilter(parsing: filter), text: filter), actor: "ana")
+    }
+    try perform(.pause, "type = 'Other'")
+    try perform(.pause, "type = 'Note' and name like '%ing'")
+    try perform(.resume, "zone = 'elsewhere'")
+    try perform(.resume, "name = 'pending'")
+
+    let commands: [Event] = [
+      .command(.pause(.matching("type = 'Note' and name like '%ing'")), count: 2),
+      .command(.resume(.matching("name = 'pending'")), count: 1),
+    ]
+    #expect(try store.events().map(\.event).filter { $0.kind == "command" }.reversed() == commands)
+  }
+
   @Test func `flush ends own back-offs and touches nothing else`() throws {
     try store.execute(
       "UPDATE operations SET state = 'waiting', nextAttemptAt = 9999999999999, isServersWait = 1 WHERE id = 1"

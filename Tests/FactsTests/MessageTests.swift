@@ -144,7 +144,7 @@ struct MessageTests {
 
   private static let events: [Event] = [
     .command(.retry(.matching("state = 'failed'")), count: 3), .command(.retry(.all), count: 3),
-    .command(.flush(throttles: false), count: 0), .command(.flush(throttles: false, waits: 2), count: 0),
+    .command(.flush(throttles: false), count: 2), .command(.flush(throttles: false, waits: 2), count: 0),
     .command(.flush(throttles: true, waits: 1), count: 1), .command(.discard(.operations([7, 8])), count: 2),
     .command(.pauseRules([.everything]), count: 1), .command(.resumeRules([.zone("notes"), .type("Task")]), count: 2),
     .command(.pause(.matching("type = 'Note'")), count: 2), .command(.resume(.operations([7], more: 20)), count: 21),

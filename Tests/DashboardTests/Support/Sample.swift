@@ -42,7 +42,7 @@ enum Sample {
     data.conflicts = Window(total: 1, offset: 0, rows: [conflict])
     data.events = events([
       EventRow(id: 2, at: now - 2_000, event: .error(code: "INTERNAL_ERROR", message: "oops")),
-      EventRow(id: 1, at: now - 60_000, event: .command(.flush(throttles: false), count: 0)),
+      EventRow(id: 1, at: now - 60_000, event: .command(.flush(throttles: false), count: 2)),
     ])
     data.dropped = droppedPage(dropped)
     data.throughput = (0..<40).map { minute in

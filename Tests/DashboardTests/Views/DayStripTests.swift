@@ -89,7 +89,7 @@ struct DayStripTests {
           at: at + 31_000,
           event: .error(code: "NETWORK_ERROR", message: "connection refused", scope: "network")
         ),
-        EventRow(id: 1, at: at + 12_000, event: .command(.flush(throttles: false), count: 0)),
+        EventRow(id: 1, at: at + 12_000, event: .command(.flush(throttles: false), count: 2)),
       ]
       session.world.data.events = Sample.events(rows, part.listing)
       session.send(.changed)
@@ -155,7 +155,7 @@ struct DayStripTests {
     session.type("11")
     session.type(.left)
     let part = try #require(session.app.scope(session.world).events)
-    let rows = [EventRow(id: 9, at: Sample.now, event: .command(.flush(throttles: false), count: 0))]
+    let rows = [EventRow(id: 9, at: Sample.now, event: .command(.flush(throttles: false), count: 2))]
     session.world.data.events = ListPage(part.listing, Window(total: 345, offset: 0, rows: rows))
     session.send(.changed)
     #expect(session.text.contains("The last 1 of 345; 6 shows all"))
