@@ -171,7 +171,7 @@ extension SyncStore {
       case .failed: return .failed(SyncFailure(operation))
       case .conflict:
         // The app decides first, if it has to.
-        if try ledger.settings().asksAboutConflicts == true, isForApp(operation, server) { return nil }
+        if try ledger.settings().asksAboutConflicts == true, try ledger.isForApp(id) { return nil }
         return .conflict(OpenConflict(operation, server))
       case .pending, .inFlight, .waiting, .paused: return nil
       }

@@ -9,9 +9,11 @@ extension Cycle {
     guard let resolver = configuration.conflictResolver else { return try resolveWithoutApp() }
     let patience = configuration.conflictPatience
     engine.overdueResolvers.forgetEnds()
-    let conflicts = try store.conflictsToAsk()
     session.asksLater = false
-    for (place, conflict) in conflicts.enumerated() {
+    // One at a time: there may be many, and an answer may change those that follow.
+    var last: Int64 = 0
+    while let conflict = try store.conflictToAsk(after: last) {
+      last = conflict.id
       // Conflicts of this store's user are not shown to the app after another user signed in.
       if isOtherSignIn { return isInterrupted = true }
       let change = conflict.change
@@ -33,14 +35,18 @@ extension Cycle {
       }
       try Task.checkCancellation()
       try store.take(answer, to: conflict, lease)
-      if case .none(.silent) = answer { return session.asksLater = place + 1 < conflicts.count }
+      if case .none(.silent) = answer { return session.asksLater = try store.conflictToAsk(after: last) != nil }
     }
   }
 
   /// Resolves the app's conflicts by the policy. Those that the policy leaves to a person stay open.
   func resolveWithoutApp() throws(StoreError) {
     guard isWithoutApp, let side = settings.policy?.side else { return }
-    for conflict in try store.conflictsToAsk() { try store.take(.take(side), to: conflict, by: .policy, lease) }
+    var last: Int64 = 0
+    while let conflict = try store.conflictToAsk(after: last) {
+      last = conflict.id
+      try store.take(.take(side), to: conflict, by: .policy, lease)
+    }
   }
 }
 

@@ -165,8 +165,8 @@ final class Cycle {
 
   /// Counts the changes that still wait for the app; nil if there are none.
   private func waitingForApp() throws(StoreError) -> Int? {
-    let (saves, conflicts) = try store.waitingForApp()
-    let left = (maySendSaves ? 0 : saves) + (configuration.conflictResolver != nil || isWithoutApp ? 0 : conflicts)
+    let saves = maySendSaves ? 0 : try store.savesForApp()
+    let left = try saves + (configuration.conflictResolver != nil || isWithoutApp ? 0 : store.conflictsForApp())
     return left > 0 ? left : nil
   }
 }

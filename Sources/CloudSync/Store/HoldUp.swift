@@ -33,9 +33,7 @@ struct HoldUp {
     var row = row
     row.recreatesZone = QueueVerb.retry.states.contains(row.state) && scope.goneZones.contains(row.key.zoneKey)
     if row.state == .inFlight, !hasEngine { row.cause = .senderEnded }
-    if row.state == .conflict, conflictsWaitForApp, let conflict = try ledger.operation(row.id),
-      try SyncStore.isForApp(conflict, ledger.record(conflict.key))
-    {
+    if row.state == .conflict, conflictsWaitForApp, try ledger.isForApp(row.id) {
       row.cause = .noted(row.cause, .waitsForApp)
     }
     guard row.state == .pending || row.state == .waiting, let change = try ledger.candidate(row.id) else { return row }

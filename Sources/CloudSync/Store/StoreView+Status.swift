@@ -172,9 +172,7 @@ extension StoreView {
   private func readSettings(_ lease: LeaseHolder?, _ scope: SendScope, into status: inout StoreStatus) throws {
     status.settings = try ledger.settings()
     guard try !ledger.isAppSyncing(hasEngine: hasEngine, lease) else { return }
-    if status.settings.asksAboutConflicts == true, status.queue.conflicts > 0 {
-      status.conflictsForApp = try ledger.conflictsForApp()
-    }
+    status.conflictsForApp = try ledger.conflictsForApp()
     if scope.savesWaitForApp { status.savesForApp = try ledger.savesToShow(scope) }
   }
 

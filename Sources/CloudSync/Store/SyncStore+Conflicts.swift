@@ -203,13 +203,10 @@ extension SyncStore {
     case none(ConflictCause.AppFailure)
   }
 
-  /// Conflicts that the app has not been asked about in their current version, except those that recur without end.
-  func conflictsToAsk() throws(StoreError) -> [OpenConflict] {
+  /// The next conflict after this one about which the app is still to be asked.
+  func conflictToAsk(after id: Int64) throws(StoreError) -> OpenConflict? {
     try read { ledger in
-      try ledger.operations(in: .conflict).compactMap { operation in
-        let server = try ledger.record(operation.key)
-        return Self.isForApp(operation, server) ? OpenConflict(operation, server) : nil
-      }
+      try ledger.conflictForApp(after: id).map { OpenConflict($0, try ledger.record($0.key)) }
     }
   }
 
@@ -238,11 +235,5 @@ extension SyncStore {
       try EventLog.add(.conflictResolved(record: operation.key.name, by: decider), of: operation, now: now, ledger)
       try Self.carryOut(&operation, resolution, by: decider, now: now, ledger)
     }
-  }
-
-  /// Whether the app is still to be asked about the current version of a conflict.
-  static func isForApp(_ operation: QueuedOperation, _ server: MirrorRecord?) -> Bool {
-    !operation.conflictsEndlessly
-      && operation.asked != .conflict(version: operation.version(serverTag: server?.changeTag))
   }
 }

@@ -66,13 +66,18 @@ extension SyncStore {
 
   /// Counts the saves and the conflicts that wait for the app.
   package func waitingForApp() throws(StoreError) -> (saves: Int, conflicts: Int) {
-    let settings = try settings()
-    let now = now()
-    let saves =
-      settings.asksBeforeSending == true
-      ? try read { try $0.savesToShow($0.sendScope(now: now, savesWaitForApp: true)) } : 0
-    return (saves, settings.asksAboutConflicts == true ? try conflictsToAsk().count : 0)
+    (try savesForApp(), try conflictsForApp())
   }
+
+  func savesForApp() throws(StoreError) -> Int {
+    let now = now()
+    return try read { ledger in
+      guard try ledger.settings().asksBeforeSending == true else { return 0 }
+      return try ledger.savesToShow(ledger.sendScope(now: now, savesWaitForApp: true))
+    }
+  }
+
+  func conflictsForApp() throws(StoreError) -> Int { try read { try $0.conflictsForApp() } }
 
   /// Logs that an operator released the operations that wait for the app.
   func auditRelease(actor: String) throws(StoreError) {
@@ -141,16 +146,5 @@ extension Ledger {
   /// The number of saves that wait only for the app's approval.
   func savesToShow(_ scope: SendScope) throws -> Int {
     try sendParts().filter { scope.eligibility(of: $0.candidate) == .waits(.waitsForApp) }.reduce(0) { $0 + $1.count }
-  }
-
-  /// The number of conflicts about which the app is still to be asked, among the oldest 1,000; all others count as well.
-  func conflictsForApp() throws -> Int {
-    let ids = try operationIDs(in: .conflict, limit: 1000)
-    let others = try operationCount(in: .conflict) - ids.count
-    return try others
-      + ids.count { id in
-        guard let conflict = try operation(id) else { return false }
-        return SyncStore.isForApp(conflict, try record(conflict.key))
-      }
   }
 }

@@ -129,6 +129,45 @@ extension Ledger {
     ).map(QueuedOperation.init(row:))
   }
 
+  /// Whether an operation is a conflict about which the app is still to be asked.
+  func isForApp(_ id: Int64) throws -> Bool {
+    try one("SELECT EXISTS (SELECT 1 FROM operations WHERE id = ? AND state = 'conflict' AND \(Self.isForApp))", [id])
+      ?? false
+  }
+
+  /// The first conflict after this one about which the app is still to be asked.
+  func conflictForApp(after id: Int64) throws -> QueuedOperation? {
+    try row(
+      """
+      SELECT \(QueuedOperation.columns) FROM operations INDEXED BY operationsByState
+      WHERE state = 'conflict' AND id > ? AND \(Self.isForApp) ORDER BY id LIMIT 1
+      """,
+      [id]
+    ).map(QueuedOperation.init(row:))
+  }
+
+  /// The number of conflicts about which the app is still to be asked; 0 if the store's settings do not ask it.
+  ///
+  /// Only those are read about which it was asked before.
+  func conflictsForApp() throws -> Int {
+    guard try settings().asksAboutConflicts == true else { return 0 }
+    let asked: Int? = try one(
+      """
+      SELECT count(*) FROM operations INDEXED BY conflictsAsked
+      WHERE state = 'conflict' AND \(Schema.wasAsked) AND NOT \(Self.isForApp)
+      """
+    )
+    return try operationCount(in: .conflict) - (asked ?? 0)
+  }
+
+  /// The condition for a conflict that does not recur without end, and about whose current version the app has not been
+  /// asked.
+  private static let isForApp = """
+    (conflictRounds <= \(QueuedOperation.conflictRoundLimit) AND askedAbout IS NOT
+      conflictVersion(id, operation, generation, isUnanswered, (SELECT changeTag FROM records r
+        WHERE r.zone = operations.zone AND r.owner = operations.owner AND r.name = operations.name)))
+    """
+
   /// Operations of a zone in the same bisection, oldest first.
   func operations(of zone: ZoneKey, in bisection: QueuedOperation.Bisection) throws -> [QueuedOperation] {
     try rows(

@@ -200,6 +200,7 @@ extension SQLiteStorage {
     configuration.prepareDatabase {
       $0.add(function: words)
       $0.add(function: eventWords)
+      $0.add(function: conflictVersion)
     }
     return configuration
   }
@@ -215,5 +216,21 @@ extension SQLiteStorage {
       return nil
     }
     return Event(kind: kind, stored: text).text
+  }
+
+  /// The version of a conflict.
+  private static let conflictVersion = DatabaseFunction("conflictVersion", argumentCount: 5, pure: true) { values in
+    guard let id = Int64.fromDatabaseValue(values[0]),
+      let kind = String.fromDatabaseValue(values[1]).flatMap(OperationKind.init(rawValue:)),
+      let generation = Int64.fromDatabaseValue(values[2]), let isUnanswered = Bool.fromDatabaseValue(values[3])
+    else { return nil }
+    return DecisionVersion.operation(
+      id,
+      kind,
+      .conflict,
+      generation: generation,
+      isUnanswered: isUnanswered,
+      serverTag: String.fromDatabaseValue(values[4])
+    )
   }
 }

@@ -17,6 +17,9 @@ extension Schema {
 
     """
 
+  /// The condition for a conflict about which the app need not be asked, unless it has changed since.
+  static let wasAsked = "(askedAbout IS NOT NULL OR conflictRounds > \(QueuedOperation.conflictRoundLimit))"
+
   static let indexes = """
     CREATE INDEX recordsByType ON records(zone, owner, type);
     CREATE INDEX recordsByName ON records(name);
@@ -57,6 +60,7 @@ extension Schema {
       WHERE needsUpload = 1 AND needsReadBack = 0 AND state IN ('pending', 'waiting');
     CREATE INDEX operationsToOffer ON operations(id)
       WHERE state = 'failed' AND operation IN ('save', 'delete') AND askedAbout IS NOT CAST(generation AS TEXT);
+    CREATE INDEX conflictsAsked ON operations(id) WHERE state = 'conflict' AND \(wasAsked);
     CREATE INDEX refsByTarget ON refs(zone, owner, name);
     CREATE INDEX cyclesToCheck ON cycleChecks(isCycle, operation);
 
