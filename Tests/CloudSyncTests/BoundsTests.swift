@@ -233,6 +233,26 @@ struct BoundsTests {
     }
   }
 
+  @Test func `finding the files of changes that ended costs the same beside many queued files as beside some`() throws {
+    let stores = try [1000, 20_000].map { count in
+      let store = try world.open("store \(count)")
+      try store.fill(count)
+      try store.execute(
+        "UPDATE operations SET assets = json_array(json_object('digest', printf('%064x', id)))"
+      )
+      try store.execute("DELETE FROM operations WHERE id <= 10")
+      return store
+    }
+    let costs = try stores.map { store in
+      try instructions(store) {
+        let files = try store.read { try $0.unneeded($0.unusedFiles()) }
+        try store.write { try $0.removeUnused(files) }
+        #expect(files.count == 10)
+      }
+    }
+    #expect(costs[1] <= 2 * costs[0] + 50, "\(costs)")
+  }
+
   @Test func `unfiltered lists are read in the order of an index`() throws {
     let store = try store(100)
     let statements = Mutex<[String]>([])

@@ -59,14 +59,18 @@ struct AssetVault: Sendable {
     }
   }
 
-  /// Removes copies that are no longer needed, unless a copy is being made.
-  func removeUnneeded(keeping needed: () throws -> Set<String>) throws {
-    try locked(LOCK_EX | LOCK_NB) {
-      let needed = try needed()
-      for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !needed.contains(name) {
-        unlink(folder.appendingPathComponent(name).path)
-      }
+  /// Removes copies, unless one is being made.
+  ///
+  /// - Parameters:
+  ///   - names: the copies to ask about; nil: all that there are.
+  ///   - unneeded: returns those of them that are no longer needed.
+  /// - Returns: whether they were removed.
+  func remove(among names: [String]?, _ unneeded: ([String]) throws -> [String]) throws -> Bool {
+    let done: Void? = try locked(LOCK_EX | LOCK_NB) {
+      let names = try names ?? FileManager.default.contentsOfDirectory(atPath: folder.path)
+      for name in try unneeded(names) { unlink(file(name).path) }
     }
+    return done != nil
   }
 
   /// Prevents removal while copies are made and their saves are accepted.

@@ -128,10 +128,17 @@ extension SyncStore {
     }
   }
 
-  /// Removes copies that no operation needs.
-  func removeUnneededAssets() throws(StoreError) {
+  /// Removes copies that nothing needs.
+  ///
+  /// - Parameter amongAll: whether to ask about each copy, also about those that an interrupted process left. Else it
+  ///   asks about those whose last use has ended, however many others there are.
+  func removeUnneededAssets(amongAll: Bool = true) throws(StoreError) {
+    guard let vault else { return }
+    let unused = try read { try $0.unusedFiles() }
+    guard amongAll || !unused.isEmpty else { return }
     do {
-      try vault?.removeUnneeded { try read { try $0.assetDigests() } }
+      let isDone = try vault.remove(among: amongAll ? nil : unused) { names in try read { try $0.unneeded(names) } }
+      if isDone, !unused.isEmpty { try write { try $0.removeUnused(unused) } }
     } catch let error as StoreError {
       throw error
     } catch {

@@ -127,7 +127,7 @@ final class Cycle {
     if isInterrupted { return nil }
     // Without a known type nothing is known of the server's records.
     isComplete = isComplete && !store.knowsNoTypes
-    if summary.sent > 0 || !session.hasRemovedUnneededAssets { try store.removeUnneededAssets() }
+    try store.removeUnneededAssets(amongAll: !session.hasRemovedUnneededAssets)
     session.hasRemovedUnneededAssets = true
     summary.reachedEnd = try isComplete && store.unreadable().isEmpty
     return .init(readAt: readAt, isComplete: isComplete)

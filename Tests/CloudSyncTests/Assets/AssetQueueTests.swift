@@ -88,6 +88,25 @@ import Testing
     #expect(kept.isEmpty)
   }
 
+  @Test func `a copy goes with the last change that needs it, also with one that can no longer be undone`() throws {
+    let same = try file("same", "the same")
+    let ids = try ["r", "s", "t"].map { try device.store.accept(photo($0, same)) }
+    func keptAfter(_ body: () throws -> Void) throws -> Int {
+      try body()
+      try device.store.removeUnneededAssets(amongAll: false)
+      return kept.count
+    }
+    func discard(_ id: Int64, isFinal: Bool) throws {
+      _ = try device.store.perform(.discard, on: .ids([id]), isFinal: isFinal, actor: "ana")
+    }
+
+    #expect(try keptAfter { try discard(ids[0], isFinal: true) } == 1)
+    #expect(try keptAfter { try device.store.accept(photo("s", file("other", "another"))) } == 2)
+    #expect(try keptAfter { try discard(ids[1], isFinal: true) } == 1)
+    #expect(try keptAfter { try discard(ids[2], isFinal: false) } == 1)
+    #expect(try keptAfter { try device.store.accept(world.put("t", ["x": .int64(1)])) } == 0)
+  }
+
   @Test func `a list of files keeps its order`() async throws {
     try device.store.accept(photo("r", try file("a", "1"), try file("b", "22"), try file("c", "333"), field: "photos"))
     try await device.sync()

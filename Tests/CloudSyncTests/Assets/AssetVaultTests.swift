@@ -46,11 +46,11 @@ import Testing
   @Test func `cleaning removes what nothing needs, and nothing while a copy is made`() throws {
     let needed = try vault.keep(try file("a", "needed"))
     let unneeded = try vault.keep(try file("b", "unneeded"))
-    try vault.whileKeeping { try vault.removeUnneeded { [] } }
+    let whileKeeping = try vault.whileKeeping { try vault.remove(among: nil) { $0 } }
     let kept = FileManager.default.fileExists(atPath: vault.file(unneeded.digest).path)
-    try vault.removeUnneeded { [needed.digest] }
+    let later = try vault.remove(among: nil) { names in names.filter { $0 != needed.digest } }
 
-    #expect(kept)
+    #expect(kept && !whileKeeping && later)
     #expect(FileManager.default.fileExists(atPath: vault.file(needed.digest).path))
     #expect(!FileManager.default.fileExists(atPath: vault.file(unneeded.digest).path))
   }

@@ -102,7 +102,7 @@ import Testing
       var operation = QueuedOperation.save("a")
       operation.assets = [QueuedAsset(field: "photo", position: 0, digest: "hash", size: 3)]
       _ = try ledger.insert(operation, RecordLinks())
-      #expect(try ledger.assetDigests() == ["hash"])
+      #expect(try ledger.unneeded(["hash", "other"]) == ["other"])
     }
   }
 

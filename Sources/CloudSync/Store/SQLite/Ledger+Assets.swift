@@ -1,7 +1,7 @@
 import CloudKit
 import GRDB
 
-/// The table `assetPlaces`, and the column `assets`.
+/// The tables `assetPlaces` and `assetFiles`.
 extension Ledger {
   /// A field on the server in this zone that holds these bytes.
   func assetPlace(_ digest: String, in zone: ZoneKey) throws -> AssetPlace? {
@@ -38,29 +38,28 @@ extension Ledger {
     )
   }
 
-  /// The hashes of the files that queued operations, or dropped changes that can be undone, still need.
-  func assetDigests() throws -> Set<String> {
-    let read = { (sql: String, place: (Int64) -> UnreadableRow.Place) in
-      try self.rows(sql).reduce(into: Set<String>()) { digests, row in
-        do {
-          digests.formUnion(try JSONColumn.assets(row["assets"]).compactMap(\.digest))
-        } catch {
-          throw UnreadableRow(place(row["id"]), error)
-        }
-      }
-    }
-    return try read("SELECT id, assets FROM operations WHERE assets IS NOT NULL", UnreadableRow.Place.operation)
-      .union(
-        read("SELECT id, assets FROM dropped WHERE assets IS NOT NULL AND isOpen = 1", UnreadableRow.Place.dropped)
-      )
-      .union(setAside())
+  /// The copied files whose last use has ended since they were removed last.
+  func unusedFiles() throws -> [String] {
+    try all("SELECT digest FROM assetFiles INDEXED BY assetFilesUnused WHERE uses = 0")
   }
 
-  /// Possible file digests in quarantined rows.
-  private func setAside() throws -> Set<String> {
-    let contents: [String] = try all("SELECT content FROM quarantine WHERE source IN ('operations', 'dropped')")
-    return contents.reduce(into: []) { digests, content in
-      digests.formUnion(content.matches(of: /[0-9a-f]{64}/).map { String($0.output) })
-    }
+  /// Those of these copied files that nothing needs: no queued operation, no dropped change that can be undone, and no
+  /// quarantined row, which keeps its text as it was.
+  func unneeded(_ files: [String]) throws -> [String] {
+    try all(
+      """
+      SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM assetFiles WHERE digest = value AND uses > 0)
+        AND NOT EXISTS (SELECT 1 FROM quarantine WHERE source IN ('operations', 'dropped') AND instr(content, value))
+      """,
+      [Self.json(files)]
+    )
+  }
+
+  /// Removes the rows of copied files that were removed.
+  func removeUnused(_ files: [String]) throws {
+    try run(
+      "DELETE FROM assetFiles WHERE uses = 0 AND digest IN (SELECT value FROM json_each(?))",
+      [Self.json(files)]
+    )
   }
 }

@@ -61,6 +61,7 @@ extension Schema {
     CREATE INDEX operationsToOffer ON operations(id)
       WHERE state = 'failed' AND operation IN ('save', 'delete') AND askedAbout IS NOT CAST(generation AS TEXT);
     CREATE INDEX conflictsAsked ON operations(id) WHERE state = 'conflict' AND \(wasAsked);
+    CREATE INDEX assetFilesUnused ON assetFiles(digest) WHERE uses = 0;
     CREATE INDEX refsByTarget ON refs(zone, owner, name);
     CREATE INDEX cyclesToCheck ON cycleChecks(isCycle, operation);
 

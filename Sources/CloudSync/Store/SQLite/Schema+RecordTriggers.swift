@@ -1,4 +1,52 @@
 extension Schema {
+  /// Counts what needs each copied file, so that only files whose last use has ended are looked at.
+  static let files = """
+    CREATE TRIGGER fileAdded AFTER INSERT ON operations WHEN new.assets IS NOT NULL BEGIN
+      \(addFiles)
+    END;
+    -- Assets that can no longer be read are still needed.
+    CREATE TRIGGER fileChanged AFTER UPDATE OF assets ON operations
+      WHEN old.assets IS NOT new.assets AND json_valid(coalesce(new.assets, '[]'))
+    BEGIN
+      \(addFiles)
+      \(removeFiles)
+    END;
+    CREATE TRIGGER fileRemoved AFTER DELETE ON operations WHEN old.assets IS NOT NULL BEGIN
+      \(removeFiles)
+    END;
+    CREATE TRIGGER droppedFileAdded AFTER INSERT ON dropped WHEN new.isOpen AND new.assets IS NOT NULL BEGIN
+      \(addFiles)
+    END;
+    CREATE TRIGGER droppedFileClosed AFTER UPDATE OF isOpen ON dropped
+      WHEN old.isOpen AND NOT new.isOpen AND old.assets IS NOT NULL
+    BEGIN
+      \(removeFiles)
+    END;
+    CREATE TRIGGER droppedFileRemoved AFTER DELETE ON dropped WHEN old.isOpen AND old.assets IS NOT NULL BEGIN
+      \(removeFiles)
+    END;
+
+    """
+
+  private static let addFiles = """
+    INSERT INTO assetFiles SELECT DISTINCT \(copiedFile), 1 FROM \(assets(of: "new"))
+        WHERE \(copiedFile) IS NOT NULL ON CONFLICT DO UPDATE SET uses = uses + 1;
+    """
+  private static let removeFiles = """
+    UPDATE assetFiles SET uses = uses - 1
+        WHERE uses > 0 AND digest IN (SELECT \(copiedFile) FROM \(assets(of: "old")));
+    """
+
+  /// The assets of a row of `operations` or `dropped`.
+  static func assets(of row: String) -> String {
+    "json_each(iif(json_valid(\(row).assets), \(row).assets, '[]')) AS asset"
+  }
+  /// The SHA-256 of an asset's file; null if it was not copied.
+  static let copiedFile = """
+    CASE asset.type WHEN 'object' THEN \
+    iif(json_extract(asset.value, '$.path') IS NULL, json_extract(asset.value, '$.digest'), NULL) END
+    """
+
   /// Totals of dropped changes, and the end of those that cannot be restored.
   static let dropping = """
     CREATE TRIGGER droppedAdded AFTER INSERT ON dropped BEGIN

@@ -187,6 +187,13 @@ extension Schema {
       isCycle INTEGER NOT NULL DEFAULT 0
     ) STRICT;
 
+    -- The copied files by their SHA-256, and how many operations, and dropped changes that can be undone, need each. The
+    -- row of one that none needs goes with the file.
+    CREATE TABLE assetFiles(
+      digest TEXT PRIMARY KEY,
+      uses INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
     -- Rules that hold back what is sent to a zone, or of a record type, until they are lifted.
     CREATE TABLE pauses(
       zone TEXT NOT NULL DEFAULT '',
