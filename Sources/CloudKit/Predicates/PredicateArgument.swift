@@ -102,7 +102,7 @@ enum PredicateArgument {
 
   private static func elements(_ argument: Any) -> [Any]? {
     switch argument {
-    case let array as NSArray: array.map { $0 }
+    case let array as NSArray: array.elements
     case let set as NSSet: set.allObjects
     case let set as NSOrderedSet: set.array
     case let array as [Any]: array

@@ -31,7 +31,7 @@ final class CKRecordValueStore: NSObject, NSSecureCoding {
 extension StoredField {
   /// Makes a field from an archived value; nil for a value that no field can hold.
   init?(archived object: NSObject, isEncrypted: Bool = false) {
-    let elements = (object as? NSArray).map { Array($0) } ?? [object]
+    let elements = (object as? NSArray)?.elements ?? [object]
     guard elements.allSatisfy({ $0 is any CKRecordValue && !($0 is NSArray) }), let value = object as? any CKRecordValue
     else { return nil }
     self.init(value, isEncrypted: isEncrypted)

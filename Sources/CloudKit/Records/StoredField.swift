@@ -72,7 +72,7 @@ public struct StoredField: @unchecked Sendable {
 
   /// The elements of a list; nil for other values.
   package var elements: [StoredField]? {
-    guard let objects = object as? NSArray else { return nil }
+    guard let objects = (object as? NSArray)?.elements else { return nil }
     guard case .list(_, let values)? = wire else { return objects.map(Self.normalized) }
     return zip(objects, values).compactMap { object, wire in
       (object as? NSObject).map { StoredField(object: $0, wire: wire) }
