@@ -115,11 +115,11 @@ import Testing
 
   // MARK: - Tokens
 
-  private static let huge = String(repeating: "x", count: FeedPositions.byteLimit + 1)
+  private static let huge = String(repeating: "x", count: FetchPositions.byteLimit + 1)
 
   private func hasSentHuge() -> Bool {
     ["changes/database", "changes/zone", "records/query"].contains { operation in
-      mine.transport.bodies(operation).contains { $0.utf8.count > FeedPositions.byteLimit }
+      mine.transport.bodies(operation).contains { $0.utf8.count > FetchPositions.byteLimit }
     }
   }
 

@@ -59,7 +59,6 @@ extension Cycle {
   private func databaseFeed() throws -> Feed<WireDatabaseChanges> {
     Feed(
       scope: .feed(of: nil),
-      operation: "changes/database",
       start: try store.databaseToken(),
       turn: configuration.feedTurn,
       restart: { [self] in
@@ -94,7 +93,6 @@ extension Cycle {
       Feed(
         scope: .feed(of: zone),
         zone: zone,
-        operation: "changes/zone",
         start: try store.startReading(zone, lease),
         turn: configuration.feedTurn,
         restart: { [self] in

@@ -102,7 +102,6 @@ extension Cycle {
     Feed(
       scope: .feed(of: polled.zone, type: polled.type),
       zone: polled.zone,
-      operation: "records/query",
       turn: configuration.pageLimit,
       request: { [self] marker throws(WebServicesError) in
         try await request { (client, database) async throws(WebServicesError) in

@@ -58,7 +58,6 @@ extension FeedPage {
 struct Feed<Page: FeedPage> {
   var scope: WaitScope
   var zone: ZoneKey?
-  var operation: String
   /// The position of the first page.
   var start: String?
   /// The number of pages in a turn.
@@ -79,19 +78,19 @@ extension Cycle {
   /// - Throws: `WebServicesError` if all other requests would fail too.
   func read<Page>(_ feed: Feed<Page>) async throws -> FeedEnd {
     var token = feed.start
-    if FeedPositions.isOversized(token), let restart = feed.restart { token = try await restart() }
-    var positions = FeedPositions(feed.operation, from: token)
+    if FetchPositions.isOversized(token), let restart = feed.restart { token = try await restart() }
+    var positions = FetchPositions(from: token)
     var hasRestarted = false
     for pages in 0..<feed.turn {
       if pages > 0, try await !sendMeanwhile(fetching: feed.scope, of: feed.zone) { return .waits }
       try Task.checkCancellation()
-      switch try await step(of: feed, at: token, positions) {
+      switch try await step(of: feed, at: token) {
       case .more(let next):
         // Empty pages with more to come are normal, but the position must change.
         do { token = try positions.next(next) } catch { return feed.failed(error) }
       case .from(let start):
         token = start
-        positions = FeedPositions(feed.operation, from: token)
+        positions = FetchPositions(from: token)
       case .end(let end): return end
       case .refused(let error):
         // Restart only once; a server that rejects its latest tokens would be asked for ever.
@@ -100,21 +99,19 @@ extension Cycle {
           return feed.failed(error)
         }
         token = try await restart()
-        positions = FeedPositions(feed.operation, from: token)
+        positions = FetchPositions(from: token)
         hasRestarted = true
       }
     }
     // The feed goes on from its stored position when the others had their turn.
     let pages = feedPages[feed.scope, default: 0] + feed.turn
     feedPages[feed.scope] = pages
-    guard pages < configuration.pageLimit else {
-      return feed.failed(FeedPositions.endless(feed.operation, pages: pages))
-    }
+    guard pages < configuration.pageLimit else { return feed.failed(.endless(pages: pages)) }
     hasMoreToFetch = true
     return .waits
   }
 
-  private func step<Page>(of feed: Feed<Page>, at token: String?, _ positions: FeedPositions) async throws -> FeedStep {
+  private func step<Page>(of feed: Feed<Page>, at token: String?) async throws -> FeedStep {
     let page: Page
     do {
       page = try await feed.request(token)
@@ -126,7 +123,7 @@ extension Cycle {
     }
     summary.requests += 1
     if feed.restart != nil {
-      do { try positions.check(page.position) } catch { return .end(feed.failed(error)) }
+      do { try FetchPositions.check(page.position) } catch { return .end(feed.failed(error)) }
     }
     return try await feed.apply(page, token)
   }
@@ -144,5 +141,12 @@ extension Cycle {
       guard !Disposition(of: error, during: .fetching).stopsSync else { throw error }
       return .failure(error)
     }
+  }
+}
+
+extension WebServicesError {
+  /// The error of a feed with so many pages that it is taken to be endless.
+  static func endless(pages: Int) -> WebServicesError {
+    WebServicesError(.unexpectedServerResponse, "the feed did not end after \(pages) pages; stopped fetching")
   }
 }

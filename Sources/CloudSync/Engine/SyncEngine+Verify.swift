@@ -121,7 +121,7 @@ extension SyncEngine {
 
   private func recordsOfFeed(_ zone: ZoneKey) async throws -> [String: MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
-    try await readPages("changes/zone") { token in
+    try await readPages { token in
       let result = try await client.zoneChanges(zone.wire, since: token, in: database)
       switch result {
       case .failure(_, let error) where error.means(.zoneMissing, during: .fetchingZone): records = [:]
@@ -134,7 +134,7 @@ extension SyncEngine {
   }
 
   private func read(_ query: WireQuery, _ zone: ZoneKey, into records: inout [String: MirrorRecord]) async throws {
-    try await readPages("records/query") { marker in
+    try await readPages { marker in
       let page: WireRecords
       do {
         page = try await client.query(query, zone: zone.wire, continuing: marker, in: database)
@@ -150,15 +150,15 @@ extension SyncEngine {
   /// Fetches pages to the end, and changes nothing in the store.
   ///
   /// - Parameter next: fetches the page at a position; returns nil if there is nothing to fetch.
-  private func readPages(_ operation: String, _ next: (String?) async throws -> (any FeedPage)?) async throws {
+  private func readPages(_ next: (String?) async throws -> (any FeedPage)?) async throws {
     var position: String?
-    var positions = FeedPositions(operation, from: nil)
+    var positions = FetchPositions()
     for _ in 0..<configuration.pageLimit {
       try Task.checkCancellation()
       guard let page = try await next(position), page.hasMore else { return }
       position = try positions.next(page.position)
     }
-    throw FeedPositions.endless(operation, pages: configuration.pageLimit)
+    throw WebServicesError.endless(pages: configuration.pageLimit)
   }
 
   private func take(_ results: [WireRecordResult], _ zone: ZoneKey, into records: inout [String: MirrorRecord]) throws {

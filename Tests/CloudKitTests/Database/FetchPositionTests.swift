@@ -25,6 +25,18 @@ import Testing
     #expect(reached == end && found == end)
   }
 
+  @Test func `a fetch ends at a position that is too large to be sent`() {
+    let largest = String(repeating: "x", count: FetchPositions.byteLimit)
+    var positions = FetchPositions()
+
+    #expect(throws: Never.self) { try positions.next(CKServerChangeToken(wire: largest)) }
+    #expect {
+      try positions.next(CKServerChangeToken(wire: largest + "x"))
+    } throws: {
+      ($0 as? CKError)?.code == .internalError
+    }
+  }
+
   @Test func `a feed whose tokens take turns is not read for ever`() async throws {
     func page(_ token: String) -> ScriptedServer.Answer {
       .json(#"{"zones":[{"zoneID":{"zoneName":"notes"},"records":[],"syncToken":"\#(token)","moreComing":true}]}"#)
