@@ -147,7 +147,7 @@ let package = Package(
     // Records from JSON, NDJSON and CSV files.
     .target(
       name: "RecordImport",
-      dependencies: ["CloudSync", "CloudKit", "Facts", "JSONText", .product(name: "GRDB", package: "GRDB.swift")]
+      dependencies: ["CloudSync", "CloudKit", "Facts", "JSONText"]
     ),
     .target(
       name: "CloudService",

@@ -186,13 +186,14 @@ package struct ImportPlan {
   ///
   /// - Parameter makeName: Returns a new record name.
   package func slices(makeName: () -> String, _ take: (ImportSlice) throws -> Void) throws {
-    let names = try ImportedNames()
+    let names = try TemporaryRecords()
     var slice = ImportSlice()
     _ = try drafts(makeName: makeName) { line, _, draft in
       switch draft.flatMap({ draft in Result { () throws(FieldError) in try reader.record(draft, types) } }) {
       case .failure(let error): slice.refuse(line, error)
       case .success(let record):
-        if let earlier = try names.add(record) {
+        let key = RecordKey(record.zone ?? ZoneKey(zone: ""), record.name)
+        if let earlier = try names.add(TemporaryRecords.Row(key, number: record.line)) {
           let field = record.zone == nil ? reader.idField : "recordName"
           let problem = "'\(record.name)' names the record of line \(earlier) already; keep one of the two"
           slice.refuse(line, FieldError(field: field, problem))

@@ -71,17 +71,8 @@ extension Ledger {
   /// Stores records in the server's version, each as seen in its epoch.
   func put(_ records: [(record: MirrorRecord, epoch: Int64)]) throws {
     try insert(
-      """
-      INSERT INTO records(zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy, createdBy, share,
-        epoch)
-      """,
-      records.map { record, epoch in
-        [
-          record.key.zone, record.key.owner, record.key.name, record.type, record.changeTag,
-          try JSONColumn.text(record.fields), record.createdAt, record.modifiedAt, record.modifiedBy,
-          record.createdBy, record.share, epoch,
-        ]
-      },
+      "INSERT INTO records(\(MirrorRecord.columns), epoch)",
+      records.map { try $0.values + [$1] },
       """
       ON CONFLICT(zone, owner, name) DO UPDATE SET
         type = excluded.type, changeTag = excluded.changeTag, fields = excluded.fields,

@@ -178,4 +178,14 @@ extension MirrorRecord {
       share: row["share"]
     )
   }
+
+  /// The values of the columns.
+  var values: [(any DatabaseValueConvertible)?] {
+    get throws {
+      [
+        key.zone, key.owner, key.name, type, changeTag, try JSONColumn.text(fields), createdAt, modifiedAt, modifiedBy,
+        createdBy, share,
+      ]
+    }
+  }
 }
