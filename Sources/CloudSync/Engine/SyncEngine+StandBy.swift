@@ -44,11 +44,10 @@ extension SyncEngine {
     try lock?.requireInPlace()
   }
 
-  /// Wakes the loop if the store or its lock file was deleted or replaced. Nothing reports that a folder above them was
-  /// moved.
+  /// Wakes the loop if the store or its lock file was deleted or replaced without a report of the watch.
   func watchPlace() -> Task<Void, Never> {
     Task {
-      while (try? await Task.sleep(for: .seconds(2))) != nil {
+      while (try? await Task.sleep(for: StoreWatcher.fallback)) != nil {
         do { try requireInPlace() } catch { wakeup.wake() }
       }
     }

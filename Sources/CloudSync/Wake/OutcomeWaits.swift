@@ -46,9 +46,8 @@ final class OutcomeWaits: Sendable {
     return Task {
       defer { _ = watcher }
       while !Task.isCancelled {
-        // Nothing reports that a folder above the file was moved, and without a watch of the system nothing reports
-        // writes.
-        await wakeup.sleep(watcher == nil ? .milliseconds(250) : .seconds(2))
+        // Without a watch of the system nothing reports writes.
+        await wakeup.sleep(watcher == nil ? .milliseconds(250) : StoreWatcher.fallback)
         let waits = state.withLock { $0.waits }
         // Each wait reads the store itself to throw an error.
         let underWay = try? store.read { try $0.underWay(waits.values.flatMap(\.ids)) }

@@ -7,6 +7,10 @@ import Synchronization
 package final class StoreWatcher: Sendable {
   private let watch: any StorageWatch
 
+  /// The time between two looks at the store in spite of a watch: nothing reports that a folder above the store's was
+  /// moved.
+  static let fallback = Duration.seconds(30)
+
   /// Calls `changed` on `queue` after writes to the store. Several writes in a row may cause only one call.
   ///
   /// - Parameter locks: whether to call also when the engine's lock may have been released, even by a crash.

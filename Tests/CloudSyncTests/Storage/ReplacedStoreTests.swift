@@ -60,6 +60,20 @@ import Testing
     #expect(await kind { try await waiting.value } == .replaced)
   }
 
+  @Test(.timeLimit(.minutes(40))) func `a move of the store's folder is reported`() async throws {
+    let (folder, moved) = (world.folder.path("folder"), world.folder.path("moved"))
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    let store = try SyncStore(path: folder + "/store.sqlite", scope: world.scope)
+    let (changes, changed) = AsyncStream<Void>.makeStream()
+    let watcher = try #require(StoreWatcher(store, queue: .global()) { changed.yield() })
+    defer { _ = watcher }
+
+    guard rename(folder, moved) == 0 else { throw CocoaError(.fileWriteUnknown) }
+
+    for await _ in changes { break }
+    #expect(await kind { _ = try store.status() } == .replaced)
+  }
+
   @Test func `the log of a file that was replaced is not taken for the log of the file that is there now`() throws {
     let backup = world.folder.path("backup.sqlite")
     do {

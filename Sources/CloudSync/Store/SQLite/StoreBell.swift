@@ -28,7 +28,7 @@ enum Bell {
 }
 
 /// Watches the store's files with inotify: the lock file, which each commit touches, and the store itself, which may be
-/// deleted, moved or replaced. GRDB's own observation sees only one process.
+/// deleted, moved or replaced, also with its folder. GRDB's own observation sees only one process.
 final class BellWatch: StorageWatch {
   private let descriptor: Int32
   private let source: any DispatchSourceRead
@@ -55,6 +55,9 @@ final class BellWatch: StorageWatch {
       close(descriptor)
       return nil
     }
+    // Without permission to read the folder, its move is noticed later.
+    let folder = URL(fileURLWithPath: storePath).deletingLastPathComponent().path
+    _ = inotify_add_watch(descriptor, folder, UInt32(IN_MOVE_SELF))
     let descriptor = descriptor
     source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler {
