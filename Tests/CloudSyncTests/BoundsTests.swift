@@ -128,9 +128,6 @@ struct BoundsTests {
     for text in filters {
       let filter = try QueueFilter(parsing: text)
       steps.append((text, { _ = try $0.operations(matching: filter, limit: 50) }))
-      steps.append(
-        ("page, \(text)", { try $0.view { _ = try $0.operations(matching: filter, after: 500, limit: 50) } })
-      )
     }
     for (name, body) in steps {
       // Both have as many rows as a page or a request takes.

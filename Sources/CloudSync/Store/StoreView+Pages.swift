@@ -4,12 +4,6 @@ import Facts
 /// added or removed meanwhile do not shift the others. Rows with values are visited one by one, because a page of them can
 /// be large.
 extension StoreView {
-  /// The next operations that match, oldest first.
-  package func operations(matching filter: QueueFilter? = nil, after id: Int64, limit: Int?) throws -> [QueueRow] {
-    var holdUp = try holdUp()
-    return try ledger.operations(matching: filter, after: id, limit: limit, now: now) { try listed($0, &holdUp) }
-  }
-
   /// Visits queued operations with everything about them; one that is no longer queued is left out.
   package func details(of ids: [Int64], _ visit: (_ id: Int64, OperationDetail) throws -> Void) throws {
     var holdUp = try holdUp()

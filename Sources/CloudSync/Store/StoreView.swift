@@ -25,8 +25,7 @@ package struct StoreView {
 
   /// Operations, oldest first.
   package func operations(matching filter: QueueFilter? = nil, limit: Int? = nil) throws -> Window<QueueRow> {
-    let rows = try operations(matching: filter, after: 0, limit: limit)
-    return Window(total: try ledger.operationCount(matching: filter, now: now), offset: 0, rows: rows)
+    try operations(QueueListing(matching: filter, order: .oldest), limit: limit ?? .max).window
   }
 
   func holdUp() throws -> HoldUp { try HoldUp(hasEngine: hasEngine, now: now, ledger) }

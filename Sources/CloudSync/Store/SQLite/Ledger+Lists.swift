@@ -7,33 +7,6 @@ import GRDB
 extension Ledger {
   // MARK: - Queue
 
-  /// The number of operations that match.
-  func operationCount(matching filter: QueueFilter?, now: Int64) throws -> Int {
-    try counts(of: QueueListing(matching: filter), now: now).values.reduce(0, +)
-  }
-
-  /// The next operations that match, oldest first. Operations added or removed between two calls do not shift the
-  /// others.
-  ///
-  /// - Parameter shown: returns a row as it is shown. It is called with each row as it is read: a message can be long.
-  func operations(
-    matching filter: QueueFilter?,
-    after id: Int64,
-    limit: Int?,
-    now: Int64,
-    shown: (QueueRow) throws -> QueueRow
-  ) throws -> [QueueRow] {
-    let (sql, arguments) = try selection(ListQuery(filter: filter, now: now)).condition
-    let statement = try list(
-      "SELECT \(QueueRow.columns) FROM operations WHERE id > ? AND \(sql ?? "1") ORDER BY id LIMIT ?",
-      isUsual: sql == nil
-    )
-    let cursor = try Row.fetchCursor(statement, arguments: [id] + arguments + [limit ?? -1])
-    var rows: [QueueRow] = []
-    while let row = try cursor.next() { rows.append(try shown(queueRow(row))) }
-    return rows
-  }
-
   func queueRow(_ row: Row) throws -> QueueRow {
     let blockers = try blockers(of: row["id"], limit: Words.named + 1)
     return try QueueRow(row: row, blockers: blockers, serverTag: serverTag(row))

@@ -27,7 +27,8 @@ extension Ledger {
   /// The counts that triggers keep, under the names of the columns of `operations`.
   static let countedParts = "(SELECT state, zone, nullif(type, '') AS type, operation, count FROM queueCounts)"
 
-  /// The numbers of the operations in a window of a listing that is no search.
+  /// The numbers of the operations in a window of a listing that is no search. A screen jumps to any row, so a window has
+  /// an offset and not a row after which it begins.
   ///
   /// - Parameter counts: those of the listing.
   func operationIDs(of listing: QueueListing, _ counts: [OperationState: Int], offset: Int, limit: Int, now: Int64)
