@@ -104,7 +104,7 @@ import Testing
         ) : .pass
     }
 
-    #expect(try await Set(mine.engine.lookUp(["a", "b", "gone"], in: zone).keys) == ["a", "b"])
+    #expect(try await Set(mine.engine.lookUp(["a", "b", "gone"], in: zone).keys.map(\.name)) == ["a", "b"])
     #expect(mine.transport.count("records/lookup") == 2)
     mine.transport.answer(
       "records/lookup",

@@ -42,7 +42,7 @@ struct RecordsGet: Verb {
     for zone in zones {
       for record in try await engine.lookUp(names, in: zone).values {
         let name = record.key.name
-        if let other = found.updateValue(RecordRow(onServer: record), forKey: name) {
+        if let other = found.updateValue(RecordRow(onServer: record), forKey: name), other.record.key.zoneKey != zone {
           throw CommandFailure.severalZones(of: name, [other.record.key.zoneKey, zone])
         }
       }

@@ -227,10 +227,13 @@ struct RecordSelection {
     var left = limit
     for zone in zones {
       let records = try await engine.recordsOfServer(in: zone, types: type.map { [$0] } ?? [])
-      for record in records.values.sorted(by: { $0.key < $1.key }) where type == nil || record.type == type {
-        guard left > 0 else { return }
-        left -= 1
-        try body(RecordRow(onServer: record))
+      var last = ""
+      while let rows = try records.next(of: zone, after: &last) {
+        for record in rows.compactMap(\.record) where type == nil || record.type == type {
+          guard left > 0 else { return }
+          left -= 1
+          try body(RecordRow(onServer: record))
+        }
       }
     }
   }

@@ -58,10 +58,7 @@ struct VerifyCommand: ChangingVerb {
     // A default zone that nothing uses here says nothing beside zones that were compared.
     let isUsed = { (found: ZoneDifference) in found.isCompared || zone != nil }
     let shown = json || !results.contains { isUsed($0.found) } ? results : results.filter { isUsed($0.found) }
-    for (found, left) in shown {
-      let lines = json ? [left.json(found).line] : left.lines(found, isRepaired: repair).map(\.visible)
-      OutputStream.standard.lines(lines)
-    }
+    for (found, left) in shown { try json ? left.printJSON(found) : left.print(found, isRepaired: repair) }
     let isDone = results.allSatisfy { $0.left.isEmpty }
     if !isDone, !repair {
       let options = [("zone", zone), ("owner", owner)].compactMap { name, value in
@@ -91,12 +88,8 @@ struct VerifyCommand: ChangingVerb {
     _ = try ServiceCommand.fetchAgain(zones).run(on: { engine.store }).checked()
     let summary = try await engine.syncOnce()
     if let error = summary.error { throw error }
-    for (place, result) in results.enumerated() {
-      var left = ZoneDifference(zone: result.found.zone, recordCount: result.found.recordCount)
-      left.isCompared = result.found.isCompared
-      try await engine.compare(result.found.names, &left)
-      results[place].left = left
-    }
+    let left = try await engine.verify(again: results.map(\.found))
+    results = zip(results, left).map { ($0.found, $1) }
     let reader = session.reader(engine.store)
     let report = try SyncReport(summary, startedAt: startedAt, reader)
     try SyncReport.reportDropped(in: engine.store, since: startedAt)
@@ -106,38 +99,62 @@ struct VerifyCommand: ChangingVerb {
 }
 
 extension ZoneDifference {
-  /// The zone's differences as JSON, with the record names.
+  /// Prints the zone's differences as a line of JSON, with the record names. There may be any number of them, so they are
+  /// written in pieces.
   ///
   /// - Parameter found: the differences before a repair.
-  fileprivate func json(_ found: ZoneDifference) -> JSONObject {
-    [
+  fileprivate func printJSON(_ found: ZoneDifference) throws {
+    let output = OutputStream.standard
+    func count(_ kind: Kind) -> OutputJSON { .integer(Int64(self.count(kind))) }
+    let counts: JSONObject = [
       "zone": .text(zone.zone), "owner": .unlessEmpty(zone.owner),
       "records": .integer(Int64(recordCount)), "compared": .bool(isCompared),
-      "onlyLocal": .integer(Int64(onlyLocal.count)),
-      "onlyServer": .integer(Int64(onlyServer.count)), "different": .integer(Int64(different.count)),
-      "onlyLocalNames": .array(onlyLocal.map(OutputJSON.text)),
-      "onlyServerNames": .array(onlyServer.map(OutputJSON.text)),
-      "differentNames": .array(different.map(OutputJSON.text)),
-      "repaired": .integer(Int64(found.names.count - names.count)),
+      "onlyLocal": count(.onlyLocal), "onlyServer": count(.onlyServer), "different": count(.different),
     ]
+    output.write(String(counts.line.dropLast()))
+    let lists: [(String, Kind)] = [
+      ("onlyLocalNames", .onlyLocal), ("onlyServerNames", .onlyServer), ("differentNames", .different),
+    ]
+    for (key, kind) in lists {
+      output.write(", \"\(key)\": [")
+      var last = ""
+      while true {
+        let separator = last.isEmpty ? "" : ", "
+        guard let names = try names(kind, after: &last) else { break }
+        output.write(separator + names.map { OutputJSON.text($0).line }.joined(separator: ", "))
+      }
+      output.write("]")
+    }
+    output.line(", \"repaired\": \(found.count - self.count)}")
   }
 
+  /// Prints the zone's differences, with the record names.
+  ///
   /// - Parameters:
   ///   - found: the differences before a repair.
   ///   - isRepaired: whether there was one.
-  fileprivate func lines(_ found: ZoneDifference, isRepaired: Bool) -> [String] {
-    guard isCompared else {
-      return ["\(zone.title): not compared, no record types are known; name them with cktop sync --types A,B"]
+  fileprivate func print(_ found: ZoneDifference, isRepaired: Bool) throws {
+    let output = OutputStream.standard
+    output.line("\(zone.title): \(summary(found, isRepaired: isRepaired))".visible)
+    guard isCompared else { return }
+    let lists: [(Kind, did: String, differs: String)] = [
+      (.onlyLocal, "deleted", "only local"), (.onlyServer, "added", "only on the server"),
+      (.different, "replaced", "different"),
+    ]
+    for (kind, did, differs) in lists {
+      var last = ""
+      while let names = try found.names(kind, after: &last) {
+        output.lines(try names.map { "  \(try contains($0) ? differs : did): \($0)".visible })
+      }
     }
-    guard !found.isEmpty else { return ["\(zone.title): no differences, \(Words.count(recordCount, "record"))"] }
-    let left = Set(names)
-    func lines(_ names: [String], _ did: String, _ differs: String) -> [String] {
-      names.map { "  \(left.contains($0) ? differs : did): \($0)" }
-    }
-    let mended = found.names.count - names.count
-    let counts = "\(onlyLocal.count) only local, \(onlyServer.count) only on the server, \(different.count) different"
-    let state = isRepaired ? "repaired \(Words.count(mended, "record"))\(isEmpty ? "" : ", still \(counts)")" : counts
-    return ["\(zone.title): \(state)"] + lines(found.onlyLocal, "deleted", "only local")
-      + lines(found.onlyServer, "added", "only on the server") + lines(found.different, "replaced", "different")
+  }
+
+  private func summary(_ found: ZoneDifference, isRepaired: Bool) -> String {
+    guard isCompared else { return "not compared, no record types are known; name them with cktop sync --types A,B" }
+    guard !found.isEmpty else { return "no differences, \(Words.count(recordCount, "record"))" }
+    let counts =
+      "\(count(.onlyLocal)) only local, \(count(.onlyServer)) only on the server, \(count(.different)) different"
+    guard isRepaired else { return counts }
+    return "repaired \(Words.count(found.count - count, "record"))\(isEmpty ? "" : ", still \(counts)")"
   }
 }

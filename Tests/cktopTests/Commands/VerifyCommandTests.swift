@@ -59,6 +59,35 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `any number of differences is one object, or a line each, by name`() async throws {
+    let cloud = try await Cloud()
+    let mine = try Machine(cloud)
+    try await mine.succeed("records", "put", "--type", "Note", "--name", "a", "--zone", "notes", "n=1")
+    try await mine.succeed("sync")
+    let path = try #require(try await mine.run("status", "--json").object()["store"] as? String)
+    try SQLiteStorage(path: path).write { ledger in
+      try ledger.run(
+        """
+        WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 250)
+        INSERT INTO records(zone, owner, name, type, changeTag, fields, epoch)
+          SELECT zone, owner, 'say "' || n || '"', type, changeTag, fields, epoch FROM records, numbers
+        """
+      )
+      try ledger.run("UPDATE records SET changeTag = 'old' WHERE name = 'a'")
+    }
+    let ghosts = (1...250).map { "say \"\($0)\"" }.sorted()
+
+    let object = try await mine.run("verify", "--json", "--zone", "notes").object()
+    let lines = try await mine.run("verify", "--zone", "notes").lines
+
+    #expect(object["onlyLocalNames"] as? [String] == ghosts && object["onlyLocal"] as? Int == 250)
+    #expect(object["onlyServerNames"] as? [String] == [] && object["differentNames"] as? [String] == ["a"])
+    #expect(object["repaired"] as? Int == 0)
+    let shown = ghosts.map { "  only local: \($0)" } + ["  different: a"]
+    #expect(Array(lines.dropFirst()) == shown)
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a zone that cannot be compared is printed where no other is, or where it is named`() async throws {
     let cloud = try await Cloud()
     let mine = try Machine(cloud)
