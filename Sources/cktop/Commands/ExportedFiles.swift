@@ -8,35 +8,44 @@ import Foundation
 struct ExportedFiles {
   /// A file that only the server has.
   private struct Wanted {
-    let key: RecordKey
-    let type: String
+    let record: MirrorRecord
     let field: String
-    let value: FieldValue
     let position: Int
     let name: String
+
+    /// Nil if the file is there already, or could be copied.
+    init?(_ row: TemporaryRecords.Row) {
+      guard let record = row.record, let field = record.fields.first(where: { $0.value.assets != nil })?.key else {
+        return nil
+      }
+      (self.record, self.field, position, name) = (record, field, row.number, row.key.name)
+    }
   }
 
   /// The number of files that are fetched before they are moved to the folder.
   private static let slice = 16
+  /// The zone in the keys of files.
+  private static let zone = ZoneKey(zone: "")
 
   private let folder: URL
   private let store: SyncStore
-  private var wanted: [Wanted] = []
-  private var names: Set<String> = []
+  /// The files by name. One that only the server has is there with its record and its position in the record's field.
+  private let files: TemporaryRecords
   /// Whether files are missing.
   private var status = CommandStatus.done
 
   /// Makes the folder if there is none.
-  init(_ path: String, _ store: SyncStore) throws(CommandFailure) {
+  init(_ path: String, _ store: SyncStore) throws {
     folder = URL(fileURLWithPath: path)
     self.store = store
+    files = try TemporaryRecords()
     do {
       // Files are data of users, as the records are.
       let attributes = [FileAttributeKey.posixPermissions: 0o700]
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: attributes)
     } catch {
       let reason = (error as NSError).localizedDescription.withoutFullStop
-      throw .usage("\(path) cannot be made a folder (\(reason)); name another with --files")
+      throw CommandFailure.usage("\(path) cannot be made a folder (\(reason)); name another with --files")
     }
   }
 
@@ -61,9 +70,10 @@ struct ExportedFiles {
           report(field, row.record.key, "the server gave it no checksum")
           continue
         }
-        guard names.insert(name).inserted, asset.size == nil || Self.size(of: file(name)) != asset.size else {
-          continue
-        }
+        let place = RecordKey(Self.zone, name)
+        guard try files.add(TemporaryRecords.Row(place)) == nil,
+          asset.size == nil || Self.size(of: file(name)) != asset.size
+        else { continue }
         let own =
           try queued ?? row.operation.flatMap { id in try store.view { try $0.detail(of: id) }?.operation?.assets }
           ?? []
@@ -74,8 +84,7 @@ struct ExportedFiles {
         if let copy = source.flatMap(store.file(of:)), Self.size(of: copy) == asset.size {
           try take(copy, as: name)
         } else {
-          let (key, type) = (row.record.key, row.record.type)
-          wanted.append(Wanted(key: key, type: type, field: field, value: value, position: position, name: name))
+          try files.put(TemporaryRecords.Row(place, number: position, record: row.record.only([field])))
         }
       }
     }
@@ -85,7 +94,19 @@ struct ExportedFiles {
   ///
   /// - Returns: the exit code.
   mutating func fetch(_ session: Session) async throws -> CommandStatus {
-    guard !wanted.isEmpty else { return status }
+    var (database, last): (CKDatabase?, String) = (nil, "")
+    while let rows = try files.next(of: Self.zone, after: &last) {
+      let wanted = rows.compactMap(Wanted.init)
+      for start in stride(from: 0, to: wanted.count, by: Self.slice) {
+        let source = try database ?? self.database(session)
+        database = source
+        try await fetch(Array(wanted[start..<min(start + Self.slice, wanted.count)]), source)
+      }
+    }
+    return status
+  }
+
+  private func database(_ session: Session) throws -> CKDatabase {
     let container = CKContainer(sharing: try session.client(store.scope))
     let scope: CKDatabase.Scope =
       switch store.scope.database {
@@ -93,16 +114,12 @@ struct ExportedFiles {
       case .private: .private
       case .shared: .shared
       }
-    let database = container.database(with: scope).withoutDownloads
-    for start in stride(from: 0, to: wanted.count, by: Self.slice) {
-      try await fetch(Array(wanted[start..<min(start + Self.slice, wanted.count)]), database)
-    }
-    return status
+    return container.database(with: scope).withoutDownloads
   }
 
   private mutating func fetch(_ slice: [Wanted], _ database: CKDatabase) async throws {
     let assets = slice.map { file in
-      let record = CKRecord(file.key, type: file.type, fields: [file.field: file.value])
+      let record = CKRecord(file.record.key, type: file.record.type, fields: file.record.fields)
       database.adoptAssets(of: [record])
       return record.assets(in: file.field)[file.position]
     }
@@ -111,7 +128,8 @@ struct ExportedFiles {
       if let source = assets[index].localFile {
         try take(source, as: file.name)
       } else {
-        report(file.field, file.key, (failures[index]?.localizedDescription ?? "it is not there").withoutFullStop)
+        let problem = failures[index]?.localizedDescription ?? "it is not there"
+        report(file.field, file.record.key, problem.withoutFullStop)
       }
     }
     // Without a connection or a user, no other file is fetched either.
