@@ -17,7 +17,7 @@ struct SendabilityTests {
 
   private func flags() throws -> [Bool] {
     let status = try store.status()
-    return [status.sendable != nil, status.canSendLater]
+    return [status.sendableSince != nil, status.canSendLater]
   }
 
   private func link(_ name: String) -> FieldValue { .reference(WireReference(recordName: name, action: "VALIDATE")) }

@@ -11,7 +11,9 @@ import Testing
     func next(_ waits: [(String, Int64)], retryAt: Int64? = nil) -> Int64? {
       var status = StoreStatus(generatedAt: 100)
       status.nextRetryAt = retryAt
-      status.throttles = waits.map { .init(scope: $0, until: $1, error: "THROTTLED", message: "", isOwn: false) }
+      status.throttles = waits.map {
+        .init(scope: $0, until: $1, error: "THROTTLED", message: "", isOwn: false, since: 0)
+      }
       return status.nextActionAt
     }
     #expect(next([]) == nil)

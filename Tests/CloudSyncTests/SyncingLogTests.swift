@@ -40,7 +40,7 @@ struct SyncingLogTests {
     _ expected: [Event]
   ) throws {
     for (change, process) in changes {
-      try store.write { try $0.noteSyncing(change, by: process, now: 1) }
+      try store.write { try $0.noteSyncing(change, by: process, aliveSince: 1, now: 1) }
     }
 
     #expect(try events() == expected)

@@ -24,7 +24,7 @@ struct VerdictTests {
     status.identity = "_ana"
     for fact in facts { apply(fact, to: &status) }
     // Nothing can be sent while everything is paused.
-    if facts.contains(.paused) { (status.sendable, status.canSendLater) = (nil, false) }
+    if facts.contains(.paused) { (status.sendableSince, status.canSendLater) = (nil, false) }
     return status
   }
 
@@ -34,7 +34,7 @@ struct VerdictTests {
       status.queue.parts.append(QueuePart(state: state, zone: zone, type: "Note", count: 1, bytes: 1))
     }
     func wait(_ scope: String, _ code: String, isOwn: Bool) {
-      status.throttles.append(.init(scope: scope, until: 20, error: code, message: "", isOwn: isOwn))
+      status.throttles.append(.init(scope: scope, until: 20, error: code, message: "", isOwn: isOwn, since: 1))
     }
     let problem = StoreStatus.Failure(code: "AUTHENTICATION_FAILED", message: "no", at: 1)
     switch fact {
@@ -70,7 +70,7 @@ struct VerdictTests {
     case .sendable:
       add(.pending)
       status.queue.pending += 1
-      (status.sendable, status.canSendLater) = (.init(oldestAt: 1, since: 1), true)
+      (status.sendableSince, status.canSendLater) = (1, true)
     case .throttled:
       add(.pending)
       status.queue.pending += 1
@@ -223,7 +223,7 @@ struct VerdictTests {
       QueuePart(state: .pending, zone: ZoneKey(zone: "b"), type: "Note", count: 1, bytes: 1)
     )
     status.queue.total += 1
-    status.sendable = .init(oldestAt: 1, since: 1)
+    status.sendableSince = 1
     #expect(status.verdict(hasCredential: true).name == "sending")
   }
 
@@ -246,11 +246,13 @@ struct VerdictTests {
     for (fact, scope, code, verdict) in waits {
       for isOwn in [true, false] {
         var status = Self.status([fact], isSyncing: true)
-        status.throttles = [.init(scope: scope, until: 20, error: code, message: "", isOwn: isOwn)]
+        status.throttles = [.init(scope: scope, until: 20, error: code, message: "", isOwn: isOwn, since: 1)]
         #expect(status.verdicts(hasCredential: true).all.map(\.kind).filter { $0 != .sending } == [verdict])
 
         // Another wait is news of its own.
-        status.throttles.append(.init(scope: "zone:b", until: 30, error: "THROTTLED", message: "", isOwn: isOwn))
+        status.throttles.append(
+          .init(scope: "zone:b", until: 30, error: "THROTTLED", message: "", isOwn: isOwn, since: 1)
+        )
         #expect(status.verdicts(hasCredential: true).all.map(\.kind).contains(isOwn ? .retrying : .throttled))
       }
     }

@@ -78,7 +78,7 @@ extension StoreStatus {
     }
     let isOffline = isSyncing && (networkProblem != nil || silentSince != nil)
     if isOffline { all.append(offline) }
-    let isSending = isSyncing && (unpaused(.inFlight) > 0 || sendable != nil)
+    let isSending = isSyncing && (unpaused(.inFlight) > 0 || sendableSince != nil)
     if isSending, !isOffline {
       let progress = progress.flatMap { $0.phase == .send ? $0 : nil }
       all.append(

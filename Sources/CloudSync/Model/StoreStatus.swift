@@ -57,14 +57,6 @@ package struct StoreStatus: Hashable, Sendable {
     package var since: Int64
   }
 
-  /// The next changes to be sent or verified.
-  package struct Sendability: Hashable, Sendable {
-    /// When the oldest of them was accepted.
-    package var oldestAt: Int64
-    /// The time since which one of them is not waiting for its own next attempt.
-    package var since: Int64
-  }
-
   /// An error with its time.
   package struct Failure: Hashable, Sendable {
     package var code: String
@@ -157,8 +149,9 @@ package struct StoreStatus: Hashable, Sendable {
   package var hasStore = true
   /// The path at which there is none, for messages.
   package var missingPath: String?
-  /// The changes that can be sent or verified now; nil if none can.
-  package var sendable: Sendability?
+  /// The time since which one of the changes to be sent or verified next is not waiting for its own next attempt; nil if
+  /// none can be sent or verified now.
+  package var sendableSince: Int64?
   /// Whether a change can be sent or verified, now or once waits for time or the network are over.
   package var canSendLater = false
   /// The end of the longest wait that the server asked for a single change.

@@ -14,7 +14,7 @@ extension StoreView {
     status.isStorageAwaited = status.storageTrouble != nil && isAwaited()
     var later = scope
     later.now = .max
-    status.canSendLater = try status.sendable != nil || SyncStore.sendable(later, ledger) != nil
+    status.canSendLater = try status.sendableSince != nil || SyncStore.sendableSince(later, ledger) != nil
     if hasEngine, let lease { try readSigns(lease, waits, into: &status) } else { try readFormer(lease, into: &status) }
     status.lastDay = try ledger.lastDay(now: now)
     status.nextRetryAt = try HoldUp.nextRetry(scope, ledger)
@@ -52,21 +52,20 @@ extension StoreView {
     status.pauses = scope.pauses
     try readActivity(lease, into: &status)
     try readSettings(lease, scope, into: &status)
-    status.sendable = try SyncStore.sendable(scope, ledger)
+    status.sendableSince = try SyncStore.sendableSince(scope, ledger)
     status.changeThrottledUntil = try ledger.longestServersWait(after: now)
     return status
   }
 
   /// The signs by which the process that has the lease is judged.
-  func signs(of lease: LeaseHolder, _ waits: [ScopeWait], _ sendable: StoreStatus.Sendability?) throws -> EngineSigns {
+  func signs(of lease: LeaseHolder, _ waits: [ScopeWait], _ sendableSince: Int64?) throws -> EngineSigns {
     EngineSigns(
       of: lease,
       try ledger.rest(of: lease.fencingToken),
       clockShift: lease.clockShift(clockOffset),
       // A change that a command or the end of a wait released may have been accepted long before.
-      workSince: try sendable.map { sendable in
-        let ends = waits.map(\.until).filter { $0 <= now }
-        return try (ends + [sendable.since, ledger.lastCommandAt() ?? 0]).max() ?? sendable.since
+      workSince: try sendableSince.map { since in
+        try waits.map(\.until).filter { $0 <= now }.reduce(max(since, ledger.lastCommandAt() ?? 0), max)
       },
       requestedAt: try ledger.openRequests().first { $0.startedAt == nil }?.requestedAt,
       isStopped: process(lease)?.isStopped ?? false
@@ -74,12 +73,12 @@ extension StoreView {
   }
 
   func signs(of lease: LeaseHolder) throws -> EngineSigns {
-    try signs(of: lease, ledger.waits(after: .min), SyncStore.sendable(holdUp().scope, ledger))
+    try signs(of: lease, ledger.waits(after: .min), SyncStore.sendableSince(holdUp().scope, ledger))
   }
 
   /// Reads whether the process that has the lease does its work.
   private func readSigns(_ lease: LeaseHolder, _ waits: [ScopeWait], into status: inout StoreStatus) throws {
-    let signs = try signs(of: lease, waits, status.sendable)
+    let signs = try signs(of: lease, waits, status.sendableSince)
     let judgement = signs.judgement(at: now)
     status.pollInterval = signs.rest?.pollInterval
     status.clockShift = lease.clockShift(clockOffset)

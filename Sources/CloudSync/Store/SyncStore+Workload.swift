@@ -23,16 +23,16 @@ extension SyncStore {
     return try planner.plan(StoredWorkload(scope, facts, typeOrder, ledger))
   }
 
-  /// The age of the operations that the plan for a scope sends or verifies, once missing zones are created; nil if it
-  /// does neither.
-  static func sendable(_ scope: SendScope, _ ledger: Ledger) throws -> StoreStatus.Sendability? {
+  /// The time since which one of the operations that the plan for a scope sends or verifies, once missing zones are
+  /// created, is not waiting for its own next attempt; nil if the plan does neither.
+  static func sendableSince(_ scope: SendScope, _ ledger: Ledger) throws -> Int64? {
     var scope = scope
     scope.missingZones = []
     let step = try Planner().plan(StoredWorkload(scope, ledger.planFacts(), window: 50, ledger))
     switch step {
     case .rest, .held: return nil
     // A step that names no operation renews notes after a write of this moment.
-    default: return try ledger.sendability(of: step.operations) ?? .init(oldestAt: scope.now, since: scope.now)
+    default: return try ledger.sendableSince(step.operations) ?? scope.now
     }
   }
 

@@ -9,11 +9,13 @@ enum SyncingChange: Hashable, Sendable {
 extension Ledger {
   /// Adds to the event log that a process began or ended to sync continuously. It has to hold the lease.
   ///
-  /// - Parameter process: the process; by default this one.
+  /// - Parameters:
+  ///   - process: the process; by default this one.
+  ///   - aliveSince: since when it is proven to live without a break.
   func noteSyncing(
     _ change: SyncingChange,
     by process: Event.SyncingProcess = .current,
-    aliveSince: Int64? = nil,
+    aliveSince: Int64,
     now: Int64
   ) throws {
     let event: Event
@@ -28,7 +30,7 @@ extension Ledger {
       event = .syncingStarted(by: process, insteadOf: former)
     }
     try EventLog.add(event, now: now, self)
-    try noteVerdict(now: now, aliveSince: aliveSince ?? now)
+    try noteVerdict(now: now, aliveSince: aliveSince)
   }
 }
 

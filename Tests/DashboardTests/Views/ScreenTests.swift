@@ -79,7 +79,7 @@ import Testing
       "sending",
       {
         $0.data = Sample.data(Array(Sample.operations.suffix(2)))
-        $0.data.status?.sendable = .init(oldestAt: 1, since: 1)
+        $0.data.status?.sendableSince = 1
         $0.data.status?.progress = Progress(phase: .send, done: 412, total: 1204, perSecond: 210)
       }
     ),

@@ -47,11 +47,12 @@ import Testing
     ({ $0.accountProblem = problem }, "blocked", .personNeeded),
     ({ ($0.lastError, $0.errorStands) = (problem, true) }, "blocked", .personNeeded),
     (
-      { $0.throttles = [.init(scope: "zone:n", until: 9, error: problem.code, message: "", isOwn: true)] }, "blocked",
+      { $0.throttles = [.init(scope: "zone:n", until: 9, error: problem.code, message: "", isOwn: true, since: 1)] },
+      "blocked",
       .personNeeded
     ),
     (
-      { $0.throttles = [.init(scope: "database", until: 9, error: "THROTTLED", message: "", isOwn: false)] },
+      { $0.throttles = [.init(scope: "database", until: 9, error: "THROTTLED", message: "", isOwn: false, since: 1)] },
       "throttled", .done
     ),
     ({ $0.isRefused = true }, "wrongAccount", .personNeeded),
@@ -90,7 +91,7 @@ import Testing
   private static func waits(_ scope: String, _ code: String, isOwn: Bool = true) -> Change {
     { status in
       isLive(&status)
-      status.throttles = [.init(scope: scope, until: 2_000_000, error: code, message: "", isOwn: isOwn)]
+      status.throttles = [.init(scope: scope, until: 2_000_000, error: code, message: "", isOwn: isOwn, since: 1)]
     }
   }
 
@@ -103,7 +104,7 @@ import Testing
     },
     Situation(name: "sending", codes: [.done, .done, .personNeeded]) {
       isLive(&$0)
-      $0.sendable = .init(oldestAt: 1, since: 1)
+      $0.sendableSince = 1
     },
     Situation(name: "no process", codes: [.personNeeded, .done, .personNeeded]) { $0.canSendLater = true },
     Situation(name: "no process, and offline when one synced", codes: [.personNeeded, .done, .personNeeded]) {

@@ -171,19 +171,17 @@ extension Ledger {
     try one("SELECT count(*) FROM operations WHERE atomicGroup = ?", [group]) ?? 0
   }
 
-  /// The age of operations that can be sent; nil if there are none.
-  func sendability(of ids: [Int64]) throws -> StoreStatus.Sendability? {
+  /// The time since which one of these operations is not waiting for its own next attempt; nil if there are none.
+  func sendableSince(_ ids: [Int64]) throws -> Int64? {
     guard !ids.isEmpty else { return nil }
-    return try row(
+    let since: Int64? = try one(
       """
-      SELECT min(enqueuedAt) AS oldest, min(max(editedAt, coalesce(nextAttemptAt, 0))) AS since
-        FROM operations WHERE id IN (SELECT value FROM json_each(?))
+      SELECT min(max(editedAt, coalesce(nextAttemptAt, 0))) FROM operations
+        WHERE id IN (SELECT value FROM json_each(?))
       """,
       [Self.json(ids)]
-    ).flatMap { row in
-      guard let oldest: Int64 = row["oldest"], let since: Int64 = row["since"] else { return nil }
-      return StoreStatus.Sendability(oldestAt: max(0, oldest), since: max(0, since))
-    }
+    )
+    return since.map { max(0, $0) }
   }
 
   /// The end of the longest wait that the server asked for a single operation.
