@@ -50,6 +50,7 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   /// Its files are uploaded first.
   case filesFirst
   /// It waits for the deletion of its zone.
+  /// Of an operation; 0: of none, its zone was deleted and the records are being removed from the local copy.
   case waitsForZoneDelete(Int64)
   /// A person has to decide about deletions on hold. `isWholeZone`: the zone was deleted, not only records in it.
   case deletionsOnHold(zone: String, isWholeZone: Bool)

@@ -34,6 +34,7 @@ extension Cause {
       "is in a reference cycle with \(Self.operations(ids, hasMore: false, names)); they are sent together"
     case .zoneFirst(let zone): "zone \(zone) is created first"
     case .filesFirst: "its files are uploaded first"
+    case .waitsForZoneDelete(0): "waits until the records of its deleted zone are removed"
     case .waitsForZoneDelete(let id): "waits for the deletion of its zone, operation \(id)"
     case .deletionsOnHold(let zone, true):
       "the server deleted zone \(zone); `cktop zones restore` recreates it, `cktop zones accept` deletes it here"
@@ -129,6 +130,7 @@ extension Cause {
     case .deletionsOnHold(let zone, true): "decide: zone \(zone) was deleted"
     case .deletionsOnHold(_, false): "decide: the server deleted it with many others"
     case .recordDeletedWhileFetching: "fetching: the server deleted the record"
+    case .waitsForZoneDelete(0): "after the removal of its deleted zone"
     case .waitsForZoneDelete(let id): "after the zone's deletion, operation \(id)"
     case .groupRejected: "atomic group was rejected; will be sent again"
     case .pausedByRule(let scope, let actor): "by rule: \(scope.text)\(Words.by(actor))"

@@ -50,7 +50,7 @@ extension DeletionHoldTests {
     #expect(deleted == [4, 4])
     #expect(try store.heldDeletions().isEmpty)
     #expect(try store.count("SELECT sum(losses) FROM zones") == 8)
-    try store.write { ledger in try zones.forEach { try ledger.lose($0.0) } }
+    try store.write { ledger in try zones.forEach { try ledger.forgetFeed($0.0, heldSince: nil) } }
     #expect(try store.count("SELECT count(*) FROM zones WHERE lossesSince IS NOT NULL") == 0)
   }
 

@@ -117,8 +117,7 @@ extension SyncStore {
   ) throws(StoreError) {
     let now = now()
     let sender = Sender(user: identity, credential: credential)
-    try write { ledger in
-      try lease?.check(ledger, now: now)
+    func adopt(_ ledger: Ledger) throws {
       if try takesOver && access(of: sender, ledger) == .refused {
         try beginTakeover(by: identity, now: now, ledger)
       } else {
@@ -131,6 +130,7 @@ extension SyncStore {
       if try ledger.value(.signIn).map(CredentialDigest.init(stored:))?.matches(credential) == true { return }
       try ledger.setValue(.signIn, CredentialDigest(of: credential).text)
     }
+    if let lease { try write(lease) { ledger, _ in try adopt(ledger) } } else { try write(adopt) }
   }
 
   /// Records whether the last sync was rejected because its credential belongs to another user.

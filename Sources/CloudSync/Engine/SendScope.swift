@@ -109,7 +109,7 @@ package struct SendScope: Hashable, Sendable {
     if isSent, !blockers.isEmpty { return .waitsFor(blockers, isGroup: false) }
     guard !change.kind.isOfZone else { return nil }
     if let delete = zoneDeletes[change.zone] { return .waitsForZoneDelete(delete) }
-    if emptiedZones.contains(change.zone) { return .zoneMissing(zone: change.zone.title, isDeleted: true) }
+    if emptiedZones.contains(change.zone) { return .waitsForZoneDelete(0) }
     let isWholeZone = heldZones[change.zone]
     if isWholeZone == true { return .deletionsOnHold(zone: change.zone.title, isWholeZone: true) }
     if change.isGone {

@@ -174,6 +174,8 @@ extension SyncEngine {
       loop.polls = PollClock(configuration)
     }
     loop.wasBroken = false
+    // Before anything is fetched: another process may not have finished those of its command.
+    try store.finishChores(lease)
     if loop.listening == nil { loop.listening = listen(loop.inbox) }
     try store.shortenWaits(lease)
     try store.endWaitOfFormerCredential(lease)
@@ -185,7 +187,6 @@ extension SyncEngine {
 
   private func takeOver(_ loop: SyncLoop) async throws {
     guard let lease = try await standBy() else { return }
-    try store.finishChores(lease)
     try store.recoverInFlight(lease)
     try store.noteSyncing(.started, lease)
     if !loop.hasChecked { checkContents() }

@@ -17,8 +17,8 @@ enum Chore: Codable, Hashable {
   case empty(ZoneKey, isDeletedHere: Bool)
   /// Marks the records of a zone that the server deleted, which are on hold until a person decides.
   case hold(ZoneKey)
-  /// Fails the changes that are to be sent to a zone while it is in a state.
-  case fail(ZoneKey, FailureCause, during: ZoneState)
+  /// Fails the changes of a zone up to an operation, while the zone is in a state.
+  case fail(ZoneKey, FailureCause, during: ZoneState, through: Int64)
   /// Removes the records of another user, whose edits become the creation of whole records.
   case takeOver(by: String)
   /// Restarts the waits of operations that were set before the clock was moved back, at a time.
@@ -61,17 +61,21 @@ enum Chore: Codable, Hashable {
       try slice.records({ try ledger.names(of: zone, after: $0, limit: $1).map { RecordKey(zone, $0) } }) {
         try ledger.removeRecord($0)
       }
+      // The app is told of the zone after its records.
+      if slice.isDone { try ledger.noteGone(zone) }
       if slice.isDone, isDeletedHere { try ledger.concludeDelete(of: zone) }
     case .hold(let zone):
       guard let known = try ledger.zone(zone), known.state == .deleted, known.heldSince != nil else { return nil }
       try slice.records({ try ledger.names(of: zone, after: $0, limit: $1).map { RecordKey(zone, $0) } }) {
         try ledger.touch($0, epoch: MirrorRecord.gone)
       }
-    case .fail(let zone, let cause, let state):
+    case .fail(let zone, let cause, let state, let last):
       // A person may have retried one of them, which recreates the zone.
       guard try ledger.zone(zone)?.state == state else { return nil }
-      try slice.operations({ try ledger.changes(of: zone, after: $0, limit: $1) }) { operation in
-        guard operation.state != .inFlight, !operation.isHeldByPerson else { return }
+      try slice.operations({ try ledger.changes(of: zone, after: $0, through: last, limit: $1) }) { operation in
+        // A conflict about a record that is gone with its zone cannot be decided; one in a zone to create can.
+        let isOpen = operation.state == .pending || operation.state == .waiting
+        guard isOpen || (state == .deleted && operation.state == .conflict) else { return }
         var operation = operation
         operation.apply(.failed(cause))
         try ledger.update(operation)

@@ -49,7 +49,7 @@ extension Array {
   }
 }
 
-/// A search in the queue. What an index finds is not looked for row by row.
+/// A search in the queue. It uses an index if one finds the rows.
 package struct QueueSearch: ListSearch {
   package let listing: QueueListing
   private var ids: [Int64] = []

@@ -55,7 +55,7 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     StoreError(
       .otherVersion,
       "the store \(path) was made by another version of cktop (schema \(schema), this one reads \(Schema.version)); "
-        + "run `cktop sync` of that version and then remove it and the files beside it, or choose another with --store"
+        + "sync the store with that version, then delete the store and the files beside it, or choose another with --store"
     )
   }
 

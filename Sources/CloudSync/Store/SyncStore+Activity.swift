@@ -127,7 +127,7 @@ extension SyncStore {
     rest: (Ledger, _ now: Int64) throws -> Void = { _, _ in }
   ) throws(StoreError) {
     lease.shown.end()
-    try write(lease) { ledger, now in
+    let hasMoreHistory = try write(lease) { ledger, now in
       if summary.error == nil, let error = summary.lastItemError {
         try ledger.changeActivity { $0.note(error, now: now) }
       }
@@ -140,8 +140,10 @@ extension SyncStore {
       let stop = summary.error ?? (completion == nil ? summary.lastItemError : nil)
       try ledger.logEnd(summary, stop.map { .error(code: $0.code.name, message: $0.reason) }, now: now)
       try Self.finish(requests, summary, now: now, ledger)
-      try rest(ledger, now)
+      if !ledger.hasChore { try rest(ledger, now) }
+      return ledger.hasChore
     }
+    if hasMoreHistory { try write(lease, rest) }
   }
 
   private func record(_ completion: Completion, now: Int64, _ ledger: Ledger) throws {
@@ -243,7 +245,8 @@ extension SyncStore {
           case .deadLetter:
             let code = error.code.name
             let cause = FailureCause.zoneCannotBeCreated(zone: zone.zone, code: code, message: error.reason)
-            try ledger.begin(.fail(zone, cause, during: .unconfirmed), now: now)
+            let last = try ledger.lastOperation()
+            try ledger.begin(.fail(zone, cause, during: .unconfirmed, through: last), now: now)
           default: try Self.hold(zone, error, now: now, random: random, ledger)
           }
         case nil:

@@ -53,7 +53,7 @@ extension SyncStore {
         try ZoneLoss.accept(zone, now: now, ledger)
         // A person decides about its changes from now on.
         let cause = FailureCause(missing: zone, code: ServerErrorCode.zoneNotFound.name)
-        try ledger.begin(.fail(zone, cause, during: .deleted), now: now)
+        try ledger.begin(.fail(zone, cause, during: .deleted, through: ledger.lastOperation()), now: now)
         return records
       }
       let policy = try ledger.settings().merging()
@@ -82,7 +82,7 @@ extension SyncStore {
       if known.state == .deleted, scope.database == .shared {
         throw StoreError(
           .invalid,
-          "zone \(zone.zone) belongs to another user and cannot be recreated here; `cktop zones accept` accepts the deletion"
+          "zone \(zone.title) belongs to another user and cannot be recreated here; `cktop zones accept` accepts the deletion"
         )
       }
       var restored = 0
@@ -123,7 +123,7 @@ extension SyncStore {
         guard let known, let onHold else {
           throw StoreError(
             .invalid,
-            "zone \(zone.zone) has no deletions on hold; `cktop zones list` shows which zones have"
+            "zone \(zone.title) has no deletions on hold; `cktop zones list` shows which zones have"
           )
         }
         if isFirst { try ledger.forgetLosses(zone) }

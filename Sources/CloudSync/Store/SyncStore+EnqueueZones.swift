@@ -33,7 +33,7 @@ extension SyncStore {
     }
   }
 
-  /// Whether the deletion of a zone is queued. Its records in the local copy are then as good as gone.
+  /// Whether the records of a zone in the local copy are treated as deleted: its deletion is queued, or was carried out.
   package func hasZoneDelete(_ zone: ZoneKey) throws(StoreError) -> Bool { try read { try $0.hasZoneDelete(zone) } }
 
   /// The number of queued record changes of a zone.
@@ -116,7 +116,7 @@ extension SyncStore {
       try ledger.markCreatedHere(zone)
       return try ledger.end(operation, .acknowledged, .zoneDone, now: now)
     }
-    try ledger.lose(zone)
+    try ledger.forgetFeed(zone, heldSince: nil)
     try ledger.end(operation, .acknowledged, .zoneDone, now: now)
     try ledger.begin(.empty(zone, isDeletedHere: true), limit: ZoneLoss.rows, now: now)
   }

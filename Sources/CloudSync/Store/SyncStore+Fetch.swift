@@ -111,8 +111,10 @@ extension SyncStore {
   /// The zones with changes to fetch. A default zone has no change feed; it is polled.
   func zonesToRead() throws(StoreError) -> [ZoneKey] {
     try read { ledger in
-      try ledger.zones().filter { zone in
-        zone.needsFetch && zone.state != .deleted && !zone.key.isDefaultZone
+      // A zone that is still to be emptied would lose what is fetched.
+      let emptied = try ledger.chores().compactMap(\.chore.emptiedZone)
+      return try ledger.zones().filter { zone in
+        zone.needsFetch && zone.state != .deleted && !zone.key.isDefaultZone && !emptied.contains(zone.key)
       }.map(\.key)
     }
   }

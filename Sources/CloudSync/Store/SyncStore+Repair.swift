@@ -26,7 +26,7 @@ extension SyncStore {
         try ledger.restart(zone)
       }
       try ledger.changeActivity { $0.reachedEnd = false }
-      let names = zones.map(\.zone)
+      let names = zones.map(\.title)
       let only = names.count == 1 ? names[0] : nil
       try audit(.fetchAgain(zones: names), zones.count, actor, zone: only, now: now, ledger)
       return zones

@@ -5,8 +5,8 @@ import Synchronization
 /// The state of one database's sync: mirror, queue, attempts, conflicts, change feeds, throttles, lease.
 ///
 /// It is one SQLite file, which any number of processes may open, or one in memory; `Lease` decides which process
-/// syncs. A method's changes are on disk (WAL, `synchronous=FULL`) when it returns. They are one transaction.
-/// Only the engine writes many rows in several transactions, and each leaves a valid state.
+/// syncs. A method's changes are on disk (WAL, `synchronous=FULL`) when it returns. They are one transaction; what
+/// a decision causes in many rows follows in others (`Chore`), and each leaves a valid state.
 public final class SyncStore: Sendable {
   /// The database that a store is for. A store belongs to the first user who authenticates with it.
   package struct Scope: Hashable, Sendable {

@@ -42,10 +42,12 @@ enum ZoneLoss: Hashable {
   /// - Returns: the number of records deleted with it; none if they are on hold.
   static func take(_ zone: ZoneKey, _ reconciliation: Reconciliation) throws -> Int {
     let ledger = reconciliation.ledger
+    // Its deletion was decided about.
+    if try ledger.chores().contains(where: { $0.chore.emptiedZone == zone }) { return 0 }
     let loss = ZoneLoss(
       of: try ledger.zone(zone),
       records: try ledger.recordCount(of: zone),
-      hasZoneDelete: try ledger.hasZoneDelete(zone),
+      hasZoneDelete: try ledger.isDeleteQueued(zone),
       isGuarded: reconciliation.policy.deletionGuard != nil
     )
     try loss.write(zone, now: reconciliation.now, ledger)
@@ -54,8 +56,8 @@ enum ZoneLoss: Hashable {
 
   /// Removes the zone from the mirror.
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
-    let isDeletedHere = try ledger.hasZoneDelete(zone)
-    try ledger.lose(zone)
+    let isDeletedHere = try ledger.isDeleteQueued(zone)
+    try ledger.forgetFeed(zone, heldSince: nil)
     try EventLog.add(.zoneDeleted(zone: zone.title), in: zone, now: now, ledger)
     try ledger.begin(.empty(zone, isDeletedHere: isDeletedHere), limit: rows, now: now)
   }
@@ -93,7 +95,7 @@ extension RecordFacts {
     self.zone = try ledger.zone(zone)
     epoch = self.zone?.epoch ?? 0
     records = try zoneIsMissing && self.zone?.state == .ready ? ledger.recordCount(of: zone) : 0
-    hasZoneDelete = try ledger.hasZoneDelete(zone)
+    hasZoneDelete = try ledger.isDeleteQueued(zone)
     isGuarded = policy.deletionGuard != nil
   }
 }

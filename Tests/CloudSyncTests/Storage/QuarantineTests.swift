@@ -45,6 +45,8 @@ import Testing
     #expect(world.onServer("a") != nil)
     #expect(world.onServer("b") == nil)
     #expect(world.onServer("c") != nil)
+    // A row in no known state is found when all rows are read.
+    _ = try store.read { try $0.operations(after: 0, limit: 9) }
     let row = try #require(store.operations().rows.first)
     #expect(row.key.name == "b")
     #expect(row.state == .failed)

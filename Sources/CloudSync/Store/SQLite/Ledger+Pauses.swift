@@ -13,12 +13,11 @@ extension Ledger {
     }
     let zones = try rows(
       """
-      SELECT zone, owner, state, heldSince IS NOT NULL, EXISTS (SELECT 1 FROM chores) FROM zones
-        WHERE state <> 'ready' OR heldSince IS NOT NULL
+      SELECT zone, owner, state, heldSince IS NOT NULL, 0 FROM zones WHERE state <> 'ready' OR heldSince IS NOT NULL
+        UNION ALL SELECT '', '', '', 0, 1 WHERE EXISTS (SELECT 1 FROM chores)
       """
     )
-    // A zone that is not emptied yet is not ready.
-    if zones.first?[4] == true { scope.emptiedZones = Set(try chores().compactMap(\.chore.emptiedZone)) }
+    if zones.last?[4] == true { scope.emptiedZones = Set(try chores().compactMap(\.chore.emptiedZone)) }
     for row in zones {
       let (zone, state): (ZoneKey, ZoneState?) = (ZoneKey(zone: row[0], owner: row[1]), ZoneState(rawValue: row[2]))
       if row[3] { scope.heldZones[zone] = state == .deleted }

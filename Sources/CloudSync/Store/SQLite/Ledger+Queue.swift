@@ -189,7 +189,7 @@ extension Ledger {
     )
   }
 
-  /// The zones whose records are as good as gone: with a pending zone delete, or deleted and not emptied yet.
+  /// The zones whose records are treated as deleted: with a queued zone delete, or deleted and not emptied yet.
   func deletedZones() throws -> Set<ZoneKey> {
     let sql = "SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'"
     return Set(try rows(sql).map { ZoneKey(zone: $0[0], owner: $0[1]) } + chores().compactMap(\.chore.emptiedZone))
@@ -253,6 +253,11 @@ extension Ledger {
     try keys(inGroup: group).compactMap { try operation(for: $0) }
   }
 
-  /// Whether the zone's records are as good as gone: its delete is pending, or it was deleted and is not emptied yet.
+  /// Whether a delete of the zone is queued.
+  func isDeleteQueued(_ zone: ZoneKey) throws -> Bool {
+    try zoneOperations(of: zone).contains { $0.kind == .zoneDelete }
+  }
+
+  /// Whether the zone's records are treated as deleted: its delete is queued, or it was deleted and is not emptied yet.
   func hasZoneDelete(_ zone: ZoneKey) throws -> Bool { try deletedZones().contains(zone) }
 }

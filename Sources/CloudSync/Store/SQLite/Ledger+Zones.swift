@@ -178,15 +178,9 @@ extension Ledger {
   /// The number of requests so far.
   func turn() throws -> Int64 { try value(.turn) ?? 0 }
 
-  /// Notes that the server deleted a zone, whose records a chore removes.
-  func lose(_ key: ZoneKey) throws {
-    try noteGone(key)
-    try forgetFeed(key, heldSince: nil)
-  }
-
-  /// Removes a zone that was deleted here, unless changes are meant for a new one of the same name.
+  /// Removes a zone that was deleted here and is emptied, unless changes are meant for a new one of the same name.
   func concludeDelete(of key: ZoneKey) throws {
-    if try zoneOperations(of: key).contains(where: { $0.kind == .zoneDelete }) { return }
+    if try isDeleteQueued(key) { return }
     try hasSaves(in: key) ? setState(key, .unconfirmed) : removeZone(key)
   }
 

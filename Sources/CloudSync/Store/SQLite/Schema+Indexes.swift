@@ -42,7 +42,6 @@ extension Schema {
     CREATE INDEX operationsByGroup ON operations(atomicGroup) WHERE atomicGroup IS NOT NULL;
     CREATE INDEX operationsByBlocker ON operations(waitsFor) WHERE waitsFor IS NOT NULL;
     CREATE INDEX operationsOfZones ON operations(zone, owner, operation) WHERE name IS NULL;
-    CREATE INDEX operationsWithAssets ON operations(needsUpload, id) WHERE assets IS NOT NULL;
     CREATE INDEX operationsThrottled ON operations(nextAttemptAt) WHERE state = 'waiting' AND isServersWait = 1;
     CREATE INDEX operationsInBisection ON operations(zone, owner) WHERE bisection IS NOT NULL;
     -- Records that exist in the queue alone.

@@ -3,7 +3,7 @@ import GRDB
 /// The store's tables. Constraints reject invalid states.
 ///
 /// Times are milliseconds since 1970. There is one schema: a store with another one is rejected on opening.
-/// Whoever changes a table, or how a column is encoded, raises its number.
+/// Raise its number when a table or the encoding of a column changes.
 enum Schema {
   /// The number of the schema that this version reads and writes.
   static let version = 36
