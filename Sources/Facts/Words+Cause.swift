@@ -304,7 +304,7 @@ extension Cause {
     return "cktop schema infer --type \(type.asArgument)"
   }
 
-  /// What a person can do about it, beside what its text says; nil where there is nothing to add.
+  /// The remedy that a person has, if its text does not name it; nil if there is none.
   package var remedy: String? {
     if let schemaCommand { return "\(schemaCommand) prints the schema lines to add. Retry once they are deployed." }
     guard case .failed(.file(let problem, _, let field)) = withoutNotes else { return nil }

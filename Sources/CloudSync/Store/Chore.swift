@@ -61,7 +61,7 @@ enum Chore: Codable, Hashable {
       try slice.records({ try ledger.names(of: zone, after: $0, limit: $1).map { RecordKey(zone, $0) } }) {
         try ledger.removeRecord($0)
       }
-      // The app is told of the zone after its records.
+      // The app gets the zone after its records.
       if slice.isDone { try ledger.noteGone(zone) }
       if slice.isDone, isDeletedHere { try ledger.concludeDelete(of: zone) }
     case .hold(let zone):
@@ -167,7 +167,10 @@ struct StoredChore: Codable, FetchableRecord, MutablePersistableRecord {
 
 /// The table `chores`.
 extension Ledger {
-  func chores() throws -> [StoredChore] { try StoredChore.order(Column("id")).fetchAll(database) }
+  /// The chores that are not done, oldest first. There are hardly ever any, and each save asks.
+  func chores() throws -> [StoredChore] {
+    try hasChores() ? StoredChore.order(Column("id")).fetchAll(database) : []
+  }
 
   func hasChores() throws -> Bool { try one("SELECT EXISTS (SELECT 1 FROM chores)") ?? false }
 
