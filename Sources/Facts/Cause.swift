@@ -10,8 +10,6 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   case ready
   /// Ready to send again after something happened to it.
   case readyAgain(Event)
-  /// A part was saved; references that had to be deferred follow.
-  case referencesFollow
   /// A file is uploaded first, so that its checksum can be compared with the server's.
   case comparesFile
   /// Deletes what a save without a reply may still create.
@@ -43,8 +41,9 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   /// It waits for other operations: those it refers to, or others of its atomic group. `hasMore`: a list names only some.
   /// `names`: the records of the first ones.
   case waitsFor([Int64], isGroup: Bool, hasMore: Bool = false, names: [String] = [])
-  /// It and these operations block each other in a reference cycle. `names`: the records of the first ones.
-  case inCycle([Int64], names: [String] = [])
+  /// It and these operations block each other in a reference cycle that no request can hold. `names`: the records of the
+  /// first ones.
+  case inCycle([Int64], CycleObstacle, names: [String] = [])
   /// Its zone is created on the server first.
   case zoneFirst(zone: String)
   /// Its files are uploaded first.
@@ -111,6 +110,14 @@ package indirect enum Cause: Hashable, Sendable, Codable {
 
   /// In words alone: shortened for a list, with a secret masked, or as a damaged row has it.
   case inWords(String, isUnconfirmed: Bool)
+
+  /// Why one request cannot hold a reference cycle.
+  package enum CycleObstacle: Hashable, Sendable, Codable {
+    /// It has too many changes, bytes, references or assets.
+    case size
+    /// Its records are in several zones.
+    case zones
+  }
 
   /// The event that made an operation ready to send again.
   package enum Event: Hashable, Sendable, Codable {
@@ -183,7 +190,8 @@ package enum ConflictCause: Hashable, Sendable, Codable {
 
 /// Why an operation failed until a person acts.
 package enum FailureCause: Hashable, Sendable, Codable {
-  /// The server, or an upload, rejected it. `group`: the size of its atomic group, where no member was named.
+  /// The server, or an upload, rejected it. `group`: the number of changes that are only sent together, such as an atomic
+  /// group, where none was named.
   case rejected(code: String, message: String, group: Int? = nil)
   /// The server's schema has no such record type; with `field`, the type has no such field. Only a deployment of the
   /// schema adds them.

@@ -7,7 +7,6 @@ extension Cause {
     switch self {
     case .ready: "ready to send"
     case .readyAgain(let event): "\(event.text); ready to send"
-    case .referencesFollow: "saved; its deferred references follow"
     case .comparesFile: "its file is uploaded first, to compare it with the server's"
     case .deletesUnconfirmedSave: "deletes what an unconfirmed request may still create"
     case .basedOnOldVersion: "based on an older version; the server's record is fetched first"
@@ -30,8 +29,9 @@ extension Cause {
     case .zoneMissing(let zone, false): "waits for zone \(zone) to be created"
     case .waitsFor(let ids, let isGroup, let hasMore, let names):
       "waits for \(Self.operations(ids, hasMore: hasMore, names))" + (isGroup ? " of its atomic group" : "")
-    case .inCycle(let ids, let names):
-      "is in a reference cycle with \(Self.operations(ids, hasMore: false, names)); they are sent together"
+    case .inCycle(let ids, let obstacle, let names):
+      "is in a reference cycle with \(Self.operations(ids, hasMore: false, names)) that \(obstacle.text); "
+        + "clear one of its references, and set it once the records are saved"
     case .zoneFirst(let zone): "zone \(zone) is created first"
     case .filesFirst: "its files are uploaded first"
     case .waitsForZoneDelete(0): "waits until the records of its deleted zone are removed"
@@ -79,6 +79,15 @@ extension Cause {
     case .withdrawnByApp: "withdrawn by the app"
     case .moved(let path): "moved to \(path)"
     case .inWords(let text, _): text
+    }
+  }
+}
+
+extension Cause.CycleObstacle {
+  fileprivate var text: String {
+    switch self {
+    case .size: "is too large for one request"
+    case .zones: "leads through several zones"
     }
   }
 }
@@ -373,7 +382,8 @@ extension FailureCause {
     case .rejected(let code, "", nil): "the server rejected it (\(code))"
     case .rejected(let code, let message, nil): "the server rejected it: \(Words.joined(message, code))"
     case .rejected(let code, let message, let group?):
-      "the server rejected the atomic group of \(group) without naming the bad record: \(Words.joined(message, code))"
+      "the server rejected \(group) changes that are only sent together, without naming the bad record: "
+        + Words.joined(message, code)
     case .schemaLacks(let type, nil, _): "the production schema lacks record type \(type)"
     case .schemaLacks(let type, let field?, _): "the production schema lacks field '\(field)' of \(type)"
     case .tooLarge(let code, let message): "too large for the server even alone: \(Words.joined(message, code))"

@@ -1,21 +1,30 @@
 import CloudKit
+import Facts
 import TestSupport
 import Testing
 
 @testable import CloudSync
 
-/// What waits in a cycle always goes, and what the planner asks for is what the server takes.
+/// A cycle that fits into a request goes in one, and what the planner asks for is what the server takes.
 @Suite(.serialized) struct CycleTests: PlanningTests {
+  /// Why the cycle of these candidates, closed by the first one, cannot be sent.
+  private func obstacle(_ candidates: [Candidate]) -> Cause.CycleObstacle? {
+    var workload = SampleWorkload()
+    workload.candidates = candidates
+    return workload.cycle(closedBy: 1).obstacle
+  }
+
   @Test func `members of a cycle go together`() {
     let candidates = [save(1, after: [2]), save(2, after: [3]), save(3, after: [1]), save(4, after: [3])]
 
-    #expect(plan(candidates) == .send(zone, [1, 3, 2], atomic: false))
+    #expect(plan(candidates) == .send(zone, [1, 3, 2], atomic: false, isCycle: true))
   }
 
-  @Test func `several cycles go in one request`() {
+  @Test func `each cycle goes in a request of its own`() {
     let candidates = [save(1, after: [2]), save(2, after: [1]), save(3, after: [4]), save(4, after: [3])]
 
-    #expect(plan(candidates) == .send(zone, [1, 2, 3, 4], atomic: false))
+    #expect(plan(candidates) == .send(zone, [1, 2], atomic: false, isCycle: true))
+    #expect(plan(Array(candidates[2...])) == .send(zone, [3, 4], atomic: false, isCycle: true))
   }
 
   @Test func `a cycle with a member that is held stays`() {
@@ -23,63 +32,51 @@ import Testing
     #expect(plan([save(1, after: [2], group: "g"), save(2, after: [1])], sizes: ["g": 2]) == .rest(until: nil))
   }
 
-  @Test func `of a cycle across zones the oldest goes without the link that closes it`() {
+  @Test func `a cycle across zones stays, and the next one goes`() {
     let candidates = [save(1, after: [2]), save(2, zone: other, after: [1])]
 
-    #expect(plan(candidates) == .send(zone, [1], atomic: false, deferring: [1: [2]]))
+    #expect(plan(candidates) == .rest(until: nil))
+    #expect(obstacle(candidates) == .zones)
+    let next = [save(3, after: [4]), save(4, after: [3])]
+    #expect(plan(candidates + next) == .send(zone, [3, 4], atomic: false, isCycle: true))
   }
 
-  @Test func `a cycle longer than a request is opened at one link`() {
-    let cycle = (1...300).map { save($0, after: [$0 % 300 + 1]) }
+  @Test(arguments: [200, 201, 300])
+  func `a cycle of more changes than a request takes stays`(_ count: Int64) {
+    let cycle = (1...count).map { save($0, after: [$0 % count + 1]) }
 
-    guard case .send(_, let ids, false, let deferring) = plan(cycle) else { return #expect(Bool(false)) }
-    #expect(ids.count == 200)
-    #expect(deferring == [1: [2]])
-  }
-
-  @Test(.timeLimit(.minutes(40)))
-  func `a cycle as long as the queue is planned in no time`() {
-    let count: Int64 = 50_000
-    // Each waits for both of its neighbours, as in a list that is linked both ways.
-    let cycle = (1...count).map { save($0, after: [$0 % count + 1, ($0 + count - 2) % count + 1]) }
-
-    guard case .send(_, let ids, false, let deferring) = plan(cycle) else { return #expect(Bool(false)) }
-    #expect(ids == (1...200).map { $0 } && deferring == [1: [count], 200: [201]])
-  }
-
-  @Test(.timeLimit(.minutes(40)))
-  func `very many groups that wait for something else are planned in no time`() {
-    let groups = (1...20_000 as ClosedRange<Int64>).flatMap { group in
-      [save(2 * group, group: "g\(group)"), save(2 * group + 1, after: [1], group: "g\(group)")]
+    guard case .send(_, let ids, false, true) = plan(cycle) else {
+      #expect(count > 200 && obstacle(cycle) == .size)
+      return
     }
-
-    #expect(plan(groups) == .rest(until: nil))
+    #expect(count == 200 && ids.count == 200)
   }
 
-  @Test func `a cycle with too many bytes for a request is opened`() {
+  @Test func `a cycle with too many bytes for a request stays`() {
     let cycle = (1...3).map { save($0, bytes: 700_000, after: [$0 % 3 + 1]) }
 
-    #expect(plan(cycle) == .send(zone, [1, 3], atomic: false, deferring: [1: [2]]))
+    #expect(plan(cycle) == .rest(until: nil))
+    #expect(obstacle(cycle) == .size)
   }
 
-  @Test func `a group keeps all its links where a single record can let go of one`() {
+  @Test func `a group goes in one atomic request with what waits for a member and blocks another`() {
     let candidates = [save(1, after: [3], group: "g"), save(2, group: "g"), save(3, after: [2])]
 
-    #expect(plan(candidates) == .send(zone, [3], atomic: false, deferring: [3: [2]]))
+    #expect(plan(candidates) == .send(zone, [2, 3, 1], atomic: true, isCycle: true))
   }
 
-  @Test func `of groups that wait for each other the first goes whole without its links to the other`() {
+  @Test func `groups that wait for each other go in one atomic request`() {
     let candidates = [
       save(1, after: [3], group: "g"), save(2, group: "g"), save(3, after: [2], group: "h"), save(4, group: "h"),
     ]
 
-    #expect(plan(candidates) == .send(zone, [1, 2], atomic: true, deferring: [1: [3]]))
+    #expect(plan(candidates) == .send(zone, [2, 4, 3, 1], atomic: true, isCycle: true))
   }
 
-  @Test func `a change of a cycle that is in bisection goes alone`() {
+  @Test func `a cycle with a change in bisection goes whole`() {
     let candidates = [save(1, after: [2]), save(2, after: [1], bisection: 1)]
 
-    #expect(plan(candidates) == .send(zone, [2], atomic: false, deferring: [2: [1]]))
+    #expect(plan(candidates) == .send(zone, [1, 2], atomic: false, isCycle: true))
   }
 
   // MARK: - Any queue at all
@@ -87,7 +84,7 @@ import Testing
   /// Operations with random links and groups in several zones. Some are no candidates: something holds them.
   private func randomQueue(_ random: inout SplitMix64) -> (candidates: [Candidate], held: Set<Int64>) {
     let zones = (0..<(1 + random.next() % 4)).map { ZoneKey(zone: "zone\($0)") }
-    let count = Int64(1 + random.next() % 500)
+    let count = Int64(1 + random.next() % 250)
     let linkRate = random.next() % 4
     var candidates: [Candidate] = []
     for id in 1...count {
@@ -120,14 +117,14 @@ import Testing
   }
 
   @Test(arguments: 0..<60 as Range<UInt64>)
-  func `everything goes that nothing holds, in requests that the server takes`(_ seed: UInt64) throws {
+  func `everything goes that nothing holds but a cycle, in requests that the server takes`(_ seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let (all, held) = randomQueue(&random)
     var queue = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
     var onServer: Set<Int64> = []
-    var requests = 0
+    var workload = SampleWorkload()
     while true {
-      var workload = SampleWorkload()
+      workload = SampleWorkload()
       // What the server holds is nothing to wait for.
       workload.candidates = queue.values.filter { !held.contains($0.id) }.map { candidate in
         var candidate = candidate
@@ -135,36 +132,29 @@ import Testing
         return candidate
       }.sorted { $0.id < $1.id }
       for candidate in queue.values { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
-      guard case .send(let zone, let ids, let atomic, let deferring) = workload.step() else { break }
-      requests += 1
+      guard case .send(let zone, let ids, let atomic, let isCycle) = workload.step() else { break }
       let sent = ids.compactMap { queue[$0] }
       #expect(sent.count == ids.count && Set(ids).count == ids.count && !ids.isEmpty)
       #expect(sent.allSatisfy { $0.zone == zone })
-      #expect(atomic || ids.count <= 200)
-      #expect(atomic || ids.count == 1 || sent.reduce(0) { $0 + $1.bytes } <= Planner.byteLimit)
+      #expect(atomic && !isCycle || ids.count <= 200)
+      #expect(atomic && !isCycle || ids.count == 1 || sent.reduce(0) { $0 + $1.bytes } <= Planner.byteLimit)
       let groups = Set(sent.map(\.group))
-      #expect(groups.count == 1, "a request is of single records or of one group")
-      if let group = groups.first ?? nil {
-        #expect(atomic && queue.values.filter { $0.group == group }.count == ids.count)
+      #expect(isCycle || groups.count == 1, "a request is of single records, of one group or of a cycle")
+      for group in groups.compactMap(\.self) {
+        let size = queue.values.filter { $0.group == group }.count
+        #expect(atomic && sent.filter { $0.group == group }.count == size)
       }
-      for operation in sent {
-        let waitsFor = operation.blockers.subtracting(onServer).subtracting(ids)
-        #expect(waitsFor == deferring[operation.id] ?? [])
-      }
+      #expect(sent.allSatisfy { $0.blockers.isSubset(of: onServer.union(ids)) })
       onServer.formUnion(ids)
-      for id in ids {
-        // The links that were left out remain to be sent.
-        guard let later = deferring[id] else {
-          queue[id] = nil
-          continue
-        }
-        queue[id]?.blockers = later
-        queue[id]?.bytes = 300
-      }
-      guard requests < 3000 else { break }
+      for id in ids { queue[id] = nil }
     }
 
-    #expect(Set(queue.keys) == stuck(all, held))
+    let stuck = stuck(all, held)
+    #expect(stuck.isSubset(of: queue.keys))
+    for left in queue.values where !stuck.contains(left.id) {
+      let members = queue.values.filter { $0.id == left.id || $0.group != nil && $0.group == left.group }
+      #expect(members.contains { workload.cycle(closedBy: $0.id).obstacle != nil })
+    }
   }
 
   @Test(arguments: 0..<200 as Range<UInt64>)

@@ -15,7 +15,7 @@ import Testing
     func apply(to change: inout Candidate, _ scope: inout SendScope) {
       switch self {
       case .paused: scope.pauses = [Pause(rule: .type("Note"), at: 0, actor: "ana")]
-      case .inCycle: (change.blockers, change.isInCycle) = ([7], true)
+      case .inCycle: (change.blockers, change.cycleObstacle) = ([7], .size)
       case .blocked: change.blockers = [7]
       case .zoneDelete: scope.zoneDeletes = [zone: 8]
       case .zoneHold: scope.heldZones = [zone: true]
@@ -41,7 +41,7 @@ import Testing
     var eligibility: Eligibility {
       switch self {
       case .paused: .waits(.pausedByRule(.type("Note"), by: "ana"))
-      case .inCycle: .waits(.inCycle([7]))
+      case .inCycle: .waits(.inCycle([7], .size))
       case .blocked: .waits(.waitsFor([7], isGroup: false))
       case .zoneDelete: .waits(.waitsForZoneDelete(8))
       case .zoneHold: .waits(.deletionsOnHold(zone: "notes", isWholeZone: true))
@@ -141,19 +141,56 @@ struct PreparationTests {
     #expect(try store.detail(of: id)?.operation?.cause == .zoneFirst(zone: zone))
   }
 
-  @Test func `changes in a reference cycle show the cycle, a change behind it shows what it waits for`() throws {
-    let link = { FieldValue.reference(WireReference(recordName: $0, action: "VALIDATE")) }
+  private func link(_ name: String, zone: String? = nil) -> FieldValue {
+    let zone = zone.map { WireZoneID(zoneName: $0) }
+    return .reference(WireReference(recordName: name, zoneID: zone, action: "VALIDATE"))
+  }
+
+  /// Notes what blocks an operation, as the engine does.
+  private func note(_ id: Int64) throws {
+    try store.execute("UPDATE zones SET state = 'ready'")
+    try store.write { try $0.noteBlocker(of: id) }
+  }
+
+  @Test func `of a cycle that can be sent one change is ready, the others wait for what they refer to`() throws {
     let first = try store.accept(world.put("a", ["next": link("b")]))
-    let second = try store.accept(world.put("b", ["next": link("a")]))
+    try store.accept(world.put("b", ["next": link("a")]))
     try store.accept(world.put("c", ["next": link("a")]))
-    let expected: [String: Cause] = [
-      "a": .inCycle([second], names: ["Note/b"]), "b": .inCycle([first], names: ["Note/a"]),
-      "c": .waitsFor([first], isGroup: false, names: ["Note/a"]),
-    ]
-    #expect(try causes() == expected)
-    // As the engine does.
-    try store.write { try $0.noteBlocker(of: first) }
-    #expect(try causes() == expected)
+    try note(first)
+    let behind = Cause.waitsFor([first], isGroup: false, names: ["Note/a"])
+    #expect(try causes() == ["a": .ready, "b": behind, "c": behind])
+  }
+
+  @Test func `a cycle that one change holds shows which one`() throws {
+    let first = try store.accept(world.put("a", ["next": link("b")]))
+    let second = try store.accept(world.put("b", ["next": link("c")]))
+    let third = try store.accept(world.put("c", ["next": link("a")]))
+    for id in [first, second, third] { try note(id) }
+    _ = try store.perform(.pause, on: .ids([first]), actor: "ana")
+    #expect(try causes()["b"] == .waitsFor([first], isGroup: false, names: ["Note/a"]))
+  }
+
+  @Test func `a cycle across zones shows that no request can hold it`() throws {
+    let first = try store.accept(world.put("a", zone: "one", ["next": link("b", zone: "two")]))
+    let second = try store.accept(world.put("b", zone: "two", ["next": link("a", zone: "one")]))
+    try note(first)
+    #expect(try causes()["a"] == .inCycle([second], .zones, names: ["Note/b"]))
+    #expect(try causes()["b"] == .waitsFor([first], isGroup: false, names: ["Note/a"]))
+    try store.execute("UPDATE zones SET state = 'ready'")
+    #expect(try store.plan() == .rest(until: nil))
+  }
+
+  @Test func `a cycle that is too large for a request shows that`() throws {
+    _ = try store.enqueue((0..<450).map { world.put("r\($0)", ["next": link("r\(($0 + 1) % 450)")]) })
+    let closers: [Int64] = try store.write { ledger in
+      for id in try ledger.operationIDs(matching: nil, now: 0) { try ledger.noteBlocker(of: id) }
+      return try ledger.all("SELECT id FROM operations WHERE waitsFor = id")
+    }
+    let closer = try #require(closers.first)
+    let cause = try store.detail(of: closer)?.operation?.cause
+    guard case .inCycle(_, .size, _)? = cause, closers.count == 1 else { return #expect(cause == nil) }
+    try store.execute("UPDATE zones SET state = 'ready'")
+    #expect(try store.plan() == .rest(until: nil))
   }
 
   @Test func `a change with a file that was not uploaded shows that`() throws {

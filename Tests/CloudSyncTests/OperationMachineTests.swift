@@ -27,8 +27,7 @@ import Testing
       "ready at 10": .ready(.ready, now: 10), "ready at 30": .ready(.ready, now: 30), "sent": .sent(as: kind),
       "answered": .answered, "recovered": .recovered, "attempted": .attempted,
       "backed off": .backedOff(busy, now: 10, random: 1), "deferred": .deferred(until: 40, isServersWait: false),
-      "failed": .failed(.refusedByApp("no")), "forgiven": .forgiven, "saved": .saved(tag: "2", isCurrent: true),
-      "saved, edited since": .saved(tag: "2", isCurrent: false),
+      "failed": .failed(.refusedByApp("no")), "forgiven": .forgiven, "saved": .saved(tag: "2"),
     ]
     let doubt: KeyValuePairs<String, DoubtEvent> = [
       "stale": .stale, "compared": .compared, "left in doubt": .leftInDoubt, "reply lost": .replyLost(code: "LOST"),

@@ -24,7 +24,12 @@ struct SampleWorkload: Workload {
     return candidates.map(\.zone).filter { known.insert($0).inserted }
   }
 
-  var cycles: [Candidate] { candidates }
+  var closers: [Int64] {
+    let graph = Graph(self)
+    return candidates.filter { !$0.blockers.isEmpty && graph.cycle(closedBy: $0.id).isClosed }.map(\.id)
+  }
+
+  func cycle(closedBy closer: Int64) -> ReferenceCycle { Graph(self).cycle(closedBy: closer) }
 
   func candidates(of zone: ZoneKey, toNote: inout [Int64]) -> [Candidate]? { candidates.filter { $0.zone == zone } }
 
@@ -46,6 +51,35 @@ struct SampleWorkload: Workload {
       isOwn: false,
       since: 0
     )
+  }
+}
+
+/// What the candidates wait for. Blockers and members of groups that are no candidates are held.
+private struct Graph {
+  private let known: [Int64: Candidate]
+  private let groups: [String: [Int64]]
+
+  init(_ workload: SampleWorkload) {
+    known = Dictionary(uniqueKeysWithValues: workload.candidates.map { ($0.id, $0) })
+    let groups = Dictionary(grouping: workload.candidates) { $0.group ?? "" }.mapValues { $0.map(\.id) }
+    // The identifiers of members that are no candidates do not matter.
+    self.groups = groups.reduce(into: [:]) { all, group in
+      all[group.key] = group.value + (group.value.count == workload.groupSizes[group.key] ? [] : [-1])
+    }
+  }
+
+  func cycle(closedBy closer: Int64) -> ReferenceCycle {
+    var found: [Int64: Candidate] = [:]
+    var next = Array(known[closer]?.blockers ?? [])
+    while let id = next.popLast(), found.count <= Planner.requestLimit {
+      guard found[id] == nil else { continue }
+      let held = Candidate(id: id, kind: .save, zone: known[closer]?.zone ?? .defaultZone, state: .failed)
+      let member = known[id] ?? held
+      found[id] = member
+      next += member.blockers
+      if let group = member.group { next += groups[group] ?? [] }
+    }
+    return ReferenceCycle(closer: closer, members: found.values.sorted { $0.id < $1.id })
   }
 }
 

@@ -29,8 +29,8 @@ extension Cycle {
         // An upload counts like several requests: up to 16 MB, or one file.
         left -= 10
       case .lookUpZone(let id): try await lookUpZone(id)
-      case .send(let zone, let ids, let atomic, let deferring):
-        try await sendBatch(zone, ids, atomic: atomic, deferring: deferring)
+      case .send(let zone, let ids, let atomic, let isCycle):
+        try await sendBatch(zone, ids, atomic: atomic, isCycle: isCycle)
       }
       hasSent = true
       try showProgress()
@@ -68,12 +68,7 @@ extension Cycle {
     return try !isInterrupted && !store.isHeld(feed, of: zone)
   }
 
-  private func sendBatch(
-    _ zone: ZoneKey,
-    _ ids: [Int64],
-    atomic: Bool,
-    deferring: [Int64: Set<Int64>]
-  ) async throws {
+  private func sendBatch(_ zone: ZoneKey, _ ids: [Int64], atomic: Bool, isCycle: Bool) async throws {
     try showSending()
     let ids = try await approved(ids)
     // After a sign-in or sign-out the user must be verified first.
@@ -83,7 +78,7 @@ extension Cycle {
     }
     let approved = engine.asksBeforeSending ? session.approvals : nil
     let operations =
-      ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, approved: approved, deferring: deferring, lease)
+      ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, approved: approved, isCycle: isCycle, lease)
     guard !operations.isEmpty else { return }
     if operations.contains(where: { $0.kind == .delete }) { hasSentDeletes = true }
     let (answer, seconds) = await timed { (client, database) async throws(WebServicesError) in

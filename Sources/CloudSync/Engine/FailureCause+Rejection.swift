@@ -5,7 +5,7 @@ extension FailureCause {
   /// The rejection of a change. Where its schema lacks a record type or field, production says so only in words
   /// (reference 7.3).
   ///
-  /// - Parameter group: the size of its atomic group, where no member was named.
+  /// - Parameter group: the number of changes that are only sent together, where none was named.
   init(rejection error: WebServicesError, group: Int? = nil) {
     let (code, reason) = (error.code.name, error.reason)
     if let match = reason.firstMatch(of: /Cannot create new type (\S+) in production schema/) {

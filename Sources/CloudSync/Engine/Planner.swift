@@ -38,14 +38,14 @@ package struct Planner: Hashable, Sendable {
     let turn = workload.turn % Self.cycleTurns
     let (uploadsGoFirst, cyclesGoFirst) = (turn == Self.cycleTurns / 2, turn == Self.cycleTurns - 1)
     if uploadsGoFirst, let step = try upload(workload) { return step }
-    if cyclesGoFirst, let step = try cycle(workload) { return step }
     var toNote: [Int64] = []
+    if cyclesGoFirst, let step = try cycle(workload, toNote: &toNote) { return step }
     for zone in try workload.zones {
       guard let found = try workload.candidates(of: zone, toNote: &toNote) else { return note(toNote) }
       let candidates = found.filter(scope.isReady)
       if let step = batch(of: zone, candidates, try workload.groupSizes(of: candidates)) { return step }
     }
-    if !cyclesGoFirst, let step = try cycle(workload) { return step }
+    if !cyclesGoFirst, let step = try cycle(workload, toNote: &toNote) { return step }
     // After sending: once a record with the same bytes is saved, others need no upload of their own.
     if !uploadsGoFirst, let step = try upload(workload) { return step }
     if try !toNote.isEmpty || workload.hasOldNotes { return note(toNote) }
@@ -54,9 +54,15 @@ package struct Planner: Hashable, Sendable {
 
   private func note(_ ids: [Int64]) -> Step { .noteBlockers(Array(ids.prefix(Self.notesAtOnce))) }
 
-  private func cycle(_ workload: some Workload) throws -> Step? {
-    let candidates = try workload.cycles.filter(workload.scope.isReady)
-    return candidates.isEmpty ? nil : Cycles(candidates, try workload.groupSizes(of: candidates)).step(room)
+  /// The first reference cycle that can be sent, in a request of its own.
+  ///
+  /// - Parameter toNote: gets the operations that no longer close one.
+  private func cycle(_ workload: some Workload, toNote: inout [Int64]) throws -> Step? {
+    for closer in try workload.closers {
+      let cycle = try workload.cycle(closedBy: closer)
+      if !cycle.isClosed { toNote.append(closer) } else if let step = cycle.step(in: workload.scope) { return step }
+    }
+    return nil
   }
 
   private func upload(_ workload: some Workload) throws -> Step? {

@@ -25,8 +25,10 @@ package struct Candidate: Hashable, Sendable {
   package var needsUpload = false
   /// Whether the server deleted its record and that is not applied yet.
   package var isGone = false
-  /// Whether it is blocked by itself, through its blockers.
-  package var isInCycle = false
+  /// Whether it is noted to wait for itself, through its blockers.
+  package var closesCycle = false
+  /// Why the cycle that it closes cannot be sent.
+  package var cycleObstacle: Cause.CycleObstacle?
   /// The other members of its atomic group that cannot be sent.
   package var holders: Set<Int64> = []
   /// Operations that should preferably be sent before this one.
@@ -105,7 +107,7 @@ package struct SendScope: Hashable, Sendable {
     // A check waits for no other change.
     let isSent = !change.needsCheck
     let blockers = change.blockers.sorted()
-    if isSent, change.isInCycle { return .inCycle(blockers) }
+    if isSent, let obstacle = change.cycleObstacle { return .inCycle(blockers, obstacle) }
     if isSent, !blockers.isEmpty { return .waitsFor(blockers, isGroup: false) }
     guard !change.kind.isOfZone else { return nil }
     if let delete = zoneDeletes[change.zone] { return .waitsForZoneDelete(delete) }
@@ -139,6 +141,13 @@ package struct SendScope: Hashable, Sendable {
   /// Whether a change only waits for its files to be uploaded.
   func needsFiles(_ change: Candidate) -> Bool { eligibility(of: change.alone) == .waits(.filesFirst) }
 
+  /// Whether neither time nor a step before its own makes a change ready.
+  func isHeld(_ change: Candidate) -> Bool {
+    let eligibility = eligibility(of: change.alone)
+    if case .waits = eligibility { return !eligibility.isDue }
+    return false
+  }
+
   /// Whether a member of an atomic group holds the others, beyond what holds all of them alike.
   ///
   /// - Parameter blockers: the member's blockers outside the group.
@@ -158,7 +167,7 @@ extension Candidate {
   /// The change without what other operations do to it.
   fileprivate var alone: Candidate {
     var change = self
-    (change.blockers, change.holders, change.isInCycle) = ([], [], false)
+    (change.blockers, change.holders, change.cycleObstacle) = ([], [], nil)
     return change
   }
 

@@ -15,8 +15,8 @@ package protocol Workload {
   var uploads: [Candidate] { get throws }
   /// Zones with changes to be sent, the one served longest ago first.
   var zones: [ZoneKey] { get throws }
-  /// Operations in reference cycles, with all that blocks them.
-  var cycles: [Candidate] { get throws }
+  /// The operations that are noted to wait for themselves: each closes a reference cycle.
+  var closers: [Int64] { get throws }
   /// Whether notes of blocked operations must be renewed.
   var hasOldNotes: Bool { get throws }
   /// The end of the earliest back-off.
@@ -25,6 +25,8 @@ package protocol Workload {
   ///
   /// - Parameter toNote: gets the blocked operations that need a note before others can be found.
   func candidates(of zone: ZoneKey, toNote: inout [Int64]) throws -> [Candidate]?
+  /// The reference cycle that an operation closes.
+  func cycle(closedBy closer: Int64) throws -> ReferenceCycle
   /// The number of queued operations in each atomic group of these.
   func groupSizes(of candidates: [Candidate]) throws -> [String: Int]
 }
@@ -130,9 +132,8 @@ package enum Step: Hashable, Sendable {
   case readBack(ZoneKey, [Int64])
   /// Get upload receipts for the assets of these operations, all of one zone.
   case supplyAssets(ZoneKey, [Int64])
-  /// Send these operations in this order in one request. `deferring` names, for operations in a reference cycle, the
-  /// blockers to which references are deferred.
-  case send(ZoneKey, [Int64], atomic: Bool, deferring: [Int64: Set<Int64>] = [:])
+  /// Send these operations in this order in one request. `isCycle`: they block each other, so all are sent or none.
+  case send(ZoneKey, [Int64], atomic: Bool, isCycle: Bool = false)
   /// Note the blockers of these operations, renew notes that may be out of date, and plan again.
   case noteBlockers([Int64])
   /// Nothing can be sent before this time; nil if no time is known.

@@ -84,36 +84,3 @@ extension FieldChanges {
     }
   }
 }
-
-extension QueuedOperation {
-  /// Returns the part of this operation that can be sent before its blockers, to break a reference cycle: a save
-  /// without the fields that refer to them, or instead of a delete an update that clears the record's references. The
-  /// rest is sent later.
-  ///
-  /// - Parameter deleting: records whose delete waits until this one no longer refers to them.
-  func deferringReferences(to blockers: [QueuedOperation], deleting: Set<RecordKey>) -> QueuedOperation {
-    guard !blockers.isEmpty else { return self }
-    var part = self
-    switch kind {
-    case .save:
-      let keys = Set(blockers.map(\.key))
-      let formers = [base] + sentChanges.map(\.values)
-      for (field, target) in changes.targets(in: key.zoneKey) where keys.contains(target) {
-        part.changes.forget(field)
-        let former = formers.flatMap { $0[field]?.targets(in: key.zoneKey) ?? [] }
-        // A delete waits for this field to be cleared.
-        if !deleting.isDisjoint(with: former) { part.changes[field] = nil }
-      }
-      part.isPart = part.changes != changes
-    case .delete where baseTag != nil:
-      let links = base.filter { $0.value.targets(in: key.zoneKey).contains { $0 != key } }
-      // Records that still have to remove their reference would be deleted with it.
-      guard !links.isEmpty || blockers.contains(where: { $0.kind == .save }) else { return self }
-      part.kind = .save
-      part.changes = FieldChanges(cleared: Set(links.keys))
-      part.isPart = true
-    case .delete, .zoneSave, .zoneDelete: break
-    }
-    return part
-  }
-}

@@ -16,8 +16,8 @@ enum SendingEvent: Hashable, Sendable {
   case deferred(until: Int64, isServersWait: Bool)
   case failed(FailureCause)
   case forgiven
-  /// A part or an earlier generation was saved.
-  case saved(tag: String, isCurrent: Bool)
+  /// An earlier generation was saved.
+  case saved(tag: String)
 }
 
 /// Events about the outcome of its requests.

@@ -21,8 +21,8 @@ package struct QueuedOperation: Hashable, Sendable {
   /// The reason for its phase.
   package var cause: Cause
   package var generation: Int64
-  /// Whether only a part of it is in flight, as its last sent changes; the rest follows. Not stored.
-  package var isPart = false
+  /// Whether it was sent in one request with operations that it blocks and that block it. Not stored.
+  package var isOfCycle = false
   /// Whether this is a save of a record that was deleted earlier in the same operation, so the server may lack it.
   package var isRecreation = false
   package fileprivate(set) var doubt = Doubt()
@@ -115,12 +115,12 @@ extension QueuedOperation {
       (phase, cause) = (.failed, .failed(failure))
       (errorCode, errorMessage) = (failure.code, failure.message)
     case .forgiven: forgive()
-    case .saved(let tag, let isCurrent):
+    case .saved(let tag):
       (baseTag, isRecreation, conflictRounds) = (tag, false, 0)
       apply(.cleared)
       apply(.confirmed())
       forgive()
-      cause = isCurrent ? .referencesFollow : .readyAgain(.editedWhileSent)
+      cause = .readyAgain(.editedWhileSent)
     }
   }
 

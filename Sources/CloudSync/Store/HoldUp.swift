@@ -9,8 +9,8 @@ struct HoldUp {
   private let hasEngine: Bool
   /// Whether conflicts that the app has not been asked about wait for it.
   private let conflictsWaitForApp: Bool
-  /// The members of each atomic group and those that hold the others, once a row of the group was explained.
-  private var groups: [String: (ids: Set<Int64>, holders: Set<Int64>)] = [:]
+  /// The members of each atomic group that hold the others, once a row of the group was explained.
+  private var holders: [String: Set<Int64>] = [:]
   /// The records of operations that others wait for, once a row that waits for them was explained.
   private var titles: [Int64: String] = [:]
 
@@ -56,13 +56,21 @@ struct HoldUp {
   mutating func eligibility(of change: Candidate, blockers: Set<Int64>? = nil) throws -> Eligibility {
     var change = change
     change.blockers = try blockers ?? Set(ledger.blockers(of: change.id, limit: Words.named + 1))
-    let (members, holders) = try change.group.map { try self.members(of: $0) } ?? ([], [])
-    change.holders = holders.subtracting([change.id])
-    // Those of its group go in the same request.
-    if let other = change.blockers.subtracting(members).min() {
-      change.isInCycle = try ledger.isInCycle(change.id, change.group, through: other)
-    }
-    return scope.eligibility(of: change)
+    change.holders = try change.group.map { try holders(in: $0) }?.subtracting([change.id]) ?? []
+    return scope.eligibility(of: try joined(change))
+  }
+
+  /// Returns an operation blocked only by what holds the reference cycle that it closes, if it closes one: the cycle is
+  /// sent as a whole.
+  private func joined(_ change: Candidate) throws -> Candidate {
+    guard change.closesCycle else { return change }
+    let cycle = try ledger.cycle(closedBy: change.id)
+    guard cycle.isClosed else { return change }
+    var change = change
+    let holders = cycle.holders(in: scope)
+    change.cycleObstacle = holders.isEmpty ? cycle.obstacle : nil
+    if change.cycleObstacle == nil { change.blockers = holders }
+    return change
   }
 
   /// The earliest end of a back-off that leads to a request: nothing but time holds the operation.
@@ -92,7 +100,8 @@ struct HoldUp {
     switch cause {
     case .waitsFor(let ids, let isGroup, _, _):
       .waitsFor(ids, isGroup: isGroup, names: try ids.prefix(Self.mostNames).map { try title(of: $0) })
-    case .inCycle(let ids, _): .inCycle(ids, names: try ids.prefix(Self.mostNames).map { try title(of: $0) })
+    case .inCycle(let ids, let obstacle, _):
+      .inCycle(ids, obstacle, names: try ids.prefix(Self.mostNames).map { try title(of: $0) })
     default: cause
     }
   }
@@ -104,13 +113,17 @@ struct HoldUp {
     return title
   }
 
-  private mutating func members(of group: String) throws -> (ids: Set<Int64>, holders: Set<Int64>) {
-    if let known = groups[group] { return known }
+  private mutating func holders(in group: String) throws -> Set<Int64> {
+    if let known = holders[group] { return known }
     let members = try ledger.members(of: group)
     let ids = Set(members.map(\.id))
     let blockers = try ledger.blockers(ofEach: members.map(\.id), limit: -1)
-    let holders = members.filter { scope.isHolder($0, blockers: blockers[$0.id, default: []].subtracting(ids)) }
-    groups[group] = (ids, Set(holders.map(\.id)))
-    return groups[group] ?? ([], [])
+    let found = try members.filter { member in
+      var member = member
+      member.blockers = blockers[member.id, default: []].subtracting(ids)
+      return scope.isHolder(member, blockers: try joined(member).blockers)
+    }
+    holders[group] = Set(found.map(\.id))
+    return holders[group] ?? []
   }
 }

@@ -6,7 +6,7 @@ struct SentRequest: Hashable {
   var count: Int
   /// Identifies the request in a bisection.
   var number: Int64
-  /// Whether it cannot be split: it holds one operation or an atomic group.
+  /// Whether it cannot be split: it holds one operation, an atomic group or a reference cycle.
   var isWhole: Bool
   var hasSaves: Bool
   var seconds: Double
@@ -20,7 +20,7 @@ struct SentRequest: Hashable {
   init(_ sent: [QueuedOperation], seconds: Double, policy: MergePolicy, now: Int64, random: Double) {
     count = sent.count
     number = sent.map(\.id).min() ?? 0
-    isWhole = sent.count == 1 || sent.contains { $0.group != nil }
+    isWhole = sent.count == 1 || sent.contains { $0.group != nil || $0.isOfCycle }
     hasSaves = sent.contains { $0.kind == .save }
     (self.seconds, self.policy, self.now, self.random) = (seconds, policy, now, random)
   }
@@ -46,7 +46,7 @@ struct OutcomeDecision: Hashable {
   /// - Parameters:
   ///   - operation: the operation as it is stored, in flight.
   ///   - sent: the operation as it was sent.
-  ///   - facts: needed after a save in part or of an earlier generation, and if the record or its zone is missing.
+  ///   - facts: needed after a save of an earlier generation, and if the record or its zone is missing.
   init(
     _ operation: QueuedOperation,
     sent: QueuedOperation,
@@ -74,10 +74,10 @@ struct OutcomeDecision: Hashable {
 
   // MARK: - Acknowledging only what was sent
 
-  /// Keeps the changes that the server does not hold yet, based on its record: it was edited since, or sent in part.
+  /// Keeps the changes that were made since, based on the server's record.
   private mutating func acknowledgeSave(as record: MirrorRecord) {
-    isAcknowledged = !sent.isPart
-    operation.apply(.saved(tag: record.changeTag, isCurrent: sent.sentGeneration == operation.generation))
+    isAcknowledged = true
+    operation.apply(.saved(tag: record.changeTag))
     // An edit based on an older version must still be compared.
     if operation.kind == .save, operation.needsReadBack {
       for name in sent.changes.names { operation.base[name] = record.fields[name] }

@@ -53,7 +53,7 @@ struct OutcomeWriter {
     var saved: [(record: MirrorRecord, epoch: Int64)] = []
     var others: [QueuedOperation] = []
     for sent in sent {
-      guard case .saved(let record) = outcomes[sent.id], !sent.isPart, generations[sent.id] == sent.generation else {
+      guard case .saved(let record) = outcomes[sent.id], generations[sent.id] == sent.generation else {
         others.append(sent)
         continue
       }

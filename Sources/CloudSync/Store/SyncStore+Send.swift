@@ -8,46 +8,47 @@ extension SyncStore {
   /// From here until `finish` their outcome is unknown: after a crash they are verified before anything is repeated.
   ///
   /// - Parameters:
-  ///   - atomic: whether to return either all of the operations, which are one group, or none.
+  ///   - atomic: whether they are sent in an atomic request; then either all are returned or none.
   ///   - approved: the generations of saves that the app has approved; others are not sent. Nil: the app is not asked.
-  ///   - deferring: for each operation sent before its blockers, these blockers; its references to them are deferred.
+  ///   - isCycle: whether they block each other; then either all are returned or none.
   func begin(
     _ ids: [Int64],
     atomic: Bool = false,
     approved: [Int64: Int64]? = nil,
-    deferring: [Int64: Set<Int64>] = [:],
+    isCycle: Bool = false,
     _ lease: Lease
   ) throws(StoreError) -> [QueuedOperation] {
     // Operations that are not ready after all, and those that depend on them.
     var left: Set<Int64> = []
-    return try writeInSlices(ids, lease, isWhole: atomic) { slice, ledger, now in
+    let isWhole = atomic || isCycle
+    return try writeInSlices(ids, lease, isWhole: isWhole) { slice, ledger, now in
       var sent: [QueuedOperation] = []
       let scope = try ledger.sendScope(now: now, savesWaitForApp: false)
-      while let ids = slice.next(atomic ? ids.count : Self.writtenAtOnce) {
+      while let ids = slice.next(isWhole ? ids.count : Self.writtenAtOnce) {
         var ready = try Self.ready(ids, atomic: atomic, approved, scope, ledger)
         left.formUnion(Set(ids).subtracting(ready.map(\.id)))
-        if atomic, try !left.isEmpty || ready.first?.group.map(ledger.groupSize) != ids.count { return sent }
-        try Self.leaveBehind(&ready, &left, deferring, ledger)
+        if isWhole, try !left.isEmpty || !Self.hasWholeGroups(ready, ledger) { return sent }
+        try Self.leaveBehind(&ready, &left, ledger)
         if slice.isFirst, sent.isEmpty, let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
-        sent += try Self.begin(ready, deferring, ledger)
+        sent += try Self.begin(ready, isCycle: isCycle, ledger)
       }
       return sent
     }.flatMap(\.self)
   }
 
+  /// Whether all members of the operations' atomic groups are among them.
+  private static func hasWholeGroups(_ operations: [QueuedOperation], _ ledger: Ledger) throws -> Bool {
+    let groups = Dictionary(grouping: operations.lazy.compactMap(\.group)) { $0 }
+    return try groups.allSatisfy { try ledger.groupSize($0) == $1.count }
+  }
+
   /// Removes operations that are blocked by one that is left, and adds them to those left.
-  private static func leaveBehind(
-    _ ready: inout [QueuedOperation],
-    _ left: inout Set<Int64>,
-    _ deferring: [Int64: Set<Int64>],
-    _ ledger: Ledger
-  ) throws {
+  private static func leaveBehind(_ ready: inout [QueuedOperation], _ left: inout Set<Int64>, _ ledger: Ledger) throws {
     var before = -1
     while !left.isEmpty, left.count != before {
       before = left.count
       for operation in ready {
-        let blockers = Set(try ledger.blockers(of: operation.id)).subtracting(deferring[operation.id, default: []])
-        if !blockers.isDisjoint(with: left) { left.insert(operation.id) }
+        if try !left.isDisjoint(with: ledger.blockers(of: operation.id)) { left.insert(operation.id) }
       }
       ready.removeAll { left.contains($0.id) }
     }
@@ -80,31 +81,21 @@ extension SyncStore {
     }
   }
 
-  /// Marks operations in flight.
-  ///
-  /// - Parameter deferring: the blockers before which some of them are sent.
-  /// - Returns: the operations in the form in which they are sent.
-  private static func begin(_ ready: [QueuedOperation], _ deferring: [Int64: Set<Int64>], _ ledger: Ledger) throws
-    -> [QueuedOperation]
-  {
-    let sent = try ready.map { operation in
-      let blockers = try ledger.operations(Array(deferring[operation.id, default: []]))
-      let released = blockers.isEmpty ? [] : operation.links.released
-      let deleting = try released.filter { try ledger.operation(for: $0)?.kind == .delete }
-      var sent = operation.deferringReferences(to: blockers, deleting: deleting)
+  /// Marks operations in flight and returns them so.
+  private static func begin(_ ready: [QueuedOperation], isCycle: Bool, _ ledger: Ledger) throws -> [QueuedOperation] {
+    try ledger.markInFlight(ready.map(\.id))
+    return try ready.map { operation in
+      var sent = operation
       sent.apply(.sent(as: sent.kind))
+      if sent.kind == .zoneDelete {
+        var kept = sent
+        // Only this state of the zone may be deleted again if the reply is lost.
+        kept.zoneToken = try ledger.zone(kept.key.zoneKey)?.token
+        try ledger.update(kept)
+      }
+      sent.isOfCycle = isCycle
       return sent
     }
-    try ledger.markInFlight(sent.map(\.id))
-    for sent in sent where sent.isPart || sent.kind == .zoneDelete {
-      guard var kept = try ledger.operation(sent.id) else { continue }
-      kept.apply(.sent(as: sent.kind))
-      if sent.isPart { kept.apply(.mayBeCarriedOut(sent.changes)) }
-      // Only this state of the zone may be deleted again if the reply is lost.
-      if kept.kind == .zoneDelete { kept.zoneToken = try ledger.zone(kept.key.zoneKey)?.token }
-      try ledger.update(kept)
-    }
-    return sent
   }
 
   /// Counts the changes that a request's reply made to the queue.

@@ -2,9 +2,6 @@ import CloudKit
 
 /// Planning what is sent next.
 extension SyncStore {
-  /// The number of notes that one transaction follows to find cycles.
-  private static let stepsAtOnce = 4000
-
   /// Returns the next step of the engine.
   ///
   /// - Parameters:
@@ -54,8 +51,5 @@ extension SyncStore {
     }
   }
 
-  static func renewNotes(_ ledger: Ledger) throws {
-    try ledger.noteEndedBlockers(limit: Planner.notesAtOnce)
-    try ledger.checkCycles(limit: stepsAtOnce)
-  }
+  static func renewNotes(_ ledger: Ledger) throws { try ledger.noteEndedBlockers(limit: Planner.notesAtOnce) }
 }

@@ -17,6 +17,30 @@ import Testing
     try ledger.one("SELECT waitsFor FROM operations WHERE id = ?", [id])
   }
 
+  /// The operations that are noted to wait for themselves.
+  private func closers(_ ledger: Ledger) throws -> [Int64] {
+    try ledger.all("SELECT id FROM operations WHERE waitsFor = id")
+  }
+
+  /// Follows the steps of the plan as if every request succeeded.
+  ///
+  /// - Returns: whether the plan came to a rest.
+  private func sendAll(_ store: SyncStore) throws -> Bool {
+    for _ in 0..<2000 {
+      let step = try store.plan()
+      switch step {
+      case .noteBlockers(let ids):
+        try store.write { ledger in
+          for id in ids { try ledger.noteBlocker(of: id) }
+          try SyncStore.renewNotes(ledger)
+        }
+      case .send(_, let ids, _, _): try store.write { try $0.removeOperations(ids) }
+      default: return true
+      }
+    }
+    return false
+  }
+
   private func renewNotes(_ ledger: Ledger) throws {
     while try ledger.planFacts().hasEndedBlockers { try ledger.noteEndedBlockers(limit: 3) }
   }
@@ -50,17 +74,16 @@ import Testing
     }
   }
 
-  @Test func `a chain has no cycle to look for, in whatever order it was enqueued`() throws {
+  @Test func `a chain has no cycle, in whatever order it was enqueued`() throws {
     try store().write { ledger in
       for number in 0..<20 { _ = try ledger.insert(.save("down \(number)", referringTo: "down \(number - 1)")) }
       for number in 0..<20 { _ = try ledger.insert(.save("up \(number)", referringTo: "up \(number + 1)")) }
       for id in try ledger.operationIDs(matching: nil, now: 0) { try ledger.noteBlocker(of: id) }
-      while try ledger.planFacts().hasCycleChecks { try ledger.checkCycles(limit: 7) }
-      #expect(try ledger.cycles() == [])
+      #expect(try closers(ledger) == [])
     }
   }
 
-  @Test(arguments: [2, 3, 50]) func `a cycle is found however few notes are followed at once`(_ length: Int) throws {
+  @Test(arguments: [2, 3, 50, 900]) func `of a cycle one operation is noted to wait for itself`(_ length: Int) throws {
     try store().write { ledger in
       for number in 0..<length {
         _ = try ledger.insert(.save("\(number)", referringTo: "\((number + 1) % length)"))
@@ -69,11 +92,44 @@ import Testing
       _ = try ledger.insert(.save("other", referringTo: "0"))
       _ = try ledger.insert(.save("another", referringTo: "other"))
       for id in try ledger.operationIDs(matching: nil, now: 0) { try ledger.noteBlocker(of: id) }
-      while try ledger.planFacts().hasCycleChecks { try ledger.checkCycles(limit: 4) }
 
-      let cycles = try ledger.cycles()
-      #expect(!cycles.isEmpty && cycles.allSatisfy { $0 <= length })
+      let closers = try closers(ledger)
+      #expect(closers.count == 1 && closers.allSatisfy { $0 <= length })
     }
+  }
+
+  @Test func `a cycle that an edit opens goes in order`() throws {
+    let store = try store()
+    try store.write { ledger in
+      try ledger.insertZone(.one, state: .ready)
+      for number in 0..<3 { _ = try ledger.insert(.save("\(number)", referringTo: "\((number + 1) % 3)")) }
+      for id in try ledger.operationIDs(matching: nil, now: 0) { try ledger.noteBlocker(of: id) }
+      #expect(try closers(ledger).count == 1)
+      var edited = try #require(try ledger.operation(for: RecordKey(.one, "1")))
+      edited.changes = FieldChanges()
+      try ledger.update(edited)
+    }
+
+    #expect(try sendAll(store))
+    #expect(try store.read { try $0.operationIDs(matching: nil, now: 0) } == [])
+  }
+
+  @Test func `a cycle that is closed when a change joins a group is found`() throws {
+    let store = try store()
+    try store.write { ledger in
+      try ledger.insertZone(.one, state: .ready)
+      _ = try ledger.insert(.save("a"))
+      _ = try ledger.insert(.save("b", referringTo: "a"))
+      var member = QueuedOperation.save("c", referringTo: "b")
+      member.group = "g"
+      _ = try ledger.insert(member)
+      var joined = try #require(try ledger.operation(for: RecordKey(.one, "a")))
+      joined.group = "g"
+      try ledger.update(joined)
+    }
+
+    #expect(try sendAll(store))
+    #expect(try store.read { try $0.operationIDs(matching: nil, now: 0) } == [])
   }
 
   // MARK: - Any queue at all
@@ -83,11 +139,13 @@ import Testing
     var values: [String: FieldValue] = [:]
     for field in 0..<(random.next() % 3) {
       let target = String(random.next() % count)
+      let isElsewhere = target.hasSuffix("0") != name.hasSuffix("0")
       values["link \(field)"] = .reference(
         WireReference(
           recordName: target,
           zoneID: WireZoneID(zoneName: target.hasSuffix("0") ? "two" : "one"),
-          action: random.next() % 5 == 0 ? "NONE" : "VALIDATE"
+          // No request holds a cycle across zones.
+          action: isElsewhere || random.next() % 5 == 0 ? "NONE" : "VALIDATE"
         )
       )
     }
@@ -137,43 +195,10 @@ import Testing
       try renewNotes(ledger)
       for id in try ledger.operationIDs(matching: nil, now: 0) {
         guard let noted = try waitsFor(id, ledger) else { continue }
-        #expect(try ledger.blockers(of: id).contains(noted))
+        #expect(try noted == id || ledger.blockers(of: id).contains(noted))
       }
     }
-    var steps = 0
-    loop: while steps < 2000 {
-      steps += 1
-      let step = try store.plan()
-      try store.write { ledger in
-        switch step {
-        case .noteBlockers(let ids):
-          for id in ids { try ledger.noteBlocker(of: id) }
-          try SyncStore.renewNotes(ledger)
-        case .send(_, let ids, _, let deferring):
-          for var operation in try ledger.operations(ids) {
-            guard let later = deferring[operation.id] else {
-              try ledger.removeOperations([operation.id])
-              continue
-            }
-            // As after a request without these links: the record exists, they remain to be sent.
-            let keys = try Set(ledger.operations(Array(later)).map(\.key))
-            operation.baseTag = "tag"
-            if operation.kind == .save {
-              operation.changes = FieldChanges(
-                values: operation.changes.values.filter {
-                  !keys.isDisjoint(with: $0.value.targets(in: operation.key.zoneKey))
-                }
-              )
-            }
-            operation.kind = .save
-            operation.base = [:]
-            try ledger.update(operation)
-          }
-        default: steps = .max
-        }
-      }
-    }
-    #expect(steps == .max)
+    #expect(try sendAll(store))
     try store.read { ledger in
       let (left, stuck) = (Set(try ledger.operationIDs(matching: nil, now: 0)), try stuck(ledger))
       #expect(left == stuck)

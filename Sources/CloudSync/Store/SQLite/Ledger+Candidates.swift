@@ -39,7 +39,8 @@ extension Ledger {
     SELECT id, operation, zone, owner, bytes, atomicGroup, bisection,
       CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id AND isReleased = 0) ELSE 0 END AS links,
       CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets,
-      type, state, nextAttemptAt, needsReadBack, needsUpload, \(isRecordGone) AS isGone
+      type, state, nextAttemptAt, needsReadBack, needsUpload, \(isRecordGone) AS isGone,
+      waitsFor IS id AS closesCycle
     """
 
   static func candidate(_ row: Row) throws -> Candidate {
@@ -63,7 +64,8 @@ extension Ledger {
       nextAttemptAt: row[11],
       needsCheck: row[12],
       needsUpload: row[13],
-      isGone: row[14]
+      isGone: row[14],
+      closesCycle: row[15]
     )
   }
 
@@ -73,8 +75,7 @@ extension Ledger {
       SELECT operationLimit, turn, settings,
           EXISTS (SELECT 1 FROM operations INDEXED BY operationsInBisection WHERE bisection IS NOT NULL) AS hasBisections,
           EXISTS (SELECT 1 FROM endedBlockers f CROSS JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)
-            AS hasEndedBlockers,
-          EXISTS (SELECT 1 FROM cycleChecks WHERE isCycle = 0) AS hasCycleChecks
+            AS hasEndedBlockers
         FROM state
       """
     return try PlanFacts.fetchOne(database.cachedStatement(sql: sql)) ?? PlanFacts()
@@ -131,20 +132,19 @@ extension Ledger {
       (SELECT * FROM operations INDEXED BY operationsByGroup WHERE atomicGroup = o.atomicGroup) WHERE NOT (\(ready))))
     """
 
-  /// The condition that an operation has no group, or that no member of its group has a noted blocker outside the group.
+  /// The condition that an operation has no group, or that no member of its group has a noted blocker.
   static let isOfFreeGroup = """
-    (atomicGroup IS NULL OR NOT EXISTS (SELECT 1 FROM operations m JOIN operations p ON p.id = m.waitsFor
-      WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup))
+    (atomicGroup IS NULL OR NOT EXISTS
+      (SELECT 1 FROM operations m WHERE m.atomicGroup = o.atomicGroup AND m.waitsFor IS NOT NULL))
     """
 
-  /// The members of a group that are blocked from outside and have no note of that.
+  /// The members of a group without a note that are blocked from outside.
   func blockedFromOutside(_ group: String) throws -> [Int64] {
     try all(
       """
-      SELECT m.id FROM operations m WHERE m.atomicGroup = ?
+      SELECT m.id FROM operations m WHERE m.atomicGroup = ? AND m.waitsFor IS NULL
         AND EXISTS (SELECT 1 FROM blockers b JOIN operations p ON p.id = b.blocker
           WHERE b.operation = m.id AND p.atomicGroup IS NOT m.atomicGroup)
-        AND NOT EXISTS (SELECT 1 FROM operations p WHERE p.id = m.waitsFor AND p.atomicGroup IS NOT m.atomicGroup)
       """,
       [group]
     )
@@ -212,8 +212,6 @@ struct PlanFacts: Decodable, FetchableRecord {
   var hasBisections = false
   /// Whether a note names an operation that may no longer block.
   var hasEndedBlockers = false
-  /// Whether notes that may have closed a cycle are still to be followed.
-  var hasCycleChecks = false
 }
 
 /// The changes of records in one zone that share their kind, type and state.

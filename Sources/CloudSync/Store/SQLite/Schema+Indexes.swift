@@ -41,6 +41,7 @@ extension Schema {
     CREATE INDEX operationsByEnqueuing ON operations(enqueuedAt);
     CREATE INDEX operationsByGroup ON operations(atomicGroup) WHERE atomicGroup IS NOT NULL;
     CREATE INDEX operationsByBlocker ON operations(waitsFor) WHERE waitsFor IS NOT NULL;
+    CREATE INDEX operationsInCycle ON operations(id) WHERE waitsFor = id;
     CREATE INDEX operationsOfZones ON operations(zone, owner, operation) WHERE name IS NULL;
     CREATE INDEX operationsThrottled ON operations(nextAttemptAt) WHERE state = 'waiting' AND isServersWait = 1;
     CREATE INDEX operationsInBisection ON operations(zone, owner) WHERE bisection IS NOT NULL;
@@ -62,7 +63,6 @@ extension Schema {
     CREATE INDEX conflictsAsked ON operations(id) WHERE state = 'conflict' AND \(wasAsked);
     CREATE INDEX assetFilesUnused ON assetFiles(digest) WHERE uses = 0;
     CREATE INDEX refsByTarget ON refs(zone, owner, name);
-    CREATE INDEX cyclesToCheck ON cycleChecks(isCycle, operation);
 
     CREATE INDEX attemptsByOperation ON attempts(operation, id);
     CREATE INDEX historyByOperation ON history(operationId);

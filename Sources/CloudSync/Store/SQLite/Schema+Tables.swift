@@ -147,7 +147,8 @@ extension Schema {
       -- The program that enqueued it, and its process.
       program TEXT,
       pid INTEGER,
-      -- One of the operations that block this one. Planning skips operations that have one. Null: no blocker is known yet.
+      -- One of the operations that block this one, or itself: it closes a reference cycle. Planning skips operations that
+      -- have one. Null: no blocker is known yet.
       waitsFor INTEGER,
       -- Whether the mirror has the record.
       isMirrored INTEGER NOT NULL DEFAULT 0,
@@ -176,15 +177,6 @@ extension Schema {
       blocker INTEGER PRIMARY KEY,
       -- Notes of operations up to this one have been renewed.
       done INTEGER NOT NULL DEFAULT 0
-    ) STRICT;
-
-    -- Operations whose note may have closed a cycle.
-    CREATE TABLE cycleChecks(
-      operation INTEGER PRIMARY KEY REFERENCES operations(id) ON DELETE CASCADE,
-      -- How far the notes have been followed, and to where.
-      steps INTEGER NOT NULL DEFAULT 0,
-      position INTEGER,
-      isCycle INTEGER NOT NULL DEFAULT 0
     ) STRICT;
 
     -- The copied files by their SHA-256, and how many operations, and dropped changes that can be undone, need each. The

@@ -97,11 +97,11 @@ extension Schema {
     BEGIN
       INSERT OR REPLACE INTO endedBlockers(blocker) VALUES (old.operation);
     END;
-    -- The group may now be part of a cycle.
+    -- What blocked a member from outside may now be in the group, or wait for it.
     CREATE TRIGGER groupJoined AFTER UPDATE OF atomicGroup ON operations
       WHEN new.atomicGroup IS NOT NULL AND old.atomicGroup IS NOT new.atomicGroup
     BEGIN
-      INSERT OR REPLACE INTO cycleChecks(operation) VALUES (new.id);
+      UPDATE operations SET waitsFor = NULL WHERE atomicGroup = new.atomicGroup AND waitsFor IS NOT NULL;
     END;
     CREATE TRIGGER mirrorKnown AFTER INSERT ON operations WHEN new.name IS NOT NULL AND EXISTS
       (SELECT 1 FROM records r WHERE r.zone = new.zone AND r.owner = new.owner AND r.name = new.name)

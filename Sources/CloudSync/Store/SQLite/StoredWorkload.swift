@@ -70,15 +70,15 @@ struct StoredWorkload: Workload {
     }
   }
 
-  var cycles: [Candidate] {
+  var closers: [Int64] {
     get throws {
-      let cycles = try ledger.cycles()
-      let members = cycles.isEmpty ? [] : try dependencies(of: cycles)
-      return linked(members, try ledger.blockers(ofEach: members.map(\.id)))
+      try found("operationsInCycle", "waitsFor = id AND \(Ledger.ready)", ["held": held]).map(\.id)
     }
   }
 
-  var hasOldNotes: Bool { facts.hasEndedBlockers || facts.hasCycleChecks }
+  func cycle(closedBy closer: Int64) throws -> ReferenceCycle { try ledger.cycle(closedBy: closer) }
+
+  var hasOldNotes: Bool { facts.hasEndedBlockers }
 
   var nextBackOffEnd: Int64? { get throws { try ledger.nextBackOffEnd(after: scope.now) } }
 
@@ -109,21 +109,14 @@ struct StoredWorkload: Workload {
       frontier = next.map(\.id)
     }
     let freeIDs = Set(free.map(\.id))
-    // With more blockers than a request takes, an operation cannot be in this one.
-    let others = found.map(\.id).filter { !freeIDs.contains($0) }
+    // With more blockers than a request takes, an operation cannot be in this one. Only a group's own members may block
+    // a free operation.
+    let others = found.filter { $0.group != nil || !freeIDs.contains($0.id) }.map(\.id)
     let blockers = try ledger.blockers(ofEach: others, limit: Planner.requestLimit)
     // Only unblocked operations count: nothing is sent later because of an operation that cannot be sent.
     let isLinked = found.contains { $0.kind == .delete || $0.references > 0 }
     let precedents = isLinked ? try ledger.precedents(among: found.map(\.id)).mapValues(freeIDs.intersection) : [:]
-    return linked(found, blockers, precedents)
-  }
-
-  private func linked(
-    _ candidates: [Candidate],
-    _ blockers: [Int64: Set<Int64>],
-    _ precedents: [Int64: Set<Int64>] = [:]
-  ) -> [Candidate] {
-    candidates.map { candidate in
+    return found.map { candidate in
       var candidate = candidate
       candidate.blockers = blockers[candidate.id, default: []]
       candidate.precedents = precedents[candidate.id, default: []]
@@ -149,17 +142,6 @@ struct StoredWorkload: Workload {
 
   func readyMembers(of group: String) throws -> [Candidate] {
     try found("operationsByGroup", "atomicGroup = :group AND \(Ledger.ready)", ["group": group, "held": held])
-  }
-
-  /// These, what blocks them directly or indirectly, and the members of their groups.
-  func dependencies(of ids: [Int64]) throws -> [Candidate] {
-    try ledger.candidates(
-      """
-      FROM operations o WHERE id IN (\(Ledger.dependencies)) AND \(Ledger.ready) AND \(Ledger.isOfReadyGroup)
-        ORDER BY id
-      """,
-      ["ids": Ledger.json(ids), "now": scope.now, "held": held]
-    )
   }
 
   /// Operations of a zone whose noted blocker is one of these.
@@ -215,7 +197,7 @@ struct StoredWorkload: Workload {
       let rows = try ledger.rows(
         """
         \(Ledger.selection),
-          EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id) AS isBlocked,
+          atomicGroup IS NULL AND EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id) AS isBlocked,
           atomicGroup IS NOT NULL AND EXISTS
             (SELECT 1 FROM operations m JOIN blockers b ON b.operation = m.id JOIN operations p ON p.id = b.blocker
               WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup) AS isOfBlockedGroup
@@ -230,7 +212,7 @@ struct StoredWorkload: Workload {
           "zone": part.zone.zone, "owner": part.zone.owner, "kind": part.kind.rawValue, "type": part.type,
           "now": scope.now, "held": held, "limit": limit,
         ]
-      ) { (try Ledger.candidate($0), $0[15], $0[16]) as Oldest }
+      ) { (try Ledger.candidate($0), $0[16], $0[17]) as Oldest }
       if rows.count == limit, isPending, let last = rows.last { end = min(end, last.candidate.id) }
       found += rows
     }
