@@ -7,7 +7,10 @@ final class AsyncLock: Sendable {
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+
+  /// Makes a lock. One that is taken lets the first caller in after `leave()`.
+  init(isTaken: Bool = false) { state = Mutex(State(isTaken: isTaken)) }
 
   func withLock<Result>(_ body: () async throws -> Result) async rethrows -> Result {
     await enter()
@@ -26,7 +29,7 @@ final class AsyncLock: Sendable {
     }
   }
 
-  private func leave() {
+  func leave() {
     let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
       guard !state.waiting.isEmpty else {
         state.isTaken = false

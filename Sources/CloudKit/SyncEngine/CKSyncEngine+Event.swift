@@ -3,7 +3,7 @@ extension CKSyncEngine {
   public enum Event: Sendable {
     /// The engine's state changed. Save it.
     case stateUpdate(StateUpdate)
-    /// The user signed in or out.
+    /// The user signed in or out. It comes at the start of an engine, and before the fetch or send that finds a change.
     case accountChange(AccountChange)
     /// The engine fetched which zones changed.
     case fetchedDatabaseChanges(FetchedDatabaseChanges)

@@ -16,7 +16,8 @@ extension CKSyncEngine {
 
     private let content: Mutex<Content>
 
-    init(_ serialization: Serialization?) {
+    /// Restores a state; nil for a new one.
+    package init(_ serialization: Serialization?) {
       content = Mutex(Content(value: serialization.map(EngineState.init) ?? EngineState()))
     }
 

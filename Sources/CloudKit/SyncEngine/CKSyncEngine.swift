@@ -25,7 +25,8 @@ public final class CKSyncEngine: Sendable {
     /// Whether the engine syncs by itself; true by default.
     ///
     /// If true, it fetches at its start, after pushes and every five minutes, sends when changes are added, and retries
-    /// after transient errors. If false, it only syncs when you call `fetchChanges(_:)` or `sendChanges(_:)`.
+    /// after transient errors. If false, it only syncs when you call `fetchChanges(_:)` or `sendChanges(_:)`. In both
+    /// cases it reports the account at its start.
     public var automaticallySync: Bool
     /// The ID of the subscription for pushes; nil for the engine's own.
     public var subscriptionID: CKSubscription.ID?
@@ -57,12 +58,12 @@ public final class CKSyncEngine: Sendable {
   private let delegate: Mutex<Weak>
   /// The calls of the delegate, one at a time.
   private let calls = AsyncLock()
-  /// The fetches and sends, one at a time.
-  private let operations = AsyncLock()
+  /// The fetches and sends, one at a time. The first turn belongs to the report of the account at the start.
+  private let operations = AsyncLock(isTaken: true)
   /// The fetches and sends that are under way or wait for their turn.
   private let tasks = Mutex<[UUID: Task<Void, any Error>]>([:])
 
-  /// Makes an engine and, unless the configuration says otherwise, starts to sync.
+  /// Makes an engine, which reports the account soon after. Unless the configuration says otherwise, it starts to sync.
   public convenience init(_ configuration: Configuration) {
     self.init(configuration, pause: { try await Task.sleep(for: $0) })
   }
@@ -77,6 +78,7 @@ public final class CKSyncEngine: Sendable {
       ? Automation(subscriptionID: configuration.subscriptionID ?? CKDatabaseSubscription.allChangesID, pause: pause)
       : nil
     state.belongs(to: self)
+    reportAccount()
     startAutomation()
   }
 
@@ -84,6 +86,33 @@ public final class CKSyncEngine: Sendable {
     automation?.stop()
     for task in tasks.withLock({ $0.values }) { task.cancel() }
   }
+
+  // MARK: - The start
+
+  /// Looks up the account and reports a change, before the first fetch or send.
+  ///
+  /// Published apps add what they have when the `signIn` arrives, and expect it soon after they made the engine, also if
+  /// they make it twice. After an error, the first fetch or send looks up the account again and reports the error.
+  private func reportAccount() {
+    // It does not keep the engine, which may be released before the answer.
+    Task { [weak self, database, operations] in
+      defer { operations.leave() }
+      guard let client = try? database.client.get(), client.takesUsers else { return }
+      let user: CKRecord.ID?
+      do {
+        user = try await WebServicesClient.$requiredSignIn.withValue(client.signIn) {
+          try await database.signedInUser(client)
+        }
+      } catch {
+        return
+      }
+      guard let self, let delegate = delegate.withLock({ $0.delegate }) else { return }
+      await EngineSession(engine: self, delegate: delegate, database: database).report(user)
+    }
+  }
+
+  /// Waits for the report of the account at the start, and for the fetches and sends that were called before.
+  package func waitForTurn() async { await operations.withLock {} }
 
   // MARK: - Operations
 

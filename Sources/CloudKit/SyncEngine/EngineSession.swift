@@ -44,31 +44,41 @@ struct EngineSession: Sendable {
   }
 
   /// Finds out who is signed in and reports a change.
-  ///
-  /// An expired token is no sign-out: the same user will probably sign in again, and a sign-out makes apps delete their
-  /// data.
   private func checkAccount(_ client: WebServicesClient) async throws {
     guard client.takesUsers else { return }
     guard !Task.isCancelled else { throw CKError(.operationCancelled, "The sync was cancelled.") }
-    var user: CKRecord.ID?
-    if client.isSignedIn { user = try await database.container(client).userRecordID() }
-    guard user != nil || client.isSignedOut else {
-      throw CKError(.notAuthenticated, "The web auth token was rejected. Sign in again.")
-    }
-    await engine.call { [user] in
+    let user = try await database.signedInUser(client)
+    await report(user)
+    guard user != nil else { throw CKError(.notAuthenticated, "No user is signed in.") }
+  }
+
+  /// Reports who is signed in, nil for no user, if that changed.
+  func report(_ user: CKRecord.ID?) async {
+    await engine.call {
       guard state.value.user != user else { return }
       guard let change = state.update({ $0.note(user: user) }) else { return }
       engine.automation?.endListening()
       await delegate.handleEvent(.accountChange(.init(changeType: change)), syncEngine: engine)
       await engine.reportState(to: delegate)
     }
-    guard user != nil else { throw CKError(.notAuthenticated, "No user is signed in.") }
   }
 }
 
 extension CKDatabase {
   /// The database's container; one that shares its client if the program released it.
   func container(_ client: WebServicesClient) -> CKContainer { account.container ?? CKContainer(sharing: client) }
+
+  /// Asks the server who is signed in; nil if there is no user.
+  ///
+  /// An expired token is no sign-out: the same user will probably sign in again, and a sign-out makes apps delete their
+  /// data.
+  func signedInUser(_ client: WebServicesClient) async throws -> CKRecord.ID? {
+    if client.isSignedIn { return try await container(client).userRecordID() }
+    guard client.isSignedOut else {
+      throw CKError(.notAuthenticated, "The web auth token was rejected. Sign in again.")
+    }
+    return nil
+  }
 }
 
 extension CKError {

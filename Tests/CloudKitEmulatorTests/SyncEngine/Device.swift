@@ -39,13 +39,16 @@ final class Device: CKSyncEngineDelegate {
   private let pause: @Sendable (Duration) async throws -> Void
   private let watchdog: @Sendable () async throws -> Void
 
-  /// - Parameter transport: The way to the emulator; nil for the one in this process.
+  /// - Parameters:
+  ///   - transport: The way to the emulator; nil for the one in this process.
+  ///   - serialization: The state that the last engine left.
   init(
     _ emulator: Emulator,
     over transport: (any CKTransport)? = nil,
     user: String? = "ana",
     scope: CKDatabase.Scope = .private,
     isAutomatic: Bool = false,
+    from serialization: Data? = nil,
     react: @escaping @Sendable (CKSyncEngine.Event, Device) async -> Void = { _, _ in },
     pause: @escaping @Sendable (Duration) async throws -> Void = { _ in },
     watchdog: @escaping @Sendable () async throws -> Void = { try await Task.sleep(for: .seconds(3600)) },
@@ -64,6 +67,7 @@ final class Device: CKSyncEngineDelegate {
     self.watchdog = watchdog
     self.options = options
     self.react = react
+    content.withLock { $0.serialization = serialization }
     start()
   }
 
@@ -78,10 +82,12 @@ final class Device: CKSyncEngineDelegate {
       delegate: self
     )
     configuration.automaticallySync = isAutomatic
-    let engine = CKSyncEngine(configuration) { [pause, watchdog] length in
-      if length == CKSyncEngine.watchdogInterval { try await watchdog() } else { try await pause(length) }
+    // No event is handled before the engine is known.
+    content.withLock { content in
+      content.engine = CKSyncEngine(configuration) { [pause, watchdog] length in
+        if length == CKSyncEngine.watchdogInterval { try await watchdog() } else { try await pause(length) }
+      }
     }
-    content.withLock { $0.engine = engine }
   }
 
   /// Ends the process: the engine is gone, and what was saved stays.

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudKitEmulatorTransport
 import Foundation
 import Synchronization
 import Testing
@@ -7,11 +8,59 @@ import Testing
 struct SyncEngineAccountTests {
   /// A device with the last state of another one, as after a launch with another account.
   private static func relaunched(_ device: Device, _ emulator: Emulator, user: String?) -> Device {
-    let next = Device(emulator, user: user)
-    let serialization = device.content.withLock { $0.serialization }
-    next.content.withLock { $0.serialization = serialization }
-    next.start()
-    return next
+    Device(emulator, user: user, from: device.content.withLock { $0.serialization })
+  }
+
+  @Test func `the account is reported at the start, without a fetch or a send`() async throws {
+    let device = Device(try Emulator())
+    await device.engine.waitForTurn()
+    #expect(device.events == ["sign in"])
+
+    device.start()
+    await device.engine.waitForTurn()
+
+    #expect(device.events == ["sign in"])
+  }
+
+  @Test func `changes that the app adds while it handles the sign-in are sent by the first send`() async throws {
+    let device = Device(try Emulator()) { event, device in
+      guard case .accountChange = event else { return }
+      device.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Device.zoneID))])
+      device.write("a", "one")
+    }
+
+    try await device.engine.sendChanges()
+
+    #expect(device.events == ["sign in", "will send, manual", "sent zones +notes", "sent +a", "did send"])
+  }
+
+  @Test func `an engine that is offline at its start reports the account before its first fetch`() async throws {
+    let emulator = try Emulator()
+    emulator.isOffline = true
+    let device = Device(emulator)
+    await device.engine.waitForTurn()
+    #expect(device.events.isEmpty)
+
+    emulator.isOffline = false
+    try await device.engine.fetchChanges()
+
+    #expect(device.events == ["sign in", "will fetch, manual", "did fetch"])
+  }
+
+  @Test(.timeLimit(.minutes(40)))
+  func `an engine that is released before it knows the account is gone and reports nothing`() async throws {
+    let emulator = try Emulator()
+    let transport = HeldTransport(EmulatorTransport(emulator, now: { Date() }))
+    let device = Device(emulator, over: transport)
+    await wait { transport.isReached }
+    weak let engine = device.engine
+
+    device.stop()
+    await wait { engine == nil }
+    transport.release()
+    await wait { transport.isAnswered }
+
+    #expect(engine == nil && device.events.isEmpty)
   }
 
   @Test func `the first user signs in, once, and changes that were added before are sent`() async throws {
@@ -34,8 +83,10 @@ struct SyncEngineAccountTests {
     try await device.setUp()
     device.write("a", "one")
     try await device.engine.fetchChanges()
+    #expect(device.content.withLock { $0.states.last?.contains("1 pending record") } == true)
     let next = Self.relaunched(device, emulator, user: "ben")
-    #expect(next.pending == ["saveRecord(a)"])
+    await next.engine.waitForTurn()
+    #expect(next.events == ["switch accounts"] && next.pending.isEmpty)
 
     try await next.engine.sendChanges()
 
@@ -84,5 +135,32 @@ struct SyncEngineAccountTests {
     #expect(await codeThrown { try await device.engine.fetchChanges() } == .notAuthenticated)
 
     #expect(device.events.isEmpty && device.pending == ["saveRecord(a)"])
+  }
+}
+
+/// A transport that keeps the answer to who is signed in until it is released.
+private final class HeldTransport: CKTransport {
+  private struct Content {
+    var isReached = false
+    var isAnswered = false
+  }
+
+  private let emulator: EmulatorTransport
+  private let content = Mutex(Content())
+  private let (releases, source) = AsyncStream<Void>.makeStream()
+
+  init(_ emulator: EmulatorTransport) { self.emulator = emulator }
+
+  var isReached: Bool { content.withLock { $0.isReached } }
+  var isAnswered: Bool { content.withLock { $0.isAnswered } }
+
+  func release() { source.finish() }
+
+  func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+    guard request.path.hasSuffix("users/caller") else { return try await emulator.send(request) }
+    content.withLock { $0.isReached = true }
+    for await _ in releases {}
+    defer { content.withLock { $0.isAnswered = true } }
+    return try await emulator.send(request)
   }
 }

@@ -18,7 +18,7 @@ import Testing
 
   @Test(arguments: seeds)
   func `what was saved as pending is neither lost nor sent twice with effect`(seed: UInt64) async throws {
-    let history = try SimulatedHistory(seed: seed)
+    let history = try await SimulatedHistory(seed: seed)
     for _ in 0..<60 { await history.step() }
     await history.settle()
     let faults = await history.faults()
@@ -35,11 +35,12 @@ private final class SimulatedHistory {
   private var lastWord = 0
   private static let names = ["a", "b", "c", "d", "e"]
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64) async throws {
     emulator = try Emulator()
     random = SplitMix64(seed: seed)
     let journal = WriteJournal(emulator)
     devices = (0..<2).map { SimulatedNotes(journal, number: $0) }
+    for device in devices { await device.relaunch() }
   }
 
   /// One act of a user, of an engine, or of fate.
@@ -50,7 +51,7 @@ private final class SimulatedHistory {
       lastWord += 1
       device.add(word: "w\(lastWord)", to: Self.names[random.below(Self.names.count)])
     case 4: device.delete(Self.names[random.below(Self.names.count)])
-    case 5: device.relaunch()
+    case 5: await device.relaunch()
     case 6:
       emulator.faults = FaultPlan(seed: random.next(), rules: [rule(), rule()])
       if random.below(2) == 0 { devices[0].journal.loseReply() }
@@ -76,7 +77,7 @@ private final class SimulatedHistory {
   /// Lets both devices sync without faults until they have nothing to do.
   func settle() async {
     emulator.faults = FaultPlan()
-    for device in devices { device.relaunch() }
+    for device in devices { await device.relaunch() }
     for _ in 0..<12 { for device in devices { await device.sync(sends: true, endsAfter: nil) } }
   }
 
@@ -172,7 +173,6 @@ private final class SimulatedNotes: CKSyncEngineDelegate {
   init(_ journal: WriteJournal, number: Int) {
     self.journal = journal
     self.number = number
-    relaunch()
   }
 
   var faults: [String] { content.withLock { $0.faults } }
@@ -183,17 +183,16 @@ private final class SimulatedNotes: CKSyncEngineDelegate {
   private var engine: CKSyncEngine { content.withLock { $0.engine! } }
   var isIdle: Bool { engine.state.pendingRecordZoneChanges.isEmpty && engine.state.pendingDatabaseChanges.isEmpty }
 
-  /// Ends the process and starts another from the disk.
-  func relaunch() {
-    let state = content.withLock { content in
+  /// Ends the process and starts another from the disk, which ends its look-up of the account before anything else.
+  func relaunch() async {
+    content.withLock { content in
       content.memory = content.disk
       content.unsavedWords = []
       content.eventsLeft = nil
-      return content.disk.state
+      // No event is handled before the engine is known.
+      content.engine = makeEngine(content.disk.state)
     }
-    let engine = makeEngine(state)
-    content.withLock { $0.engine = engine }
-    if state == nil { engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Device.zoneID))]) }
+    await engine.waitForTurn()
   }
 
   /// Makes an engine whose user has just signed in.
@@ -234,7 +233,7 @@ private final class SimulatedNotes: CKSyncEngineDelegate {
     if sends, !isDead { try? await engine.sendChanges() }
     let ends = isDead
     content.withLock { $0.eventsLeft = nil }
-    if ends { relaunch() }
+    if ends { await relaunch() }
   }
 
   private var isDead: Bool { content.withLock { $0.eventsLeft == 0 } }
@@ -251,7 +250,7 @@ private final class SimulatedNotes: CKSyncEngineDelegate {
     guard !isStopped else { return await syncEngine.cancelOperations() }
     switch event {
     case .stateUpdate(let event):
-      let pending = Set(makeEngine(event.stateSerialization).state.pendingRecordZoneChanges)
+      let pending = Set(CKSyncEngine.State(event.stateSerialization).pendingRecordZoneChanges)
       content.withLock { content in
         content.memory.state = event.stateSerialization
         content.disk = content.memory
@@ -260,8 +259,10 @@ private final class SimulatedNotes: CKSyncEngineDelegate {
         content.unsavedWords.removeAll { pending.contains(.saveRecord(Device.id($0.1))) }
       }
     case .accountChange(let change):
-      if case .signIn = change.changeType { break }
-      content.withLock { $0.faults.append("device \(number) saw \(change)") }
+      guard case .signIn = change.changeType else {
+        return content.withLock { $0.faults.append("device \(number) saw \(change)") }
+      }
+      syncEngine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Device.zoneID))])
     case .fetchedRecordZoneChanges(let event):
       for record in event.modifications.map(\.record) { merge(record, syncEngine) }
       for deletion in event.deletions { forget(deletion.recordID) }

@@ -30,6 +30,8 @@ struct SyncEngineStateTests {
 
   @Test func `each change of the state is reported, also when the app made it`() async throws {
     let device = Device(try Emulator())
+    await device.engine.waitForTurn()
+    device.content.withLock { $0.states = [] }
     device.write("a", "one")
 
     _ = await codeThrown { try await device.engine.sendChanges() }
