@@ -47,6 +47,21 @@ struct SyncEngineSendingTests {
     #expect(app.sent.map(\.savedRecords.count) == [450])
   }
 
+  @Test func `an atomic batch of 201 changes fails before anything is sent`() async throws {
+    let records = (0..<201).map { CKRecord(recordType: "Note", recordID: Device.id("n\($0)")) }
+    let app = BatchApp([.init(recordsToSave: records, atomicByZone: true)])
+    let emulator = try Emulator()
+    let engine = try app.engine(on: emulator)
+    engine.state.add(pendingRecordZoneChanges: records.map { .saveRecord($0.recordID) })
+    emulator.fail("records/modify", .offline)
+
+    #expect(await codeThrown { try await engine.sendChanges() } == .limitExceeded)
+
+    #expect(app.sent.map { Set($0.failedRecordSaves.map(\.error.code)) } == [[.limitExceeded]])
+    #expect(app.sent.map(\.failedRecordSaves.count) == [201] && engine.state.pendingRecordZoneChanges.isEmpty)
+    #expect(emulator.faultCounts.first?.matched == 0)
+  }
+
   @Test func `a batch ends before it is too large for one request`() async throws {
     let ids = (0..<3).map { Device.id("n\($0)") }
     let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: ids.map { .saveRecord($0) }) { id in
