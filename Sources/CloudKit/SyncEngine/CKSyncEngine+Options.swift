@@ -92,7 +92,8 @@ extension CKSyncEngine {
       }
     }
 
-    /// The changes that are sent. The delegate must return only changes in this scope.
+    /// The changes that are sent. The delegate must return only changes in this scope: a batch with others is not sent,
+    /// and the send fails with `CKError.invalidArguments`.
     public var scope: Scope
     /// The group whose default configuration applies to the requests.
     public var operationGroup: CKOperationGroup

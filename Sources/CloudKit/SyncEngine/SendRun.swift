@@ -93,6 +93,16 @@ struct SendRun: Sendable {
     let additions = session.state.value.recordChanges.additions
     let batch = await engine.call { await delegate.nextRecordZoneChangeBatch(context, syncEngine: engine) }
     guard let batch, batch.count > 0 else { return .nothing }
+    let others = (batch.recordsToSave.map(\.recordID) + batch.recordIDsToDelete).filter { !scope.contains($0) }
+    if let other = others.first {
+      return .failed(
+        CKError(
+          .invalidArguments,
+          "The batch has \(others.count) changes outside the scope of the send, such as to \(other.recordName). Return "
+            + "only changes that context.options.scope contains."
+        )
+      )
+    }
     return await send(batch, addedUntil: additions).map(Step.failed) ?? .sent
   }
 

@@ -236,6 +236,21 @@ struct SyncEngineSendingTests {
     #expect(device.pending == ["saveRecord(a)"] && device.state.pendingDatabaseChanges.isEmpty)
   }
 
+  @Test func `a batch outside the scope of the send is refused, and nothing of it is sent`() async throws {
+    let record = CKRecord(recordType: "Note", recordID: Device.id("a"))
+    let emulator = try Emulator()
+    let app = BatchApp([.init(recordsToSave: [record])])
+    let engine = try app.engine(on: emulator)
+    engine.state.add(pendingRecordZoneChanges: [.saveRecord(record.recordID)])
+    emulator.fail("records/modify", .offline)
+
+    let code = await codeThrown { try await engine.sendChanges(.init(scope: .recordIDs([Device.id("b")]))) }
+
+    #expect(code == .invalidArguments && app.sent.isEmpty)
+    #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(record.recordID)])
+    #expect(emulator.faultCounts.first?.matched == 0)
+  }
+
   @Test func `a deleted zone is reported, and its failure too`() async throws {
     let emulator = try Emulator()
     let device = Device(emulator)
