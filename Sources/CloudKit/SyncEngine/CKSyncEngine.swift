@@ -58,6 +58,8 @@ public final class CKSyncEngine: Sendable {
   private let delegate: Mutex<Weak>
   /// The calls of the delegate, one at a time.
   private let calls = AsyncLock()
+  /// The task in which the delegate is called; nil between calls.
+  private let callingTask = Mutex<Int?>(nil)
   /// The fetches and sends, one at a time. The first turn belongs to the report of the account at the start.
   private let operations = AsyncLock(isTaken: true)
   /// The fetches and sends that are under way or wait for their turn.
@@ -154,6 +156,12 @@ public final class CKSyncEngine: Sendable {
     _ group: CKOperationGroup,
     _ body: @escaping @Sendable (EngineSession) async -> CKError?
   ) async throws {
+    if isCallingDelegate {
+      fatalError(
+        "A CKSyncEngineDelegate waits in one of its methods for a fetch or send of its engine, which would never end: the "
+          + "engine calls the delegate again only after the method has returned. Call it in a new task."
+      )
+    }
     let id = UUID()
     let task = Task {
       try await operations.withLock {
@@ -181,9 +189,26 @@ public final class CKSyncEngine: Sendable {
   func call<Answer: Sendable>(_ body: @escaping @Sendable () async -> Answer) async -> Answer {
     // The delegate may act for another user than the operation.
     await WebServicesClient.$requiredSignIn.withValue(nil) {
-      await Task { await calls.withLock(body) }.value
+      await Task {
+        await calls.withLock {
+          callingTask.withLock { $0 = Self.currentTask }
+          defer { callingTask.withLock { $0 = nil } }
+          return await body()
+        }
+      }.value
     }
   }
+
+  /// Whether the current task is the one in which the delegate is called. A fetch or send in it would wait for itself.
+  ///
+  /// A task-local value would not do: a new task that the delegate starts inherits it, and may fetch and send.
+  package var isCallingDelegate: Bool {
+    guard let current = Self.currentTask else { return false }
+    return callingTask.withLock { $0 == current }
+  }
+
+  /// The identity of the current task, which no other task has while it runs.
+  private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
   /// Calls the delegate with the state, if it changed since the last call.
   func reportState(to delegate: any CKSyncEngineDelegate) async {

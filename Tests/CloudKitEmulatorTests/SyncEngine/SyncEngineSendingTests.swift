@@ -282,6 +282,37 @@ struct SyncEngineSendingTests {
     #expect(!engine.state.hasPendingUntrackedChanges)
   }
 
+  @Test func `a call of the delegate is known in its own task, where a send would wait for ever, and in no other`()
+    async throws
+  {
+    let findings = Mutex<[Bool]>([])
+    let device = Device(try Emulator()) { event, device in
+      guard case .willFetchChanges = event else { return }
+      let engine = device.engine
+      let found = [engine.isCallingDelegate, await Task { engine.isCallingDelegate }.value]
+      findings.withLock { $0 = found }
+    }
+
+    try await device.engine.fetchChanges()
+
+    #expect(findings.withLock { $0 } == [true, false] && !device.engine.isCallingDelegate)
+  }
+
+  @Test func `a delegate may start a send in a new task`() async throws {
+    let sends = Mutex<[Task<Void, any Error>]>([])
+    let device = Device(try Emulator()) { event, device in
+      guard case .didFetchChanges = event else { return }
+      let engine = device.engine
+      sends.withLock { $0.append(Task { try await engine.sendChanges() }) }
+    }
+    device.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Device.zoneID))])
+
+    try await device.engine.fetchChanges()
+    for send in sends.withLock({ $0 }) { try await send.value }
+
+    #expect(device.state.pendingDatabaseChanges.isEmpty)
+  }
+
   @Test func `a cancelled send says so and keeps the changes`() async throws {
     let device = Device(try Emulator()) { event, device in
       if case .willSendChanges = event { await device.engine.cancelOperations() }
