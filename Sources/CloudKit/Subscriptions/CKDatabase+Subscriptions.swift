@@ -96,7 +96,10 @@ extension CKDatabase {
     for subscription in subscriptionsToSave where saved[subscription.subscriptionID] == nil {
       let id = subscription.subscriptionID
       // The reply may omit unchanged values. An accepted subscription equals the sent one.
-      saved[id] = results.result(id, in: .write).map { $0 ?? subscription }
+      saved[id] = results.result(id, in: .write).map { answered in
+        answered?.narrowedRecordType = subscription.narrowedRecordType
+        return answered ?? subscription
+      }
     }
     let deleted = subscriptionIDsToDelete.map { id in (id, results.result(id, in: .write).map { _ in }) }
     return (saved, Dictionary(uniqueKeysWithValues: deleted))

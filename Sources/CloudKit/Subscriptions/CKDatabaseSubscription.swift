@@ -19,8 +19,8 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
 
   /// The record type to watch; nil for all.
   ///
-  /// Web Services do not support a record type here: saving a subscription with one fails with
-  /// `CKError.invalidArguments`.
+  /// It stays in this object, its copies and archives. Web Services cannot limit the subscription, and their pushes name no
+  /// record type: a push comes for every type, and your program picks the records of this type from the fetched changes.
   open var recordType: CKRecord.RecordType? {
     get { narrowedRecordType }
     set { narrowedRecordType = newValue }
@@ -29,7 +29,7 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
   /// Decodes an archived subscription; nil if it is damaged or of another type.
   public required init?(coder: NSCoder) {
     guard let wire = Self.archived(in: coder), wire.subscriptionType == "database" else { return nil }
-    super.init(.database, wire: wire)
+    super.init(.database, wire: wire, recordType: Self.archivedRecordType(in: coder))
   }
 
   init?(wire: WireSubscription) {

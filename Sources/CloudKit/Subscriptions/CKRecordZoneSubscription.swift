@@ -7,8 +7,8 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
 
   /// The record type to watch; nil for all.
   ///
-  /// Web Services do not support a record type here: saving a subscription with one fails with
-  /// `CKError.invalidArguments`.
+  /// It stays in this object, its copies and archives. Web Services cannot limit the subscription, and their pushes name no
+  /// record type: a push comes for every type, and your program picks the records of this type from the fetched changes.
   open var recordType: CKRecord.RecordType? {
     get { narrowedRecordType }
     set { narrowedRecordType = newValue }
@@ -28,7 +28,7 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
   public required init?(coder: NSCoder) {
     guard let wire = Self.archived(in: coder), let read = CKRecordZoneSubscription(wire: wire) else { return nil }
     zoneID = read.zoneID
-    super.init(.recordZone, wire: wire)
+    super.init(.recordZone, wire: wire, recordType: Self.archivedRecordType(in: coder))
   }
 
   init?(wire: WireSubscription) {

@@ -46,10 +46,10 @@ open class CKSubscription: NSObject, CKArchivable, NSCopying, @unchecked Sendabl
     info = Mutex(Info())
   }
 
-  init(_ subscriptionType: SubscriptionType, wire: WireSubscription) {
+  init(_ subscriptionType: SubscriptionType, wire: WireSubscription, recordType: CKRecord.RecordType? = nil) {
     self.subscriptionType = subscriptionType
     subscriptionID = wire.subscriptionID
-    info = Mutex(Info(value: wire.notificationInfo.map(CKNotificationInfo.init(wire:))))
+    info = Mutex(Info(value: wire.notificationInfo.map(CKNotificationInfo.init(wire:)), recordType: recordType))
   }
 
   /// The contents and behavior of the push. The server refuses some subscriptions without it.
@@ -58,7 +58,7 @@ open class CKSubscription: NSObject, CKArchivable, NSCopying, @unchecked Sendabl
     set { info.withLock { $0.value = newValue } }
   }
 
-  /// The record type of a zone or database subscription, which Web Services do not support.
+  /// The record type of a zone or database subscription. It is kept here and not sent: Web Services have no such member.
   final var narrowedRecordType: CKRecord.RecordType? {
     get { info.withLock { $0.recordType } }
     set { info.withLock { $0.recordType = newValue } }
@@ -70,7 +70,9 @@ open class CKSubscription: NSObject, CKArchivable, NSCopying, @unchecked Sendabl
   /// Archives the subscription. A subscription that cannot be sent to the server, such as one with an unsupported
   /// query, is not archived, so decoding it returns nil.
   open func encode(with coder: NSCoder) {
-    if let wire = try? wire() { coder.encode(wire: wire, forKey: Self.archiveKey) }
+    guard let wire = try? wire() else { return }
+    coder.encode(wire: wire, forKey: Self.archiveKey)
+    if let type = narrowedRecordType { coder.encode(NSString(string: type), forKey: Self.recordTypeKey) }
   }
 
   /// Returns a copy of the subscription. Only subclasses implement it.
@@ -83,7 +85,7 @@ open class CKSubscription: NSObject, CKArchivable, NSCopying, @unchecked Sendabl
     guard let other = object as? CKSubscription else { return false }
     if self === other { return true }
     guard let wire = try? wire(), let otherWire = try? other.wire() else { return false }
-    return wire == otherWire
+    return wire == otherWire && narrowedRecordType == other.narrowedRecordType
   }
 
   /// A hash value that is equal for equal subscriptions.
@@ -92,19 +94,20 @@ open class CKSubscription: NSObject, CKArchivable, NSCopying, @unchecked Sendabl
   public override var description: String { "<\(type(of: self)) \(subscriptionID)>" }
 
   private static let archiveKey = "Subscription"
+  private static let recordTypeKey = "RecordType"
 
   /// Decodes the archived values, for the subclasses.
   static func archived(in coder: NSCoder) -> WireSubscription? {
     coder.wire(WireSubscription.self, forKey: archiveKey)
   }
 
+  /// Decodes the archived record type of a zone or database subscription.
+  static func archivedRecordType(in coder: NSCoder) -> CKRecord.RecordType? { coder.string(forKey: recordTypeKey) }
+
   /// Returns the subscription in its wire encoding.
   ///
   /// - Throws: `CKError.invalidArguments` that names the part the server does not support.
   func wire() throws(CKError) -> WireSubscription {
-    if let type = narrowedRecordType {
-      throw .invalidArguments("The server cannot limit the subscription \(subscriptionID) to the record type \(type).")
-    }
     var wire = WireSubscription(subscriptionID: subscriptionID)
     wire.notificationInfo = notificationInfo?.wire
     return wire

@@ -69,6 +69,20 @@ import Testing
     #expect(operation["subscription"] == expected)
   }
 
+  @Test func `the record type of a zone's subscription is kept here and not sent`() async throws {
+    let server = ScriptedServer(
+      .json(#"{"subscriptions":[]}"#),
+      .json(#"{"subscriptions":[{"subscriptionID":"z","subscriptionType":"zone","zoneID":{"zoneName":"notes"}}]}"#)
+    )
+    let subscription = CKRecordZoneSubscription(zoneID: zone, subscriptionID: "z")
+    subscription.recordType = "Note"
+
+    let saved = try await server.container().privateCloudDatabase.save(subscription)
+
+    #expect(saved !== subscription && (saved as? CKRecordZoneSubscription)?.recordType == "Note")
+    #expect(try server.bodies()[1]["operations"]?.elements.first?["subscription"]?["recordType"] == nil)
+  }
+
   @Test func `a query subscription is sent with its filters and the changes that it fires on`() async throws {
     let subscription = CKQuerySubscription(
       recordType: "Note",
@@ -174,6 +188,8 @@ import Testing
     ]
     let subscription = subscriptions[kind]
     (subscription as? CKQuerySubscription)?.zoneID = zone
+    (subscription as? CKRecordZoneSubscription)?.recordType = "Note"
+    (subscription as? CKDatabaseSubscription)?.recordType = "Note"
     let info = CKSubscription.NotificationInfo()
     info.alertBody = "Hello"
     info.desiredKeys = ["title"]
@@ -190,6 +206,8 @@ import Testing
     #expect(read.notificationInfo?.alertBody == "Hello")
     #expect(read != subscription)
     #expect((read as? CKQuerySubscription)?.zoneID == (kind == 0 ? zone : nil))
+    #expect((read as? CKRecordZoneSubscription)?.recordType == (kind == 1 ? "Note" : nil))
+    #expect((read as? CKDatabaseSubscription)?.recordType == (kind == 2 ? "Note" : nil))
   }
 
   @Test func `completion handlers are called with what the calls give`() async throws {

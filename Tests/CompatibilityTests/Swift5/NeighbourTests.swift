@@ -52,7 +52,7 @@ import Testing
     #expect(CKSubscription.NotificationInfo().category == nil)
   }
 
-  @Test func `a zone's subscription cannot be narrowed to a type`() async throws {
+  @Test func `a subscription to a zone or a database is saved with a record type`() async throws {
     let database = try emulatedContainer().privateCloudDatabase
     let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
     let narrowed = CKRecordZoneSubscription(zoneID: zone.zoneID, subscriptionID: "zone")
@@ -61,12 +61,12 @@ import Testing
     everything.recordType = "Note"
 
     #expect((everything.copy() as? CKDatabaseSubscription)?.recordType == "Note")
-    for subscription in [narrowed, everything] {
-      let error = await #expect(throws: CKError.self) { try await database.save(subscription) }
-      #expect(error?.code == .invalidArguments)
-    }
-    everything.recordType = nil
-    _ = try await database.save(everything)
+    let (results, _) = try await database.modifySubscriptions(saving: [narrowed, everything], deleting: [])
+
+    let saved = try results.values.map { try $0.get() }
+    #expect(saved.compactMap { ($0 as? CKRecordZoneSubscription)?.recordType } == ["Note"])
+    #expect(saved.compactMap { ($0 as? CKDatabaseSubscription)?.recordType } == ["Note"])
+    #expect(try await database.allSubscriptions().count == 2)
   }
 
   @Test func `changes and policies are named by their types`() async throws {
