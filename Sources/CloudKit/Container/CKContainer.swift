@@ -47,6 +47,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     init(_ configuration: Result<CKContainerConfiguration, CKCredentialError>, identifier: String?) {
+      _ = UserDefaults.writesAtExit
       let account = AccountWatch()
       self.init(
         configuration,

@@ -211,7 +211,12 @@ public final class CKSyncEngine: Sendable {
   private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
   /// Calls the delegate with the state, if it changed since the last call.
+  ///
+  /// It follows every event. Many apps keep the state in `UserDefaults`: what they set is on disk before the engine goes on.
   func reportState(to delegate: any CKSyncEngineDelegate) async {
+    defer {
+      if !UserDefaults.writeAll() { database.report("The values of UserDefaults could not be written to disk.") }
+    }
     guard let serialization = state.takeUpdate() else { return }
     await delegate.handleEvent(.stateUpdate(.init(stateSerialization: serialization)), syncEngine: self)
   }

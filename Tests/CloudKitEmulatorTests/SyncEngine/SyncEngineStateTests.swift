@@ -71,6 +71,40 @@ struct SyncEngineStateTests {
     #expect(!device.state.hasPendingUntrackedChanges)
   }
 
+  @Test func `a state in UserDefaults is on disk once the delegate has handled its update`() async throws {
+    let suite = "cktop-tests-\(UUID().uuidString)"
+    let folder = URL(filePath: BaseDirectory.config.path(ProcessInfo.processInfo.environment))
+    let file = folder.appending(path: "\(suite).plist")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let emulator = try Emulator()
+    let device = Device(
+      emulator,
+      react: { event, _ in
+        guard case .stateUpdate(let event) = event else { return }
+        UserDefaults(suiteName: suite)?.set(try? JSONEncoder().encode(event.stateSerialization), forKey: "state")
+      }
+    )
+    try await device.setUp()
+    emulator.isOffline = true
+    device.write("a", "one")
+    // A send reports the state before it fails.
+    #expect(await codeThrown { try await device.engine.sendChanges() } != nil)
+
+    // A process that is killed here leaves only the file.
+    let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil) as? [String: Any]
+    let next = Device(emulator)
+    let saved = try #require(list?["state"] as? Data)
+    next.content.withLock { content in
+      content.serialization = saved
+      content.notes = [a: "one"]
+    }
+    next.start()
+    emulator.isOffline = false
+    try await next.engine.sendChanges()
+
+    #expect(next.events == ["will send, manual", "sent +a", "did send"])
+  }
+
   @Test func `a saved state survives property lists`() async throws {
     let device = Device(try Emulator())
     device.write("a", "one")
