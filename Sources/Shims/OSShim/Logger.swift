@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A logger for a part of a program. On Linux it writes to swift-log.
 public struct Logger: Sendable {
   private let log: OSLog
@@ -31,19 +33,37 @@ public struct Logger: Sendable {
   public func fault(_ message: OSLogMessage) { log.write(message.text, .fault) }
 }
 
-/// The visibility of a value in a log.
+/// The visibility of a value in a log. `OS_LOG_SHOW_PRIVATE=1` in the environment shows private values, for example on a
+/// developer's terminal.
 public struct OSLogPrivacy: Sendable {
-  enum Reader { case everybody, nobody, byType }
+  enum Reader { case everybody, developers, nobody, byType }
   let reader: Reader
 
   /// The value is visible.
   public static let `public` = OSLogPrivacy(reader: .everybody)
-  /// The value is shown as `<private>`.
-  public static let `private` = OSLogPrivacy(reader: .nobody)
-  /// The value is shown as `<private>`.
+  /// The value is shown as `<private>`, unless the environment says otherwise.
+  public static let `private` = OSLogPrivacy(reader: .developers)
+  /// The value is shown as `<private>`, whatever the environment says.
   public static let sensitive = OSLogPrivacy(reader: .nobody)
-  /// Numbers and Booleans are visible; other values are shown as `<private>`.
+  /// Numbers and Booleans are visible; other values are private.
   public static let auto = OSLogPrivacy(reader: .byType)
+
+  /// Whether private values are visible.
+  @TaskLocal package static var showsPrivate = showsPrivate(ProcessInfo.processInfo.environment)
+
+  /// Returns whether an environment makes private values visible.
+  package static func showsPrivate(_ environment: [String: String]) -> Bool {
+    environment["OS_LOG_SHOW_PRIVATE"] == "1"
+  }
+
+  func shows(_ value: Any) -> Bool {
+    switch reader {
+    case .everybody: true
+    case .developers: Self.showsPrivate
+    case .nobody: false
+    case .byType: value is any Numeric || value is Bool || Self.showsPrivate
+    }
+  }
 }
 
 /// A log message. Values other than numbers are private unless stated otherwise.
@@ -65,13 +85,7 @@ public struct OSLogMessage: ExpressibleByStringInterpolation, Sendable {
     public mutating func appendLiteral(_ literal: String) { text += literal }
     /// Appends a value.
     public mutating func appendInterpolation<Value>(_ value: Value, privacy: OSLogPrivacy = .auto) {
-      let isShown =
-        switch privacy.reader {
-        case .everybody: true
-        case .nobody: false
-        case .byType: value is any Numeric || value is Bool
-        }
-      text += isShown ? String(describing: value) : "<private>"
+      text += privacy.shows(value) ? String(describing: value) : "<private>"
     }
   }
 }

@@ -56,7 +56,7 @@ public final class OSLog: Sendable {
 }
 
 /// Logs a message with C format placeholders. As on Apple's systems, arguments for `%@`, `%s` and `%{private}…` are
-/// shown as `<private>` unless the placeholder contains `%{public}`.
+/// shown as `<private>` unless the placeholder contains `%{public}` or the environment `OS_LOG_SHOW_PRIVATE=1`.
 public func os_log(_ message: StaticString, log: OSLog = .default, type: OSLogType = .default, _ arguments: Any...) {
   log.write(FormattedMessage.text(message.description, arguments), type)
 }
@@ -88,8 +88,16 @@ private enum FormattedMessage {
       guard match.2 != "%" else { return "%" }
       guard let argument = arguments.popFirst() else { return "<missing>" }
       let options = match.1 ?? ""
-      let isPrivate = options.contains("private") || ("@sS".contains(match.2) && !options.contains("public"))
-      return isPrivate ? "<private>" : String(describing: argument)
+      let isText = "@sS".contains(match.2)
+      let privacy: OSLogPrivacy =
+        if options.contains("sensitive") {
+          .sensitive
+        } else if options.contains("private") || (isText && !options.contains("public")) {
+          .private
+        } else {
+          .public
+        }
+      return privacy.shows(argument) ? String(describing: argument) : "<private>"
     }
   }
 }

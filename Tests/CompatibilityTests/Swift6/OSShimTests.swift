@@ -50,4 +50,24 @@ import os
       ]
     )
   }
+
+  @Test(arguments: [true, false])
+  func `a developer can see private values, but not sensitive ones`(isShown: Bool) {
+    let lines = Lines()
+    let log = OSLog(Logging.Logger(label: "org.example.sync") { _ in Handler(lines) })
+
+    OSLogPrivacy.$showsPrivate.withValue(isShown) {
+      os.Logger(log).info("\("a") \(1, privacy: .private) \("c", privacy: .sensitive) \("d", privacy: .public)")
+      os_log("%@ %{private}d %{sensitive}@ %{public}@", log: log, type: .info, "a", 1, "c", "d")
+    }
+
+    let line = isShown ? "info: a 1 <private> d" : "info: <private> <private> <private> d"
+    #expect(lines.text.withLock { $0 } == [line, line])
+    let values = [nil, "", "0", "1"]
+    #expect(
+      values.map { OSLogPrivacy.showsPrivate($0.map { ["OS_LOG_SHOW_PRIVATE": $0] } ?? [:]) } == [
+        false, false, false, true,
+      ]
+    )
+  }
 }
