@@ -67,6 +67,7 @@ public final class CKSyncEngine: Sendable {
 
   /// Makes an engine, which reports the account soon after. Unless the configuration says otherwise, it starts to sync.
   public convenience init(_ configuration: Configuration) {
+    configuration.warnOfMissingUser()
     self.init(configuration, pause: { try await Task.sleep(for: $0) })
   }
 

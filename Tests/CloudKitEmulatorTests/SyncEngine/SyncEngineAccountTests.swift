@@ -115,6 +115,23 @@ struct SyncEngineAccountTests {
     #expect(next.content.withLock { $0.users } == [.signIn(currentUser: ana)])
   }
 
+  @Test func `a user's state without a token lacks the user, unless the user signed out`() async throws {
+    let emulator = try Emulator()
+    let ana = Device(emulator)
+    try await ana.setUp()
+    let data = try #require(ana.content.withLock { $0.serialization })
+    let state = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: data)
+    func lacksUser(_ device: Device, _ state: CKSyncEngine.State.Serialization?) -> Bool {
+      CKSyncEngine.Configuration(database: device.database, stateSerialization: state, delegate: device).lacksUser
+    }
+    let without = Device(emulator, user: nil)
+
+    #expect(lacksUser(without, state))
+    #expect(!lacksUser(without, nil) && !lacksUser(ana, state))
+    ana.container.signOut()
+    #expect(!lacksUser(ana, state))
+  }
+
   @Test func `an expired token is no sign-out: the changes wait for the user`() async throws {
     let emulator = try Emulator()
     let device = Device(emulator)
