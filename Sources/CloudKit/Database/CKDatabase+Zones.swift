@@ -44,6 +44,8 @@ extension CKDatabase {
   }
 
   /// Deletes a zone and all its records. Private database only.
+  ///
+  /// - Throws: `CKError.zoneNotFound` if the server has no such zone, as in Apple's framework, or another error.
   @discardableResult
   public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
     try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults.item(zoneID, in: .write)

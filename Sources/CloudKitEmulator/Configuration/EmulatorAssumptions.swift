@@ -92,7 +92,8 @@ public struct EmulatorAssumptions: Sendable, Hashable {
   public var rereferenceWrapper = "assets"
   /// Question 11: creating a zone that exists. Assumed: success.
   public var existingZone = ExistingZone.succeeds
-  /// Question 11: deleting a zone that does not exist. Assumed: `ZONE_NOT_FOUND`.
+  /// Question 11: deleting a zone that does not exist. Assumed: `ZONE_NOT_FOUND`, because the framework reports an
+  /// error.
   public var missingZone = MissingZone.zoneNotFound
   /// Question 11: deleting the default zone. Assumed: `BAD_REQUEST`.
   public var defaultZoneDeletion = DefaultZoneDeletion.badRequest

@@ -60,7 +60,8 @@ extension Endpoint {
     return Decision(commit: commit) { [self] () throws(ServerError) in try view(of: zoneID).zone.json }
   }
 
-  /// Deletes a zone. The error codes for missing zones and for the default zone are not documented. [E] (Question 11)
+  /// Deletes a zone. Web Services document neither the error for missing zones nor that for the default zone [E]; the
+  /// framework has an error for the former. [FW] (Question 11)
   func deletion(ofZone zoneID: JSON) throws(ServerError) -> Decision {
     let database = database
     if assumptions.missingZone == .succeeds, database.zones[try Self.zoneName(zoneID).name] == nil {

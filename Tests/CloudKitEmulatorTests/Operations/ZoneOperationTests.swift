@@ -33,6 +33,16 @@ import Testing
     )
   }
 
+  @Test func `deleting a zone that does not exist throws zoneNotFound, unless the server lets it succeed`() async throws
+  {
+    var configuration = EmulatorConfiguration()
+    configuration.assumptions.missingZone = .succeeds
+    let lenient = Device(try Emulator(configuration: configuration)).database
+
+    #expect(await codeThrown { try await bench.database.deleteRecordZone(withID: zone("gone")) } == .zoneNotFound)
+    #expect(try await lenient.deleteRecordZone(withID: zone("gone")) == zone("gone"))
+  }
+
   @Test func `zones are read by name or all at once`() async throws {
     let some = CKFetchRecordZonesOperation(recordZoneIDs: [zone("notes"), zone("gone")])
     let all = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
