@@ -18,7 +18,8 @@ extension FieldContent {
     case (let made as CKAsset, let other as CKAsset): made.hasSameBytes(as: other)
     case (let made as CLLocation, let other as CLLocation): made.hasSameValues(as: other)
     case (let made as NSDate, let other as NSDate):
-      Milliseconds.since1970(made.timeIntervalSince1970) == Milliseconds.since1970(other.timeIntervalSince1970)
+      Milliseconds.since1970(reference: made.timeIntervalSinceReferenceDate)
+        == Milliseconds.since1970(reference: other.timeIntervalSinceReferenceDate)
     case (let made as NSArray, let other as NSArray):
       made.count == other.count
         && zip(made, other).allSatisfy { isSame($0 as? any CKRecordValue, $1 as? any CKRecordValue) }

@@ -38,7 +38,7 @@ private let scalars: [Row] = [
   Row(UInt(7), .int64(7)), Row(UInt8.max, .int64(255)), Row(UInt16.max, .int64(65535)),
   Row(UInt32.max, .int64(4_294_967_295)), Row(UInt64(Int64.max), .int64(.max)),
   Row(3.0, .double(3)), Row(0.1, .double(0.1)), Row(Float(0.1), .double(Double(Float(0.1)))),
-  Row(Date(timeIntervalSince1970: 1_767_322_800.123), .timestamp(1_767_322_800_123)),
+  Row(Date(timeIntervalSinceReferenceDate: 789_015_600.123), .timestamp(1_767_322_800_123)),
   Row(Data([0, 255]), .bytes(Data([0, 255]))), Row(Data(#"{"a":1}"#.utf8), .bytes(Data(#"{"a":1}"#.utf8))),
   Row(url, .string(url.absoluteString)), Row(uuid, .string(uuid.uuidString)),
   Row(reference, wireReference),

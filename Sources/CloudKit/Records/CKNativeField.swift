@@ -116,13 +116,15 @@ extension Date: CKRecordValue, CKNativeField {
   /// The time, which is sent in whole milliseconds.
   public var storedField: StoredField {
     get throws {
-      guard let milliseconds = Milliseconds.since1970(timeIntervalSince1970) else { throw ConversionFailure.lateDate }
+      guard let milliseconds = Milliseconds.since1970(reference: timeIntervalSinceReferenceDate) else {
+        throw ConversionFailure.lateDate
+      }
       let date = NSDate(timeIntervalSinceReferenceDate: timeIntervalSinceReferenceDate)
       return StoredField(object: date, wire: .timestamp(milliseconds))
     }
   }
 
-  /// Returns a time.
+  /// Returns a time; the nearest one to the server's milliseconds.
   public static func read(_ field: StoredField) -> Date? {
     if let date = field.object as? NSDate {
       return Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)

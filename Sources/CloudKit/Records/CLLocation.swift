@@ -160,7 +160,7 @@ extension CLLocation {
       verticalAccuracy: wire.verticalAccuracy ?? (wire.altitude == nil ? -1 : 0),
       course: wire.course ?? -1,
       speed: wire.speed ?? -1,
-      timestamp: Date(timeIntervalSince1970: Milliseconds.seconds(wire.timestamp ?? 0))
+      timestamp: Milliseconds.date(wire.timestamp ?? 0)
     )
   }
 
@@ -172,7 +172,7 @@ extension CLLocation {
     wire.altitude = verticalAccuracy >= 0 ? altitude : nil
     wire.course = course >= 0 ? course : nil
     wire.speed = speed >= 0 ? speed : nil
-    wire.timestamp = Milliseconds.since1970(timestamp.timeIntervalSince1970)
+    wire.timestamp = Milliseconds.since1970(reference: timestamp.timeIntervalSinceReferenceDate)
     let numbers = [wire.latitude, wire.longitude, wire.horizontalAccuracy, wire.verticalAccuracy, wire.altitude]
     guard (numbers + [wire.course, wire.speed]).allSatisfy({ $0?.isFinite ?? true }) else {
       throw .invalidArguments("the location in \(key) has a number that is not finite")

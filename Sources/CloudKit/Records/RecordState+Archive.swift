@@ -44,8 +44,8 @@ extension RecordState {
       if let object { coder.encode(object, forKey: key) }
     }
     encode(changeTag.map(NSString.init(string:)), ArchiveKey.changeTag)
-    encode(created.map { NSDate(timeIntervalSince1970: Milliseconds.seconds($0.timestamp)) }, ArchiveKey.created)
-    encode(modified.map { NSDate(timeIntervalSince1970: Milliseconds.seconds($0.timestamp)) }, ArchiveKey.modified)
+    encode(created.map { Milliseconds.nsDate($0.timestamp) }, ArchiveKey.created)
+    encode(modified.map { Milliseconds.nsDate($0.timestamp) }, ArchiveKey.modified)
     encode(created?.userRecordID, ArchiveKey.creator)
     encode(modified?.userRecordID, ArchiveKey.modifier)
     encode(parent, ArchiveKey.parent)
@@ -123,7 +123,7 @@ extension RecordState {
   private static func stamp(_ coder: NSCoder, _ date: String, _ user: String) -> WireStamp? {
     guard
       let date = coder.object(NSDate.self, forKey: date),
-      let timestamp = Milliseconds.since1970(date.timeIntervalSince1970)
+      let timestamp = Milliseconds.since1970(reference: date.timeIntervalSinceReferenceDate)
     else { return nil }
     return WireStamp(timestamp: timestamp, userRecordName: coder.object(CKRecordID.self, forKey: user)?.recordName)
   }

@@ -80,6 +80,6 @@ struct RecordState: Sendable {
 }
 
 extension WireStamp {
-  var date: Date { Date(timeIntervalSince1970: Milliseconds.seconds(timestamp)) }
+  var date: Date { Milliseconds.date(timestamp) }
   var userRecordID: CKRecordID? { userRecordName.map { CKRecordID(recordName: $0) } }
 }

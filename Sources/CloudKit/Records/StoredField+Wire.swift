@@ -14,7 +14,7 @@ extension StoredField {
     case .int64(let number): NSNumber(value: number)
     case .double(let number): NSNumber(value: number)
     case .bytes(let data): NSData(data: data)
-    case .timestamp(let milliseconds): NSDate(timeIntervalSince1970: Milliseconds.seconds(milliseconds))
+    case .timestamp(let milliseconds): Milliseconds.nsDate(milliseconds)
     case .location(let location): CLLocation(wire: location)
     case .reference(let reference): CKReference(wire: reference, zoneID: zoneID)
     case .asset(let asset): CKAsset(wire: asset)
@@ -85,7 +85,9 @@ extension FieldValue {
       default: self = .int64(number.int64Value)
       }
     case let date as NSDate:
-      guard let milliseconds = Milliseconds.since1970(date.timeIntervalSince1970) else { throw .lateDate }
+      guard let milliseconds = Milliseconds.since1970(reference: date.timeIntervalSinceReferenceDate) else {
+        throw .lateDate
+      }
       self = .timestamp(milliseconds)
     case let data as NSData: self = .bytes(Data(referencing: data))
     case let id as NSUUID: self = .string(id.uuidString)

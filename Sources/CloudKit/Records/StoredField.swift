@@ -95,16 +95,33 @@ public struct StoredField: @unchecked Sendable {
 }
 
 /// CloudKit's dates, in whole milliseconds since 1970.
+///
+/// `Date` stores the seconds since 2001 in binary, which has no exact value for most milliseconds.
 package enum Milliseconds {
-  /// Converts seconds to whole milliseconds, rounded down; nil if not finite or out of range of `Int64`.
-  package static func since1970(_ seconds: Double) -> Int64? {
-    // A date made from whole milliseconds may be a few nanoseconds less, because `Date` stores a binary fraction.
-    Int64(exactly: (seconds * 1000 + 0.001).rounded(.down))
+  /// The milliseconds from 1970 to 2001.
+  private static let reference: Int64 = 978_307_200_000
+
+  /// Returns the whole milliseconds of a time since 2001, rounded down; nil if not finite or out of range of `Int64`.
+  package static func since1970(reference seconds: TimeInterval) -> Int64? {
+    // A date made of whole milliseconds may be a little less than they are: by its own rounding, by that of its seconds
+    // since 1970, and by that of the product.
+    let largest = max(abs(seconds), abs(seconds + Date.timeIntervalBetween1970AndReferenceDate))
+    let slack = min(0.5, max(0.001, 2000 * largest.ulp))
+    guard let whole = Int64(exactly: (seconds * 1000 + slack).rounded(.down)) else { return nil }
+    let (milliseconds, isOverflow) = whole.addingReportingOverflow(reference)
+    return isOverflow ? nil : milliseconds
   }
 
-  package static func seconds(_ milliseconds: Int64) -> Double { Double(milliseconds) / 1000 }
+  /// Returns the date nearest to a time, as a clock that counts milliseconds would. The sum of two rounded numbers, as in
+  /// `Date(timeIntervalSince1970:)`, is often its neighbour.
+  package static func date(_ milliseconds: Int64) -> Date {
+    let (whole, isOverflow) = milliseconds.subtractingReportingOverflow(reference)
+    return Date(timeIntervalSinceReferenceDate: Double(isOverflow ? .min : whole) / 1000)
+  }
 
-  static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: seconds(milliseconds)) }
+  static func nsDate(_ milliseconds: Int64) -> NSDate {
+    NSDate(timeIntervalSinceReferenceDate: date(milliseconds).timeIntervalSinceReferenceDate)
+  }
 }
 
 /// A value of a type that this library does not know. It can be copied between fields and sent back.

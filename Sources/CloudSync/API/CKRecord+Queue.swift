@@ -26,7 +26,9 @@ extension Change {
     }
     let kind = Kind.save(type: record.recordType, changes)
     var change = Change(key, kind, assets: changed.assets, base: changed.base, baseTag: changed.changeTag)
-    change.readAt = record.modificationDate.flatMap { Milliseconds.since1970($0.timeIntervalSince1970) }
+    change.readAt = record.modificationDate.flatMap {
+      Milliseconds.since1970(reference: $0.timeIntervalSinceReferenceDate)
+    }
     change.unchanged = changed.unchanged
     if changed.base != nil || changed.changeTag != nil, let parent = record.parent, record.changedParent == nil {
       change.unchanged[FieldChanges.parent] = .parent(parent.recordID.recordName)

@@ -167,5 +167,5 @@ extension SyncStore {
 
 extension Date {
   /// A time of the store.
-  package init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+  package init(milliseconds: Int64) { self = Milliseconds.date(milliseconds) }
 }

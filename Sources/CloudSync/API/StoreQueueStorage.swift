@@ -169,7 +169,7 @@ extension SyncStore {
     case (let type, _, _, _): throw Self.refusal("An operation of type \(type) cannot be queued.")
     }
     change.attemptLimit = max(1, operation.maxRetries)
-    change.editedAt = Milliseconds.since1970(operation.timestamp.timeIntervalSince1970)
+    change.editedAt = Milliseconds.since1970(reference: operation.timestamp.timeIntervalSinceReferenceDate)
     return change
   }
 

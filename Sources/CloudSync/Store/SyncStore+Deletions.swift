@@ -24,7 +24,7 @@ extension SyncStore {
       version: version,
       records: records,
       isWholeZone: zone.state == .deleted,
-      since: Date(timeIntervalSince1970: Double(since) / 1000)
+      since: Date(milliseconds: since)
     )
   }
 

@@ -29,7 +29,7 @@ import Testing
     #expect(record["title"] as? String == "Milk")
     #expect(record["price"] as? Double == 1.5)
     #expect(record["data"] as? Data == Data([1, 2]))
-    #expect(record["when"] as? Date == Date(timeIntervalSince1970: 1_767_322_800.123))
+    #expect(record["when"] as? Date == Date(timeIntervalSinceReferenceDate: 789_015_600.123))
     #expect(record["tags"] as? [String] == ["a", "b"])
     #expect(record["counts"] as? [Int] == [1, 2])
     #expect(record["tags"] as? [any CKRecordValue] != nil)

@@ -53,7 +53,7 @@ import Testing
 
     let known = try #require(try device.store.records(named: "a").first?.record)
     #expect(read.recordChangeTag == known.changeTag)
-    #expect(read.modificationDate == known.modifiedAt.map { Date(timeIntervalSince1970: Double($0) / 1000) })
+    #expect(read.modificationDate == known.modifiedAt.map(Date.init(milliseconds:)))
     read["title"] = "new"
     try device.engine.save([read])
     #expect(try device.engine.record(read.recordID)?.recordChangeTag == read.recordChangeTag)
