@@ -43,9 +43,6 @@ extension ContractCheck {
       let record = try await scratch.lookup("kept", more: #","numbersAsStrings":true"#).items.first
       return .of(record?.value("rank") == .string("0"), came: "no string")
     },
-    .rule("3.1", .observed, .records, "A TIMESTAMP with a fraction of a millisecond has BAD_REQUEST.") {
-      try await $0.modify(.save("fraction", #""when":{"value":1.5,"type":"TIMESTAMP"}"#)).judged("BAD_REQUEST")
-    },
     .rule("3.1", .observed, .records, "A value of another type than the field's has BAD_REQUEST.") {
       try await $0.modify(.save("type", #""rank":{"value":"one","type":"STRING"}"#)).judged("BAD_REQUEST")
     },

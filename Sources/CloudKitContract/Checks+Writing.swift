@@ -64,6 +64,13 @@ extension ContractCheck {
         came: types.joined(separator: ", ") + (isMarked ? "" : ", without isEncrypted")
       )
     },
+    .assumption("timestampFraction", 28, .records, "A TIMESTAMP with a fraction of a millisecond has BAD_REQUEST.") {
+      scratch in
+      let reply = try await scratch.modify(.save("fraction", #""when":{"value":1.5,"type":"TIMESTAMP"}"#))
+      guard reply.outcome == "ok" else { return reply.judged("BAD_REQUEST") }
+      let value = try await scratch.lookup("fraction").items.first?.value("when")
+      return .otherwise("1.5 was saved as \(value?.text ?? "nothing")")
+    },
     .assumption(
       "cascadesLeaveTombstones",
       24,

@@ -23,7 +23,7 @@ struct OtherAssumption: Sendable, CustomStringConvertible {
     + others("changesOrder", \.changesOrder) + others("emptySyncToken", \.emptySyncToken)
     + others("expiredSyncToken", \.expiredSyncToken) + others("callerEnvelope", \.callerEnvelope)
     + others("encryptedType", \.encryptedType) + others("existingZone", \.existingZone)
-    + others("missingZone", \.missingZone)
+    + others("missingZone", \.missingZone) + others("timestampFraction", \.timestampFraction)
     + [
       OtherAssumption("rereferenceWrapper", "records") { $0.rereferenceWrapper = "records" },
       OtherAssumption("nearDistance", "1000") { $0.nearDistance = 1000 },

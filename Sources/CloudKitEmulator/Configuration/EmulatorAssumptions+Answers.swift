@@ -74,6 +74,14 @@ extension EmulatorAssumptions {
     case ofItsOwn
   }
 
+  /// The result of writing a TIMESTAMP with a fraction of a millisecond.
+  public enum TimestampFraction: String, Sendable, Hashable, CaseIterable {
+    /// `BAD_REQUEST`.
+    case isRefused
+    /// The time is rounded down to whole milliseconds.
+    case isDropped
+  }
+
   /// The error for a request that exceeds a limit.
   public enum ExceededLimit: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.

@@ -47,6 +47,8 @@ public struct EmulatorAssumptions: Sendable, Hashable {
   /// Question 27: the type of an encrypted TIMESTAMP or LOCATION in responses. Assumed: the plain type, as for strings and
   /// numbers. Writes may have either.
   public var encryptedType = EncryptedType.plain
+  /// Question 28: a written TIMESTAMP with a fraction of a millisecond. Assumed: `BAD_REQUEST`, as was observed.
+  public var timestampFraction = TimestampFraction.isRefused
 
   // MARK: Schema
 

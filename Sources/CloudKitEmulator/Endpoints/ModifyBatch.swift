@@ -211,6 +211,7 @@ struct ModifyBatch {
     // Read once for all fields, because each use of `self` in the loop would copy it.
     let (type, learnsSchema) = (content.type, endpoint.learnsSchema)
     let (inSchema, inBatch) = (schema[type]?.fields ?? [:], used[type] ?? [:])
+    let fraction = assumptions.timestampFraction
     let asset = { [endpoint, zone, record = content.name] (object: JSONObject, field: String) throws(ServerError) in
       try endpoint.asset(object, for: record, field: field, in: zone)
     }
@@ -224,7 +225,7 @@ struct ModifyBatch {
         continue
       }
       let known = inSchema[name] ?? inBatch[name].map { CKSchema.Field(type: $0) }
-      let incoming = try FieldDecoding.field(name, member.value, known: known, asset: asset)
+      let incoming = try FieldDecoding.field(name, member.value, known: known, fraction: fraction, asset: asset)
       switch incoming {
       case .clear: content.fields[name] = nil
       case .set(let value, let field):

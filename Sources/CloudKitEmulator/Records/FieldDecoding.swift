@@ -16,11 +16,13 @@ enum FieldDecoding {
 
   /// Decodes one entry of a record's `fields`.
   ///
+  /// - Parameter fraction: The treatment of times with a fraction of a millisecond.
   /// - Throws: `BAD_REQUEST` with the name of the field and the types.
   static func field(
     _ name: String,
     _ json: JSON,
     known: CKSchema.Field?,
+    fraction: EmulatorAssumptions.TimestampFraction,
     asset: (_ object: JSONObject, _ field: String) throws(ServerError) -> EmulatorAsset
   ) throws(ServerError) -> IncomingField {
     guard let object = json.object else { throw .badRequest("Unexpected input for field '\(name)'") }
@@ -33,7 +35,7 @@ enum FieldDecoding {
     let found = try type(of: raw, tag, field: name)
     let given = CKSchema.FieldType(found.scalar, isList: found.isList, isEncrypted: tag?.isEncrypted ?? false)
     let type = try check(name, given, known: known)
-    let value = try value(raw, type ?? given) { (object) throws(ServerError) in try asset(object, name) }
+    let value = try value(raw, type ?? given, fraction) { (object) throws(ServerError) in try asset(object, name) }
     return .set(value, type)
   }
 
@@ -45,7 +47,7 @@ enum FieldDecoding {
     let tag = try Tag(object, field: "fieldValue")
     if needsListTag, tag?.isList != true { throw .badRequest("BadRequestException: Unexpected input") }
     if let tag, tag.type == nil { return .list(nil, []) }
-    return try value(raw, try type(of: raw, tag, field: "fieldValue")) { (_) throws(ServerError) in
+    return try value(raw, try type(of: raw, tag, field: "fieldValue"), .isRefused) { (_) throws(ServerError) in
       throw .badRequest("Assets cannot be compared")
     }
   }
@@ -106,19 +108,21 @@ enum FieldDecoding {
   private static func value(
     _ json: JSON,
     _ field: CKSchema.FieldType,
+    _ fraction: EmulatorAssumptions.TimestampFraction,
     _ asset: AssetReader
   ) throws(ServerError) -> EmulatorValue {
-    guard field.isList else { return try scalar(json, field.scalar, asset) }
+    guard field.isList else { return try scalar(json, field.scalar, fraction, asset) }
     guard let elements = json.array else { throw .badRequest("Invalid value, expected type \(field.name).") }
     var values: [EmulatorValue] = []
     values.reserveCapacity(elements.count)
-    for element in elements { values.append(try scalar(element, field.scalar, asset)) }
+    for element in elements { values.append(try scalar(element, field.scalar, fraction, asset)) }
     return .list(field.scalar, values)
   }
 
-  static func scalar(
+  private static func scalar(
     _ json: JSON,
     _ type: CKSchema.ValueType,
+    _ fraction: EmulatorAssumptions.TimestampFraction,
     _ asset: AssetReader
   ) throws(ServerError) -> EmulatorValue {
     switch type {
@@ -132,10 +136,9 @@ enum FieldDecoding {
     case .bytes:
       if let text = json.string, let data = Data(base64Encoded: text) { return .bytes(data) }
     case .timestamp:
-      // A fraction of a millisecond is rejected, not rounded. [L3]
-      if let milliseconds = json.integer { return .timestamp(milliseconds) }
+      if let milliseconds = milliseconds(json, fraction) { return .timestamp(milliseconds) }
     case .location:
-      if let object = json.object, let location = location(object) { return .location(location) }
+      if let object = json.object, let location = location(object, fraction) { return .location(location) }
     case .reference:
       if let object = json.object { return .reference(try reference(object)) }
     case .asset:
@@ -144,7 +147,17 @@ enum FieldDecoding {
     throw .badRequest("Invalid value, expected type \(type.rawValue).")
   }
 
-  private static func location(_ object: JSONObject) -> EmulatorLocation? {
+  /// By default, a fraction of a millisecond is rejected, not rounded. [L3] (Question 28)
+  private static func milliseconds(_ json: JSON, _ fraction: EmulatorAssumptions.TimestampFraction) -> Int64? {
+    if let milliseconds = json.integer { return milliseconds }
+    guard fraction == .isDropped, let number = json.number else { return nil }
+    return Int64(exactly: number.rounded(.down))
+  }
+
+  private static func location(
+    _ object: JSONObject,
+    _ fraction: EmulatorAssumptions.TimestampFraction
+  ) -> EmulatorLocation? {
     // [D]; the bounds are those of the Earth. [E]
     guard let latitude = object["latitude"]?.number, let longitude = object["longitude"]?.number,
       abs(latitude) <= 90, abs(longitude) <= 180
@@ -154,7 +167,7 @@ enum FieldDecoding {
       details[key] = object[key]?.number
     }
     if let timestamp = object["timestamp"] {
-      guard let milliseconds = timestamp.integer else { return nil }
+      guard let milliseconds = milliseconds(timestamp, fraction) else { return nil }
       details["timestamp"] = Double(milliseconds)
     }
     return EmulatorLocation(latitude: latitude, longitude: longitude, details: details)

@@ -18,7 +18,7 @@ struct Assumption {
       choice("deletionWithoutTag", \.deletionWithoutTag), choice("missingForceDelete", \.missingForceDelete),
       choice("repeatedRecord", \.repeatedRecord), choice("exceededLimit", \.exceededLimit),
       flag("cascadesLeaveTombstones", \.cascadesLeaveTombstones), choice("encryptedType", \.encryptedType),
-      choice("unknownRecordType", \.unknownRecordType),
+      choice("timestampFraction", \.timestampFraction), choice("unknownRecordType", \.unknownRecordType),
       choice("unknownField", \.unknownField), flag("developmentLearnsSchema", \.developmentLearnsSchema),
       flag("learntTypesIndexSystemFields", \.learntTypesIndexSystemFields),
       flag("emptyListsAddFields", \.emptyListsAddFields),

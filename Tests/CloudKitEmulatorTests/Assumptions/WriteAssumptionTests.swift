@@ -94,6 +94,20 @@ import Testing
     }
   }
 
+  @Test func `28, a fraction of a millisecond, in a time, a list and a place`() throws {
+    let fields =
+      #""t":{"value":-1.5,"type":"TIMESTAMP"},"ts":{"value":[1,2.5],"type":"TIMESTAMP_LIST"},"#
+      + #""l":{"value":{"latitude":1,"longitude":2,"timestamp":3.5},"type":"LOCATION"}"#
+    let dropping = try Fixture.assuming { $0.timestampFraction = .isDropped }
+
+    #expect(try Fixture.assuming().modify(Fixture.save("a", fields)).outcomes == ["BAD_REQUEST"])
+    #expect(try dropping.modify(Fixture.save("a", fields)).outcomes == ["saved"])
+    let saved = try #require(try dropping.lookup("a")["fields"] as? [String: [String: Any]])
+    #expect(saved["t"]?["value"] as? Int == -2)
+    #expect((saved["ts"]?["value"] as? [Any])?.compactMap { $0 as? Int } == [1, 2])
+    #expect((saved["l"]?["value"] as? [String: Any])?["timestamp"] as? Int == 3)
+  }
+
   @Test func `24, cascades in the feed, also of a file that was closed`() async throws {
     let gone = { (fixture: Fixture) in
       let reference = #""r":{"value":{"recordName":"a","action":"DELETE_SELF"}}"#
