@@ -13,7 +13,7 @@ import Testing
 
   /// A time of whole milliseconds, as the server keeps it.
   private static func time(_ seconds: Int) -> Date {
-    Date(timeIntervalSince1970: Double(1_700_000_000_123 + seconds * 1000) / 1000)
+    Date(timeIntervalSinceReferenceDate: Double(721_692_800_123 + seconds * 1000) / 1000)
   }
 
   init() async throws {
