@@ -67,6 +67,8 @@ public final class SyncStore: Sendable {
   let attemptLimit = Mutex(QueuedOperation.defaultAttemptLimit)
   /// The tasks of this process that wait for outcomes.
   let outcomeWaits = OutcomeWaits()
+  /// What follows the commits in this process.
+  let commitFeed = Mutex(CommitFeed.Shared())
 
   /// The store's name in messages; for a file, its path.
   package var path: String { storage.name }

@@ -18,7 +18,12 @@ package final class Broadcast<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - first: a value to begin with.
   ///   - count: the number of values that are kept for a listener that is slow; older ones are dropped.
-  package func listen(first: Value? = nil, keeping count: Int = 1000) -> AsyncStream<Value> {
+  ///   - source: an object that lives as long as the listener.
+  package func listen(
+    first: Value? = nil,
+    keeping count: Int = 1000,
+    holding source: (any AnyObject & Sendable)? = nil
+  ) -> AsyncStream<Value> {
     let (values, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(count))
     if let first { continuation.yield(first) }
     let number = state.withLock { state in
@@ -26,7 +31,7 @@ package final class Broadcast<Value: Sendable>: Sendable {
       state.listeners[state.next] = continuation
       return state.next
     }
-    continuation.onTermination = { [weak self] _ in self?.forget(number) }
+    continuation.onTermination = { [weak self] _ in withExtendedLifetime(source) { self?.forget(number) } }
     return values
   }
 

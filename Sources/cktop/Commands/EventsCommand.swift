@@ -1,6 +1,5 @@
 import ArgumentParser
 import CloudSync
-import Dispatch
 import Facts
 import Foundation
 import JSONText
@@ -54,13 +53,12 @@ struct EventsCommand: Verb {
     guard follow else { return }
     let store = reader.store
     let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let watcher = StoreWatcher(store, queue: .global()) { continuation.yield() }
-    // Polls if the system has no file watches left.
-    let beat = watcher == nil ? Task { while await Self.pause() { continuation.yield() } } : nil
+    let commits = store.commits()
+    let relay = Task { for await _ in commits { continuation.yield() } }
     let signals = StopSignals { continuation.finish() }
     defer {
-      beat?.cancel()
-      withExtendedLifetime((watcher, signals)) {}
+      relay.cancel()
+      withExtendedLifetime(signals) {}
     }
     continuation.yield()
     for await _ in changes {
@@ -70,8 +68,6 @@ struct EventsCommand: Verb {
       try printNew(nil)
     }
   }
-
-  private static func pause() async -> Bool { (try? await Task.sleep(for: .seconds(1))) != nil }
 
   /// - Parameter events: newest first.
   private func print(_ events: [EventRow]) {

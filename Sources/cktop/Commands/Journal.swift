@@ -1,7 +1,6 @@
 import CloudService
 import CloudSync
 import Dashboard
-import Dispatch
 import Facts
 import Foundation
 
@@ -111,22 +110,20 @@ final class JournalWriter: Sendable {
     let store = reader.store
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     continuation.yield()
-    let watcher = StoreWatcher(store, queue: .global()) { continuation.yield() }
+    let commits = store.commits()
+    let relay = Task { for await _ in commits { continuation.yield() } }
     changes = continuation
     let holder = (try? store.status())?.syncingProcess
     Self.write("start", Journal.start(Int64(getpid()), store.path, holder))
     task = Task {
-      // Polls every second if the system has no file watches left.
-      let beat = watcher == nil ? Task { while await Self.pause(1000) { continuation.yield() } } : nil
-      defer { beat?.cancel() }
+      defer { relay.cancel() }
       var journal = Journal(after: (try? store.view { try $0.lastEvent() }) ?? 0, process: Int64(getpid()))
       for await _ in stream {
         // A read that fails is repeated after the next change.
         let lines = try? Self.look(reader, &journal)
         OutputStream.error.lines(lines ?? [])
-        await Self.pause(250)
+        try? await Task.sleep(for: .milliseconds(250))
       }
-      _ = watcher
     }
   }
 
@@ -144,11 +141,6 @@ final class JournalWriter: Sendable {
 
   static func write(_ kind: String, _ message: String) {
     OutputStream.error.line(Journal.line(SyncStore.currentTime, kind, message))
-  }
-
-  @discardableResult
-  private static func pause(_ milliseconds: Int) async -> Bool {
-    (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil
   }
 
   /// Logs what is new, then stops.
