@@ -115,7 +115,10 @@ let package = Package(
       dependencies: ["CloudKit", "CloudKitSchema", "Facts", .product(name: "OpenCombine", package: "OpenCombine")]
     ),
     // Models through the durable queue.
-    .target(name: "CloudSyncModels", dependencies: ["CloudKitModels", "CloudSync", "CloudKit"]),
+    .target(
+      name: "CloudSyncModels",
+      dependencies: ["CloudKitModels", "CloudSync", "CloudKit", .product(name: "OpenCombine", package: "OpenCombine")]
+    ),
     .target(name: "CloudKitModelMacros", dependencies: ["CloudKitModels", "CloudKitMacros"]),
     .macro(
       name: "CloudKitMacros",

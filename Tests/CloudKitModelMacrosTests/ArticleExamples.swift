@@ -278,7 +278,7 @@ private enum ArticleExamples {
 private func show(_ value: Any?) {}
 
 enum Observing {
-  @CKModel struct Note {
+  @CKModel struct Note: Equatable {
     var id = UUID()
     var title: String
     var isDone = false
@@ -318,6 +318,18 @@ enum Observing {
     }
   }
 
+  static func results(_ store: SyncStore) async throws {
+    let open = store.observe(Query<Note>().filter(\.isDone, equals: false))
+    for try await notes in open { show(notes) }
+
+    for try await changes in open.changes {
+      add(changes.inserted + changes.updated)
+      remove(changes.removed.map(\.recordName))
+    }
+  }
+
+  private static func add(_ notes: [Note]) {}
+  private static func remove(_ names: [String]) {}
   private static func report(_ error: any Error, _ id: CKRecord.ID?) {}
   private static func end(_ completion: Any) {}
 }
