@@ -65,7 +65,8 @@ public final class CloudKitService {
   @ObservationIgnored let lane = DispatchQueue(label: "cktop.commands", qos: .userInitiated)
   @ObservationIgnored var commandsUnderWay = 0
   @ObservationIgnored var ticking: Task<Void, Never>?
-  @ObservationIgnored private var watcher: StoreWatcher?
+  /// Follows the commits to the store.
+  @ObservationIgnored private var following: Task<Void, Never>?
   @ObservationIgnored private var reading: Task<Void, Never>?
   @ObservationIgnored private var pausing: Task<Void, Never>?
   /// Sleeps until what was read changes by itself.
@@ -132,20 +133,18 @@ public final class CloudKitService {
   }
 
   /// Whether writes of other processes are reported. If not, the owner has to call `refresh` from time to time.
-  package var reportsWrites: Bool { watcher != nil }
+  package var reportsWrites: Bool { following != nil }
 
   private func watchStore() {
-    guard let store, watcher == nil else { return }
-    // The syncing process is shown, so its end counts as a change too.
-    watcher = StoreWatcher(store, queue: .main, locks: true) { [weak self] in
-      MainActor.assumeIsolated { self?.storeChanged() }
-    }
+    guard let store, following == nil else { return }
+    let commits = store.commits()
+    following = Task { [weak self] in for await _ in commits { self?.storeChanged() } }
     // Include writes since the reading, before the watch.
-    if watcher != nil { storeChanged() }
+    storeChanged()
   }
 
   isolated deinit {
-    for task in [driving, stopping, syncingOnce, ticking, reading, pausing, waking] { task?.cancel() }
+    for task in [driving, stopping, syncingOnce, ticking, following, reading, pausing, waking] { task?.cancel() }
   }
 
   /// Reads the store after a short delay, once for a burst of changes, and at most every 0.7 seconds while they go on.
@@ -191,8 +190,8 @@ public final class CloudKitService {
     if readFailure != nil { needsReading = true }
     // A wait ends, and a sync grows old, without a write.
     let now = Int64(Date().timeIntervalSince1970 * 1000)
-    // Without a watch of the system nothing reports writes.
-    if watcher == nil { noteWritten() }
+    // Without a store to follow nothing reports writes.
+    if following == nil { noteWritten() }
     if let due = storeStatus.changesAt, due <= now { needsReading = true }
     guard isToRead, needsReading, reading == nil else { return }
     (needsReading, isUrgent) = (false, false)
@@ -245,7 +244,8 @@ public final class CloudKitService {
   private func take(_ reading: Reading) {
     readFailure = nil
     if reading.store !== store {
-      watcher = nil
+      following?.cancel()
+      following = nil
       queueSearcher.forget()
       recordSearcher.forget()
     }

@@ -149,7 +149,7 @@ final class Runtime {
   /// Arms the timer for the next moment at which something shown changes by itself; while nothing will, there is no
   /// timer.
   private func arm() {
-    // Without a watch of the system, or a store to watch, nothing reports what others write.
+    // Without a store to follow nothing reports what others write.
     let isBlind = !service.reportsWrites || service.readFailure != nil
     let pending = readsAt.flatMap { $0 > world.now ? $0 : nil } ?? .max
     readsAt = isBlind ? min(pending, world.now + 1_000) : App.nextReading(world)
