@@ -5,7 +5,7 @@ import CloudSyncModels
 import Foundation
 
 /// An order of a shop.
-struct Order: Codable, Identifiable {
+struct Order: Codable, Equatable, Identifiable {
   var id = UUID()
   var customer: String
   var total: Double
@@ -62,6 +62,11 @@ struct Device {
       try await engine.store.save(edited, changedFrom: order)
     }
   }
+
+  func waitForPayment(of customer: String) async throws {
+    let unpaid = Query<Order>().filter(.customer, equals: customer).filter(.isPaid, equals: false)
+    for try await orders in engine.store.observe(unpaid) where orders.isEmpty { return }
+  }
 }
 
 /// Takes the orders of a shop, on the server directly or on a device that syncs later.
@@ -79,8 +84,12 @@ struct Device {
     case "take": try await Device(argument(2)).save(order(at: 3))
     case "list": show(try await Device(argument(2)).orders())
     case "pay": try await Device(argument(2)).pay(argument(3))
+    case "wait":
+      let device = try Device(argument(2))
+      try await device.waitForPayment(of: argument(3))
+      show(try await device.orders().filter { $0.customer == argument(3) })
     case "sync": show(try await Device(argument(2)).sync())
-    default: print("Orders save CUSTOMER TOTAL | unpaid | take DEVICE CUSTOMER TOTAL | list, sync, pay DEVICE …")
+    default: print("Orders save CUSTOMER TOTAL | unpaid | take DEVICE CUSTOMER TOTAL | list, sync, pay, wait DEVICE …")
     }
   }
 

@@ -4,19 +4,32 @@ import Testing
 
 @testable import cktop
 
-/// The article "From a struct to a synced server", and its program.
-@Suite(.serialized) struct TutorialTests {
+/// The article "From a struct to a synced server" and its program.
+@Suite(.serialized, .timeLimit(.minutes(40))) struct TutorialTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
   @Test func `the program has every block of Swift in the tutorial`() throws {
     let program = Self.lines(of: try Self.text("Tests/Tutorial/Orders.swift"))
-    let blocks = try Self.blocks("swift")
+    let blocks = try Self.blocks("swift").filter { !Self.isManifest($0) }
 
     #expect(blocks.count > 5)
     for block in blocks where !Self.contains(program, block) {
       Issue.record("Not in Orders.swift: \(block.joined(separator: "\n"))")
+    }
+  }
+
+  @Test func `the manifest of the tutorial has the products that its program imports`() throws {
+    let manifest = try #require(try Self.blocks("swift").first(where: Self.isManifest)).joined()
+    let package = try Self.text("Package.swift")
+    let imports = Self.lines(of: try Self.text("Tests/Tutorial/Orders.swift")).filter { $0.hasPrefix("import ") }
+      .map { String($0.dropFirst("import ".count)) }
+
+    #expect(imports.count > 3)
+    for name in imports where name != "Foundation" {
+      #expect(manifest.contains("\"\(name)\""))
+      #expect(package.contains(".library(name: \"\(name)\""))
     }
   }
 
@@ -25,6 +38,8 @@ import Testing
     let port = try await server.start()
     var environment: [String: String] = [:]
     var (expected, printed): ([String], [String]) = ([], [])
+    var inBackground: [Started] = []
+    defer { for program in inBackground { program.child.send(SIGKILL) } }
 
     for line in try Self.blocks("console").joined() {
       guard line.hasPrefix("$ ") else {
@@ -40,7 +55,10 @@ import Testing
           let setting = word.replacing("PORT", with: "\(port)").split(separator: "=", maxSplits: 1)
           environment[String(setting[0])] = String(setting[1])
         }
-      case "Orders": printed += try await orders(Array(words.dropFirst()), environment)
+      case "Orders":
+        let program = try start("Orders", words.dropFirst().filter { $0 != "&" }, environment)
+        if words.last == "&" { inBackground.append(program) } else { printed += try await program.lines() }
+      case "wait": for program in inBackground { printed += try await program.lines() }
       // The test has started the server.
       default: #expect(words.starts(with: ["cktop", "serve"]))
       }
@@ -55,14 +73,14 @@ import Testing
     let absent = EmulatorServer(emulator)
     let unreachable = Self.environment(port: try await absent.start())
     try await absent.stop()
-    _ = try await orders(["take", "till", "Ana", "12.5"], unreachable)
-    let failed = try await orders(["sync", "till"], unreachable)
+    _ = try await printed(by: "Orders", ["take", "till", "Ana", "12.5"], unreachable)
+    let failed = try await printed(by: "Orders", ["sync", "till"], unreachable)
     #expect(failed.count == 1 && failed[0].hasPrefix("not synced: "))
 
     let server = EmulatorServer(emulator)
     let reachable = Self.environment(port: try await server.start())
-    #expect(try await orders(["sync", "till"], reachable) == ["sent 1, fetched 0"])
-    #expect(try await orders(["unpaid"], reachable) == ["Ana 12.5 unpaid"])
+    #expect(try await printed(by: "Orders", ["sync", "till"], reachable) == ["sent 1, fetched 0"])
+    #expect(try await printed(by: "Orders", ["unpaid"], reachable) == ["Ana 12.5 unpaid"])
     try await server.stop()
   }
 
@@ -73,20 +91,36 @@ import Testing
     ]
   }
 
-  /// Runs the program and returns the lines that it prints.
-  private func orders(_ arguments: [String], _ environment: [String: String]) async throws -> [String] {
-    let process = try Child(
-      Binary.named("Orders").path,
+  /// A program that was started, and the file that it prints to.
+  private struct Started {
+    var child: Child
+    var output: String
+
+    /// Waits for its end and returns the lines that it printed.
+    func lines() async throws -> [String] {
+      #expect(await child.end() == .exited(0))
+      return try String(contentsOfFile: output, encoding: .utf8).split(separator: "\n").map { String($0) }
+    }
+  }
+
+  private func start(_ name: String, _ arguments: [String], _ environment: [String: String]) throws -> Started {
+    let output = folder.path("output-\(UUID().uuidString)")
+    let child = try Child(
+      Binary.named(name).path,
       arguments,
       environment: folder.environment.merging(environment) { $1 },
       in: folder.url.path,
-      output: folder.path("output")
+      output: output
     )
-    #expect(await process.end() == .exited(0))
-    return try String(contentsOfFile: folder.path("output"), encoding: .utf8).split(separator: "\n").map { String($0) }
+    return Started(child: child, output: output)
   }
 
-  // MARK: - The article
+  private func printed(by name: String, _ arguments: [String], _ environment: [String: String]) async throws -> [String]
+  {
+    try await start(name, arguments, environment).lines()
+  }
+
+  // MARK: - The articles
 
   private static func text(_ path: String) throws -> String {
     let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -100,13 +134,18 @@ import Testing
   }
 
   /// The fenced blocks of a language, as lines.
-  private static func blocks(_ language: String) throws -> [[String]] {
-    let article = try text("Sources/CloudSyncModels/CloudSyncModels.docc/Tutorial.md")
+  private static func blocks(
+    _ language: String,
+    of page: String = "Sources/CloudSyncModels/CloudSyncModels.docc/Tutorial.md"
+  ) throws -> [[String]] {
+    let article = try text(page)
     let parts = article.split(separator: "```", omittingEmptySubsequences: false)
     let fenced = stride(from: 1, to: parts.count, by: 2).map { lines(of: parts[$0]) }
     #expect(fenced.allSatisfy { ["swift", "console"].contains($0[0]) })
     return fenced.filter { $0[0] == language }.map { Array($0.dropFirst()) }
   }
+
+  private static func isManifest(_ block: [String]) -> Bool { block[0].hasPrefix("// swift-tools-version") }
 
   /// Whether the lines stand together in the program.
   private static func contains(_ program: [String], _ block: [String]) -> Bool {
