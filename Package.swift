@@ -188,6 +188,8 @@ let package = Package(
     ),
     // The guide's program, compiled as clients compile theirs.
     .executableTarget(name: "Notes", dependencies: ["CloudKit"], path: "Tests/Sample"),
+    // The program on the first page of the models, likewise.
+    .executableTarget(name: "Hello", dependencies: ["CloudKitModels", "CloudKit"], path: "Tests/Hello"),
     // The tutorial's program, likewise.
     .executableTarget(
       name: "Orders",
@@ -326,8 +328,8 @@ let package = Package(
       name: "cktopTests",
       dependencies: [
         "cktop", "CktopDemo", "Dashboard", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator",
-        "CloudKitEmulatorTransport", "CloudKitSchema", "DisplaySupport", "Facts", "JSONText", "Notes", "Orders",
-        "Terminal", "TerminalUI", "TestSupport", "terminal-sample",
+        "CloudKitEmulatorTransport", "CloudKitSchema", "DisplaySupport", "Facts", "Hello", "JSONText", "Notes",
+        "Orders", "Terminal", "TerminalUI", "TestSupport", "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Doctor/Findings.txt", "Features/Features.tsv", "Output/status.schema.json"]

@@ -126,15 +126,6 @@ struct Team: Codable, Identifiable, CKRecordModel {
 }
 
 private enum ArticleExamples {
-  static func landing() async throws {
-    let database = CKContainer.default().database(for: Note.self)
-    var note = try await database.save(Note(title: "Milk"))
-    note.due = nil
-    try await database.save(note)
-    let notes = try await database.all(Note.self)
-    show(notes)
-  }
-
   static func assets(_ photo: Photo) async throws {
     let file = try await photo.original?.download()
     show(file)

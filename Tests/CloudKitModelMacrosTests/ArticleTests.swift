@@ -7,7 +7,8 @@ import Testing
 /// The articles about models, held against code.
 struct ArticleTests {
   @Test func `each block of Swift in the articles is compiled`() throws {
-    let examples = Self.lines(of: try Self.text("Tests/CloudKitModelMacrosTests/ArticleExamples.swift"))
+    let code = ["Tests/CloudKitModelMacrosTests/ArticleExamples.swift", "Tests/Hello/main.swift"]
+    let examples = try code.flatMap { Self.lines(of: try Self.text($0)) }
     var count = 0
     for article in try Self.articles() {
       for block in Self.blocks(of: article.text) {

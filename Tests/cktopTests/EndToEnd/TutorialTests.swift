@@ -4,7 +4,7 @@ import Testing
 
 @testable import cktop
 
-/// The article "From a struct to a synced server" and its program.
+/// The article "From a struct to a synced server" and the first page of the models, with their programs.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct TutorialTests {
   private let folder: TemporaryFolder
 
@@ -31,6 +31,17 @@ import Testing
       #expect(manifest.contains("\"\(name)\""))
       #expect(package.contains(".library(name: \"\(name)\""))
     }
+  }
+
+  @Test func `the program on the first page of the models saves a note and prints all`() async throws {
+    let page = try Self.blocks("swift", of: "Sources/CloudKitModels/CloudKitModels.docc/CloudKitModels.md")
+    #expect(page.first == Self.lines(of: try Self.text("Tests/Hello/main.swift")))
+
+    let server = EmulatorServer(try Emulator())
+    let environment = Self.environment(port: try await server.start())
+    #expect(try await printed(by: "Hello", [], environment) == ["Hello"])
+    #expect(try await printed(by: "Hello", [], environment) == ["Hello", "Hello"])
+    try await server.stop()
   }
 
   @Test func `the commands of the tutorial print what it says`() async throws {
