@@ -250,7 +250,9 @@ package struct ImportPlan {
       if references[field] != nil {
         throw FieldError(field: field, "\(field) has both --column and --reference; leave out one of them")
       }
-      if let known = types[field], known != type.description, !(known.hasSuffix("UNKNOWN_LIST") && type.isList) {
+      // Queued changes may be wrong, but a secret must not become plain text.
+      let known = types[field] ?? queued[field].flatMap { type.exposes($0) ? $0 : nil }
+      if let known, known != type.description, !(known.hasSuffix("UNKNOWN_LIST") && type.isList) {
         throw FieldError(field: field, "\(field) is \(known) already and cannot become \(type); leave out --column")
       }
     }

@@ -78,6 +78,17 @@ import Testing
     #expect(changes["to"] == .reference(WireReference(recordName: "y", action: "VALIDATE")))
   }
 
+  @Test func `a secret in a failed change does not become plain text`() async throws {
+    try store.accept(world.put("b", ["pin": .encrypted(.string("1"))]))
+    try store.execute("UPDATE operations SET state = 'failed'")
+    let row = try #require(try store.operations().rows.first)
+
+    #expect(throws: StoreError.self) { try edit(row, "pin:STRING=2") }
+    try edit(row, "pin=2")
+
+    #expect(try store.detail(of: row.id)?.operation?.changes["pin"] == .encrypted(.string("2")))
+  }
+
   @Test func `only a failed save in the version that was shown is edited`() async throws {
     let row = try await failed()
     try edit(row, "n=1")

@@ -203,6 +203,26 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      ("a:STRING=x", nil, ["ENCRYPTED_STRING"], false), ("a:STRING=x", nil, ["STRING", "ENCRYPTED_INT64"], false),
+      ("a:STRING=x", "STRING", ["ENCRYPTED_STRING"], true), ("a:STRING=x", nil, ["INT64"], true),
+      // A queued change without encryption is corrected.
+      ("a:ENCRYPTED_STRING=x", nil, ["STRING"], true), ("a=x", nil, ["ENCRYPTED_STRING"], true),
+    ] as [(String, String?, [String], Bool)]
+  )
+  func `a plain type is refused where only queued changes have the field, encrypted`(
+    _ argument: String,
+    _ fetched: String?,
+    _ queued: [String],
+    _ fits: Bool
+  ) throws {
+    let assignment = try FieldAssignment(parsing: argument)
+    let result = Result { () throws(FieldError) in try assignment.checkEncryption(fetched: fetched, queued: queued) }
+
+    if case .success = result { #expect(fits) } else { #expect(!fits) }
+  }
+
   @Test(arguments: [
     "NUMBER", "UNKNOWN", "LIST", "STRING_LIST_LIST", "", "ENCRYPTED_REFERENCE", "ENCRYPTED_ASSETID", "ENCRYPTED_",
     "ENCRYPTED_ENCRYPTED_STRING", "ASSETID_LIST",

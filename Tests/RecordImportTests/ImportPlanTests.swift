@@ -149,6 +149,10 @@ import Testing
     let column = ImportColumn(field: "f", type: "BYTES", reason: .given(queued: "STRING"))
     #expect(given.columns.first { $0.field == "f" } == column)
     #expect(given.warnings.count == 1)
+    // A secret that is only queued is no column to correct.
+    #expect(throws: FieldError.self) {
+      try Self.plan(["\"x\""], ["f": .scalar(.string)], queued: "ENCRYPTED_STRING")
+    }
   }
 
   /// The plan of an import of a field with these values, beside the types that the server and queued changes have.

@@ -172,18 +172,22 @@ extension SyncStore {
     _ ledger: Ledger
   ) throws -> FieldChanges {
     var edit = FieldChanges()
-    let known = try ledger.fieldTypes(of: operation.type ?? "", wanted: Set(assignments.map(\.name)))
+    let recordType = operation.type ?? ""
+    let known = try ledger.fieldTypes(of: recordType, wanted: Set(assignments.map(\.name)))
+    let isTyped = assignments.contains { $0.type != nil }
+    let sources = isTyped ? try ledger.fieldTypesBySource(of: recordType) : nil
     for assignment in assignments {
-      let fetched = mirror?.fields[assignment.name]?.wireType
-      let type = fetched ?? known[assignment.name] ?? operation.changes[assignment.name]?.typeNotInText
+      let name = assignment.name
+      let (fetched, own) = (mirror?.fields[name]?.wireType, operation.changes[name])
+      let type = fetched ?? known[name] ?? own?.typeNotInText
       do {
-        try assignment.checkEncryption(fetched: fetched)
-        edit[assignment.name] = try assignment.value(knownType: type)
+        let queued = [sources?.queued[name], own?.wireType].compactMap(\.self)
+        try assignment.checkEncryption(fetched: fetched ?? sources?.fetched[name], queued: queued)
+        edit[name] = try assignment.value(knownType: type)
       } catch {
         guard assignment.assetPath(knownType: type) != nil else { throw StoreError(.invalid, error.message) }
-        let name = operation.key.name.asArgument
-        let put = "cktop records put --name \(name) \(assignment.name):ASSETID=PATH"
-        throw StoreError(.invalid, "\(assignment.name) is a file, which no edit changes; give it with \(put)")
+        let put = "cktop records put --name \(operation.key.name.asArgument) \(name):ASSETID=PATH"
+        throw StoreError(.invalid, "\(name) is a file, which no edit changes; give it with \(put)")
       }
     }
     return edit
@@ -193,7 +197,7 @@ extension SyncStore {
 extension FieldValue {
   /// The wire type, if its values are written like texts or are files, or do not show that they are encrypted. The type of
   /// a text or number may be why the change failed.
-  fileprivate var typeNotInText: String? {
+  package var typeNotInText: String? {
     switch self {
     case .timestamp, .location, .bytes, .reference, .asset, .encrypted: wireType
     default: nil

@@ -50,9 +50,21 @@ package struct FieldAssignment: Hashable, Sendable {
   /// Refuses a type that is encrypted where the server's records have a plain one, or plain where they have an encrypted
   /// one: the schema declares which it is, and the server would reject the change.
   ///
-  /// - Parameter fetched: the type that the field has in the server's records; nil if none is known.
-  package func checkEncryption(fetched: String?) throws(FieldError) {
-    guard let type, let known = fetched.flatMap(WireTypeTag.init) else { return }
+  /// Where only queued changes have the field, a plain type over an encrypted one is refused, because it would make the
+  /// server store a secret in plain text. The other way corrects such a change.
+  ///
+  /// - Parameters:
+  ///   - fetched: the type that the field has in the server's records; nil if none is known.
+  ///   - queued: the types that it has in queued changes.
+  package func checkEncryption(fetched: String?, queued: [String] = []) throws(FieldError) {
+    guard let type else { return }
+    guard let known = fetched.flatMap(WireTypeTag.init) else {
+      guard let secret = queued.first(where: type.exposes) else { return }
+      throw FieldError(
+        field: name,
+        "\(name) is \(secret) in queued changes and cannot become \(type); write \(name):\(secret)=…, or discard them first"
+      )
+    }
     guard (type == type.plain) != (known == known.plain) else { return }
     throw FieldError(
       field: name,

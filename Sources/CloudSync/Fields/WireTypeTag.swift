@@ -33,6 +33,11 @@ package indirect enum WireTypeTag: Hashable, Sendable, CustomStringConvertible {
   /// The type without encryption.
   package var plain: WireTypeTag { if case .encrypted(let plain) = self { plain } else { self } }
 
+  /// Whether a field of this type would be stored in plain text where the other type encrypts it.
+  package func exposes(_ other: String) -> Bool {
+    self == plain && WireTypeTag(other).map { $0 != $0.plain } ?? false
+  }
+
   package var isList: Bool { if case .list = plain { true } else { false } }
 
   /// The type of the value, or of the elements of the list.

@@ -48,14 +48,20 @@ struct RecordsPut: ChangingVerb {
     }
     let key = try known?.record.key ?? RecordKey(zone ?? store.standardZone(), name ?? UUID().uuidString)
     let types = try store.knownFieldTypes(of: type, wanted: Set(parsed.map(\.name)))
+    let fields = known?.record.fields ?? [:]
     if parsed.contains(where: { $0.type != nil }) {
-      let fetched = try store.fieldTypesBySource(of: type).fetched
-      for assignment in parsed { try assignment.checkEncryption(fetched: fetched[assignment.name]) }
+      let sources = try store.fieldTypesBySource(of: type)
+      for assignment in parsed {
+        let name = assignment.name
+        let queued = [sources.queued[name], fields[name]?.wireType].compactMap(\.self)
+        try assignment.checkEncryption(fetched: sources.fetched[name], queued: queued)
+      }
     }
     var changes = FieldChanges()
     var assets: [String: [AssetSource]] = [:]
     for assignment in parsed {
-      let (field, known) = (assignment.name, types[assignment.name])
+      let field = assignment.name
+      let known = types[field] ?? fields[field]?.typeNotInText
       if let path = assignment.assetPath(knownType: known) {
         assets[field] = [AssetSource(file: URL(fileURLWithPath: path))]
       } else {

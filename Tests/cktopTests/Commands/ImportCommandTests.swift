@@ -117,6 +117,25 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a secret that is only queued, or failed, stays encrypted`() async throws {
+    let machine = try Machine([
+      "CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:9", "CLOUDKIT_DATABASE": "private",
+    ])
+    let put = ["records", "put", "--type", "Note", "--name"]
+    _ = try await machine.succeeding(put + ["a", "secret:ENCRYPTED_STRING=x"])
+
+    for name in ["a", "b"] {
+      let refusal = try await machine.failing(2, put + [name, "secret:STRING=plain"])
+      #expect(refusal.contains("secret:ENCRYPTED_STRING="))
+    }
+    let file = try machine.folder.write("secret\nplain\n", to: "notes.csv")
+    _ = try await machine.failing(2, ["records", "import", file, "--type", "Note", "--column", "secret=STRING"])
+    _ = try await machine.succeeding(put + ["a", "secret=better"])
+
+    let fields = try await machine.succeed("records", "get", "a", "--json").object()["fields"] as? [String: Any]
+    #expect((fields?["secret"] as? [String: Any])?["type"] as? String == "ENCRYPTED_STRING")
+  }
+
   @Test func `an export of several types is imported without naming a type`() async throws {
     let cloud = try await Cloud()
     let (first, other) = (try Machine(cloud), try Machine(cloud, user: "ben"))
