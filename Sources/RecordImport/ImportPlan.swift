@@ -140,11 +140,8 @@ package struct ImportPlan {
     self.shares = shares
     if !hasRecord, !errors.isEmpty { try explain(errors) }
     // A table names its columns. All objects may leave out a field that is known, but hardly one that nothing has.
-    let wanted =
-      switch file.format {
-      case .csv: Set(references.keys).union(given.keys)
-      case .json, .ndjson: Set(given.keys).subtracting(fields).subtracting(ofMirror.keys).subtracting(ofQueue.keys)
-      }
+    var wanted = Set(references.keys).union(given.keys)
+    if file.format != .csv { wanted = wanted.subtracting(fields).subtracting(ofMirror.keys).subtracting(ofQueue.keys) }
     if file.format == .csv || !fields.isEmpty { for field in wanted.sorted() { try requireColumn(field) } }
     let names = file.format == .csv ? try file.columns().filter { !$0.isEmpty } : fields.sorted()
     columns = names.map { field in

@@ -262,27 +262,33 @@ import Testing
       ("n", nil), ("note", nil), ("draft", nil),
     ] as [(String, String?)]
   )
-  func `a type for a field that no line has and nothing else is a wrong command`(_ field: String, _ message: String?)
-    throws
-  {
-    func plan(_ text: String) throws {
+  func `a type or a reference for a field that no line has and nothing else is a wrong command`(
+    _ field: String,
+    _ message: String?
+  ) throws {
+    func plan(_ text: String, isReference: Bool) throws {
+      let type = isReference ? "REFERENCE" : "STRING"
       _ = try ImportPlan(
         RecordFile(Data(text.utf8), name: "x.ndjson"),
         recordType: "N",
         idField: nil,
-        references: [:],
-        columns: [field: .scalar(.string)],
-        knownTypes: { _ in ["note": "STRING"] },
-        queuedTypes: { _ in ["draft": "STRING"] }
+        references: isReference ? [field: "City"] : [:],
+        columns: isReference ? [:] : [field: .scalar(.string)],
+        knownTypes: { _ in ["note": type] },
+        queuedTypes: { _ in ["draft": type] }
       )
     }
 
-    if let message {
-      #expect(throws: RecordFileError(message: message)) { try plan("{\"code\": 1}\n{\"n\": 2}\n") }
-    } else {
-      #expect(throws: Never.self) { try plan("{\"code\": 1}\n{\"n\": 2}\n") }
+    for isReference in [false, true] {
+      if let message {
+        #expect(throws: RecordFileError(message: message)) {
+          try plan("{\"code\": 1}\n{\"n\": 2}\n", isReference: isReference)
+        }
+      } else {
+        #expect(throws: Never.self) { try plan("{\"code\": 1}\n{\"n\": 2}\n", isReference: isReference) }
+      }
+      #expect(throws: Never.self) { try plan("", isReference: isReference) }
     }
-    #expect(throws: Never.self) { try plan("") }
   }
 
   @Test func `a type that contradicts another, or names no column, is a wrong command`() throws {
@@ -393,7 +399,7 @@ import Testing
     _ message: String
   ) throws {
     let plan = try plan(
-      ["{\"id\": \"good\"}", line, "{\"id\": \"better\"}"],
+      ["{\"id\": \"good\", \"country\": \"at\"}", line, "{\"id\": \"better\"}"],
       references: ["country": "Country"],
       known: ["n": "INT64", "photo": "ASSETID", "odd": "ODD"]
     )
