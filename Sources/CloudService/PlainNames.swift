@@ -4,13 +4,7 @@ import Facts
 /// Plain words for what the code and the JSON call by internal names, on screens and in the output of commands.
 extension OperationKind {
   /// The verb of the operation, for a narrow column beside the name of the record or zone.
-  package var verb: String {
-    switch self {
-    case .save: "save"
-    case .zoneSave: "create"
-    case .delete, .zoneDelete: "delete"
-    }
-  }
+  package var verb: String { String(Words.operation(rawValue).prefix { $0 != " " }) }
 
   /// The operation as a noun, to be followed by the name of the record or zone.
   package var noun: String {
@@ -23,7 +17,7 @@ extension OperationKind {
 
   /// The operation with its object: "save Task t1 in zone notes", "create zone notes".
   package func phrase(_ type: String?, _ key: RecordKey) -> String {
-    if isOfZone { return "\(verb) zone \(key.zoneKey.title)" }
+    if isOfZone { return "\(Words.operation(rawValue)) \(key.zoneKey.title)" }
     return "\([verb, type, key.name].compactMap(\.self).joined(separator: " ")) in zone \(key.zoneKey.title)"
   }
 }

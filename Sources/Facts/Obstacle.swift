@@ -37,4 +37,13 @@ extension Words {
     default: name
     }
   }
+
+  /// An operation as lists have it, by its name in the store.
+  package static func operation(_ name: String) -> String {
+    switch name {
+    case "zoneSave": "create zone"
+    case "zoneDelete": "delete zone"
+    default: name
+    }
+  }
 }

@@ -72,6 +72,15 @@ struct FilterColumn: Hashable, Sendable {
   static let name = FilterColumn("name", .text)
   static let error = FilterColumn("error", .text, sql: "errorCode")
 
+  /// A value as lists show it.
+  func shown(_ value: String) -> String {
+    switch self {
+    case .state: Words.state(value)
+    case .operation: Words.operation(value)
+    default: value
+    }
+  }
+
   /// Whether an index of the table `operations` finds the rows with one value.
   var hasIndex: Bool { [.state, .type, .zone, .operation, .name, .error].contains(self) }
 

@@ -147,8 +147,8 @@ struct FilterParser {
     switch (column.kind, kind) {
     case (.text, .text(let text)): return .text(text)
     case (.oneOf(let known), .text(let text)):
-      // Screens use other words for some states.
-      let text = known.first { column == FilterColumn.state && Words.state($0) == text } ?? text
+      // Lists show other words for some states and operations.
+      let text = known.first { column.shown($0) == text } ?? text
       guard known.contains(text) else {
         throw error("there is no \(column.name) '\(text)'; known are \(known.joined(separator: ", "))")
       }

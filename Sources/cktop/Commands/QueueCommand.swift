@@ -132,7 +132,7 @@ extension QueueRow {
   /// The operation as a row of the table.
   fileprivate func cells(_ zones: ZoneTitles, _ format: Format, now: Int64) -> [String] {
     [
-      String(id), kind.isOfZone ? "\(kind.verb) zone" : kind.verb, type ?? "", key.name, zones[key.zoneKey],
+      String(id), Words.operation(kind.rawValue), type ?? "", key.name, zones[key.zoneKey],
       Words.state(state.rawValue), "\(attempts)/\(maxAttempts)", cause.brief(format, now: now),
     ]
   }

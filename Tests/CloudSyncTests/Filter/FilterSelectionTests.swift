@@ -68,6 +68,8 @@ import Testing
     ("attempts >= 3 and attempts < 5", { (3..<5).contains($0.attempts) }),
     ("attempts in (1, 2)", { [1, 2].contains($0.attempts) }),
     ("attempts = -1 or state = 'paused'", { $0.attempts == -1 || $0.state == "paused" }),
+    ("operation = 'create zone'", { $0.operation == "zoneSave" }),
+    ("operation in ('delete zone', 'zoneSave')", { ["zoneDelete", "zoneSave"].contains($0.operation) }),
     ("state in ('sending', 'retrying')", { ["inFlight", "waiting"].contains($0.state) }),
     ("age > 1m", { now - $0.enqueuedAt > 60_000 }),
     ("age <= 60s", { now - $0.enqueuedAt <= 60_000 }),

@@ -92,7 +92,7 @@ extension Ledger {
       return "CASE \(column) \(cases) ELSE \(column) END"
     }
     let states = OperationState.allCases.map { ($0.rawValue, Words.state($0.rawValue)) }
-    let kinds = [(OperationKind.zoneSave.rawValue, "create"), (OperationKind.zoneDelete.rawValue, "delete")]
+    let kinds = OperationKind.allCases.filter(\.isOfZone).map { ($0.rawValue, Words.operation($0.rawValue)) }
     let columns = [
       "coalesce(name, '')", "coalesce(type, '')", "zone", "owner", names("state", states), names("operation", kinds),
       "coalesce(errorMessage, '')",
