@@ -127,9 +127,11 @@ extension CommandQuestion {
   package var effect: String? {
     switch self {
     case .acceptDeletions(_, 0), .restoreDeletions(_, 0): nil
-    case .acceptDeletions(let held, let edits):
-      "queued edits of \(edits.map { "\($0) of " } ?? "")these records "
-        + (held.isWholeZone ? "fail, and retry recreates those records" : "follow the conflict policy")
+    case .acceptDeletions(let held, let edits) where held.isWholeZone:
+      "\(edits.map { Words.count($0, "queued save") } ?? "queued saves") in the zone fail\(edits == 1 ? "s" : ""), and retry "
+        + "recreates the zone"
+    case .acceptDeletions(_, let edits):
+      "queued edits of \(edits.map { "\($0) of " } ?? "")these records follow the conflict policy"
     case .restoreDeletions(_, let files?): "\(files) of them had files, which are lost"
     case .restoreDeletions: "the files of their assets cannot be restored"
     default: nil

@@ -331,10 +331,15 @@ import Testing
     try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
     try await mine.sync()
     try mine.store.accept(world.put("r1", ["x": .int64(9)]))
+    try mine.store.accept(world.put("new", ["x": .int64(9)]))
+    try mine.store.accept(world.delete("r2"))
 
-    let contents = try mine.store.heldContents(of: zone)
+    let contents = try mine.store.heldContents(of: #require(try mine.store.heldDeletions().first))
 
-    #expect(contents.edits == 1)
+    // The new record fails with its zone as well, and the deletion ends.
+    #expect(contents.edits == 2)
     #expect(contents.withFiles == 1)
+    _ = try accept()
+    #expect(try mine.store.queue() == ["save r1 failed", "save new failed"])
   }
 }

@@ -278,8 +278,9 @@ import Testing
   }
 
   @Test func `of deletions on hold, those with edits and those with files are counted`() throws {
-    try mirror(3, epoch: -1)
-    try store.fill(2)
+    try mirror(4, epoch: -1)
+    try store.fill(3)
+    try store.execute("UPDATE operations SET operation = 'delete' WHERE name = 'r3'")
     let file = FieldValue.asset(WireAsset(fileChecksum: "c", size: 1))
     try store.write { ledger in
       for (name, value) in [("r1", file), ("r2", FieldValue.string("ASSETID"))] {
@@ -288,7 +289,8 @@ import Testing
       }
     }
 
-    let contents = try store.heldContents(of: zone)
+    let held = HeldDeletions(zone: zone, version: "v", records: 4, isWholeZone: false, since: world.clock.date)
+    let contents = try store.heldContents(of: held)
 
     #expect(contents.edits == 2 && contents.withFiles == 1)
   }

@@ -28,14 +28,18 @@ extension SyncStore {
     )
   }
 
-  /// Counts the records on hold in a zone that have queued edits, and those whose asset files were deleted on the
-  /// server.
-  package func heldContents(of zone: ZoneKey) throws(StoreError) -> (edits: Int, withFiles: Int) {
-    try read { (edits: try $0.goneCountWithEdits(zone), withFiles: try $0.goneCountWithFiles(zone)) }
+  /// Counts the queued edits of records on hold in a zone, or all saves that fail with the zone if all of it is on hold,
+  /// and the records on hold whose asset files were deleted on the server.
+  package func heldContents(of held: HeldDeletions) throws(StoreError) -> (edits: Int, withFiles: Int) {
+    let zone = held.zone
+    return try read { ledger in
+      let edits = try held.isWholeZone ? ledger.countFailing(withDeletionOf: zone) : ledger.goneCountWithEdits(zone)
+      return (edits: edits, withFiles: try ledger.goneCountWithFiles(zone))
+    }
   }
 
   /// Applies the deletions on hold in a zone. The store's policy resolves queued edits of the records; if the whole
-  /// zone is gone, they become dead letters, and `retry` recreates the zone.
+  /// zone is gone, all its saves become dead letters, and `retry` recreates the zone.
   ///
   /// Deletions that join the hold after this has started are not accepted with it.
   ///

@@ -11,8 +11,8 @@ struct ZonesAccept: CommandVerb {
     discussion: """
       Deletions are put on hold until a person decides if the server deleted 100 or more records within an hour, and \
       they are at least half of a zone, if it deleted all records of a zone at once (two or more), or if it deleted a \
-      zone with its records. Queued edits of these records follow the store's conflict policy; in a deleted zone, they \
-      fail.
+      zone with its records. Queued edits of these records follow the store's conflict policy; in a deleted zone, all \
+      queued saves fail.
       """
   )
   @OptionGroup var decision: DeletionDecision
@@ -90,7 +90,7 @@ struct DeletionDecision: ParsableArguments {
     guard let held = found.held, version == nil || version?.text == held.version else {
       return try command.carriedOut(on: store).report(json: json)
     }
-    let (edits, files) = try store.heldContents(of: held.zone)
+    let (edits, files) = try store.heldContents(of: held)
     let isRestored = if case .restoreDeletions = command { true } else { false }
     let question: CommandQuestion =
       isRestored ? .restoreDeletions(held, files: files) : .acceptDeletions(held, edits: edits)

@@ -135,12 +135,13 @@ extension Ledger {
     )
   }
 
-  /// The number of records marked as deleted that have a queued operation.
+  /// The number of records marked as deleted that have a queued edit.
   func goneCountWithEdits(_ zone: ZoneKey) throws -> Int {
     try one(
       """
       SELECT count(*) FROM records r INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND epoch < 0 AND EXISTS
-        (SELECT 1 FROM operations o WHERE o.zone = r.zone AND o.owner = r.owner AND o.name = r.name)
+        (SELECT 1 FROM operations o
+         WHERE o.zone = r.zone AND o.owner = r.owner AND o.name = r.name AND o.operation = 'save')
       """,
       [zone.zone, zone.owner]
     ) ?? 0

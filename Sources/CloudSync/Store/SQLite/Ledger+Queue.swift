@@ -87,6 +87,19 @@ extension Ledger {
 
   func lastOperation() throws -> Int64 { try one("SELECT max(id) FROM operations") ?? 0 }
 
+  /// The number of saves in a zone that fail when its deletion on the server is accepted.
+  func countFailing(withDeletionOf zone: ZoneKey) throws -> Int {
+    // Those after a delete of the zone are for a new one.
+    guard try !isDeleteQueued(zone) else { return 0 }
+    return try one(
+      """
+      SELECT count(*) FROM operations WHERE zone = ? AND owner = ? AND operation = 'save'
+        AND state IN ('pending', 'waiting', 'conflict')
+      """,
+      [zone.zone, zone.owner]
+    ) ?? 0
+  }
+
   /// The number of operations on records of a zone, from the counts that triggers keep.
   func changeCount(of zone: ZoneKey) throws -> Int {
     try one(
