@@ -113,8 +113,11 @@ extension ServiceCommand {
     case .markDroppedSeen(let id): receipt.changed = try store.markDroppedSeen(through: id, actor: actor)
     case .edit(let id, let assignments, let version):
       try receipt.take(store.edit(id, assignments, ifVersion: version, actor: actor), of: id)
-    case .acceptDeletions(let zone, let version, true), .restoreDeletions(let zone, let version, true):
-      try receipt.take(store.held(in: zone, version), of: zone)
+    case .acceptDeletions(let zone, let version, true): try receipt.take(store.held(in: zone, version), of: zone)
+    case .restoreDeletions(let zone, let version, true):
+      var outcome = try store.held(in: zone, version)
+      if !outcome.hasMoved { outcome.records = try store.countToRestore(in: zone) }
+      try receipt.take(outcome, of: zone)
     case .acceptDeletions(let zone, let version, false):
       try receipt.take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
     case .restoreDeletions(let zone, let version, false):

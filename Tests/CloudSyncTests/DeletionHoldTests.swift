@@ -93,6 +93,7 @@ import Testing
     try mine.store.accept(world.put("r1", ["y": .int64(9)]))
     try mine.store.accept(world.delete("r2"))
 
+    #expect(try mine.store.countToRestore(in: zone) == 5)
     #expect(try mine.store.restoreDeletions(in: zone, actor: "test").records == 5)
 
     #expect(try mine.store.heldDeletions() == [])

@@ -293,6 +293,7 @@ import Testing
     let contents = try store.heldContents(of: held)
 
     #expect(contents.edits == 2 && contents.withFiles == 1)
+    #expect(try store.countToRestore(in: zone) == 3)
   }
 }
 

@@ -38,6 +38,11 @@ extension SyncStore {
     }
   }
 
+  /// The number of records on hold in a zone that ``restoreDeletions(in:ifVersion:actor:)`` recreates.
+  package func countToRestore(in zone: ZoneKey) throws(StoreError) -> Int {
+    try read { try $0.goneCountToRestore(zone) }
+  }
+
   /// Applies the deletions on hold in a zone. The store's policy resolves queued edits of the records; if the whole
   /// zone is gone, all its saves become dead letters, and `retry` recreates the zone.
   ///

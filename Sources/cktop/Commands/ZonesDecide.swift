@@ -99,8 +99,7 @@ struct DeletionDecision: ParsableArguments {
       guard Confirmation.ask(question.text.visible) else { return }
     }
     let receipt = command.carriedOut(on: store)
-    let isPart = !dryRun && receipt.changed < held.records
-    let rest = isPart ? "the others were deleted locally too, or are being sent" : nil
+    let rest = receipt.changed < held.records ? "the others were deleted locally too, or are being sent" : nil
     let lines = [question.effect, dryRun ? "version \(held.version)" : nil, rest]
     try receipt.report(json: json, lines: lines.compactMap(\.self))
   }

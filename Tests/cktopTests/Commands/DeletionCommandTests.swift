@@ -63,6 +63,9 @@ import Testing
     try await mine.succeed("records", "put", "--type", "Note", "--name", "a", "--zone", "notes", "x=9")
     let plan = try await mine.succeed("zones", "accept", "notes", "--dry-run").output
     #expect(plan.contains("Would delete 2 local copies in zone notes\n1 queued save in the zone fails, and retry"))
+    try await mine.succeed("records", "delete", "b", "--zone", "notes", "--yes")
+    let restoring = try await mine.succeed("zones", "restore", "notes", "--dry-run", "--json").object()
+    #expect(restoring["records"] as? Int == 1)
     try await mine.succeed("queue", "discard", "--all", "--yes")
 
     try await mine.succeed("zones", "accept", "notes", "--yes")

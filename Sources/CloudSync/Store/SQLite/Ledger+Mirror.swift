@@ -137,11 +137,19 @@ extension Ledger {
 
   /// The number of records marked as deleted that have a queued edit.
   func goneCountWithEdits(_ zone: ZoneKey) throws -> Int {
+    try goneCount(zone, where: "EXISTS", "o.operation = 'save'")
+  }
+
+  /// The number of records marked as deleted that restoring recreates: the deletions of others end, or are being sent.
+  func goneCountToRestore(_ zone: ZoneKey) throws -> Int {
+    try goneCount(zone, where: "NOT EXISTS", "(o.operation = 'delete' OR o.state = 'inFlight')")
+  }
+
+  private func goneCount(_ zone: ZoneKey, where exists: String, _ condition: String) throws -> Int {
     try one(
       """
-      SELECT count(*) FROM records r INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND epoch < 0 AND EXISTS
-        (SELECT 1 FROM operations o
-         WHERE o.zone = r.zone AND o.owner = r.owner AND o.name = r.name AND o.operation = 'save')
+      SELECT count(*) FROM records r INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND epoch < 0 AND \(exists)
+        (SELECT 1 FROM operations o WHERE o.zone = r.zone AND o.owner = r.owner AND o.name = r.name AND \(condition))
       """,
       [zone.zone, zone.owner]
     ) ?? 0
