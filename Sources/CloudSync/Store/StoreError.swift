@@ -55,7 +55,8 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     StoreError(
       .otherVersion,
       "the store \(path) was made by another version of cktop (schema \(schema), this one reads \(Schema.version)); "
-        + "sync the store with that version, then delete the store and the files beside it, or choose another with --store"
+        + "with that version retry or discard failed changes, resume paused ones, undo dropped ones that you need, and sync, "
+        + "then delete the store and the files beside it, or choose another with --store"
     )
   }
 
