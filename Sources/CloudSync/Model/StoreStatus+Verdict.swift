@@ -4,7 +4,7 @@ package import Facts
 extension StoreStatus {
   /// Whether a process syncs the store and does its work.
   package var isSyncing: Bool { syncingProcess?.isLive == true }
-  private var isReady: Bool { unpaused(.inFlight) > 0 || canSendLater }
+  private var isReady: Bool { unpaused(.inFlight) > 0 || canSendLater || hasChores }
   /// Saves and conflicts that wait for the app.
   package var forApp: Int { savesForApp + conflictsForApp }
 
@@ -126,7 +126,9 @@ extension StoreStatus {
 
   /// The verdict while nothing is wrong and nothing waits.
   private var end: Verdict {
-    if queue.total == 0, !errorStands, reachedEnd, !isTooOld, let lastSuccessAt, lastSuccessAt >= lastEnqueueAt ?? 0 {
+    if queue.total == 0, !hasChores, !errorStands, reachedEnd, !isTooOld, let lastSuccessAt,
+      lastSuccessAt >= lastEnqueueAt ?? 0
+    {
       return .inSync(at: lastSuccessAt, dropped: dropped.unseen)
     }
     if isSyncing, activity == .fetching { return .fetching }

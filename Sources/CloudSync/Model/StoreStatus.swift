@@ -154,6 +154,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var sendableSince: Int64?
   /// Whether a change can be sent or verified, now or once waits for time or the network are over.
   package var canSendLater = false
+  /// Whether work on many rows that a decision began is still to be finished, which the next sync does.
+  package var hasChores = false
   /// The end of the longest wait that the server asked for a single change.
   package var changeThrottledUntil: Int64?
   /// The number of records not yet delivered to the app.

@@ -48,6 +48,7 @@ extension StoreView {
     var status = StoreStatus(generatedAt: now)
     try readQueue(into: &status)
     status.dropped = try ledger.droppedTotals()
+    status.hasChores = try ledger.hasChores()
     try readWaits(waits, into: &status)
     status.pauses = scope.pauses
     try readActivity(lease, into: &status)

@@ -43,6 +43,7 @@ import Testing
   /// What is wrong, the verdict about it, and the exit code.
   private static let standing: [(Change, String, CommandStatus)] = [
     ({ $0.queue.pending = 1 }, "neverSynced", .done), ({ $0.canSendLater = true }, "notSyncing", .personNeeded),
+    ({ $0.hasChores = true }, "notSyncing", .personNeeded),
     ({ $0.quotaProblem = problem }, "blocked", .personNeeded),
     ({ $0.accountProblem = problem }, "blocked", .personNeeded),
     ({ ($0.lastError, $0.errorStands) = (problem, true) }, "blocked", .personNeeded),
@@ -109,6 +110,11 @@ import Testing
     Situation(name: "no process", codes: [.personNeeded, .done, .personNeeded]) { $0.canSendLater = true },
     Situation(name: "no process, and offline when one synced", codes: [.personNeeded, .done, .personNeeded]) {
       ($0.canSendLater, $0.networkProblem) = (true, problem)
+    },
+    Situation(name: "a chore is open", hasUnsent: false, codes: [.personNeeded, .done, .done]) { $0.hasChores = true },
+    Situation(name: "a chore is open, and a process syncs", hasUnsent: false, codes: [.done, .done, .done]) {
+      isLive(&$0)
+      $0.hasChores = true
     },
     Situation(name: "offline", codes: [.done, .done, .cloudUnreachable]) {
       waits("network", "NETWORK_ERROR")(&$0)
