@@ -220,10 +220,10 @@ struct RecordSelection {
     _ body: (RecordRow) throws -> Void
   ) async throws {
     let engine = try session.engine(store)
+    let zones = try await engine.zonesToRead(zone)
     if type == nil, store.knowsNoTypes {
       OutputStream.error.line("cktop: no record types are known, so nothing can be read; name one with --type")
     }
-    let zones = if let zone { [zone] } else { try await engine.zonesOfServer() }
     var left = limit
     for zone in zones {
       let records = try await engine.recordsOfServer(in: zone, types: type.map { [$0] } ?? [])
@@ -236,6 +236,16 @@ struct RecordSelection {
         }
       }
     }
+  }
+}
+
+extension SyncEngine {
+  /// The zones of the server, or only the one that is named, which it must have.
+  func zonesToRead(_ zone: ZoneKey?) async throws -> [ZoneKey] {
+    let zones = try await zonesOfServer()
+    guard let zone else { return zones }
+    guard zone.isDefaultZone || zones.contains(zone) else { throw CommandFailure.noZone(zone.title) }
+    return [zone]
   }
 }
 

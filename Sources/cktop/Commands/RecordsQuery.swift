@@ -77,7 +77,7 @@ struct RecordsQuery: Verb {
 
   private func remoteRecords(_ query: CKQuery, _ session: Session, _ store: SyncStore) async throws -> [RecordRow] {
     let engine = try session.engine(store)
-    let zones = if let zone = try store.zoneKey(zone, of: whose) { [zone] } else { try await engine.zonesOfServer() }
+    let zones = try await engine.zonesToRead(store.zoneKey(zone, of: whose))
     var found: [MirrorRecord] = []
     do {
       for zone in zones { found += try await engine.recordsOfServer(in: zone, matching: query) }
