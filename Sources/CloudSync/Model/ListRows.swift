@@ -172,6 +172,8 @@ package struct ZoneRow: Hashable, Identifiable, Sendable {
   package var lastFetchAt: Int64?
   /// The deletions on hold; nil if there are none.
   package var held: HeldDeletions?
+  /// Whether the zone's delete is queued, or has been sent and its records are still being removed.
+  package var isDeletePending = false
   /// Whether a rule pauses sending to the zone.
   package var isPaused = false
   /// Whether the server denies access to the zone.

@@ -16,9 +16,10 @@ extension ZoneRow {
     ].compactMap(\.self)
   }
 
-  /// Whether the server has the zone, in words.
+  /// Whether the server has the zone, or is to delete it, in words.
   package var existence: String {
     switch state {
+    case _ where isDeletePending: "delete pending"
     case "ready": "ok"
     case "deleted": "deleted on the server"
     default: "not created on the server yet"

@@ -127,6 +127,7 @@ package struct StoreView {
   package func zones() throws -> [ZoneRow] {
     let held = Dictionary(uniqueKeysWithValues: try SyncStore.heldDeletions(ledger).map { ($0.zone, $0) })
     let paused = Set(try ledger.pauses().map(\.rule))
+    let deleted = try ledger.deletedZones()
     let denied = Set(try ledger.unreadable().filter { $0.type == nil && $0.record == nil }.map(\.zone))
     let records = try ledger.recordCounts()
     let queued = try ledger.queueParts().reduce(into: [ZoneKey: [OperationState: Int]]()) { queued, part in
@@ -141,6 +142,7 @@ package struct StoreView {
         tokenAt: zone.tokenAt,
         lastFetchAt: zone.lastFetchAt,
         held: held[zone.key],
+        isDeletePending: deleted.contains(zone.key),
         isPaused: paused.contains(.zone(zone.key)),
         isDenied: denied.contains(zone.key),
         fetch: zone.needsFetch ? .init(isOfAll: zone.readingAll, fetched: zone.fetched) : nil

@@ -73,6 +73,7 @@ enum ZoneKind: ListKind {
         isPausedOnly ? .warning : .error
       )
     }
+    if zone.isDeletePending { return StyledText("◆ \(zone.existence)", .warning) }
     if let fetch = world.progress(of: zone) { return fetch }
     return zone.state == "ready" ? StyledText("● \(zone.existence)", .ok) : StyledText(zone.existence, .dim)
   }

@@ -47,10 +47,11 @@ struct ZonesList: Verb {
 }
 
 extension ZoneRow {
-  /// The state, with the deletions on hold.
+  /// The state, with a pending delete and the deletions on hold.
   fileprivate var stateText: String {
     let held = held.map { "\($0.records) \($0.records == 1 ? "deletion" : "deletions") on hold" }
-    return [state, isPaused ? "paused" : nil, held].compactMap(\.self).joined(separator: ", ")
+    let pending = isDeletePending ? existence : nil
+    return [state, pending, isPaused ? "paused" : nil, held].compactMap(\.self).joined(separator: ", ")
   }
 }
 
@@ -155,7 +156,12 @@ struct ZonesCreate: ChangingVerb {
   func run(_ session: Session) async throws {
     try session.refuseNames(zone: name)
     let zone = ZoneKey(zone: name)
-    try await session.storeToChange().enqueueZone(zone).report(zone, json: json)
+    let store = try await session.storeToChange()
+    let isDeleting = try store.hasZoneDelete(zone)
+    let accepted = try store.enqueueZone(zone)
+    try accepted.report(zone, json: json)
+    guard isDeleting, case .enqueued = accepted else { return }
+    OutputStream.error.line("cktop: cancelled the queued deletion of zone \(name)".visible)
   }
 }
 

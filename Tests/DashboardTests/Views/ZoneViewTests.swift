@@ -43,6 +43,12 @@ struct ZoneViewTests {
     #expect(session.text.contains("/zone-777"))
   }
 
+  @Test func `a zone whose delete is queued says so`() {
+    let session = Self.onZones([Sample.zoneRow("a") { $0.isDeletePending = true }, Sample.zoneRow("b")])
+
+    #expect(session.text.contains("◆ delete pending") && session.text.contains("● ok"))
+  }
+
   @Test func `the filter counts its zones while it is typed`() {
     var session = Self.onZones([Sample.zoneRow("a"), Sample.zoneRow("b")])
     session.type("/")

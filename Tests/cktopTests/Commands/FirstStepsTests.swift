@@ -113,8 +113,15 @@ import Testing
 
     let zone = try await machine.succeed("zones", "list", "--json").object()
     try await machine.succeed("zones", "delete", "Home", "--yes")
+    let deleting = try await machine.succeed("zones", "list", "--json").object()
+    #expect(deleting["deletePending"] as? Bool == true)
+    #expect(try await machine.succeed("zones", "list").output.contains("ready, delete pending"))
+    #expect(try await machine.succeed("zones", "create", "Home").error.contains("cancelled"))
+    #expect(try await machine.succeed("zones", "create", "Home").error == "")
+    try await machine.succeed("zones", "delete", "Home", "--yes")
     try await machine.succeed("sync")
 
+    #expect(zone["deletePending"] as? Bool == false)
     #expect(zone["zone"] as? String == "Home")
     #expect(zone["records"] as? Int == 1)
     #expect(zone["tokenAt"] is String)

@@ -37,7 +37,7 @@ extension ZoneRow {
       "records": .integer(Int64(records)), "unsent": .integer(Int64(unsent)), "tokenAt": .time(tokenAt),
       "lastFetchAt": .time(lastFetchAt),
       "state": .text(state), "heldDeletions": held.map { .integer(Int64($0.records)) } ?? .null,
-      "paused": .bool(isPaused), "needsFetch": .bool(fetch != nil),
+      "deletePending": .bool(isDeletePending), "paused": .bool(isPaused), "needsFetch": .bool(fetch != nil),
       "fetchedSoFar": .integer(Int64(fetch?.fetched ?? 0)),
       "onHold": .integer(Int64(held?.records ?? 0)), "version": .optional(held?.version),
     ]
