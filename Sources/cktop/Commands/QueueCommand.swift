@@ -175,9 +175,21 @@ struct QueueCauses: Verb {
       ])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
-    var remedies: [String] = []
-    for remedy in causes.compactMap(\.cause.remedy) where !remedies.contains(remedy) { remedies.append(remedy) }
-    OutputStream.standard.lines(remedies.map(\.visible))
+    OutputStream.standard.lines(causes.remedies.map(\.visible))
+  }
+}
+
+extension [QueueCause] {
+  /// The remedies, each with the rows of the table that it is for, by their column FIRST.
+  var remedies: [String] {
+    var rows: [(remedy: String, first: [String])] = []
+    for cause in self {
+      guard let remedy = cause.cause.remedy else { continue }
+      let place = rows.firstIndex { $0.remedy == remedy } ?? rows.endIndex
+      if place == rows.endIndex { rows.append((remedy, [])) }
+      rows[place].first.append(String(cause.first))
+    }
+    return rows.map { "FIRST \($0.first.joined(separator: ", ")): \($0.remedy)" }
   }
 }
 
