@@ -358,7 +358,7 @@ extension FailureCause {
       "check failed: \(Words.joined(message, code))"
     case .referenceMissing(let field, let name, let code): "no \(name) on the server, field \(field) (\(code))"
     case .zoneCannotBeCreated(_, let code, let message): "not created: \(Words.joined(message, code))"
-    case .zoneDeleted(let zone, _): "zone deleted; retry recreates \(zone)"
+    case .zoneDeleted(let zone, _): "zone \(zone) was deleted; retry sends it again"
     case .fileNotOnServer(let field): "file lost on the server: \(field)"
     case .file(.missing, let path, let field): "file gone: \(field), \(path)"
     case .file(.changed, let path, let field): "file changed: \(field), \(path)"
@@ -399,7 +399,8 @@ extension FailureCause {
       "\(Words.referring(referrers)); clear these references, then retry (\(code))"
     case .zoneCannotBeCreated(let zone, let code, let message):
       "zone \(zone) cannot be created: \(Words.joined(message, code))"
-    case .zoneDeleted(let zone, _): "the server deleted zone \(zone); retry recreates it"
+    case .zoneDeleted(let zone, _):
+      "the server deleted zone \(zone); retry sends it again and recreates the zone if that is still missing"
     case .zoneUnavailable(let zone, _):
       "the server has no zone \(zone) for this user; discard it, or retry once the zone is shared"
     case .fileNotOnServer(let field): "the server no longer has the file of field \(field)"
