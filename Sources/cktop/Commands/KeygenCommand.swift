@@ -1,6 +1,5 @@
 import ArgumentParser
 import CloudKit
-import Foundation
 import JSONText
 
 #if canImport(Glibc)
@@ -47,18 +46,30 @@ struct KeygenCommand: AsyncParsableCommand {
   private func write(_ text: String, to path: String) throws(CommandFailure) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      if errno == EEXIST { throw .usage("\(path) exists and a key is never overwritten; choose another --out") }
-      throw .usage("\(path) cannot be written (\(String(cString: strerror(errno)))); choose another --out")
+      switch errno {
+      case EEXIST: throw .usage("\(path) exists and a key is never overwritten; choose another --out")
+      case ENOSPC, EDQUOT: throw Self.full(path, errno)
+      case let code:
+        throw .usage("\(path) cannot be written (\(String(cString: strerror(code)))); choose another --out")
+      }
     }
+    defer { close(descriptor) }
     // A umask only removes permissions, but a default ACL may add some.
     fchmod(descriptor, 0o600)
-    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    do {
-      try handle.write(contentsOf: Data((text + "\n").utf8))
-      try handle.synchronize()
+    do throws(OutputStream.Failure) {
+      try OutputStream(descriptor: descriptor).writeAll(text + "\n")
+      guard fsync(descriptor) == 0 else { throw OutputStream.Failure(code: errno) }
     } catch {
       unlink(path)
-      throw .usage("\(path) cannot be written; check the disk and try again")
+      throw Self.full(path, error.code)
     }
+  }
+
+  /// The failure for a disk that does not take the key: the command itself is right.
+  private static func full(_ path: String, _ code: Int32) -> CommandFailure {
+    CommandFailure(
+      "\(path) cannot be written (\(String(cString: strerror(code)))); check the disk and try again",
+      .itemsFailed
+    )
   }
 }

@@ -89,6 +89,21 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a disk that does not take a key is no mistake of usage, and leaves no part of it`() async throws {
+    let machine = try Machine()
+    let file = machine.folder.path("key.pem")
+    // Without the signal a file that may not grow fails as a full disk does.
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""
+    let process = try Child(
+      "/bin/sh",
+      ["-c", script, try Binary.cktop().path, "keygen", "--out", file],
+      environment: machine.environment
+    )
+
+    #expect(await process.end() == .exited(1))
+    #expect(!FileManager.default.fileExists(atPath: file))
+  }
+
   @Test func `a store that is named belongs to its identity`() async throws {
     let cloud = try await Cloud()
     let ana = try Machine(cloud)
