@@ -305,13 +305,13 @@ struct QueueFlush: CommandVerb {
   func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { .flush(throttles: throttles) }
 
   func run(_ session: Session) async throws {
-    if throttles, !yes {
-      guard Confirmation.canBeAsked else {
-        throw CommandFailure.usage("--throttles ends waits that the server asked for; give --yes to do it")
-      }
-      guard Confirmation.ask("End the waits that the server asked for? It may throttle for longer.") else { return }
-    }
     let store = try session.storeToCommand()
+    if throttles {
+      try Confirmation.needAnswer(yes, "--throttles ends waits that the server asked for")
+      guard yes || Confirmation.ask("End the waits that the server asked for? It may throttle for longer.") else {
+        return
+      }
+    }
     try command(store).carriedOut(on: store).report(json: json)
   }
 }

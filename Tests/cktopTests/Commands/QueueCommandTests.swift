@@ -21,6 +21,19 @@ import Testing
     return (cloud, machine)
   }
 
+  @Test(arguments: [
+    "queue flush --throttles", "queue discard --all", "conflicts resolve --all --take local", "records delete t1",
+    "zones delete notes",
+  ])
+  func `read-only mode is named before a confirmation is asked for`(_ verb: String) async throws {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+
+    let line = try await machine.failing(2, verb.split(separator: " ").map(String.init) + ["--read-only"])
+
+    #expect(line.contains("read-only mode"))
+  }
+
   @Test func `a dead letter is listed, explained, and retried`() async throws {
     let (cloud, machine) = try await withDeadLetter()
 
