@@ -1,3 +1,5 @@
+import Foundation
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -16,9 +18,16 @@ enum DescriptorLimit {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
-  /// The failure for a limit so low that not even a help text can be shown; nil if it is enough.
+  /// The minimum for any command. With fewer the runtime and the libraries trap: those of the network open three files for
+  /// each processor.
+  static let leastToStart = leastToStart(processors: ProcessInfo.processInfo.activeProcessorCount)
+
+  static func leastToStart(processors: Int) -> rlim_t { rlim_t(10 + 3 * processors) }
+
+  /// The failure for a limit so low that no command can run; nil if it is enough.
   static var refusalToStart: CommandFailure? {
-    current.flatMap { $0.rlim_cur < 8 ? refusal(of: $0.rlim_cur) : nil }
+    guard let limit = current, limit.rlim_cur < leastToStart else { return nil }
+    return refusal(of: limit.rlim_cur, needed: max(least, leastToStart))
   }
 
   /// Throws if the limit is too low. Called before a store is opened.
@@ -28,7 +37,7 @@ enum DescriptorLimit {
   }
 
   /// The failure for a limit that is too low; nil if it is enough.
-  static func refusal(of count: rlim_t) -> CommandFailure? {
+  static func refusal(of count: rlim_t, needed least: rlim_t = least) -> CommandFailure? {
     guard count < least else { return nil }
     return CommandFailure(
       "this process may open only \(count) files and needs at least \(least); "
