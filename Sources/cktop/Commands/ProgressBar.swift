@@ -17,10 +17,10 @@ final class ProgressBar: Sendable {
   private init(_ store: SyncStore) {
     task = Task {
       while !Task.isCancelled {
-        if let status = try? store.status() { Self.draw(status) }
+        if OutputStream.error.isDrawable, let status = try? store.status() { Self.draw(status) }
         try? await Task.sleep(for: .milliseconds(200))
       }
-      OutputStream.error.write("\r\u{1B}[K")
+      if OutputStream.error.isDrawable { OutputStream.error.write("\r\u{1B}[K") }
     }
   }
 
@@ -77,7 +77,7 @@ final class StoppableCommand: Sendable {
     signals.withLock { signals in
       if signals == nil { signals = StopSignals { [weak self] in self?.isStopped.store(true, ordering: .relaxed) } }
     }
-    if let width = OutputStream.error.width {
+    if OutputStream.error.isDrawable, let width = OutputStream.error.width {
       let text = "\(Format.number(done)) of \(Words.count(total, "operation"))"
       OutputStream.error.write("\r" + ProgressBar.line(text, done: done, of: total, width: width) + "\u{1B}[K")
     }
@@ -87,6 +87,6 @@ final class StoppableCommand: Sendable {
   private func end() {
     guard let signals = signals.withLock({ $0 }) else { return }
     signals.end()
-    if OutputStream.error.isTerminal { OutputStream.error.write("\r\u{1B}[K") }
+    if OutputStream.error.isDrawable { OutputStream.error.write("\r\u{1B}[K") }
   }
 }

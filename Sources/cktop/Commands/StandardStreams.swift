@@ -1,4 +1,5 @@
 import CloudSync
+import Dispatch
 import Foundation
 import Synchronization
 import TerminalUI
@@ -22,6 +23,13 @@ struct OutputStream: Sendable {
 
   /// Whether the output is a terminal.
   var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  /// Whether something may be drawn: the output is a terminal, and this process is not in its background.
+  var isDrawable: Bool {
+    let group = isTerminal ? tcgetpgrp(descriptor) : 0
+    // A terminal that is not the controlling one has no background.
+    return isTerminal && (group < 0 || group == getpgrp())
+  }
 
   /// The columns of the terminal; nil if the output is not one.
   var width: Int? { size?.width }
@@ -60,8 +68,23 @@ struct OutputStream: Sendable {
     var code: Int32
   }
 
+  /// The number of writes under way, and of those that ended.
+  private static let writes = Mutex((open: 0, ended: 0))
+
+  /// Ends the process as soon as a write waits for long, because a signal asked it to end and nothing reads its output.
+  static func endIfStalled(after signal: Int32) {
+    let before = writes.withLock { $0 }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(700)) {
+      let now = writes.withLock { $0 }
+      if now.open > 0, now.ended == before.ended { _exit(128 + signal) }
+      endIfStalled(after: signal)
+    }
+  }
+
   /// Writes text unchanged, to a file whose disk may be full.
   func writeAll(_ text: String) throws(Failure) {
+    Self.writes.withLock { $0.open += 1 }
+    defer { Self.writes.withLock { $0 = ($0.open - 1, $0.ended + 1) } }
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { posixWrite(descriptor, $0.baseAddress, $0.count) }
@@ -105,6 +128,12 @@ enum Confirmation {
   /// Asks; any answer but yes means no.
   static func ask(_ text: String) -> Bool {
     OutputStream.error.write(text + " [y/N] ")
+    // A read in the background stops the process only where the signal for it is not blocked, as it is on threads that
+    // serve queues.
+    var stop = sigset_t()
+    sigemptyset(&stop)
+    sigaddset(&stop, SIGTTIN)
+    pthread_sigmask(SIG_UNBLOCK, &stop, nil)
     let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased()
     let isYes = answer == "y" || answer == "yes"
     if !isYes { OutputStream.error.line("Nothing was done.") }

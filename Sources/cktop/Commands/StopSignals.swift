@@ -28,7 +28,10 @@ final class StopSignals: Sendable {
       // The default action would end the process before the source is notified.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler(handler: stop)
+      source.setEventHandler {
+        stop()
+        OutputStream.endIfStalled(after: number)
+      }
       source.activate()
       return source
     }

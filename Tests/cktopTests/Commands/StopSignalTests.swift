@@ -31,11 +31,7 @@ import Testing
       ["-c", script, try Binary.cktop().path] + arguments,
       environment: machine.environment
     )
-    // The signals that it heeds are taken over while it starts.
-    while try !process.signals("SigCgt").contains(SIGTERM) {
-      try #require(process.isRunning)
-      await Task.yield()
-    }
+    try await process.takesOver(SIGTERM)
 
     #expect(try process.signals("SigIgn").isSuperset(of: [SIGHUP, SIGINT]))
     process.send(SIGHUP)
@@ -45,9 +41,36 @@ import Testing
     #expect(await process.end() == .exited(0))
     withExtendedLifetime(cloud) {}
   }
+
+  @Test(.timeLimit(.minutes(40))) func `a program that waits for the reader of its output ends at SIGTERM`()
+    async throws
+  {
+    let machine = try Machine()
+    let pipe = machine.folder.path("pipe")
+    try #require(mkfifo(pipe, 0o600) == 0)
+    let end = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    defer { close(end) }
+    // It is full before the program writes, and nothing reads it.
+    let page = [UInt8](repeating: 0, count: 4096)
+    while write(end, page, page.count) > 0 {}
+    let process = try Child(Binary.cktop().path, ["serve"], environment: machine.environment, output: pipe)
+    try await process.takesOver(SIGTERM)
+
+    process.send(SIGTERM)
+
+    #expect(await process.end() == .exited(128 + SIGTERM))
+  }
 }
 
 extension Child {
+  /// Waits until the process has a handler for a signal.
+  fileprivate func takesOver(_ signal: Int32) async throws {
+    while try !signals("SigCgt").contains(signal) {
+      try #require(isRunning)
+      await Task.yield()
+    }
+  }
+
   /// The signals of a set that the kernel keeps of the process, such as `SigIgn`.
   fileprivate func signals(_ set: String) throws -> Set<Int32> {
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
