@@ -32,7 +32,7 @@ void cknc_capture_replay(void) {
   off_t end = lseek(file, 0, SEEK_END);
   for (off_t at = 0; at < end;) {
     ssize_t count = pread(file, bytes, sizeof bytes, at);
-    if (count <= 0 || write(STDERR_FILENO, bytes, (size_t)count) != count) return;
+    if (count <= 0 || cknc_write_patiently(STDERR_FILENO, bytes, (size_t)count) != 0) return;
     at += count;
   }
 }

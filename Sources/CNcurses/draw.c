@@ -69,12 +69,17 @@ int cknc_rows(void) { return LINES; }
 
 int cknc_columns(void) { return COLS; }
 
+/// ncurses counts in 16 bits, and a screen takes memory for each cell. More than this fits on no screen.
+enum { MOST_ROWS = 500, MOST_COLUMNS = 1000 };
+
+static int at_most(int limit, int size) { return size < limit ? size : limit; }
+
 int cknc_resize(void) {
   struct winsize size = {0};
   ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
   // A line that does not know its size, such as a serial one, gets the size of old.
-  int rows = size.ws_row > 0 ? size.ws_row : 24;
-  int columns = size.ws_col > 0 ? size.ws_col : 80;
+  int rows = size.ws_row > 0 ? at_most(MOST_ROWS, size.ws_row) : 24;
+  int columns = size.ws_col > 0 ? at_most(MOST_COLUMNS, size.ws_col) : 80;
   if (rows == LINES && columns == COLS) return 0;
   resizeterm(rows, columns);
   return 1;

@@ -15,6 +15,7 @@ int cknc_read(uint8_t *buffer, int capacity) {
   // Readable with nothing to read is how a closed line looks; taking it for "no key" would spin for ever.
   if (ioctl(STDIN_FILENO, FIONREAD, &waiting) != 0 || waiting == 0) return -1;
   ssize_t count = read(STDIN_FILENO, buffer, (size_t)capacity);
+  cknc_progress++;
   if (count > 0) return (int)count;
   return count < 0 && (errno == EINTR || errno == EAGAIN) ? 0 : -1;
 }

@@ -31,9 +31,13 @@ extern struct cknc_restoration cknc_restoration;
 extern volatile sig_atomic_t cknc_is_active;
 /// How many signals asked us to end and were not yet picked up.
 extern volatile sig_atomic_t cknc_unanswered;
+/// Changes with everything that is read or written, which a program that hangs does not do.
+extern volatile sig_atomic_t cknc_progress;
 
 // terminal.c
 int cknc_write_all(int fd, const char *bytes, size_t count);
+/// Writes while the line takes something within 200 ms. Returns 0 when everything was written.
+int cknc_write_patiently(int fd, const char *bytes, size_t count);
 void cknc_give_back(const struct cknc_restoration *restoration, int only_if_ours);
 
 // restoration.c

@@ -4,12 +4,20 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/time.h>
 
-static const int event_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT, SIGWINCH};
+static const int end_signals[] = {SIGTERM, SIGHUP, SIGINT};
+static const int event_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGALRM, SIGTSTP, SIGCONT, SIGWINCH};
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGQUIT, SIGSYS};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+/// The time in which a request to end has to be picked up, in microseconds.
+#define PATIENCE 700000
+
 volatile sig_atomic_t cknc_unanswered;
+volatile sig_atomic_t cknc_progress;
+static volatile sig_atomic_t asked_to_end_by;
+static volatile sig_atomic_t progress_at_alarm;
 static struct sigaction before[NSIG];
 static int pipe_ends[2] = {-1, -1};
 static char crash_stack[64 * 1024];
@@ -35,14 +43,28 @@ static void give_back_and_die(int number, int is_from_outside) {
 /// ^C and ^\ on the keyboard are meant for the program that has the terminal meanwhile.
 static int is_for_another(int number) { return !cknc_is_active && (number == SIGINT || number == SIGQUIT); }
 
+static int is_end(int number) { return number == SIGTERM || number == SIGHUP || number == SIGINT; }
+
+/// Only functions that a signal handler may call.
+static void set_alarm(int microseconds) {
+  progress_at_alarm = cknc_progress;
+  struct itimerval time = {.it_value = {.tv_usec = microseconds}};
+  setitimer(ITIMER_REAL, &time, NULL);
+}
+
 static void on_event(int number) {
   if (is_for_another(number)) return;
   int saved = errno;
-  int is_end = number == SIGTERM || number == SIGHUP || number == SIGINT;
-  // Nobody picked up two requests to end: the program hangs, and the third is not asked but done.
-  if (is_end && ++cknc_unanswered > 2) {
-    give_back_and_die(number, 1);
+  if (number == SIGALRM) {
+    // Nothing picks up the request to end: the program hangs, such as in a write to a stalled line. So it is not asked any
+    // more.
+    if (cknc_unanswered > 0 && progress_at_alarm == cknc_progress) give_back_and_die(asked_to_end_by, 1);
+    if (cknc_unanswered > 0) set_alarm(PATIENCE);
   } else {
+    if (is_end(number)) {
+      asked_to_end_by = number;
+      if (++cknc_unanswered == 1) set_alarm(PATIENCE);
+    }
     unsigned char byte = (unsigned char)number;
     ssize_t ignored = write(pipe_ends[1], &byte, 1);
     (void)ignored;
@@ -78,12 +100,17 @@ int cknc_signals_install(void) {
   cknc_unanswered = 0;
   struct sigaction on_event_action = {.sa_handler = on_event};
   struct sigaction on_crash_action = {.sa_sigaction = on_crash, .sa_flags = SA_ONSTACK | SA_SIGINFO};
-  for (size_t i = 0; i < COUNT(event_signals); i++) install(event_signals[i], on_event_action);
+  for (size_t i = 0; i < COUNT(event_signals); i++) {
+    // What was ignored at the start stays ignored, as by nohup.
+    int stays_ignored = is_end(event_signals[i]) && before[event_signals[i]].sa_handler == SIG_IGN;
+    if (!stays_ignored) install(event_signals[i], on_event_action);
+  }
   for (size_t i = 0; i < COUNT(crash_signals); i++) install(crash_signals[i], on_crash_action);
   return 0;
 }
 
 void cknc_signals_remove(void) {
+  set_alarm(0);
   for (size_t i = 0; i < COUNT(event_signals); i++) sigaction(event_signals[i], &before[event_signals[i]], NULL);
   for (size_t i = 0; i < COUNT(crash_signals); i++) sigaction(crash_signals[i], &before[crash_signals[i]], NULL);
 }
@@ -95,7 +122,10 @@ int cknc_signal_fd(void) { return pipe_ends[0]; }
 int cknc_next_signal(void) {
   unsigned char number = 0;
   if (read(pipe_ends[0], &number, 1) != 1) return 0;
-  cknc_unanswered = 0;
+  if (is_end(number)) {
+    set_alarm(0);
+    cknc_unanswered = 0;
+  }
   return number;
 }
 
@@ -124,4 +154,35 @@ void cknc_stop(int group) {
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   sigaction(SIGCONT, &on_continue, NULL);
   sigaction(SIGTSTP, &ours, NULL);
+}
+
+int cknc_is_foreground(void) {
+  pid_t group = tcgetpgrp(STDIN_FILENO);
+  // A terminal that is not the controlling one has no background.
+  return group < 0 || group == getpgrp();
+}
+
+int cknc_await_foreground(void) {
+  if (cknc_is_foreground()) return 0;
+  // The terminal is another's, so signals act on this process as if it did not use one.
+  struct sigaction standard = {.sa_handler = SIG_DFL};
+  struct sigaction ours[COUNT(end_signals)], on_continue, on_output;
+  for (size_t i = 0; i < COUNT(end_signals); i++) sigaction(end_signals[i], &before[end_signals[i]], &ours[i]);
+  sigaction(SIGCONT, &standard, &on_continue);
+  sigaction(SIGTTOU, &standard, &on_output);
+  // While a thread blocks it, as those that serve queues do, the kernel lets a program in the background have its way.
+  sigset_t stop, mask;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTTOU);
+  pthread_sigmask(SIG_UNBLOCK, &stop, &mask);
+  int result;
+  // Changes nothing, but the kernel stops a group in the background here until it is in the foreground. It fails for a
+  // group that no shell could bring there.
+  do result = tcflow(STDIN_FILENO, TCOON);
+  while (result != 0 && errno == EINTR);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  sigaction(SIGTTOU, &on_output, NULL);
+  sigaction(SIGCONT, &on_continue, NULL);
+  for (size_t i = 0; i < COUNT(end_signals); i++) sigaction(end_signals[i], &ours[i], NULL);
+  return result;
 }

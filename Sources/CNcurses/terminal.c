@@ -2,6 +2,7 @@
 
 #include "internal.h"
 
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
@@ -15,6 +16,7 @@ static SCREEN *screen;
 int cknc_write_all(int fd, const char *bytes, size_t count) {
   while (count > 0) {
     ssize_t written = write(fd, bytes, count);
+    cknc_progress++;
     if (written < 0) {
       if (errno == EINTR && cknc_unanswered == 0) continue;
       if (errno != EAGAIN) return -1;
@@ -29,12 +31,25 @@ int cknc_write_all(int fd, const char *bytes, size_t count) {
 }
 
 /// Only functions that a signal handler may call.
-void cknc_give_back(const struct cknc_restoration *r, int only_if_ours) {
-  struct pollfd line = {.fd = STDOUT_FILENO, .events = POLLOUT};
-  if (poll(&line, 1, 200) == 1 && !(line.revents & (POLLHUP | POLLERR | POLLNVAL))) {
-    ssize_t ignored = write(STDOUT_FILENO, r->text, r->length);
-    (void)ignored;
+int cknc_write_patiently(int fd, const char *bytes, size_t count) {
+  // A write that waits would wait for as long as the line is stalled, and no signal ends it: threads that serve queues
+  // block signals.
+  int flags = fcntl(fd, F_GETFL);
+  if (flags >= 0) fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+  struct pollfd line = {.fd = fd, .events = POLLOUT};
+  while (count > 0 && poll(&line, 1, 200) == 1 && !(line.revents & (POLLHUP | POLLERR | POLLNVAL))) {
+    ssize_t written = write(fd, bytes, count);
+    if (written < 0) break;
+    bytes += written;
+    count -= (size_t)written;
   }
+  if (flags >= 0) fcntl(fd, F_SETFL, flags);
+  return count == 0 ? 0 : -1;
+}
+
+/// Only functions that a signal handler may call.
+void cknc_give_back(const struct cknc_restoration *r, int only_if_ours) {
+  cknc_write_patiently(STDOUT_FILENO, r->text, r->length);
   struct termios now;
   // The guard comes late: a shell that has set its own modes meanwhile knows better.
   if (only_if_ours && tcgetattr(STDOUT_FILENO, &now) == 0 && now.c_lflag != r->ours.c_lflag) return;
@@ -63,13 +78,14 @@ int cknc_open(int options) {
   if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return CKNC_NOT_A_TERMINAL;
   const char *term = getenv("TERM");
   if (term == NULL || *term == '\0') return CKNC_TERM_UNSET;
+  cknc_signals_save();
+  if (cknc_await_foreground() != 0) return CKNC_NOT_A_TERMINAL;
   if (tcgetattr(STDIN_FILENO, &cknc_restoration.shell) != 0) return CKNC_SYSTEM_ERROR;
   choose_locale();
   if (cknc_frame_open() != 0 || cknc_capture_prepare() != 0) return CKNC_SYSTEM_ERROR;
 
   // LINES and COLUMNS would freeze the size.
   use_env(FALSE);
-  cknc_signals_save();
   int status;
   screen = cknc_newterm(term, options, &status);
   if (screen == NULL) {
@@ -120,6 +136,7 @@ void cknc_leave(void) {
 
 int cknc_enter(void) {
   if (cknc_is_active) return 0;
+  if (cknc_await_foreground() != 0) return -1;
   if (tcgetattr(STDIN_FILENO, &cknc_restoration.shell) != 0) return -1;
   set_raw();
   cknc_capture_start();

@@ -100,6 +100,11 @@ package final class TerminalScreen: Display {
   package func present(_ grid: Grid, theme: Theme, cursor: Position?) -> Int {
     guard let sources else { return 0 }
     let frame = Frame(grid: grid, theme: theme, cursor: cursor)
+    guard cknc_is_foreground() == 1 else {
+      waiting = frame
+      takeBack()
+      return 0
+    }
     guard waiting == nil, cknc_is_writable() == 1 else {
       waiting = frame
       sources.awaitOutput()
@@ -249,9 +254,11 @@ package final class TerminalScreen: Display {
   // MARK: - Events
 
   private func readInput() {
+    guard cknc_is_foreground() == 1 else { return takeBack() }
     var keys: [Key] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
-    while true {
+    // Input that never ends must not hold up signals.
+    for _ in 0..<16 {
       let count = Int(cknc_read(&buffer, Int32(buffer.count)))
       guard count >= 0 else { return lose() }
       guard count > 0 else { break }
@@ -259,13 +266,13 @@ package final class TerminalScreen: Display {
     }
     readings += 1
     if !keys.isEmpty { onEvent(.keys(keys)) }
-    if parser.isUndecided { decideSoon() }
+    if let time = parser.millisecondsToFlush { decide(in: time) }
   }
 
-  /// Reads an Escape that nothing follows as the Escape key.
-  private func decideSoon() {
+  /// Reads an Escape that nothing follows as the Escape key, and ends a paste whose end does not come.
+  private func decide(in milliseconds: Int) {
     let reading = readings
-    DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(25)) { [weak self] in
+    DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in
       MainActor.assumeIsolated {
         guard let self, self.readings == reading, self.sources != nil else { return }
         let keys = self.parser.flush()
@@ -283,8 +290,7 @@ package final class TerminalScreen: Display {
       case SIGTSTP: onEvent(.stopAsked)
       case SIGCONT:
         // The process was stopped by SIGSTOP, and the shell has used the terminal meanwhile.
-        cknc_leave()
-        comeBack()
+        takeBack()
       default:
         if signal == SIGHUP { cknc_ignore_hangups() }
         onEvent(.terminated(signal: signal))
@@ -309,6 +315,14 @@ package final class TerminalScreen: Display {
     guard sources != nil else { return }
     cknc_leave()
     cknc_stop(wholeGroup ? 1 : 0)
+    comeBack()
+  }
+
+  /// Takes the terminal over again after another program has used it. In the background the process stops until a shell
+  /// brings it to the foreground.
+  private func takeBack() {
+    guard cknc_await_foreground() == 0 else { return lose() }
+    cknc_leave()
     comeBack()
   }
 

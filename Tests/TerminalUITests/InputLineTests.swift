@@ -31,6 +31,12 @@ import Testing
     #expect(line([.paste("a\nb\u{1B}c\r\n")]).text == "abc")
   }
 
+  @Test func `a line takes no more than the longest paste`() {
+    let text = String(repeating: "x", count: KeyParser.longestPaste)
+
+    #expect(line([.character("y"), .paste(text), .character("z")]).text == "y" + text.dropLast())
+  }
+
   @Test func `a mark that joins its letter does not move the cursor`() {
     let line = line([.character("e"), .character("\u{301}")])
 

@@ -74,12 +74,27 @@ import Testing
     var parser = KeyParser()
 
     #expect(parser.feed([0x1B]) == [])
-    #expect(parser.isUndecided)
+    #expect(parser.millisecondsToFlush == 25)
     #expect(parser.flush() == [.escape])
     #expect(parser.feed([0x1B, 0x5B]) == [])
-    #expect(!parser.isUndecided)
+    #expect(parser.millisecondsToFlush == nil)
     #expect(parser.flush() == [])
     #expect(parser.feed([0x42]) == [.down])
+  }
+
+  @Test(arguments: [
+    ("\u{1B}[200~dd\u{3}", [Key.paste("dd\u{3}")]), ("\u{1B}[200~dd\u{1B}[20", [.paste("dd")]),
+    ("\u{1B}[200~", [.paste("")]), ("\u{1B}]11;rgb", []), ("\u{1B}P>|x", []), ("\u{1B}_Gi=1", []),
+  ])
+  func `a paste or an answer whose end does not come swallows keys for a moment only`(begun: String, keys: [Key]) {
+    var parser = KeyParser()
+    #expect(parser.feed(begun.utf8) == [])
+
+    #expect(parser.millisecondsToFlush.map { $0 > 25 } == true)
+    #expect(parser.flush() == keys)
+
+    #expect(parser.millisecondsToFlush == nil)
+    #expect(parser.feed("q\u{3}\u{1B}[201~".utf8) == [.character("q"), .ctrl("c")])
   }
 
   @Test func `nonsense neither traps nor hangs`() {

@@ -139,7 +139,31 @@ extension KeyScope {
 }
 
 extension [Key] {
+  /// The number of keys of one reading up to which each is carried out: more than a stalled line delivers.
+  static let longestTyping = 1_000
+
+  /// The keys, or one paste if they are so many that they are text, as of a terminal that does not mark what is pasted.
+  /// Ctrl-C stays a key.
+  var typed: [Key] {
+    guard count > Self.longestTyping else { return self }
+    let text = compactMap(\.text).joined().prefix(KeyParser.longestPaste)
+    return [.paste(String(text))] + (contains(.ctrl("c")) ? [.ctrl("c")] : [])
+  }
+
   /// Whether keys of one reading may be text that was pasted into a terminal that does not mark it. A line that stalled
   /// delivers keys all at once, too, so they are carried out, but answer no question.
   var isBurst: Bool { count { if case .character = $0 { true } else { false } } >= 4 }
+}
+
+extension Key {
+  /// The text that the key adds where text is typed; nil for others.
+  fileprivate var text: String? {
+    switch self {
+    case .character(let character): String(character)
+    case .paste(let text): text
+    case .enter: "\n"
+    case .tab: "\t"
+    default: nil
+    }
+  }
 }

@@ -77,13 +77,14 @@ final class Runtime {
 
   /// Passes a message to the app, runs what it wants, and shows what it draws.
   func send(_ message: Message) {
-    // Each key sees the effects of the one before.
+    var messages = [message]
     if case .keys(let keys) = message {
       // The end of a paste may come in a read of its own.
       if keys.isBurst { burstEnds = now() + 300 }
       app.isBurst = now() < burstEnds
+      // Each key sees the effects of the one before.
+      messages = keys.typed.map { .keys([$0]) }
     }
-    let messages: [Message] = if case .keys(let keys) = message { keys.map { .keys([$0]) } } else { [message] }
     for message in messages {
       let isAsked = app.isAsked
       updateWorld()

@@ -12,9 +12,9 @@ package struct KeyParser: Sendable {
   private enum State {
     /// Keys are read. Leaves by the start of a paste or of a long answer.
     case keys
-    /// Text is pasted. Leaves by the end mark.
+    /// Text is pasted. Leaves by the end mark, or by `flush`.
     case pasting
-    /// A long answer (OSC, DCS and the like) is dropped. Leaves by its terminator or by a control character.
+    /// A long answer (OSC, DCS and the like) is dropped. Leaves by its terminator, by a control character, or by `flush`.
     case answer(length: Int)
   }
 
@@ -27,11 +27,20 @@ package struct KeyParser: Sendable {
 
   package init() {}
 
-  /// Whether the bytes seen so far may be a whole key or the beginning of another one.
+  /// The time in milliseconds after which `flush()` has to be called if nothing more comes; nil while nothing is begun.
   ///
-  /// If nothing more comes within a blink (25 ms), call `flush()`.
-  package var isUndecided: Bool {
-    guard case .keys = state, let first = bytes.first else { return false }
+  /// What a key may begin is decided within a blink. A paste or a long answer without its end must not swallow keys for
+  /// ever, but a slow line may hold up the rest of it.
+  package var millisecondsToFlush: Int? {
+    switch state {
+    case .keys: isUndecided ? 25 : nil
+    case .pasting, .answer: 2_000
+    }
+  }
+
+  /// Whether the bytes seen so far may be a whole key or the beginning of another one.
+  private var isUndecided: Bool {
+    guard let first = bytes.first else { return false }
     // Only a program sends ESC [ within a blink, so the rest of it is on its way, however slow the line. ESC and the
     // start of an answer alone are a letter typed with Alt.
     guard first == 0x1B, let second = bytes.dropFirst().first else { return true }
@@ -69,6 +78,16 @@ package struct KeyParser: Sendable {
 
   /// Decides that nothing more belongs to the bytes seen so far.
   package mutating func flush() -> [Key] {
+    defer { state = .keys }
+    switch state {
+    case .keys: break
+    case .pasting:
+      bytes = []
+      return [.paste(String(decoding: pasted, as: UTF8.self))]
+    case .answer:
+      bytes = []
+      return []
+    }
     guard isUndecided else { return [] }
     let second = bytes.dropFirst().first
     let letter = second.flatMap { Self.answerStarts[$0] == nil ? nil : Character(Unicode.Scalar($0)) }

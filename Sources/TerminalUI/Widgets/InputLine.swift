@@ -60,8 +60,10 @@ package struct InputLine: Widget {
     return end < 0 ? 0 : (before[...end].lastIndex(of: " ") ?? -1) + 1
   }
 
+  /// Inserts as much as there is room for: without a limit each key would take longer than the one before.
   private mutating func insert(_ new: String) {
     let length = text.count
+    let new = new.prefix(max(0, KeyParser.longestPaste - length))
     text.insert(contentsOf: new, at: text.index(text.startIndex, offsetBy: cursor))
     // A combining mark joins the character before it, so characters are counted, not assumed.
     cursor = max(0, min(text.count, cursor + text.count - length))

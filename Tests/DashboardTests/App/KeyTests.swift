@@ -16,6 +16,18 @@ struct KeyTests {
     ("pauses", "9", nil), ("conflicts", "c", nil), ("sync", "11", nil), ("account", "22", nil),
   ]
 
+  @Test func `more keys at once than anybody types are text, of which only Ctrl-C stays a key`() {
+    let typed = [Key](repeating: .character("d"), count: [Key].longestTyping)
+    let pasted = [Key](repeating: .character("x"), count: 3 * KeyParser.longestPaste)
+
+    #expect(typed.typed == typed)
+    #expect(
+      (typed + [.enter, .ctrl("z"), .ctrl("c"), .character("y")]).typed
+        == [.paste(String(repeating: "d", count: [Key].longestTyping) + "\ny"), .ctrl("c")]
+    )
+    #expect(pasted.typed == [.paste(String(repeating: "x", count: KeyParser.longestPaste))])
+  }
+
   private func session(_ keys: String) -> Session {
     var session = Session(Busy.world(Size(width: 120, height: 36)) { $0.data.status?.pauses = Sample.pauses })
     session.type(keys)

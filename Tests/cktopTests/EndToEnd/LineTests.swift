@@ -57,6 +57,16 @@ import Testing
       return ioctl(end, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
+    /// The bytes that were typed and the dashboard has not read.
+    func unread() throws -> Int {
+      let terminal = open(path, O_RDWR | O_NOCTTY)
+      try #require(terminal >= 0)
+      defer { close(terminal) }
+      var count: Int32 = 0
+      try #require(ioctl(terminal, UInt(FIONREAD), &count) == 0)
+      return Int(count)
+    }
+
     /// Reads at most so many bytes of what has come; nil at the line's end.
     @discardableResult
     func take(_ limit: Int = 65_536) -> [UInt8]? {
@@ -198,6 +208,26 @@ import Testing
     try line.type("q")
     #expect(await line.receiveToEnd() == .exited(0))
     #expect(line.text.contains(Self.leavesScreen))
+  }
+
+  @Test func `a dashboard that writes to a stalled line ends at SIGTERM`() async throws {
+    let line = try await Line(Self.machine(), columns: 200, rows: 60)
+    try await line.receive { $0.contains("3 Queue") && $0.contains("t1") }
+    // The line holds less than these screens, and nothing reads it.
+    try line.type(String(repeating: "\u{C}", count: 100))
+    while try line.unread() > 0 || line.waiting == 0 { await Task.yield() }
+    line.dashboard.send(SIGTERM)
+
+    #expect([.exited(128 + SIGTERM), .signalled(SIGTERM)].contains(await line.dashboard.end()))
+    #expect(try line.isCooked())
+  }
+
+  @Test(arguments: [(65_535, 24), (80, 65_535), (65_535, 65_535)] as [(UInt16, UInt16)])
+  func `a terminal of any size is drawn on`(columns: UInt16, rows: UInt16) async throws {
+    let line = try await Line(Self.machine(), columns: columns, rows: rows)
+    try await line.receive { $0.contains("3 Queue") && $0.contains("t1") }
+    try line.type("q")
+    #expect(await line.receiveToEnd() == .exited(0))
   }
 
   /// 9,600 baud bring 960 bytes a second. The test reads as many for each second that it counts, and a key arrives 0.3 s

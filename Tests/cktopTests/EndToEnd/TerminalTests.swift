@@ -64,6 +64,31 @@ import Testing
     #expect(try rows.object()["recordName"] as? String == "t1")
   }
 
+  /// The shell has job control, as it has for a person.
+  @Test(.timeLimit(.minutes(40))) func `a dashboard in the background stops, and draws only in the foreground`()
+    async throws
+  {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:1"])
+    try await machine.succeed("--database", "private", "records", "put", "--type", "Task", "--name", "t1", "a=1")
+    let store = try #require(try await machine.run("--database", "private", "status", "--json").object()["store"])
+    let terminal = try await Tmux(columns: 100, rows: 24)
+    defer { terminal.close() }
+    func isStopped(_ screen: String) -> Bool { screen.contains("tty output") || screen.contains("SIGTTOU") }
+
+    try await terminal.run("CLOUDKIT_URL=http://127.0.0.1:1 '\(Binary.cktop().path)' --store '\(store)' &")
+    #expect(!(try await terminal.screen(typing: "jobs", "Enter") { isStopped($0) }).contains("3 Queue"))
+    try await terminal.type("clear; fg", "Enter")
+    try await terminal.screen { $0.contains("3 Queue") && $0.contains("t1") }
+    try await terminal.type("C-z")
+    try await terminal.screen { $0.contains("Stopped") && !$0.contains("3 Queue") }
+    try await terminal.run("bg")
+    #expect(!(try await terminal.screen(typing: "jobs", "Enter") { isStopped($0) }).contains("3 Queue"))
+    try await terminal.type("clear; fg", "Enter")
+    try await terminal.screen { $0.contains("3 Queue") && $0.contains("t1") }
+    try await terminal.type("q")
+    try await terminal.screen { !$0.contains("3 Queue") }
+  }
+
   @Test(.timeLimit(.minutes(40)), arguments: ["", "dumb"])
   func `a terminal that cannot be used is refused in one line`(term: String) async throws {
     let terminal = try await Tmux(columns: 100, rows: 10)
