@@ -18,6 +18,7 @@ import Testing
     let configure = { (configuration: inout SyncEngine.Configuration) in
       configuration.feedTurn = 3
       configuration.pageLimit = 12
+      configuration.zoneListLimit = FeedLength.Limit(pages: 7, milliseconds: 6_000)
     }
     mine = try world.device("mine", configure: configure)
   }
@@ -73,9 +74,54 @@ import Testing
     let summary = try await mine.sync()
 
     #expect(!summary.reachedEnd && world.onServer("a") != nil)
-    #expect(mine.transport.count("changes/database") < 24)
+    #expect(summary.lastItemError?.code == .unexpectedServerResponse)
+    #expect(mine.transport.count("changes/database") == 7)
     #expect(try mine.store.status().throttles.map(\.scope) == ["feed:"])
     #expect(try errors(mine) == 1)
+  }
+
+  @Test func `the database's feed ends the sync in time where each page of it is slow, and goes on in the next`()
+    async throws
+  {
+    let isEndless = Mutex(true)
+    mine.transport.interfere { [clock = world.clock] operation, number, _ in
+      guard operation == "changes/database", isEndless.withLock({ $0 }) else { return .pass }
+      clock.advance(2)
+      return .answer(status: 200, #"{"zones":[],"syncToken":"t\#(number)","moreComing":true}"#)
+    }
+
+    #expect(try await !mine.sync().reachedEnd)
+
+    #expect(mine.transport.count("changes/database") == 3)
+    #expect(mine.transport.bodies("changes/database").last?.contains("t2") == true)
+    world.clock.advance(600)
+    isEndless.withLock { $0 = false }
+    try await mine.sync()
+    #expect(mine.transport.bodies("changes/database")[3].contains("t3"))
+  }
+
+  /// The number of pages after which a feed is taken to be endless; nil if 200,000 are not enough.
+  @Test(
+    arguments: [
+      (100, true, 2_000, 100), (200_000, true, 2_000, 150), (200_000, true, 200, 1_000), (300_000, false, 2_000, nil),
+      (2_000, false, 2_000, 2_000), (5, true, 400_000, 3),
+    ] as [(Int, Bool, Int64, Int?)]
+  )
+  func `a feed is endless by its pages, or by how many empty ones came in a row, or for how long`(
+    limit: Int,
+    isEmpty: Bool,
+    milliseconds: Int64,
+    ends: Int?
+  ) {
+    var (length, now) = (FeedLength(from: 0), Int64(0))
+    let limit = FeedLength.Limit(pages: limit)
+
+    while length.pages < 200_000, !length.isEndless(limit, at: now) {
+      now += milliseconds
+      length.add(isEmpty: isEmpty, at: now)
+    }
+
+    #expect(length.pages == ends ?? 200_000)
   }
 
   @Test func `a feed that goes in circles is left where it is`() async throws {

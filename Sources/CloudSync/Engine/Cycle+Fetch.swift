@@ -61,6 +61,7 @@ extension Cycle {
       scope: .feed(of: nil),
       start: try store.databaseToken(),
       turn: configuration.feedTurn,
+      limit: configuration.zoneListLimit,
       restart: { [self] in
         try await requireSameUser()
         try store.forgetDatabaseToken(lease)
@@ -95,6 +96,7 @@ extension Cycle {
         zone: zone,
         start: try store.startReading(zone, lease),
         turn: configuration.feedTurn,
+        limit: FeedLength.Limit(pages: configuration.pageLimit),
         restart: { [self] in
           try await requireSameUser()
           try store.restartReading(zone, lease)

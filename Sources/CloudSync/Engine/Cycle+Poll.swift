@@ -103,6 +103,7 @@ extension Cycle {
       scope: .feed(of: polled.zone, type: polled.type),
       zone: polled.zone,
       turn: configuration.pageLimit,
+      limit: FeedLength.Limit(pages: configuration.pageLimit),
       request: { [self] marker throws(WebServicesError) in
         try await request { (client, database) async throws(WebServicesError) in
           try await client.query(

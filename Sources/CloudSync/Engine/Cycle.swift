@@ -36,8 +36,8 @@ final class Cycle {
   var misfit: WebServicesError?
   /// Fetched pages that were followed by others.
   var pages = 0
-  /// The pages of each change feed in its turns.
-  var feedPages: [WaitScope: Int] = [:]
+  /// The length of each feed that has not ended.
+  var feedLengths: [WaitScope: FeedLength] = [:]
   /// Whether the server took the requests for those of another user than the store's.
   var isOtherUser = false
   /// Whether the cycle must stop because of a pause, a wait, or a sign-in.

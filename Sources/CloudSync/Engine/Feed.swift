@@ -5,21 +5,61 @@ protocol FeedPage: Sendable {
   /// The position of the next page.
   var position: String? { get }
   var hasMore: Bool { get }
+  var isEmpty: Bool { get }
 }
 
 extension WireDatabaseChanges: FeedPage {
   var position: String? { syncToken }
   var hasMore: Bool { moreComing }
+  var isEmpty: Bool { zones.isEmpty }
 }
 
 extension WireZoneChangesResult: FeedPage {
   var position: String? { if case .changes(let page) = self { page.syncToken } else { nil } }
   var hasMore: Bool { if case .changes(let page) = self { page.moreComing } else { false } }
+  var isEmpty: Bool { if case .changes(let page) = self { page.records.isEmpty } else { true } }
 }
 
 extension WireRecords: FeedPage {
   var position: String? { continuationMarker }
   var hasMore: Bool { continuationMarker != nil }
+  var isEmpty: Bool { records.isEmpty }
+}
+
+/// The pages of a feed that were followed by others, by which one that never ends is recognized. Empty pages with more to
+/// come are normal, but not many in a row.
+struct FeedLength: Hashable {
+  static let longestEmpty = (pages: 1_000, milliseconds: Int64(300_000))
+  /// The number of pages up to which they are no sign of anything, however long they take.
+  private static let fewest = 3
+
+  private(set) var pages = 0
+  private let startedAt: Int64
+  private var emptyPages = 0
+  /// The time of the start, or of the last page that was not empty.
+  private var lastContentAt: Int64
+
+  init(from now: Int64) { (startedAt, lastContentAt) = (now, now) }
+
+  mutating func add(isEmpty: Bool, at now: Int64) {
+    pages += 1
+    emptyPages = isEmpty ? emptyPages + 1 : 0
+    if !isEmpty { lastContentAt = now }
+  }
+
+  /// Whether the feed is taken to be endless.
+  ///
+  func isEndless(_ limit: Limit, at now: Int64) -> Bool {
+    pages >= limit.pages || emptyPages >= Self.longestEmpty.pages
+      || pages >= Self.fewest && now - startedAt >= limit.milliseconds
+      || emptyPages >= Self.fewest && now - lastContentAt >= Self.longestEmpty.milliseconds
+  }
+
+  /// The pages, and the time for them, that no feed of a kind takes.
+  struct Limit: Hashable {
+    var pages: Int
+    var milliseconds = Int64.max
+  }
 }
 
 /// The end of a fetch of one change feed, polled query or full scan.
@@ -62,6 +102,8 @@ struct Feed<Page: FeedPage> {
   var start: String?
   /// The number of pages in a turn.
   var turn: Int
+  /// The length in one sync at which it is taken to be endless.
+  var limit: FeedLength.Limit
   /// Forgets the stored position and returns the one to start again with; nil if no position is stored.
   var restart: (() async throws -> String?)?
   var request: (_ position: String?) async throws(WebServicesError) -> Page
@@ -81,6 +123,7 @@ extension Cycle {
     if FetchPositions.isOversized(token), let restart = feed.restart { token = try await restart() }
     var positions = FetchPositions(from: token)
     var hasRestarted = false
+    if feedLengths[feed.scope] == nil { feedLengths[feed.scope] = FeedLength(from: store.now()) }
     for pages in 0..<feed.turn {
       if pages > 0, try await !sendMeanwhile(fetching: feed.scope, of: feed.zone) { return .waits }
       try Task.checkCancellation()
@@ -102,11 +145,11 @@ extension Cycle {
         positions = FetchPositions(from: token)
         hasRestarted = true
       }
+      if let length = feedLengths[feed.scope], length.isEndless(feed.limit, at: store.now()) {
+        return feed.failed(.endless(pages: length.pages))
+      }
     }
     // The feed goes on from its stored position when the others had their turn.
-    let pages = feedPages[feed.scope, default: 0] + feed.turn
-    feedPages[feed.scope] = pages
-    guard pages < configuration.pageLimit else { return feed.failed(.endless(pages: pages)) }
     hasMoreToFetch = true
     return .waits
   }
@@ -125,7 +168,13 @@ extension Cycle {
     if feed.restart != nil {
       do { try FetchPositions.check(page.position) } catch { return .end(feed.failed(error)) }
     }
-    return try await feed.apply(page, token)
+    let next = try await feed.apply(page, token)
+    switch next {
+    case .more, .from: feedLengths[feed.scope]?.add(isEmpty: page.isEmpty, at: store.now())
+    case .end: feedLengths[feed.scope] = nil
+    case .refused: break
+    }
+    return next
   }
 
   /// Looks up records of a feed. The result is an error that does not concern everything.
@@ -147,6 +196,7 @@ extension Cycle {
 extension WebServicesError {
   /// The error of a feed with so many pages that it is taken to be endless.
   static func endless(pages: Int) -> WebServicesError {
-    WebServicesError(.unexpectedServerResponse, "the feed did not end after \(pages) pages; stopped fetching")
+    let reason = "the list of changes did not end after \(pages) pages; stopped fetching"
+    return WebServicesError(.unexpectedServerResponse, reason)
   }
 }

@@ -232,12 +232,15 @@ extension SyncEngine {
   private func readPages(_ next: (String?) async throws -> (any FeedPage)?) async throws {
     var position: String?
     var positions = FetchPositions()
-    for _ in 0..<configuration.pageLimit {
+    let limit = FeedLength.Limit(pages: configuration.pageLimit)
+    var length = FeedLength(from: store.now())
+    while !length.isEndless(limit, at: store.now()) {
       try Task.checkCancellation()
       guard let page = try await next(position), page.hasMore else { return }
       position = try positions.next(page.position)
+      length.add(isEmpty: page.isEmpty, at: store.now())
     }
-    throw WebServicesError.endless(pages: configuration.pageLimit)
+    throw WebServicesError.endless(pages: length.pages)
   }
 
   private func reported(_ results: [WireRecordResult], in zone: ZoneKey) throws -> [Reported] {
