@@ -36,6 +36,10 @@ final class ProgressBar: Sendable {
 
   /// The bar's line, never wider than the terminal: a line that wraps cannot be overwritten.
   static func line(_ status: StoreStatus, width: Int) -> String {
+    if let since = status.silentSince {
+      let time = Format().time(since, now: status.generatedAt)
+      return "waiting for the server's reply to a request of \(time)".cut(toColumns: width - 1)
+    }
     guard let progress = status.progress else {
       let verdicts = status.verdicts(hasCredential: true)
       return "\(verdicts.first.label): \(verdicts.sentence(Format(), now: status.generatedAt))".visible.cut(

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -20,6 +21,17 @@ import Testing
 
   private static let mine = ZoneKey(zone: "Notes")
   private static let hers = ZoneKey(zone: "Notes", owner: "_ana")
+
+  @Test func `the bar of a sync names a reply that does not come, whatever else is in progress`() {
+    var status = StoreStatus(generatedAt: 10_000)
+    status.progress = Progress(phase: .send, done: 1, total: 4)
+    let bar = ProgressBar.line(status, width: 80)
+    status.silentSince = 1_000
+    let waiting = ProgressBar.line(status, width: 80)
+
+    #expect(bar.hasPrefix("[") && !waiting.hasPrefix("["))
+    #expect(waiting.contains(Format().time(1_000, now: 10_000)))
+  }
 
   @Test func `the queue is told by state, zone and type, and what is unknown is null`() {
     let parts = [
