@@ -25,7 +25,10 @@ extension Theme {
       for directory in directories {
         let file = directory.appendingPathComponent(name + ".toml")
         guard FileManager.default.fileExists(atPath: file.path) else { continue }
-        return try parse(contents(of: file), source: file.path)
+        var theme = try parse(contents(of: file), source: file.path)
+        // It is found by the name of its file, whatever a copy of another theme says inside.
+        theme.name = name
+        return theme
       }
     }
     if let file = files.first(where: { $0.name == name }) { return embedded(file) }

@@ -93,6 +93,18 @@ import Testing
     }
   }
 
+  @Test func `a copy of a theme goes by the name of its file, and the ones after it are reached`() throws {
+    let folder = try TemporaryFolder()
+    let own = folder.url.appending(path: "config/cktop/themes")
+    try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
+    let copy = "name = \"midnight\"\nbackground = \"dark\"\n"
+    try Data(copy.utf8).write(to: own.appending(path: "mine.toml"))
+    let themes = OwnThemes(folder.environment)
+
+    #expect(themes.next(after: "midnight").theme?.name == "mine")
+    #expect(themes.next(after: "mine").theme?.name == "okabe")
+  }
+
   @Test func `the theme that was chosen last is used where nothing else names one`() throws {
     let folder = try TemporaryFolder()
     func start(_ option: String?, configured: String? = nil) throws -> String {
