@@ -146,7 +146,7 @@ extension Receipt {
     case CommandRefusal.alreadySyncing: return "A sync is already running"
     case CommandRefusal.cannotSync: return "This dashboard cannot sync the store; run `cktop sync`"
     case CommandRefusal.doesNotApply(let reason): return reason.sentence
-    case is CancellationError: return "The sync was stopped before it finished; s syncs again"
+    case is CancellationError: return "The sync was stopped before it finished; sync again to continue"
     default:
       let message = message(failure)
       return command == .keepSyncing ? "Syncing stopped: \(message)" : message.sentence

@@ -167,7 +167,7 @@ import Testing
       receipt(.undo([4])) { $0.result.skipped = [4: .unchanged] },
       "Nothing was restored; left operation 4 as it is: the server's record has these values already"
     ),
-    (Receipt(.sync, failure: CancellationError()), "The sync was stopped before it finished; s syncs again"),
+    (Receipt(.sync, failure: CancellationError()), "The sync was stopped before it finished; sync again to continue"),
     (Receipt(.undo([4]), failure: CommandRefusal.doesNotApply("it was undone; stop")), "It was undone; stop"),
     (Receipt(.sync, failure: CommandRefusal.alreadySyncing), "A sync is already running"),
     (Receipt(.flush(), failure: CommandRefusal.readOnly), "Not allowed in read-only mode"),

@@ -34,7 +34,10 @@ struct Tour: Hashable, Sendable {
     ),
     ({ "Press \($0.name(of: .demo)), then m: two devices change one record." }, { $1.queue.conflicts > 0 }),
     (
-      { "Press \($0.name(of: .conflicts)); \($0.name(of: .allServer)) takes the server's side, Enter resolves." },
+      {
+        "Press \($0.name(of: .conflicts)); \($0.name(of: .allServer)) takes the server's side, "
+          + "\($0.name(of: .resolve)) resolves."
+      },
       { deeds, _ in deeds.contains(.resolved) }
     ),
     (

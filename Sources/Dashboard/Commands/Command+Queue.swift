@@ -40,7 +40,7 @@ struct Operations {
 
 extension App {
   /// Why what is about changes does nothing on the causes; nil elsewhere.
-  var notOfCauses: String? { top.scopes.contains(.causes) ? "Open the cause with Enter first" : nil }
+  var notOfCauses: String? { top.scopes.contains(.causes) ? CauseKind.openFirst : nil }
 }
 
 extension Command {

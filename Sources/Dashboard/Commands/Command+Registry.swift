@@ -12,7 +12,7 @@ extension Command {
 
   private static let lists: [Command] = [
     mark(.mark, "Space", "mark", "Mark the row, and go to the next").unless { $0.top.unselected($1) },
-    mark(.markRange, "v", "range", "Mark a range: v here, move, v there"),
+    mark(.markRange, "v", "range", "Mark a range: KEY here, move, KEY there"),
     mark(.markAll, "a", "mark all", "Mark all rows in the filter; again: unmark all"),
     mark(.invertMarks, "*", "invert", "Mark what is not marked, and unmark what is"),
     Command(.nextMatch, "n", "next match", nextMatch, .list).footer(.never).onRows { $0.goOn(1, $1, visible: $2) },
@@ -94,7 +94,7 @@ extension Command {
     showConflicts(.conflicts, "c", "conflicts", "Show the conflicts", .syncing),
   ]
 
-  private static let keepSyncing = "Keep syncing here until S again or the dashboard ends"
+  private static let keepSyncing = "Keep syncing here until KEY again or the dashboard ends"
 
   private static func showConflicts(_ id: CommandID, _ key: String, _ title: String, _ help: String, _ scopes: KeyScope)
     -> Command
@@ -112,7 +112,7 @@ extension Command {
     Command(.nextPane, "Tab", "next pane", "Go to the next pane", .panes).run { app, _ in app.focus(1) },
     Command(.previousPane, "Shift-Tab", "previous pane", "Go to the previous pane", .panes).footer(.never)
       .run { app, _ in app.focus(-1) },
-    pane(.view1, .sync), pane(.view2, .account), pane(.view3, .queue), pane(.view4, .records),
+    pane(.sync), pane(.account), pane(.queue), pane(.records),
     showConflicts(.view5, "5", "Conflicts", "Open the conflicts", .everywhere),
     view(.view6, "6", "Events", "Open the log of events") { EventsScreen() },
     view(.view7, "7", "Zones", "Open the zones") { ZonesScreen() },
@@ -146,14 +146,15 @@ extension Command {
       .run { app, _ in app.above.isEmpty ? [.quit] : [.pop] },
     Command(.quitAtOnce, "Ctrl-C", "quit at once", "Quit immediately", [.everywhere, .question], .fixed)
       .run { _, _ in [.interrupt] },
-    Command(.demo, "D", "faults", "Inject a fault: D, then the key of the fault", .demo).run { $0.askForFault($1) },
+    Command(.demo, "D", "faults", "Inject a fault: KEY, then the key of the fault", .demo).run { $0.askForFault($1) },
     Command(.nextCard, "Ctrl-N", "next card", "Go on with the next card of the tour", .demo)
       .run { app, _ in app.skipCard() },
   ]
 
-  private static func pane(_ id: CommandID, _ pane: Pane) -> Command {
+  private static func pane(_ pane: Pane) -> Command {
     let help = "\(pane.title): focus its pane, and once more open it in full"
-    return Command(id, "\(pane.rawValue)", pane.title, help, .everywhere, .leaves).run { app, _ in app.show(pane) }
+    return Command(pane.command, "\(pane.rawValue)", pane.title, help, .everywhere, .leaves)
+      .run { app, _ in app.show(pane) }
   }
 
   private static func view(
@@ -164,6 +165,18 @@ extension Command {
     _ screen: @escaping @Sendable () -> any Screen
   ) -> Command {
     Command(id, key, title, help, .everywhere, .leaves).view(screen)
+  }
+}
+
+extension Pane {
+  /// The command that focuses the pane.
+  var command: CommandID {
+    switch self {
+    case .sync: .view1
+    case .account: .view2
+    case .queue: .view3
+    case .records: .view4
+    }
   }
 }
 

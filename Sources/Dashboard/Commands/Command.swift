@@ -47,8 +47,8 @@ struct Command: Sendable {
   var keys: [Key]
   /// The label in the footer and the palette; empty for moving in a list, which neither shows.
   let title: String
-  /// The effect of the command, in one sentence without a full stop.
-  let help: String
+  /// The help with `KEY` in place of the command's own key, which can be changed.
+  private let helpPattern: String
   let scopes: KeyScope
   private(set) var traits: Traits = []
   private(set) var footer: Footer
@@ -87,12 +87,17 @@ struct Command: Sendable {
     case never
   }
 
-  /// - Parameter keys: the names of the keys, with blanks between them.
+  /// - Parameters:
+  ///   - keys: the names of the keys, with blanks between them.
+  ///   - help: the effect of the command; `KEY` in it stands for the first of its keys.
   init(_ id: CommandID, _ keys: String, _ title: String, _ help: String, _ scopes: KeyScope, _ traits: Traits = []) {
-    (self.id, self.title, self.help, self.scopes, self.traits) = (id, title, help, scopes, traits)
+    (self.id, self.title, helpPattern, self.scopes, self.traits) = (id, title, help, scopes, traits)
     self.keys = keys.split(separator: " ").compactMap { Key(named: String($0)) }
     footer = scopes.contains(.everywhere) ? .never : .usual
   }
+
+  /// The effect of the command, in one sentence without a full stop.
+  var help: String { helpPattern.replacing("KEY", with: keys.first?.name ?? "") }
 
   /// The names of its keys: "PgDn", "Ctrl-D".
   var keyNames: String { keys.map(\.name).joined(separator: " ") }

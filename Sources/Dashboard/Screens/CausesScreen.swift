@@ -18,7 +18,9 @@ enum CauseKind: ListKind {
 
   static var noun: String { "cause" }
   static func line(_ row: QueueCause, _ world: World) -> String { "\(row.count)\t\(row.filter)" }
-  static func noProblems(_ list: RowList<CauseKind>, _ world: World) -> String? { "Open the cause with Enter first" }
+  /// Why what is about changes does nothing on the causes.
+  static let openFirst = "Open the cause first"
+  static func noProblems(_ list: RowList<CauseKind>, _ world: World) -> String? { openFirst }
   static func opening(_ row: QueueCause, _ world: World) -> Opening {
     queue(of: row).map { .screen(QueueScreen($0), label: "show them") } ?? .none("The cause has no filter")
   }

@@ -15,12 +15,16 @@ extension ConflictsScreen {
     let area = parts[1]
     guard let conflict = conflict(world) else {
       Box(title: "Conflicts", isFocused: true).draw(on: &frame.grid, in: area)
+      let next = world.keys.name(of: .nextConflict)
       let text: StyledText =
         world.data.conflicts == nil
         ? StyledText("loading…", .dim)
         : all.isEmpty
           ? StyledText("Every conflict is resolved. Esc goes back.", .ok)
-          : StyledText("This conflict is closed, or not among the oldest that are listed. n goes to the next.", .dim)
+          : StyledText(
+            "This conflict is closed, or not among the oldest that are listed. \(next) goes to the next.",
+            .dim
+          )
       return frame.grid.put(text, in: Box.text(area).row(0))
     }
     let index = all.firstIndex { $0.id == conflict.id } ?? 0

@@ -152,7 +152,7 @@ struct EditScreen: Screen {
 
   fileprivate func save(_ world: World) -> [Step] {
     guard let version = version ?? shown(world), !edits.isEmpty else {
-      return [.failure("Nothing is edited yet; Enter edits the selected field")]
+      return [.failure("Nothing is edited yet; \(world.keys.name(of: .editField)) edits the selected field")]
     }
     return [.effect(.give(.edit(id, edits.values.sorted { $0.name < $1.name }, version: version)))]
   }

@@ -110,7 +110,7 @@ struct Overview: Screen {
         continue
       }
       let isFocused = pane == focus
-      let title = StyledText("\(pane.rawValue) \(pane.title)")
+      let title = StyledText("\(world.keys.name(of: pane.command)) \(pane.title)")
       frame.note(.pane(pane), in: place)
       if pane == .queue {
         QueueTabs(world, queue).draw(title, on: &frame, in: place, world, queue, isFocused: isFocused)
@@ -127,7 +127,7 @@ struct Overview: Screen {
       }
     }
     guard let place = layout.events else { return }
-    Box(title: "6 Events").draw(on: &frame.grid, in: place)
+    Box(title: StyledText("\(world.keys.name(of: .view6)) Events")).draw(on: &frame.grid, in: place)
     let inside = Box.text(place)
     for (line, event) in (world.data.events?.rows ?? []).prefix(inside.height).enumerated() {
       frame.grid.put(EventLine.text(event, world), in: inside.row(line))

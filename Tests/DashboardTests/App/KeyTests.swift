@@ -16,6 +16,18 @@ struct KeyTests {
     ("pauses", "9", nil), ("conflicts", "c", nil), ("sync", "11", nil), ("account", "22", nil),
   ]
 
+  @Test func `texts name the keys that a user gave to commands`() throws {
+    let own = ["view1": "F1", "view6": "F6", "markRange": "F7", "keepSyncing": "F8"]
+    let keys = try KeyMap(own: own.mapValues { [$0] })
+    let session = Session(Busy.world(Size(width: 120, height: 36)) { $0.preferences.keys = keys })
+
+    #expect(session.text.contains("─ F1 Sync ─") && session.text.contains("─ F6 Events ─"))
+    for id in [CommandID.markRange, .keepSyncing] {
+      let help = try #require(keys.commands.first { $0.id == id }).help
+      #expect(help.contains(keys.name(of: id)) && !help.contains("KEY"))
+    }
+  }
+
   @Test func `more keys at once than anybody types are text, of which only Ctrl-C stays a key`() {
     let typed = [Key](repeating: .character("d"), count: [Key].longestTyping)
     let pasted = [Key](repeating: .character("x"), count: 3 * KeyParser.longestPaste)

@@ -30,6 +30,13 @@ struct EditScreenTests {
     )
   }
 
+  @Test func `a save without edits names the key that edits`() throws {
+    var session = Self.editing()
+    session.world.preferences.keys = try KeyMap(own: ["editField": ["F9"]])
+    session.type("r")
+    #expect(session.text.contains("F9 edits "))
+  }
+
   @Test func `an edited field is saved with the version that was shown, and sent again`() throws {
     var session = Self.editing()
     #expect(session.top is EditScreen)
