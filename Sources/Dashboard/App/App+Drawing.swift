@@ -37,7 +37,11 @@ extension App {
       wrap(StyledText(text, role), to: grid.size.width, grid.glyphs)
       + wrap(StyledText(world.sentence), to: grid.size.width, grid.glyphs)
       + wrap(
-        StyledText("Too small for more; make it \(World.smallest.width)x\(World.smallest.height), or q quits", .dim),
+        StyledText(
+          "Too small for more; make it \(World.smallest.width)x\(World.smallest.height), "
+            + "or \(world.keys.name(of: .quit)) quits",
+          .dim
+        ),
         to: grid.size.width,
         grid.glyphs
       )

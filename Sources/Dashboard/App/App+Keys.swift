@@ -76,10 +76,16 @@ extension App {
   // MARK: - The mouse
 
   /// The rows by which the wheel moves the cursor.
-  private static let wheelRows = 3
+  static let wheelRows = 3
 
   mutating func point(_ action: Mouse.Action, _ target: Target, _ world: World) -> [Effect] {
-    guard world.isUsable, held.isEmpty, !awaitsFault, top.prompt(world) == nil else { return [] }
+    guard world.isUsable, held.isEmpty, !awaitsFault else { return [] }
+    if var palette = above.last as? PaletteScreen {
+      let steps = palette.point(action, target, world)
+      above[above.count - 1] = palette
+      return carryOut(steps, world)
+    }
+    guard top.prompt(world) == nil else { return [] }
     notice = nil
     var isOther = false
     switch target {
@@ -97,6 +103,12 @@ extension App {
       let isNew =
         above.isEmpty ? overview.select(row, in: pane, world) : above[above.count - 1].select(row, in: pane, world)
       return isNew || isOther || scopes(world).isDisjoint(with: .opening) ? [] : run(.open, world)
+    case (.press, .field(let field)):
+      if var conflicts = above.last as? ConflictsScreen {
+        conflicts.select(field: field, world)
+        above[above.count - 1] = conflicts
+      }
+      return []
     case (.press, .tab(let states)):
       if above.isEmpty { overview.focus = .queue }
       return carryOut([.tab(states)], world)

@@ -11,7 +11,7 @@ extension ConflictsScreen {
     // Beside the conflict, else above it with room for six.
     let lengths: [Length] = [.fixed(!showsList ? 0 : isWide ? 34 : 8), .flexible]
     let parts = isWide ? area.columns(lengths) : area.rows(lengths)
-    if showsList { drawList(all, on: &frame.grid, in: parts[0], world) }
+    if showsList { drawList(all, on: &frame, in: parts[0], world) }
     let area = parts[1]
     guard let conflict = conflict(world) else {
       Box(title: "Conflicts", isFocused: true).draw(on: &frame.grid, in: area)
@@ -31,7 +31,7 @@ extension ConflictsScreen {
     let title = StyledText("\(conflict.type)/\(conflict.key.name) in zone \(conflict.key.zoneKey.title)")
     let note = StyledText("\(index + 1) of \(Format.number(remaining(all, world)))", .dim)
     Box(title: title, note: showsList ? "" : note, isFocused: true).draw(on: &frame.grid, in: area)
-    draw(conflict, on: &frame.grid, in: Box.text(area), world)
+    draw(conflict, on: &frame, in: Box.text(area), world)
   }
 
   /// The number of conflicts that are not resolved yet, read or not.
@@ -39,10 +39,10 @@ extension ConflictsScreen {
     max(all.count, (world.data.conflicts?.total ?? 0) - resolved.count)
   }
 
-  private func drawList(_ all: [Conflict], on grid: inout Grid, in area: Rect, _ world: World) {
+  private func drawList(_ all: [Conflict], on frame: inout Frame, in area: Rect, _ world: World) {
     let index = all.firstIndex { $0.id == shown } ?? 0
     let note = StyledText("\(index + 1) of \(Format.number(remaining(all, world)))", .dim)
-    Box(title: "Conflicts", note: note).draw(on: &grid, in: area)
+    Box(title: "Conflicts", note: note).draw(on: &frame.grid, in: area)
     let inside = Box.inside(area)
     let offset = max(0, min(index - inside.height / 2, all.count - inside.height))
     let rows = all.dropFirst(offset).prefix(inside.height).map { conflict -> [StyledText] in
@@ -53,19 +53,20 @@ extension ConflictsScreen {
     }
     for (line, row) in rows.enumerated() {
       let place = inside.row(line)
+      frame.note(.row(offset + line, nil), in: place)
       let isShown = offset + line == index
-      if isShown { grid.fill(place, Style(.selectionUnfocused)) }
+      if isShown { frame.grid.fill(place, Style(.selectionUnfocused)) }
       for (text, cell) in zip(row, place.columns([.fixed(1), .flex(1), .flex(1)], gap: 1)) {
-        grid.put(isShown ? text.on(.selectionUnfocused) : text, in: cell)
+        frame.grid.put(isShown ? text.on(.selectionUnfocused) : text, in: cell)
       }
     }
   }
 
-  private func draw(_ conflict: Conflict, on grid: inout Grid, in area: Rect, _ world: World) {
+  private func draw(_ conflict: Conflict, on frame: inout Frame, in area: Rect, _ world: World) {
     let will = wrap(
       [.init("Will be saved:  ", .dim)] + willBeSaved(conflict, world.format),
       to: area.width,
-      grid.glyphs
+      frame.grid.glyphs
     )
     let top = area.height > 8 ? 2 : 1
     let below = min(will.count + 1, area.height / 2)
@@ -73,16 +74,21 @@ extension ConflictsScreen {
       .fixed(top), .fixed(max(2, min(conflict.fields.count + 1, area.height - top - below))), .fixed(below), .flexible,
     ])
     let edits = conflict.edits({ world.clock($0) }, user: world.user).map { [.init("\($0.key) ", .dim)] + $0.value }
-    grid.put(edits[0] + "   " + edits[1], in: parts[0].row(0))
+    frame.grid.put(edits[0] + "   " + edits[1], in: parts[0].row(0))
     let sides = sides(conflict)
     let rows = conflict.fields.map { Self.row($0, sides[$0.name], conflict, world.format) }
     let first = max(0, field - max(1, parts[1].height - 1) + 1)
-    FieldTable(rows, offset: first, selection: field, isFocused: true).draw(on: &grid, in: parts[1])
-    for (line, text) in will.enumerated() { grid.put(text, in: parts[2].row(line + 1)) }
+    FieldTable(rows, offset: first, selection: field, isFocused: true).draw(on: &frame.grid, in: parts[1])
+    let visible = max(0, parts[1].height - 1)
+    let offset = max(0, min(first, rows.count - visible))
+    for (line, index) in rows.indices.dropFirst(offset).prefix(visible).enumerated() {
+      frame.note(.field(index), in: parts[1].row(line + 1))
+    }
+    for (line, text) in will.enumerated() { frame.grid.put(text, in: parts[2].row(line + 1)) }
     let whole = world.keys.name(of: .wholeValue)
     let hint = StyledText("Differences are highlighted; \(whole) shows the whole values.", .dim)
-    for (line, text) in wrap(hint, to: area.width, grid.glyphs).enumerated() {
-      grid.put(text, in: parts[3].row(line + 1))
+    for (line, text) in wrap(hint, to: area.width, frame.grid.glyphs).enumerated() {
+      frame.grid.put(text, in: parts[3].row(line + 1))
     }
   }
 

@@ -105,6 +105,18 @@ struct ConflictsScreen: Screen {
     }
   }
 
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    let all = open(world)
+    guard all.indices.contains(row), all[row].id != shown else { return false }
+    _ = show(all[row])
+    return true
+  }
+
+  /// Selects a field, as a click on it does.
+  mutating func select(field: Int, _ world: World) {
+    if conflict(world)?.fields.indices.contains(field) == true { self.field = field }
+  }
+
   mutating func move(_ id: CommandID, _ world: World) -> [Step] {
     id == .down || id == .up ? moveField(id == .down ? 1 : -1, world) : []
   }

@@ -75,6 +75,11 @@ struct HelpScreen: Screen {
     return []
   }
 
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    defer { move(to: row, world) }
+    return row != cursor
+  }
+
   func opening(_ world: World) -> Opening {
     let lines = lines(world)
     guard lines.indices.contains(cursor), case .part(_, _, let id?) = lines[cursor] else {
@@ -93,6 +98,7 @@ struct HelpScreen: Screen {
     let lines = lines(world)
     for (y, line) in lines.dropFirst(offset).prefix(inside.height).enumerated() {
       let row = inside.row(y)
+      frame.note(.row(offset + y, nil), in: row)
       let isSelected = offset + y == cursor
       if isSelected { frame.grid.fill(row, Style(.selection)) }
       func put(_ text: StyledText, _ place: Rect) { frame.grid.put(isSelected ? text.on(.selection) : text, in: place) }

@@ -94,6 +94,18 @@ struct PaletteScreen: Screen {
     return []
   }
 
+  /// Moves the cursor, or runs the entry at it.
+  mutating func point(_ action: Mouse.Action, _ target: Target, _ world: World) -> [Step] {
+    switch (action, target) {
+    case (.wheelUp, _): cursor = max(0, cursor - App.wheelRows)
+    case (.wheelDown, _): cursor = max(0, min(cursor + App.wheelRows, matches(world).count - 1))
+    case (.press, .row(cursor, _)): return type(.enter, world) ?? []
+    case (.press, .row(let row, _)): cursor = row
+    case (.press, _): break
+    }
+    return []
+  }
+
   func prompt(_ world: World) -> Prompt? {
     Prompt(input: input, note: StyledText("Enter runs, Esc closes", .dim))
   }
@@ -111,6 +123,7 @@ struct PaletteScreen: Screen {
     if matches.isEmpty { frame.grid.put(StyledText("No command matches", .dim).on(.dialog), in: inside.row(0)) }
     for (y, entry) in matches.dropFirst(offset).prefix(inside.height).enumerated() {
       let row = inside.row(y)
+      frame.note(.row(offset + y, nil), in: row)
       let isSelected = offset + y == cursor
       if isSelected { frame.grid.fill(row, Style(.selection)) }
       let ground: StyleRole = isSelected ? .selection : .dialog

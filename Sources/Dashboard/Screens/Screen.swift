@@ -166,6 +166,8 @@ enum Target: Hashable, Sendable {
   case pane(Pane)
   /// A row of a list, counted in the whole list, and the pane that has it.
   case row(Int, Pane?)
+  /// A field of the conflict that is shown.
+  case field(Int)
   /// A tab of the queue, by the states that it shows.
   case tab(Set<OperationState>)
   case command(CommandID)

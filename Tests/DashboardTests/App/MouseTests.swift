@@ -97,6 +97,37 @@ struct MouseTests {
     #expect(session.commands.isEmpty)
   }
 
+  @Test func `a click selects a conflict, and a field of the one that is shown`() throws {
+    var session = Session(Busy.world(Size(width: 120, height: 36)))
+    session.type("c")
+    let conflicts = try #require(session.world.data.conflicts?.rows)
+    func shown() -> ConflictsScreen? { session.top as? ConflictsScreen }
+    for target in [Target.row(1, nil), .field(1)] {
+      #expect(session.app.draw(session.world).targets.contains { $0.target == target })
+      session.send(.pointed(.press, target))
+    }
+    #expect(shown()?.shown == conflicts[1].id && shown()?.field == 1)
+    session.send(.pointed(.press, .row(0, nil)))
+    #expect(shown()?.shown == conflicts[0].id && shown()?.field == 0)
+  }
+
+  @Test func `a click selects in the palette and in the help, and a second one runs the command`() throws {
+    var session = Session(Sample.world(Size(width: 120, height: 100)))
+    session.type(":")
+    session.send(.pointed(.press, .row(2, nil)))
+    #expect(session.top is PaletteScreen)
+    session.type("next theme")
+    try Self.point(.press, "Switch to the next theme", &session)
+    #expect(session.effects.contains(.nextTheme) && session.app.stack.count == 1)
+
+    session.effects = []
+    session.type("?")
+    try Self.point(.press, "Switch to the next theme", &session)
+    #expect(session.top is HelpScreen && session.effects.isEmpty)
+    try Self.point(.press, "Switch to the next theme", &session)
+    #expect(session.effects.contains(.nextTheme) && session.app.stack.count == 1)
+  }
+
   @Test func `the rows of every list can be clicked`() throws {
     for key in ["6", "7", "8"] {
       var session = Session()
