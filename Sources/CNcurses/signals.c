@@ -56,8 +56,8 @@ static void on_event(int number) {
   if (is_for_another(number)) return;
   int saved = errno;
   if (number == SIGALRM) {
-    // Nothing picks up the request to end: the program hangs, such as in a write to a stalled line. So it is not asked any
-    // more.
+    // Nothing picks up the request to end: the program hangs, such as in a write to a stalled line. So it is not asked
+    // any more.
     if (cknc_unanswered > 0 && progress_at_alarm == cknc_progress) give_back_and_die(asked_to_end_by, 1);
     if (cknc_unanswered > 0) set_alarm(PATIENCE);
   } else {

@@ -33,6 +33,18 @@ import Testing
     #expect(waiting.contains(Format().time(1_000, now: 10_000)))
   }
 
+  @Test func `a sync that stopped an endless list of changes ends with 5 and says so`() {
+    var status = StoreStatus(generatedAt: 10_000)
+    let error = WebServicesError.endless(pages: 1_000)
+    status.throttles = [
+      .init(scope: "feed:", until: 12_000, error: error.code.name, message: error.reason, isOwn: true, since: 9_000)
+    ]
+
+    let report = SyncReport(SyncSummary(), status, startedAt: 1_000, failedForPerson: 0, waitForCloud: 0)
+
+    #expect(report.status == .cloudUnreachable && report.error?.reason == error.reason)
+  }
+
   @Test func `the queue is told by state, zone and type, and what is unknown is null`() {
     let parts = [
       QueuePart(state: .failed, zone: Self.hers, type: "Note", count: 2, bytes: 50),
