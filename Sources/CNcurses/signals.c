@@ -3,6 +3,7 @@
 #include "internal.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/time.h>
 
@@ -164,7 +165,8 @@ int cknc_is_foreground(void) {
 
 int cknc_await_foreground(void) {
   if (cknc_is_foreground()) return 0;
-  // The terminal is another's, so signals act on this process as if it did not use one.
+  // The terminal is another's, so signals act on this process as if it did not use one. A handler would only run when
+  // the process goes on.
   struct sigaction standard = {.sa_handler = SIG_DFL};
   struct sigaction ours[COUNT(end_signals)], on_continue, on_output;
   for (size_t i = 0; i < COUNT(end_signals); i++) sigaction(end_signals[i], &before[end_signals[i]], &ours[i]);
@@ -175,11 +177,12 @@ int cknc_await_foreground(void) {
   sigemptyset(&stop);
   sigaddset(&stop, SIGTTOU);
   pthread_sigmask(SIG_UNBLOCK, &stop, &mask);
-  int result;
+  // A signal to end often comes with the one to continue, and another thread may be about to take it.
+  poll(NULL, 0, 50);
+  int result = -1;
   // Changes nothing, but the kernel stops a group in the background here until it is in the foreground. It fails for a
   // group that no shell could bring there.
-  do result = tcflow(STDIN_FILENO, TCOON);
-  while (result != 0 && errno == EINTR);
+  while (cknc_unanswered == 0 && (result = tcflow(STDIN_FILENO, TCOON)) != 0 && errno == EINTR) continue;
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   sigaction(SIGTTOU, &on_output, NULL);
   sigaction(SIGCONT, &on_continue, NULL);

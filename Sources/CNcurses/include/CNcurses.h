@@ -60,7 +60,8 @@ int cknc_enter(void);
 /// Whether the process may use the terminal, because its group is in the foreground.
 int cknc_is_foreground(void);
 /// Stops the process group while it is in the background, as the kernel stops a program that uses the terminal there.
-/// Returns 0 in the foreground, or -1 when there is no terminal any more, or no shell that could continue the group.
+/// Returns 0 in the foreground, or -1 when there is no terminal any more, no shell that could continue the group, or a
+/// signal that asks to end.
 int cknc_await_foreground(void);
 /// Stops this process as ^Z does, and with it its process group if `group`. Returns when it goes on.
 /// Only between `cknc_leave` and `cknc_enter`.

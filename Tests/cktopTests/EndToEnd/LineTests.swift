@@ -179,7 +179,8 @@ import Testing
     try line.type("\u{C}\u{C}")
     line.dashboard.send(SIGHUP)
 
-    #expect(await line.receiveToEnd() == .exited(129))
+    // A machine that is too busy to pick the signal up ends it all the same.
+    #expect([.exited(129), .signalled(SIGHUP)].contains(await line.receiveToEnd()))
     #expect(try line.isCooked() && line.text.contains(Self.leavesScreen))
     #expect(try await line.isPaused())
   }
