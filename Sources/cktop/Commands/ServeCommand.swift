@@ -118,7 +118,8 @@ struct ServeCommand: AsyncParsableCommand {
     OutputStream.standard.line("http://\(host.contains(":") ? "[\(host)]" : host):\(bound)")
     for await _ in stops {}
     signals.end()
-    try await server.stop()
+    // A signal ends every program within a second.
+    try await server.stop(grace: .milliseconds(700))
     log.sync {}
   }
 
