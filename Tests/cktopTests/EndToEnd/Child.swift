@@ -55,11 +55,27 @@ final class Child: Sendable {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, error, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    // Programs leave signals ignored that are so at their start, as in tests that nohup runs.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     // Changing the folder of a child to be is for GNU sources only; `env` does it and becomes the program.
     let words = CStrings((folder.map { ["env", "-C", $0] } ?? []) + [program] + arguments)
     let settings = CStrings(environment.map { "\($0)=\($1)" })
     var pid: pid_t = 0
-    let failure = posix_spawnp(&pid, folder == nil ? program : "env", &actions, nil, words.pointers, settings.pointers)
+    let failure = posix_spawnp(
+      &pid,
+      folder == nil ? program : "env",
+      &actions,
+      &attributes,
+      words.pointers,
+      settings.pointers
+    )
     guard failure == 0 else { throw NotStarted(program: program, reason: String(cString: strerror(failure))) }
     self.pid = pid
     // A thread of its own, since waiting for a process blocks.
