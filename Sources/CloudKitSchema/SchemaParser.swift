@@ -38,7 +38,7 @@ struct SchemaParser {
     trivia = token.trivia
     finish(.end)
     for grant in grants where !schema.roles.contains(grant.role) && !CKSchema.Role.predefined.contains(grant.role) {
-      throw CKSchemaError("Unknown role '\(grant.role)'", at: grant.place)
+      throw CKSchemaError("Unknown role '\(grant.role.prefix(200))'", at: grant.place)
     }
   }
 
@@ -60,7 +60,7 @@ struct SchemaParser {
     let place = token.place
     let name = try identifier()
     // Names that begin with an underscore are reserved for the system. [FW]
-    guard !name.hasPrefix("_") else { throw CKSchemaError("Invalid role name '\(name)'", at: place) }
+    guard !name.hasPrefix("_") else { throw CKSchemaError("Invalid role name '\(name.prefix(200))'", at: place) }
     guard schema.roles.insert(name).inserted else { throw CKSchemaError("Duplicate role '\(name)'", at: place) }
     try expect(mark: ";")
     finish(.role(name), at: place)
@@ -72,7 +72,7 @@ struct SchemaParser {
     let place = token.place
     let name = try identifier()
     guard CKSchema.isName(name) || name == CKSchema.shareType else {
-      throw CKSchemaError("Invalid record type name '\(name)'", at: place)
+      throw CKSchemaError("Invalid record type name '\(name.prefix(200))'", at: place)
     }
     guard schema.types[name] == nil else { throw CKSchemaError("Duplicate record type '\(name)'", at: place) }
     schema.types[name] = CKSchema.RecordType()
@@ -119,7 +119,7 @@ struct SchemaParser {
     let name = try identifier()
     let system = CKSchema.SystemField(rawValue: name)
     guard system != nil || CKSchema.isField(name, of: type) else {
-      throw CKSchemaError("Invalid field name '\(name)'", at: place)
+      throw CKSchemaError("Invalid field name '\(name.prefix(200))'", at: place)
     }
     guard declared.insert(name).inserted else { throw CKSchemaError("Duplicate field '\(name)'", at: place) }
     let typePlace = token.place

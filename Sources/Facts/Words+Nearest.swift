@@ -2,7 +2,9 @@ extension Words {
   /// Returns the name that was probably meant: one letter differs, or two in a long name; nil if there is none.
   package static func nearest(to name: String, among names: [String]) -> String? {
     let limit = name.count > 5 ? 2 : 1
-    let distances = names.map { (name: $0, distance: distance(name, $0)) }
+    let distances = names.filter { abs($0.count - name.count) <= limit }.map {
+      (name: $0, distance: distance(name, $0))
+    }
     return distances.filter { $0.distance <= limit }.min { $0.distance < $1.distance }?.name
   }
 

@@ -79,7 +79,7 @@ package enum Words {
   /// The most names that a sentence or a row of a list gives.
   package static let named = 10
 
-  /// The most characters of a reason, or of a server's message, in a row of a list.
+  /// The most characters of a reason or a server's message in a row of a list, and of what an error quotes.
   package static let listed = 200
 
   /// The first of the names, and how many more there are.
@@ -135,6 +135,9 @@ extension String {
     }
     return self
   }
+
+  /// The text as an error quotes it: a value, a key, an argument or a path that may have any length.
+  package var excerpt: String { shortened(to: Words.listed) }
 
   /// The text without a full stop at its end.
   package var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }

@@ -175,8 +175,8 @@ package struct ImportPlan {
     let columns = try file.columns()
     guard !columns.contains(name) else { return }
     let near = Words.nearest(to: name, among: columns)
-    let remedy = near.map { "did you mean \($0)?" } ?? "the columns are \(Words.list(columns))"
-    throw RecordFileError(message: "there is no column \(name); \(remedy)")
+    let remedy = near.map { "did you mean \($0)?" } ?? "the columns are \(Words.list(columns.map(\.excerpt)))"
+    throw RecordFileError(message: "there is no column \(name.excerpt); \(remedy)")
   }
 
   /// Reads the file for its records and hands them on in slices.
@@ -192,7 +192,7 @@ package struct ImportPlan {
         let key = RecordKey(record.zone ?? ZoneKey(zone: ""), record.name)
         if let earlier = try names.add(TemporaryRecords.Row(key, number: record.line)) {
           let field = record.zone == nil ? reader.idField : "recordName"
-          let problem = "'\(record.name)' names the record of line \(earlier) already; keep one of the two"
+          let problem = "'\(record.name.excerpt)' names the record of line \(earlier) already; keep one of the two"
           slice.refuse(line, FieldError(field: field, problem))
         } else {
           slice.append(record)
@@ -314,7 +314,7 @@ extension ImportPlan {
     for option in options {
       let parts = option.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2, NameRule.isFieldName(parts[0]) else {
-        throw FieldError(field: nil, "'\(option)' names no column; write FIELD=TYPE, as in code=STRING")
+        throw FieldError(field: nil, "'\(option.excerpt)' names no column; write FIELD=TYPE, as in code=STRING")
       }
       let type = try WireTypeTag.written(parts[1], for: parts[0])
       if let other = columns.updateValue(type, forKey: parts[0]), other != type {
@@ -330,7 +330,7 @@ extension ImportPlan {
     for option in options {
       let parts = option.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2, NameRule.isFieldName(parts[0]), NameRule.isFieldName(parts[1]) else {
-        throw FieldError(field: nil, "'\(option)' names no reference; write FIELD=TYPE, as in country=Country")
+        throw FieldError(field: nil, "'\(option.excerpt)' names no reference; write FIELD=TYPE, as in country=Country")
       }
       if let other = references.updateValue(parts[1], forKey: parts[0]), other != parts[1] {
         throw FieldError(

@@ -53,7 +53,7 @@ struct RowReader {
   func draft(_ row: ImportRow, makeName: () -> String) throws(FieldError) -> Draft {
     guard let recordType else { throw Self.noType }
     for name in row.fields.keys.sorted() where !NameRule.isFieldName(name) {
-      throw FieldError(field: name, NameRule.fieldNameProblem(name))
+      throw FieldError(field: name.excerpt, NameRule.fieldNameProblem(name))
     }
     var draft = Draft(line: row.line, type: recordType, name: try name(of: row, recordType) ?? makeName())
     draft.cleared = row.cleared
@@ -74,7 +74,7 @@ struct RowReader {
   }
 
   private static func unwritable(_ field: String, _ type: String) -> FieldError {
-    FieldError(field: field, "\(field) is of type \(type), which this version cannot write; leave it out")
+    FieldError(field: field, "\(field) is of type \(type.excerpt), which this version cannot write; leave it out")
   }
 
   /// Reads an exported row, which includes the types of its fields.
@@ -82,10 +82,13 @@ struct RowReader {
   /// - Parameter known: The known types of the fields of its record type.
   func draft(_ row: ExportedRow, line: Int, _ known: [String: KnownType]) throws(FieldError) -> Draft {
     guard recordType == nil || row.recordType == recordType else {
-      throw FieldError(field: nil, "the record is a \(row.recordType); leave out --type to import records of any type")
+      throw FieldError(
+        field: nil,
+        "the record is a \(row.recordType.excerpt); leave out --type to import records of any type"
+      )
     }
     guard NameRule.isFieldName(row.recordType) else {
-      let problem = "'\(row.recordType)' is not a valid record type; use a letter, then letters, digits and _"
+      let problem = "'\(row.recordType.excerpt)' is not a valid record type; use a letter, then letters, digits and _"
       throw FieldError(field: nil, problem)
     }
     var draft = Draft(
@@ -96,7 +99,7 @@ struct RowReader {
     )
     for (field, content) in row.fields.sorted(by: { $0.key < $1.key }) {
       guard NameRule.isFieldName(field) || field == FieldChanges.parent else {
-        throw FieldError(field: field, NameRule.fieldNameProblem(field))
+        throw FieldError(field: field.excerpt, NameRule.fieldNameProblem(field))
       }
       if content.value == .list([]) {
         let isEncrypted = content.type.hasPrefix(FieldValue.encryptedPrefix)
@@ -137,7 +140,10 @@ struct RowReader {
         return
       }
       guard !["", ".", ".."].contains(name), !name.contains("/"), !name.contains("\0") else {
-        throw FieldError(field: field, "\(field) has the file '\(name)', which is no name in a folder; export it again")
+        throw FieldError(
+          field: field,
+          "\(field) has the file '\(name.excerpt)', which is no name in a folder; export it again"
+        )
       }
       files.append(ImportedFile(name: name, checksum: parts["fileChecksum"]?.text, size: parts["size"]?.integer))
     }

@@ -27,13 +27,13 @@ package struct FieldAssignment: Hashable, Sendable {
   /// Parses an argument; the value is converted when the field's type is known.
   package init(parsing argument: String) throws(FieldError) {
     guard let equals = argument.utf8.firstIndex(of: UInt8(ascii: "=")) else {
-      throw FieldError(field: nil, "'\(argument)' sets no field; write FIELD=VALUE, or FIELD= to clear one")
+      throw FieldError(field: nil, "'\(argument.excerpt)' sets no field; write FIELD=VALUE, or FIELD= to clear one")
     }
     let target = argument[..<equals]
     let colon = target.utf8.firstIndex(of: UInt8(ascii: ":"))
     name = String(target[..<(colon ?? target.endIndex)])
     text = String(argument[argument.utf8.index(after: equals)...])
-    guard NameRule.isFieldName(name) else { throw FieldError(field: name, NameRule.fieldNameProblem(name)) }
+    guard NameRule.isFieldName(name) else { throw FieldError(field: name.excerpt, NameRule.fieldNameProblem(name)) }
     guard let colon else {
       type = nil
       return
@@ -181,13 +181,13 @@ extension FieldValue {
 extension NameRule {
   /// The message for an invalid field name.
   package static func fieldNameProblem(_ name: String) -> String {
-    "'\(name)' is no field name; use a letter, then letters, digits and _"
+    "'\(name.excerpt)' is no field name; use a letter, then letters, digits and _"
   }
 
   /// The message for invalid field names.
   package static func fieldNameProblem(_ names: [String]) -> String {
     if names.count == 1 { return fieldNameProblem(names[0]) }
-    let list = Words.list(names.map { "'\($0)'" })
+    let list = Words.list(names.map { "'\($0.excerpt)'" })
     return "\(list) are no field names; use a letter, then letters, digits and _"
   }
 

@@ -110,7 +110,7 @@ extension SourceValue {
     case .number(let digits): reference = WireReference(recordName: digits, action: nil)
     case .object(let parts, let source):
       if let unknown = Set(parts.keys).subtracting(Self.referenceKeys).min() {
-        throw FieldError(field: field, "\(field) has the key '\(unknown)'; use recordName, action and zoneID")
+        throw FieldError(field: field, "\(field) has the key '\(unknown.excerpt)'; use recordName, action and zoneID")
       }
       guard let decoded = try? WireReference(json: Data(source.utf8)) else {
         throw FieldError(field: field, "\(field) needs a recordName, such as {\"recordName\": \"t1\"}; check its JSON")

@@ -1,3 +1,4 @@
+import Facts
 import Foundation
 package import JSONText
 
@@ -76,7 +77,7 @@ extension SourceValue: JSONReadable {
       while let key = try json.nextKey() {
         let name = try key.string()
         guard members.updateValue(try SourceValue(json: &json), forKey: name) == nil else {
-          throw json.failure("the key \"\(name)\" comes twice")
+          throw json.failure("the key \"\(name.excerpt)\" comes twice")
         }
       }
       self = .object(members, source: json.text(from: start))

@@ -1,4 +1,5 @@
 package import CloudKit
+import Facts
 
 /// A field type in the wire's notation: `INT64`, `STRING_LIST`, `ENCRYPTED_STRING`.
 package indirect enum WireTypeTag: Hashable, Sendable, CustomStringConvertible {
@@ -69,7 +70,7 @@ package indirect enum WireTypeTag: Hashable, Sendable, CustomStringConvertible {
     guard let tag = WireTypeTag(name.uppercased()), tag.element != .asset || mayBeAsset && !tag.isList else {
       throw FieldError(
         field: field,
-        "\(field) cannot be given the type '\(name)'; write one of \(writable)\(mayBeAsset ? ", or ASSETID" : ""); "
+        "\(field) cannot be given the type '\(name.excerpt)'; write one of \(writable)\(mayBeAsset ? ", or ASSETID" : ""); "
           + "_LIST after it is a list of it, and ENCRYPTED_ before it an encrypted field"
       )
     }

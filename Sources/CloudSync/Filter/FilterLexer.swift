@@ -1,3 +1,5 @@
+import Facts
+
 /// A token of a filter expression with its column.
 struct FilterToken: Hashable {
   enum Kind: Hashable {
@@ -98,7 +100,10 @@ package struct FilterLexer {
     guard let value = Int64(digits) else { throw error("this number is too large", at: start) }
     guard !unit.isEmpty else { return .integer(value) }
     guard let milliseconds = Self.milliseconds[unit.lowercased()] else {
-      throw error("\(digits)\(unit) is neither a number nor an age; ages are written 90s, 5m, 1h, 2d", at: start)
+      throw error(
+        "\((digits + unit).excerpt) is neither a number nor an age; ages are written 90s, 5m, 1h, 2d",
+        at: start
+      )
     }
     let (age, overflow) = value.multipliedReportingOverflow(by: milliseconds)
     guard !overflow else { throw error("this age is too large", at: start) }

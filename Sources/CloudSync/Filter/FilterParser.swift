@@ -98,7 +98,7 @@ struct FilterParser {
         index += 1
         return column
       }
-      throw error("there is no column '\(word)'; the columns are \(table.columnNames)")
+      throw error("there is no column '\(word.excerpt)'; the columns are \(table.columnNames)")
     case .end: throw error("the expression ends where a column is expected: \(table.columnNames)")
     default: throw error("expected a column here: \(table.columnNames)")
     }
@@ -126,7 +126,9 @@ struct FilterParser {
     default: throw error("like takes a text in single quotes: \(column.name) like '%quota%'")
     }
     if pattern.contains("*"), !pattern.contains(where: { "%_".contains($0) }) {
-      throw error("in a pattern % stands for any text: \(column.name) like '\(pattern.replacing("*", with: "%"))'")
+      throw error(
+        "in a pattern % stands for any text: \(column.name) like '\(pattern.replacing("*", with: "%").excerpt)'"
+      )
     }
     guard pattern.utf8.count <= Limit.patternBytes else {
       throw error("a pattern is at most \(Limit.patternBytes) bytes long")
@@ -150,7 +152,7 @@ struct FilterParser {
       // Lists show other words for some states and operations.
       let text = known.first { column.shown($0) == text } ?? text
       guard known.contains(text) else {
-        throw error("there is no \(column.name) '\(text)'; known are \(known.joined(separator: ", "))")
+        throw error("there is no \(column.name) '\(text.excerpt)'; known are \(known.joined(separator: ", "))")
       }
       return .text(text)
     case (.field, .text(let text)): return .text(text)
@@ -167,7 +169,7 @@ struct FilterParser {
     case (_, .end): throw error("the expression ends where \(column.expectation) is expected")
     case (.age, .integer): throw error("an age needs a unit: 90s, 5m, 1h, 2d")
     case (.text, .word(let word)), (.oneOf, .word(let word)):
-      throw error("text goes in single quotes: '\(word)'")
+      throw error("text goes in single quotes: '\(word.excerpt)'")
     default: throw error("\(column.name) compares with \(column.expectation)")
     }
   }

@@ -1,5 +1,6 @@
 import CloudService
 import CloudSync
+import Facts
 import TerminalUI
 
 /// The commands with their keys: those of the registry, or the user's own.
@@ -40,7 +41,7 @@ package struct KeyMap: Hashable, Sendable {
           let examples = "r, R, Ctrl-R, Alt-r, F5, Space, Enter, PgDn"
           throw Problem(
             command: name,
-            message: "'\(text)' is not a key that terminals send; keys are written as \(examples)"
+            message: "'\(text.excerpt)' is not a key that terminals send; keys are written as \(examples)"
           )
         }
         return key

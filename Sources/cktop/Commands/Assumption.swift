@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import Facts
 
 /// One switch of `cktop serve --assume`: a property of `EmulatorAssumptions`, which documents it.
 struct Assumption {
@@ -40,10 +41,10 @@ struct Assumption {
   static func apply(_ text: String, to assumptions: inout EmulatorAssumptions) throws(CommandFailure) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, let assumption = all.first(where: { $0.name == parts[0] }) else {
-      throw .usage("--assume \(text) is unknown; give name=value, with a name from cktop help assumptions")
+      throw .usage("--assume \(text.excerpt) is unknown; give name=value, with a name from cktop help assumptions")
     }
     guard assumption.take(parts[1], &assumptions) else {
-      throw .usage("--assume \(text) is invalid; \(assumption.name) takes \(assumption.values)")
+      throw .usage("--assume \(text.excerpt) is invalid; \(assumption.name) takes \(assumption.values)")
     }
   }
 

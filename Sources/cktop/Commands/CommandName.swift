@@ -22,10 +22,10 @@ enum CommandName {
       let wanted = (path + [name]).joined(separator: " ")
       if let near = Words.nearest(to: name, among: names) {
         let command = ((isHelp ? ["help"] : []) + path + [near]).joined(separator: " ")
-        throw .usage("there is no command '\(wanted)'; did you mean cktop \(command)?")
+        throw .usage("there is no command '\(wanted.excerpt)'; did you mean cktop \(command)?")
       }
       guard isHelp else { return }
-      throw .usage("there is no command '\(wanted)'; run cktop help to see all")
+      throw .usage("there is no command '\(wanted.excerpt)'; run cktop help to see all")
     }
   }
 }

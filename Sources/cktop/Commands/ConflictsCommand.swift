@@ -159,7 +159,7 @@ struct ConflictsResolve: CommandVerb {
     for text in fields {
       let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
       guard parts.count == 2, let side = ConflictSide(rawValue: parts[1]), side != .newest else {
-        throw .usage("'\(text)' chooses no side; write --field NAME=local, NAME=server or NAME=base")
+        throw .usage("'\(text.excerpt)' chooses no side; write --field NAME=local, NAME=server or NAME=base")
       }
       guard choices.updateValue(side, forKey: parts[0]) == nil else {
         throw .usage("field \(parts[0]) is chosen twice; give each field once")

@@ -60,7 +60,7 @@ struct ExportFile {
     // Records are data of users: nobody else may read the file, and none is overwritten.
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw CommandFailure("\(path) cannot be written: \(String(cString: strerror(errno)))", .itemsFailed)
+      throw CommandFailure("\(path.excerpt) cannot be written: \(String(cString: strerror(errno)))", .itemsFailed)
     }
     (self.reader, self.progress) = (reader, progress)
   }

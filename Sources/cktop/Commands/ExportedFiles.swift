@@ -44,8 +44,8 @@ struct ExportedFiles {
       let attributes = [FileAttributeKey.posixPermissions: 0o700]
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: attributes)
     } catch {
-      let reason = (error as NSError).localizedDescription.withoutFullStop
-      throw CommandFailure.usage("\(path) cannot be made a folder (\(reason)); name another with --files")
+      let reason = error.fileReason
+      throw CommandFailure.usage("\(path.excerpt) cannot be made a folder (\(reason)); name another with --files")
     }
   }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKit
+import Facts
 import JSONText
 
 #if canImport(Glibc)
@@ -47,10 +48,10 @@ struct KeygenCommand: AsyncParsableCommand {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       switch errno {
-      case EEXIST: throw .usage("\(path) exists and a key is never overwritten; choose another --out")
+      case EEXIST: throw .usage("\(path.excerpt) exists and a key is never overwritten; choose another --out")
       case ENOSPC, EDQUOT: throw Self.full(path, errno)
       case let code:
-        throw .usage("\(path) cannot be written (\(String(cString: strerror(code)))); choose another --out")
+        throw .usage("\(path.excerpt) cannot be written (\(String(cString: strerror(code)))); choose another --out")
       }
     }
     defer { close(descriptor) }
@@ -68,7 +69,7 @@ struct KeygenCommand: AsyncParsableCommand {
   /// The failure for a disk that does not take the key: the command itself is right.
   private static func full(_ path: String, _ code: Int32) -> CommandFailure {
     CommandFailure(
-      "\(path) cannot be written (\(String(cString: strerror(code)))); check the disk and try again",
+      "\(path.excerpt) cannot be written (\(String(cString: strerror(code)))); check the disk and try again",
       .itemsFailed
     )
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 
 /// `cktop records`.
 struct RecordsCommand: AsyncParsableCommand {
@@ -55,6 +56,9 @@ extension CommandFailure {
   /// The failure for a record that does not exist.
   static func noRecord(_ name: String, zone: String?) -> CommandFailure {
     let place = zone.map { " in zone \($0)" } ?? ""
-    return CommandFailure("there is no record '\(name)'\(place); run cktop records list to see them", .itemsFailed)
+    return CommandFailure(
+      "there is no record '\(name.excerpt)'\(place); run cktop records list to see them",
+      .itemsFailed
+    )
   }
 }

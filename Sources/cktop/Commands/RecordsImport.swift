@@ -63,7 +63,9 @@ struct RecordsImport: ChangingVerb {
 
   func run(_ session: Session) async throws {
     if let type, !NameRule.isFieldName(type) {
-      throw CommandFailure.usage("'\(type)' is not a valid record type; use a letter, then letters, digits and _")
+      throw CommandFailure.usage(
+        "'\(type.excerpt)' is not a valid record type; use a letter, then letters, digits and _"
+      )
     }
     if type == nil, idField != nil || !references.isEmpty || !columns.isEmpty {
       throw CommandFailure.usage(
@@ -113,7 +115,7 @@ struct RecordsImport: ChangingVerb {
   private static func requireFolder(_ path: String) throws(CommandFailure) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
-      throw .usage("\(path) is no folder; give --files the folder of cktop records export --files")
+      throw .usage("\(path.excerpt) is no folder; give --files the folder of cktop records export --files")
     }
   }
 
@@ -177,7 +179,7 @@ struct RecordsImport: ChangingVerb {
         guard let stated = file.size, let size = ExportedFiles.size(of: path(of: file)), size != stated else {
           continue
         }
-        let message = "the file '\(file.name)' of \(field) has \(size) bytes, not \(stated); export it again"
+        let message = "the file '\(file.name.excerpt)' of \(field) has \(size) bytes, not \(stated); export it again"
         return FieldError(field: field, message)
       }
     }

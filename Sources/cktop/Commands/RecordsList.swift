@@ -55,7 +55,7 @@ struct RecordPage: ParsableArguments {
     case ("newest", []): return .newest
     case (let field?, []): return .field(FilterTable.field(field), isDescending: false)
     case (let field?, ["desc"]): return .field(FilterTable.field(field), isDescending: true)
-    default: throw .usage("'\(text)' is no order; give name, newest, FIELD or 'FIELD desc'")
+    default: throw .usage("'\(text.excerpt)' is no order; give name, newest, FIELD or 'FIELD desc'")
     }
   }
 }
@@ -166,7 +166,7 @@ struct RecordSelection {
     guard let type else { return }
     let types = try session.reader().view { try $0.status().recordsByType.keys.sorted() }
     guard !types.contains(type) else { return }
-    UnknownNote.report("no record of type '\(type)' is known locally", "types", known: types)
+    UnknownNote.report("no record of type '\(type.excerpt)' is known locally", "types", known: types)
   }
 
   private func eachLocal(
@@ -209,7 +209,7 @@ struct RecordSelection {
     let types = try reader.view { try $0.status().recordsByType.keys.sorted() }
     let known = Set(try types.flatMap { try reader.store.knownFieldTypes(of: $0).keys })
     for name in fields.subtracting(known.map { $0.lowercased() }).sorted() {
-      UnknownNote.report("none of the newest records has a field '\(name)'", "fields", known: known)
+      UnknownNote.report("none of the newest records has a field '\(name.excerpt)'", "fields", known: known)
     }
   }
 

@@ -37,7 +37,9 @@ struct RecordsPut: ChangingVerb {
       throw CommandFailure.usage("\(twice) is set twice; give each field once")
     }
     if let type, !NameRule.isFieldName(type) {
-      throw CommandFailure.usage("'\(type)' is not a valid record type; use a letter, then letters, digits and _")
+      throw CommandFailure.usage(
+        "'\(type.excerpt)' is not a valid record type; use a letter, then letters, digits and _"
+      )
     }
     try session.refuseNames(record: name, zone: zone)
     let store = try await session.storeToChange()

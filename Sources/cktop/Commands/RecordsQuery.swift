@@ -70,7 +70,7 @@ struct RecordsQuery: Verb {
     }
     guard !isEmpty else { return [] }
     for name in unseen.sorted() {
-      UnknownNote.report("no \(query.recordType) record has a field '\(name)'", "fields", known: types.keys)
+      UnknownNote.report("no \(query.recordType) record has a field '\(name.excerpt)'", "fields", known: types.keys)
     }
     return found
   }
@@ -107,7 +107,9 @@ extension CKQuery {
       condition = "TRUEPREDICATE"
     } else {
       let text = head.trimmingCharacters(in: .whitespaces)
-      throw .usage("after a record type comes 'where' or 'sort by', not '\(text)'; see cktop help records query")
+      throw .usage(
+        "after a record type comes 'where' or 'sort by', not '\(text.excerpt)'; see cktop help records query"
+      )
     }
     self.init(recordType: type, predicate: NSPredicate(format: condition))
     if let problem { throw .usage("the predicate cannot be read: \(problem); correct it") }

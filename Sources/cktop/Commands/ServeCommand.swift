@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudKitEmulator
 import CloudSync
 import Dispatch
+import Facts
 import Foundation
 
 /// `cktop serve`: runs the emulator as an HTTP server.
@@ -156,16 +157,16 @@ struct ServeCommand: AsyncParsableCommand {
   private func load(_ schema: String, into emulator: Emulator) throws(CommandFailure) {
     let parts = schema.split(separator: "=", maxSplits: 1).map(String.init)
     guard parts.count == 2, parts[1] != "-" else {
-      throw .usage("--schema \(schema) names no file; give container=file.ckdb")
+      throw .usage("--schema \(schema.excerpt) names no file; give container=file.ckdb")
     }
     let file = try SchemaFile(parts[1])
     do {
       try emulator.importSchema(file.text, container: parts[0])
       if deploySchema { try emulator.deploySchema(of: parts[0]) }
     } catch let error as EmulatorError {
-      throw .usage("\(parts[0]): \(error.reason); name a container such as iCloud.org.example.App")
+      throw .usage("\(parts[0].excerpt): \(error.reason); name a container such as iCloud.org.example.App")
     } catch {
-      throw .usage("\(parts[1]): \(error); correct the file")
+      throw .usage("\(parts[1].excerpt): \(error); correct the file")
     }
   }
 
@@ -201,6 +202,8 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func cannotListen(_ reason: String) -> CommandFailure {
-    .usage("\(host) port \(port) cannot be opened (\(reason)); choose another --host or --port; 0 is any free port")
+    .usage(
+      "\(host.excerpt) port \(port) cannot be opened (\(reason)); choose another --host or --port; 0 is any free port"
+    )
   }
 }

@@ -82,7 +82,7 @@ struct SyncCommand: CommandVerb {
   private func typeNames() throws(CommandFailure) -> [String] {
     let names = (types ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     if let stranger = names.first(where: { !NameRule.isFieldName($0) }) {
-      throw .usage("'\(stranger)' is not a valid record type; list types as in --types Task,Note")
+      throw .usage("'\(stranger.excerpt)' is not a valid record type; list types as in --types Task,Note")
     }
     return names
   }

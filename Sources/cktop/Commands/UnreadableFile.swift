@@ -1,3 +1,4 @@
+import Facts
 import Foundation
 
 extension CommandFailure {
@@ -19,6 +20,6 @@ extension CommandFailure {
       } else {
         nil
       }
-    return .usage("\(path) cannot be read: \(obstacle ?? reason); \(remedy)")
+    return .usage("\(path.excerpt) cannot be read: \(obstacle ?? reason); \(remedy)")
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 
 /// The owner of a zone, beside the zone's name.
 struct ZoneOwner: ParsableArguments {
@@ -23,8 +24,8 @@ extension SyncStore {
     }
     let known = try view { try $0.zones() }.map(\.key).filter { $0.zone == name && (owner == nil || $0.owner == owner) }
     guard let key = known.first else {
-      let whose = owner.map { " of \($0)" } ?? ""
-      throw CommandFailure.usage("there is no shared zone '\(name)'\(whose); run cktop zones list to see them")
+      let whose = owner.map { " of \($0.excerpt)" } ?? ""
+      throw CommandFailure.usage("there is no shared zone '\(name.excerpt)'\(whose); run cktop zones list to see them")
     }
     guard known.count == 1 else { throw CommandFailure.severalOwners(of: known) }
     return key

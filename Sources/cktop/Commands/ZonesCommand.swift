@@ -71,7 +71,7 @@ struct ZoneNames: ParsableArguments {
 extension CommandFailure {
   /// The failure for a zone that does not exist.
   static func noZone(_ name: String) -> CommandFailure {
-    CommandFailure("there is no zone \(name); cktop zones list shows those that are known", .itemsFailed)
+    CommandFailure("there is no zone \(name.excerpt); cktop zones list shows those that are known", .itemsFailed)
   }
 }
 

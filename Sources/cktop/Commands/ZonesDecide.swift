@@ -71,7 +71,9 @@ struct DeletionDecision: ParsableArguments {
     }
     let held = zones.filter { $0.held != nil }
     guard let zone = held.first ?? (version == nil ? nil : zones.first) else {
-      throw CommandFailure.usage("zone \(name) has no deletions on hold; run cktop zones list to see which zones have")
+      throw CommandFailure.usage(
+        "zone \(name.excerpt) has no deletions on hold; run cktop zones list to see which zones have"
+      )
     }
     guard held.count < 2 else { throw CommandFailure.severalOwners(of: held.map(\.key)) }
     return (zone.key, zone.held)

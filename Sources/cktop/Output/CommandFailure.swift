@@ -44,7 +44,13 @@ struct CommandEnd: Hashable, Sendable {
   var code: Int32
 
   /// Converts what a command or its parsing threw: help and version are not failures, usage errors exit with 2.
-  init(_ error: any Error, of command: (some ParsableCommand).Type) {
+  ///
+  /// - Parameter arguments: those of the command line, which the parser quotes whole.
+  init(
+    _ error: any Error,
+    of command: (some ParsableCommand).Type,
+    arguments: [String] = CommandLine.arguments
+  ) {
     if let failure = CommandFailure(error) {
       self.init(standardError: failure.line, code: failure.status.rawValue)
       return
@@ -54,7 +60,10 @@ struct CommandEnd: Hashable, Sendable {
     if code == .success {
       self.init(standardOutput: text, code: 0)
     } else if code == .validationFailure {
-      let message = command.message(for: error).split(whereSeparator: \.isNewline).joined(separator: " ")
+      let quoted = arguments.flatMap { [$0] + $0.split(separator: "=", maxSplits: 1).map(String.init) }
+      let long = quoted.filter { $0.utf8.count > Words.listed }.sorted { $0.utf8.count > $1.utf8.count }
+      let whole = long.reduce(command.message(for: error)) { $0.replacingOccurrences(of: $1, with: $1.excerpt) }
+      let message = whole.split(whereSeparator: \.isNewline).joined(separator: " ")
         .replacing(". Did you mean", with: "; did you mean")
       let advice = message.hasSuffix("?") ? message : "\(message.withoutFullStop); see cktop help"
       self.init(standardError: CommandFailure.usage(advice).line, code: CommandStatus.usage.rawValue)

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 import Foundation
 
 /// Finds a setting in its four sources and validates it.
@@ -22,7 +23,7 @@ struct SettingResolver {
       let known = file?.profiles.keys.sorted().joined(separator: ", ") ?? ""
       let path = file?.path ?? ConfigurationFile.path(environment)
       let advice = known.isEmpty ? "\(path) has no [profiles.NAME]" : "the profiles are \(known)"
-      throw .usage("\(named.source.place(of: .profile)): there is no profile '\(named.value)'; \(advice)")
+      throw .usage("\(named.source.place(of: .profile)): there is no profile '\(named.value.excerpt)'; \(advice)")
     }
     profile = (named.value, settings)
   }
@@ -58,7 +59,7 @@ struct SettingResolver {
       guard names.contains(found.value) else { throw refusal(place, found.value, names) }
     case .age:
       guard let age = FilterLexer.age(found.value), age > 0 else {
-        throw .usage("\(place) is '\(found.value)'; use a time such as 90s, 15m, 24h or 7d")
+        throw .usage("\(place) is '\(found.value.excerpt)'; use a time such as 90s, 15m, 24h or 7d")
       }
       return Sourced("\(age / 1000)s", found.source)
     case .containerID:
@@ -89,7 +90,7 @@ struct SettingResolver {
 
   private static func refusal(_ place: String, _ value: String, _ allowed: [String]) -> CommandFailure {
     let choices = allowed.dropLast().joined(separator: ", ") + " or " + (allowed.last ?? "")
-    return .usage("\(place) is '\(value)'; use \(choices)")
+    return .usage("\(place) is '\(value.excerpt)'; use \(choices)")
   }
 
   private func lookUp(_ key: SettingKey) -> Sourced<String>? {

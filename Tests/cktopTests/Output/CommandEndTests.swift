@@ -17,7 +17,7 @@ import Testing
       try command.run()
       return nil
     } catch {
-      return CommandEnd(error, of: Root.self)
+      return CommandEnd(error, of: Root.self, arguments: arguments)
     }
   }
 
@@ -47,6 +47,15 @@ import Testing
     #expect(end.standardError == failure.line)
     #expect(end.standardOutput == nil)
     #expect(end.code == 4)
+  }
+
+  @Test func `a long argument is quoted by its beginning`() throws {
+    let long = String(repeating: "x", count: 10_000)
+
+    for arguments in [["--\(long)"], [long]] {
+      let line = try #require(ending(arguments)?.standardError)
+      #expect(line.contains("x…'") && line.count < 500)
+    }
   }
 
   @Test func `wrong usage exits with 2 and one line`() throws {
