@@ -1,4 +1,5 @@
 package import CloudSync
+import Facts
 import Foundation
 import JSONText
 
@@ -66,10 +67,10 @@ package struct RecordFile {
     }
     if let kind = BinaryKind(start) { throw RecordFileError(message: "\(name) is \(kind.text)") }
     let offset = start.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-    self.name = name
+    self.name = name.excerpt
     self.emptyCells = emptyCells
     pieces = FilePieces(from: offset, size: piece, longest: longest, read)
-    self.format = format ?? Self.format(ofName: name) ?? Self.sniffed(Array(start[offset...]))
+    self.format = format ?? Self.format(ofName: name) ?? Self.sniffed(pieces)
   }
 
   /// Visits every record in order, and every line that is not one.
@@ -107,19 +108,46 @@ package struct RecordFile {
     }
   }
 
-  /// Detects the format by content: an array, or an object over several lines, is JSON; one object per line is NDJSON.
-  private static func sniffed(_ bytes: [UInt8]) -> Format {
-    let text = bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
-    switch text.first {
-    case UInt8(ascii: "["): return .json
-    case UInt8(ascii: "{"):
-      let line = text.prefix { $0 != UInt8(ascii: "\n") }
-      guard case .object(let members, _)? = try? SourceValue(json: Data(line)) else { return .json }
-      if members.count == 1, case .list(let elements)? = members.values.first, case .object? = elements.first {
-        return .json
+  /// Detects the format by the first lines, of which some may be damaged: an array, or an object over several lines, is
+  /// JSON; one object per line is NDJSON.
+  private static func sniffed(_ pieces: FilePieces) -> Format {
+    var (pieces, reader, text, lines) = (pieces, LineReader(), [UInt8](), [ArraySlice<UInt8>]())
+    var isWhole = false
+    while lines.count < 20, text.count < 1 << 23 {
+      guard let line = try? pieces.next(&reader, { $0.next() }) else {
+        isWhole = true
+        break
       }
-      return .ndjson
-    default: return .csv
+      text += line.text + [UInt8(ascii: "\n")]
+      let content = line.text.drop { [0x20, 0x09, 0x0D].contains($0) }
+      if !content.isEmpty { lines.append(content) }
+    }
+    let values = lines.map { try? SourceValue(json: Data($0)) }
+    let objects = values.count { if case .object? = $0 { true } else { false } }
+    let isStructure = lines.first.map { $0.starts(with: "[".utf8) || $0.starts(with: "{".utf8) } ?? false
+    if case .object(let members, _)?? = values.first {
+      guard values.count == 1, members.count == 1, case .list(let elements)? = members.values.first,
+        case .object? = elements.first
+      else { return .ndjson }
+      return .json
+    }
+    if isStructure, mayBeJSON(text, isWhole) { return .json }
+    // The last line of a damaged list of objects may be one by itself.
+    if 2 * objects > lines.count - 1, objects > 0 { return .ndjson }
+    return isStructure ? .json : .csv
+  }
+
+  /// Whether bytes are a JSON value, or the beginning of one where they are not the whole file.
+  private static func mayBeJSON(_ bytes: [UInt8], _ isWhole: Bool) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      var json = JSONReader(bytes)
+      do throws(JSONError) {
+        try json.skip()
+        try json.end()
+        return true
+      } catch {
+        return !isWhole && error.offset >= bytes.count
+      }
     }
   }
 
@@ -235,7 +263,9 @@ package struct RecordFile {
     let names = header.cells.map(\.text)
     if let problem = header.problem { throw RecordFileError(message: "\(name) line \(header.line): \(problem)") }
     if let twice = Dictionary(grouping: names, by: { $0 }).filter({ $1.count > 1 && $0 != "" }).keys.min() {
-      throw RecordFileError(message: "\(name) line \(header.line): the column '\(twice)' comes twice; name each once")
+      throw RecordFileError(
+        message: "\(name) line \(header.line): the column '\(twice.excerpt)' comes twice; name each once"
+      )
     }
     if names.count == 1, let separator = names[0].first(where: { ";\t|".contains($0) }) {
       let what = separator == "\t" ? "tabs" : "'\(separator)'"

@@ -87,7 +87,10 @@ import Testing
     ("data", "{\n\"x\": [{\"a\": 1}]\n}", .json), ("data", "{\"x\": [{\"a\": 1}]}", .json),
     ("data", "{\"x\": [1]}", .ndjson), ("data", "{\"a\": 1}", .ndjson), ("data", "a,b\n1,2", .csv),
     ("/dev/stdin", "name\nx", .csv), ("a.csv", "{\"a\"}\n1", .csv), ("A.JSONL", "", .ndjson),
-    ("x.geojson", "[]", .json),
+    ("x.geojson", "[]", .json), ("data", "{\"a\": 1, \"b\":\n{\"a\": 2}", .ndjson),
+    ("data", "\n[1,\n{\"a\": 2}\n{\"a\": 3}", .ndjson), ("data", "oops: 1\n{\"a\": 2}", .ndjson),
+    ("data", "[\n{\"a\": 1,},\n{\"a\": 2}\n]", .json), ("data", "{\"x\": [\n{\"a\": 1},\n{\"a\": 2}\n]}", .json),
+    ("data", "{\"x\": [{\"a\": 1}]}\n{\"a\": 2}", .ndjson),
   ]
 
   @Test(arguments: formats)
@@ -97,6 +100,22 @@ import Testing
     _ format: RecordFile.Format
   ) throws {
     #expect(try RecordFile(Data(text.utf8), name: name).format == format)
+  }
+
+  @Test func `a damaged first line of any length is one refusal, which quotes little of it`() throws {
+    let long = String(repeating: "k", count: 1_100_000)
+    for (first, more) in [("{\"id\":\"x\",\"f\":", 0), ("{\"\(long)\": 1, \"\(long)\": 2}", 200)] {
+      let (rows, refusals) = try RecordFile(Data("\(first)\n{\"a\": 1}\n".utf8), name: "data").contents()
+
+      #expect(rows.map(\.line) == [2] && refusals.map(\.line) == [1])
+      #expect(refusals[0].message.count < 200 + more)
+    }
+    let rows = try rows("{\"\(long)\": 1}\n{\"a\": 1}\n", "data")
+    #expect(rows.map(\.line) == [1, 2])
+    let error = #expect(throws: RecordFileError.self) {
+      try RecordFile(Data("a b,\(long) \(long)\n1,2\n".utf8), name: "data").contents()
+    }
+    #expect(error?.message.count ?? .max < 500)
   }
 
   private static let broken: [(String, String, String)] = [
