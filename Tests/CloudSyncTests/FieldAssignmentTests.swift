@@ -120,7 +120,8 @@ import Testing
     ("a=-9.223372036854775809e18", "INT64", "a is INT64 and this value is DOUBLE; give a whole number below 2^63"),
     ("a=1e99999999999999999999", "INT64", "a is INT64 and this value is DOUBLE; give a whole number below 2^63"),
     ("a=1e-9223372036854775808", "INT64", "a is INT64 and this value is DOUBLE; give a whole number below 2^63"),
-    ("a=1e-400", "DOUBLE", "a is DOUBLE and this value is DOUBLE; give a number"),
+    ("a=1e-400", "DOUBLE", "a is DOUBLE and this value is not one; give a number of a size from 4.9e-324 to 1.79e308"),
+    ("a=1e309", "DOUBLE", "a is DOUBLE and this value is not one; give a number of a size from 4.9e-324 to 1.79e308"),
     (
       "a=-9223372036854775809", "TIMESTAMP",
       "a is TIMESTAMP and this value is DOUBLE; give a time such as 2026-01-31T12:00:00Z, or milliseconds since 1970"

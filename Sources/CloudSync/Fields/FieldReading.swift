@@ -43,7 +43,11 @@ extension SourceValue {
       }
       return .int64(number)
     case .double:
-      guard let number = double else { throw mismatch(tag, field, "give a number") }
+      guard let number = double else {
+        let isNumber = if case .number = self { true } else { false }
+        let sizes = isNumber ? " of a size from 4.9e-324 to 1.79e308" : ""
+        throw mismatch(tag, field, "give a number\(sizes)")
+      }
       return .double(number)
     case .bytes:
       guard case .text(let text) = self, let data = Data(base64Encoded: text) else {
@@ -148,6 +152,7 @@ extension SourceValue {
     let isMalformed: Bool =
       switch (type, self) {
       case (.scalar(.bytes), .text), (.scalar(.timestamp), .text), (.scalar(.location), .text): true
+      case (.scalar(.double), .number): true
       case (.scalar(.int64), .number): integer == nil && !isFraction
       default: false
       }
