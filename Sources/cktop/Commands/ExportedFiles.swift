@@ -165,7 +165,7 @@ struct ExportedFiles {
       try FileManager.default.moveItem(at: incoming, to: target)
     } catch {
       try? FileManager.default.removeItem(at: incoming)
-      let reason = (error as NSError).localizedDescription.withoutFullStop
+      let reason = error.fileReason
       throw CommandFailure(
         "\(target.path) cannot be written (\(reason)); free some space and export again, files that are there are kept",
         .itemsFailed

@@ -32,7 +32,7 @@ struct ImportSource {
       modified = Self.modified(handle)
       _ = try handle.read(upToCount: 1)
     } catch {
-      let reason = (error as NSError).localizedDescription.withoutFullStop
+      let reason = error.fileReason
       guard path != "-" else { throw .usage("\(name) cannot be read: \(reason); name a file") }
       throw .cannotRead(path, reason, remedy: "check the path and its permissions")
     }

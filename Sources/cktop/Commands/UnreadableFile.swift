@@ -1,6 +1,17 @@
 import Facts
 import Foundation
 
+extension Error {
+  /// The system's reason why a file cannot be used. Foundation has texts for few errors of the system, and numbers for
+  /// the others.
+  var fileReason: String {
+    let error = self as NSError
+    let cause = error.domain == NSPOSIXErrorDomain ? error : error.userInfo[NSUnderlyingErrorKey] as? NSError
+    guard let cause, cause.domain == NSPOSIXErrorDomain else { return error.localizedDescription.withoutFullStop }
+    return String(cString: strerror(Int32(cause.code)))
+  }
+}
+
 extension CommandFailure {
   /// The failure for a file that cannot be read.
   ///

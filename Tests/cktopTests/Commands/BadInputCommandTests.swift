@@ -200,6 +200,14 @@ import Testing
     #expect(try await machine.fail(2, "serve", "--schema", "iCloud.a=nope.toml").contains(reason))
   }
 
+  @Test func `a file that cannot be read for another reason has the reason of the system`() async throws {
+    let machine = try Machine(Self.settings)
+
+    let message = try await machine.fail(2, "records", "import", "/proc/self/mem", "--type", "Row")
+
+    #expect(message.contains("cannot be read: \(String(cString: strerror(EIO)));"))
+  }
+
   @Test func `an import without its columns is one clear line`() async throws {
     let machine = try Machine(Self.settings)
     let table = try machine.folder.write("code,n\n,2\n,4\n", to: "rows.csv")
