@@ -43,6 +43,14 @@ import Testing
     #expect(folder == 0o700)
   }
 
+  @Test func `a file name that leaves no room for the files beside it is refused as too long`() throws {
+    let (longest, longer) = (String(repeating: "s", count: 247), String(repeating: "s", count: 248))
+    let path = world.folder.path(longer)
+
+    #expect(throws: StoreError.nameTooLong(path)) { _ = try SyncStore(path: path, scope: world.scope) }
+    #expect(kind(longest) == nil)
+  }
+
   @Test func `what was accepted is there after reopening`() throws {
     do {
       let store = try world.open("store")

@@ -23,6 +23,9 @@ extension SQLiteStorage {
   /// Opens a file; nil if a full disk lets it be read only by connections that are closed at once.
   static func open(_ path: String, _ access: StoreAccess) throws -> (any DatabaseWriter)? {
     let isThere = try isThere(path)
+    guard StoreError.longestName >= URL(fileURLWithPath: path).lastPathComponent.utf8.count else {
+      throw StoreError.nameTooLong(path)
+    }
     // SQLite takes an empty file for a new one, but the lock file shows that this one had content.
     if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
       throw StoreError.emptied(path)

@@ -92,6 +92,19 @@ extension StoreError {
     )
   }
 
+  /// The most bytes of a store's file name: file systems take 255, and SQLite makes files beside it whose names end in
+  /// `-journal`.
+  static let longestName = 247
+
+  /// The error of a store beside which SQLite cannot make its files.
+  static func nameTooLong(_ path: String) -> StoreError {
+    StoreError(
+      .cannotOpen,
+      "the file name of the store \(path.excerpt) is too long for the files that SQLite makes beside it; "
+        + "choose one of at most \(longestName) bytes with --store"
+    )
+  }
+
   private static func owner(of path: String) -> String? {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.ownerAccountName] as? String
   }
