@@ -36,13 +36,15 @@ package enum StorePath {
   /// Returns the file of a credential's user, as far as this machine knows.
   ///
   /// - Parameter signIn: the name of the credential; see `CredentialDigest.name(ofToken:)`.
-  /// - Returns: nil if the first file belongs to a user and no file has that credential: only the server can name the
-  ///   user.
+  /// - Returns: nil if the first file belongs to a user, or has changes of another credential, and no file has that
+  ///   credential: only the server can name the user.
   package static func path(ofSignIn signIn: String, base: String) -> String? {
-    guard let owner = SyncStore.value(.identity, ofStoreAt: base), owner != SyncStore.anonymous else { return base }
-    return ([base] + siblings(of: base)).first {
-      SyncStore.value(.signIn, ofStoreAt: $0).map(CredentialDigest.init(stored:))?.matches(signIn) == true
+    func credential(_ path: String) -> CredentialDigest? {
+      SyncStore.value(.signIn, ofStoreAt: path).map(CredentialDigest.init(stored:))
     }
+    let owner = SyncStore.value(.identity, ofStoreAt: base) ?? SyncStore.anonymous
+    if owner == SyncStore.anonymous, credential(base).map({ $0.matches(signIn) }) ?? true { return base }
+    return ([base] + siblings(of: base)).first { credential($0)?.matches(signIn) == true }
   }
 
   /// Throws if this user may not read all files of which one may be the store of a credential's user.
