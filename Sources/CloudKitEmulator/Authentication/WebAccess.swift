@@ -4,7 +4,11 @@ import Foundation
 /// this machine under a foreign host name that resolves to it.
 enum WebAccess {
   /// Whether a host name is this machine's own.
-  static func isLoopback(_ host: String) -> Bool { ["127.0.0.1", "::1", "localhost"].contains(host.lowercased()) }
+  static func isLoopback(_ host: String) -> Bool {
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    let isAddress = parts.count == 4 && parts.allSatisfy { $0.first?.isNumber == true && UInt8($0) != nil }
+    return isAddress && parts[0] == "127" || ["::1", "localhost"].contains(host.lowercased())
+  }
 
   /// Returns the reason to refuse a request; `nil` admits it.
   static func refusal(_ request: EmulatorRequest, _ configuration: EmulatorConfiguration) -> String? {

@@ -124,6 +124,14 @@ import Testing
     #expect(try stranger.object()["status"] as? String == "noAccount")
   }
 
+  @Test func `every address of this machine's own network needs no authentication`() async throws {
+    let cloud = try await Cloud("--host", "127.0.0.2")
+
+    #expect(cloud.url.contains("127.0.0.2"))
+    try await Machine(cloud).succeed("sync")
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a wrong plan, key or port is one clear line`() async throws {
     let machine = try Machine()
     let plans = [
