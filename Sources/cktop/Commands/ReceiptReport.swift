@@ -54,7 +54,7 @@ extension Receipt {
   private var reasons: [String] {
     guard result.skipped.count > 1 else { return [] }
     let counts = Dictionary(grouping: result.skipped.values.map(\.text)) { $0 }
-    return counts.sorted { $0.key < $1.key }.map { "  \($0.value.count) left alone: \($0.key)" }
+    return counts.sorted { $0.key < $1.key }.map { "  \(Words.count($0.value.count, noun)) left alone: \($0.key)" }
   }
 
   private var isUndo: Bool { if case .undo = command { true } else { false } }

@@ -287,6 +287,9 @@ import Testing
     let line = try await machine.succeed("queue", "resume", "--where", "name = 't1'").output
 
     #expect(line == "Left operation 1 as it is: it is already waiting to be sent\n")
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t2", "count=1")
+    let lines = try await machine.succeed("queue", "resume", "--where", "type = 'Task'").lines
+    #expect(lines.last == "  2 operations left alone: it is already waiting to be sent")
   }
 
   @Test func `a refusal is printed once, and a retry that ends no wait says so`() async throws {
