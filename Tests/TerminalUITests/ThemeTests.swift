@@ -32,6 +32,10 @@ extension Theme: CustomTestStringConvertible {
 
     #expect(try Theme.load(named: "paper", directories: [directory]).background == .dark)
     #expect(throws: ThemeError.self) { try Theme.load(named: "../paper", directories: [directory]) }
+    // Of a file that the system does not show, nobody knows that it is not there.
+    let plain = directory.appendingPathComponent("plain.toml")
+    try FileManager.default.createSymbolicLink(at: plain, withDestinationURL: plain)
+    #expect(throws: ThemeError.self) { try Theme.load(named: "plain", directories: [directory]) }
   }
 
   @Test(arguments: [
@@ -48,6 +52,7 @@ extension Theme: CustomTestStringConvertible {
     ("name = \"x\"\nversion = 2\nbackground = \"dark\"", "t.toml:2: version: is not a version"),
     ("background = \"dark\"", "t.toml: name: is missing"),
     ("name = \"x\nbackground = \"dark\"", "t.toml:1: "),
+    ("name = \"x\"\nbackground = \"dark\"\n\0[roles", "t.toml:3: contains a NUL character"),
   ])
   func `an error names file, line and key`(text: String, message: String) {
     do {
@@ -113,6 +118,7 @@ extension Theme: CustomTestStringConvertible {
     #expect(TOMLPlace.line(of: ["roles"], in: text) == 3)
     #expect(TOMLPlace.line(of: ["roles", "text", "fg"], in: text) == 4)
     #expect(TOMLPlace.line(of: ["roles", "error"], in: text) == 5)
+    #expect(TOMLPlace.line(of: ["read-only"], in: "x = \"read-only\"\(end)read-only = 1") == 2)
   }
 
   @Test func `colours become the nearest that a terminal has`() {

@@ -30,7 +30,9 @@ package struct KeyMap: Hashable, Sendable {
     var commands = Command.registry
     for (name, keys) in own.sorted(by: { $0.key < $1.key }) {
       guard let index = commands.firstIndex(where: { $0.id.rawValue == name }) else {
-        throw Problem(command: name, message: "is not a command; cktop help keys lists them")
+        let near = Words.nearest(to: name, among: commands.map(\.id.rawValue))
+        let remedy = near.map { "did you mean \($0)?" } ?? "cktop help keys lists them"
+        throw Problem(command: name, message: "is not a command; \(remedy)")
       }
       guard !commands[index].traits.contains(.fixed) else {
         throw Problem(command: name, message: "has keys that cannot be changed")

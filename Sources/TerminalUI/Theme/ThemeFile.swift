@@ -43,6 +43,10 @@ private struct ThemeReader {
   }
 
   private func table() throws(ThemeError) -> TOMLTable {
+    // The parser takes a C string and would silently stop at a NUL.
+    if let line = TOMLPlace.lineOfNUL(in: text) {
+      throw ThemeError("contains a NUL character; remove it", source: source, line: line)
+    }
     do {
       return try TOMLTable(string: text)
     } catch let error as TOMLParseError {
@@ -123,20 +127,26 @@ package enum TOMLPlace {
   /// Returns the line of a key, from 1; nil if it is not found.
   ///
   /// The parser keeps no places for values that it could read, so this looks for the words of the path one after the other,
-  /// which is right for every file that states a key once.
+  /// which is right for every file that states a key once. Texts after `=` are values.
   package static func line(of path: [String], in text: String) -> Int? {
     var found: Int?
     var words = path[...]
     // By bytes: to Swift, CR LF is one character, and another than LF.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Substring.init)
     for (index, line) in lines.enumerated() {
-      let code = line.prefix { $0 != "#" || line.contains("\"#") }
-      let named = code.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+      let code = line.prefix { $0 != "#" || line.contains("\"#") }.replacing(/= *("[^"]*"|'[^']*')/, with: "=")
+      let named = code.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != "-" }
       while let word = words.first, named.contains(where: { $0 == word }) {
         found = index + 1
         words = words.dropFirst()
       }
     }
     return found
+  }
+
+  /// Returns the line of the first NUL, from 1; nil if there is none.
+  package static func lineOfNUL(in text: String) -> Int? {
+    guard let place = text.utf8.firstIndex(of: 0) else { return nil }
+    return text.utf8[..<place].count { $0 == UInt8(ascii: "\n") } + 1
   }
 }

@@ -24,7 +24,9 @@ extension Theme {
     if isFileName(name) {
       for directory in directories {
         let file = directory.appendingPathComponent(name + ".toml")
-        guard FileManager.default.fileExists(atPath: file.path) else { continue }
+        var status = stat()
+        // A theme in a folder that may not be entered is not a missing one.
+        if stat(file.path, &status) != 0, [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) { continue }
         var theme = try parse(contents(of: file), source: file.path)
         // It is found by the name of its file, whatever a copy of another theme says inside.
         theme.name = name

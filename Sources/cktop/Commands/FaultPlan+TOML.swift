@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import Foundation
 import TOMLKit
+import TerminalUI
 
 /// Reading fault plans from TOML.
 extension FaultPlan {
@@ -12,6 +13,10 @@ extension FaultPlan {
   }
 
   init(toml text: String, source: String) throws(CommandFailure) {
+    // The parser takes a C string and would silently stop at a NUL.
+    if let line = TOMLPlace.lineOfNUL(in: text) {
+      throw .usage("\(source) line \(line): contains a NUL character; remove it")
+    }
     let json: Data
     do {
       json = Data(try TOMLTable(string: text).convert(to: .json).utf8)

@@ -1,6 +1,16 @@
 import CloudKit
+import Facts
 import Foundation
 import TOMLKit
+import TerminalUI
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
 
 /// The configuration file: settings at the top, and tables of them under `[profiles.NAME]`.
 ///
@@ -25,45 +35,58 @@ struct ConfigurationFile: Hashable, Sendable {
   /// Reads the file of an environment; nil if there is none.
   static func read(_ environment: [String: String]) throws(CommandFailure) -> ConfigurationFile? {
     let path = path(environment)
-    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      if [ENOENT, ENOTDIR].contains(errno) { return nil }
+      // In a folder that may not be entered there may be settings.
+      let reason = String(cString: strerror(errno))
+      throw .usage("\(path) cannot be read: \(reason); correct its folder, or set XDG_CONFIG_HOME to another")
+    }
     guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
       throw .usage("\(path) cannot be read as text; correct the file or its permissions")
     }
-    return try ConfigurationFile(text, path: path, home: BaseDirectory.home(environment))
+    return try ConfigurationFile(text, path: path)
   }
 
-  /// Parses the file's text. Paths in it are relative to its directory, and `~/` is `home`.
-  init(_ text: String, path: String, home: String) throws(CommandFailure) {
+  /// Parses the file's text. Paths in it are relative to its directory.
+  init(_ text: String, path: String) throws(CommandFailure) {
     (self.path, self.text) = (path, text)
     let table = try Self.table(text, path)
     for key in table.keys.sorted() {
       guard let value = table[key] else { continue }
       if key == "profiles" {
-        try readProfiles(value, home)
+        try readProfiles(value)
       } else if key != "dashboard" {
-        let (setting, text) = try read(key, value, "", home)
+        let (setting, text) = try read([key], value)
         settings[setting] = text
       }
     }
   }
+
+  /// The file with the line of a key, such as `profiles`, `live`, `url`.
+  func place(_ keys: [String]) -> String { TOMLPlace.line(of: keys, in: text).map { "\(path) line \($0)" } ?? path }
 
   /// The settings of the dashboard. A mistake in them stops no other command.
   func dashboard() throws(CommandFailure) -> DashboardTable {
     try DashboardTable(Self.table(text, path)["dashboard"], text: text, path: path)
   }
 
-  private mutating func readProfiles(_ value: any TOMLValueConvertible, _ home: String) throws(CommandFailure) {
-    guard let tables = value.table else { throw .usage("\(path): profiles is not a table; write [profiles.NAME]") }
+  private mutating func readProfiles(_ value: any TOMLValueConvertible) throws(CommandFailure) {
+    guard let tables = value.table else {
+      throw .usage("\(place(["profiles"])): profiles is not a table; write [profiles.NAME]")
+    }
     for name in tables.keys.sorted() {
       guard let table = tables[name]?.table else {
-        throw .usage("\(path): profiles.\(name) is not a table; write [profiles.\(name)]")
+        let excerpt = name.excerpt
+        throw .usage("\(place(["profiles", name])): profiles.\(excerpt) is not a table; write [profiles.\(excerpt)]")
       }
       var profile: [SettingKey: String] = [:]
       for key in table.keys.sorted() {
         guard let value = table[key] else { continue }
-        let (setting, text) = try read(key, value, "profiles.\(name).", home)
+        let (setting, text) = try read(["profiles", name, key], value)
         guard setting != .profile else {
-          throw .usage("\(path): profiles.\(name) names a profile; only the top level of the file may")
+          let place = place(["profiles", name, key])
+          throw .usage("\(place): profiles.\(name.excerpt) names a profile; only the top level of the file may")
         }
         profile[setting] = text
       }
@@ -71,43 +94,40 @@ struct ConfigurationFile: Hashable, Sendable {
     }
   }
 
+  /// - Parameter keys: the path of the value's key in the file.
   private func read(
-    _ key: String,
-    _ value: any TOMLValueConvertible,
-    _ prefix: String,
-    _ home: String
+    _ keys: [String],
+    _ value: any TOMLValueConvertible
   ) throws(CommandFailure) -> (SettingKey, String) {
+    let (place, name, key) = (place(keys), keys.joined(separator: ".").excerpt, keys.last ?? "")
     guard let setting = SettingKey(rawValue: key) else {
-      let known = SettingKey.allCases.filter { $0.row.kind != .secret }
-      let list = known.map(\.rawValue).joined(separator: ", ")
-      throw .usage(
-        "\(path): there is no setting '\(prefix)\(key)'; the settings are \(list), [profiles.NAME] and [dashboard]"
-      )
+      let known = SettingKey.allCases.filter { $0.row.kind != .secret }.map(\.rawValue)
+      let list = "the settings are \(known.joined(separator: ", ")), [profiles.NAME] and [dashboard]"
+      let near = Words.nearest(to: key, among: known + ["profiles", "dashboard"])
+      throw .usage("\(place): there is no setting '\(name)'; \(near.map { "did you mean \($0)?" } ?? list)")
     }
     if setting.row.kind == .secret {
-      throw .usage(
-        "\(path): \(prefix)\(key) does not belong in a file; set \(setting.row.variable) in the environment"
-      )
+      throw .usage("\(place): \(name) does not belong in a file; set \(setting.row.variable) in the environment")
     }
     if setting.row.kind == .flag {
-      guard let flag = value.bool else {
-        throw .usage("\(path): \(prefix)\(key) must be true or false, without quotes")
-      }
+      guard let flag = value.bool else { throw .usage("\(place): \(name) must be true or false, without quotes") }
       return (setting, flag ? "true" : "false")
     }
-    guard let text = value.string else { throw .usage("\(path): \(prefix)\(key) must be a string in quotes") }
-    return (setting, setting.row.kind == .path ? absolute(text, home) : text)
+    guard let text = value.string else { throw .usage("\(place): \(name) must be a string in quotes") }
+    return (setting, setting.row.kind == .path ? absolute(text) : text)
   }
 
-  private func absolute(_ text: String, _ home: String) -> String {
-    if text.isEmpty || text.hasPrefix("/") { return text }
-    if text == "~" || text.hasPrefix("~/") { return home + text.dropFirst() }
+  /// A path relative to the file's directory, unless its beginning says where it is; see `PathRule`.
+  private func absolute(_ text: String) -> String {
+    if text.isEmpty || "/~$".contains(text[text.startIndex]) { return text }
     return (path as NSString).deletingLastPathComponent + "/" + text
   }
 
   private static func table(_ text: String, _ path: String) throws(CommandFailure) -> TOMLTable {
     // The parser takes a C string and would silently stop at a NUL.
-    guard !text.unicodeScalars.contains("\0") else { throw .usage("\(path): contains a NUL character; remove it") }
+    if let line = TOMLPlace.lineOfNUL(in: text) {
+      throw .usage("\(path) line \(line): contains a NUL character; remove it")
+    }
     do {
       return try TOMLTable(string: text)
     } catch let error as TOMLParseError {

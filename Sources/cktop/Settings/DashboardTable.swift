@@ -1,4 +1,5 @@
 import Dashboard
+import Facts
 import TOMLKit
 import TerminalUI
 
@@ -28,7 +29,7 @@ struct DashboardTable: Hashable, Sendable {
     func failure(_ message: String, _ keys: String...) -> CommandFailure {
       let place = (["dashboard"] + keys)
       let line = TOMLPlace.line(of: place, in: text).map { " line \($0)" } ?? ""
-      return .usage("\(path)\(line): \(place.joined(separator: ".")) \(message)")
+      return .usage("\(path)\(line): \(place.joined(separator: ".").excerpt) \(message)")
     }
     guard let value else { return }
     guard let table = value.table else { throw failure("must be a table; write [dashboard]") }
@@ -37,7 +38,9 @@ struct DashboardTable: Hashable, Sendable {
       let settings = Preferences.settings
       guard let setting = settings.first(where: { $0.name == key }) else {
         let known = settings.map(\.name).joined(separator: ", ")
-        throw failure("is not a setting; the settings are \(known) and keys", key)
+        let near = Words.nearest(to: key, among: settings.map(\.name) + ["keys"])
+        let remedy = near.map { "did you mean \($0)?" } ?? "the settings are \(known) and keys"
+        throw failure("is not a setting; \(remedy)", key)
       }
       let text = setting.isFlag ? table[key]?.bool.map { String($0) } : table[key]?.string
       guard let text, setting.choices.contains(text) else {

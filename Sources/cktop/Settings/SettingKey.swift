@@ -105,7 +105,9 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
 enum SettingSource: Hashable, Sendable {
   case option
   case environment
+  /// A profile in a file, with its line.
   case profile(String, file: String)
+  /// A file, with its line.
   case file(String)
   /// A choice in the dashboard, which a file keeps.
   case remembered(String)

@@ -28,7 +28,7 @@ struct SettingResolver {
     profile = (named.value, settings)
   }
 
-  /// The text of a setting, not checked further; throws if it is empty.
+  /// The text of a setting, not checked further; throws if it is empty, or no path.
   func text(_ key: SettingKey) throws(CommandFailure) -> Sourced<String>? {
     guard let found = lookUp(key) else { return nil }
     // Flags and choices name what they accept instead.
@@ -39,7 +39,9 @@ struct SettingResolver {
         throw .usage("\(found.source.place(of: key)) is empty; give a value or omit it")
       }
     }
-    return found
+    guard key.row.kind == .path else { return found }
+    if let problem = PathRule.problem(found.value) { throw .usage("\(found.source.place(of: key)): \(problem)") }
+    return Sourced(PathRule.expanded(found.value, variables), found.source)
   }
 
   /// Returns the value in its standard form, such as `true` for `yes`. Throws a usage failure that names the source and
@@ -101,8 +103,8 @@ struct SettingResolver {
     }
     guard let file else { return nil }
     if let profile, let value = profile.settings[key] {
-      return Sourced(value, .profile(profile.name, file: file.path))
+      return Sourced(value, .profile(profile.name, file: file.place(["profiles", profile.name, key.rawValue])))
     }
-    return file.settings[key].map { Sourced($0, .file(file.path)) }
+    return file.settings[key].map { Sourced($0, .file(file.place([key.rawValue]))) }
   }
 }

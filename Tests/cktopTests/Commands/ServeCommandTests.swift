@@ -138,7 +138,7 @@ import Testing
       ("[[rules]]\nwhen = { recordname = \"x\" }\nthen = \"poison\"\n", "recordname"),
       ("[[rules]]\nthen = \"explode\"\n", "rules[1].then"),
       ("[[rules]]\nwhen = { every = 2 }\n", "then"),
-      ("[[rules]\n", "line 1"),
+      ("[[rules]\n", "line 1"), ("[[rules]]\n\0", "line 2"),
     ]
 
     for (plan, word) in plans {

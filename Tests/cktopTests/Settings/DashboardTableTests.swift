@@ -6,7 +6,7 @@ import Testing
 /// The `[dashboard]` table of the configuration file.
 struct DashboardTableTests {
   private func table(_ text: String) throws -> Preferences {
-    try ConfigurationFile(text, path: "/c/config.toml", home: "/home/ada").dashboard().preferences
+    try ConfigurationFile(text, path: "/c/config.toml").dashboard().preferences
   }
 
   @Test func `mouse, view and keys are read`() throws {
@@ -26,6 +26,15 @@ struct DashboardTableTests {
     #expect(try table.keys == KeyMap(own: ["retry": ["F5"], "theme": ["t", "T"]]))
   }
 
+  @Test(arguments: [
+    ("[dashboard]\nmose = true", "did you mean mouse?"), ("[dashboard.keys]\nretyr = \"r\"", "did you mean retry?"),
+  ])
+  func `a mistyped key names the nearest`(_ text: String, _ remedy: String) {
+    let failure = #expect(throws: CommandFailure.self) { try table(text) }
+
+    #expect(failure?.message.hasSuffix(remedy) == true)
+  }
+
   @Test func `without the table everything is as it was`() throws {
     #expect(try table("theme = \"paper\"").keys == .standard)
   }
@@ -41,7 +50,7 @@ struct DashboardTableTests {
   func `a mistake names file, line and key, and stops no other command`(_ text: String, _ place: String) throws {
     // An editor of Windows ends lines with CR LF, a mixture of editors does either.
     for text in [text, text.replacing("\n", with: "\r\n"), "# \r\n" + text] {
-      let file = try ConfigurationFile(text, path: "/c/config.toml", home: "/home/ada")
+      let file = try ConfigurationFile(text, path: "/c/config.toml")
       let isShifted = text.hasPrefix("#")
       do {
         _ = try file.dashboard()

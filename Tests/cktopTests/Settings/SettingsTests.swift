@@ -14,7 +14,7 @@ import Testing
     _ environment: [String: String] = [:],
     file: String? = nil
   ) throws -> Settings {
-    let configuration = try file.map { try ConfigurationFile($0, path: Self.path, home: "/home/ada") }
+    let configuration = try file.map { try ConfigurationFile($0, path: Self.path) }
     let options = try StoreOptions.parse(options).settings
     let environment = environment.merging(["HOME": "/home/ada"]) { $1 }
     return try Settings(options: options, environment: environment, file: configuration)
@@ -64,10 +64,10 @@ import Testing
 
     #expect(all.container == Sourced("option", .option))
     #expect(environment.container == Sourced("env", .environment))
-    #expect(profile.container == Sourced("profile", .profile("live", file: Self.path)))
+    #expect(profile.container == Sourced("profile", .profile("live", file: Self.path + " line 4")))
     #expect(profile.profile == Sourced("live", .environment))
-    #expect(try profile.policy() == Sourced(.client, .file(Self.path)))
-    #expect(top.container == Sourced("top", .file(Self.path)))
+    #expect(try profile.policy() == Sourced(.client, .file(Self.path + " line 2")))
+    #expect(top.container == Sourced("top", .file(Self.path + " line 1")))
     #expect(top.profile == nil)
   }
 
@@ -123,6 +123,18 @@ import Testing
     #expect(environment.apiToken?.value == "a")
   }
 
+  @Test(arguments: ["~/a.sqlite", "~"])
+  func `the home folder is the same wherever a path is given`(_ path: String) throws {
+    let found = [
+      try settings(["--store", path]), try settings([], ["CKTOP_STORE": path]),
+      try settings(file: "store = \"\(path)\""),
+      try settings(file: "profile = \"p\"\n[profiles.p]\nstore = \"\(path)\""),
+    ]
+
+    #expect(found.map { $0.store?.value } == Array(repeating: "/home/ada" + path.dropFirst(), count: 4))
+    #expect(try settings(["--store", "./~/a$b"]).store?.value == "./~/a$b")
+  }
+
   private static let stores: [([String: String], String)] = [
     ([:], "/home/ada/.local/state/cktop/iCloud.a.development.public.sqlite"),
     (["XDG_STATE_HOME": "/state"], "/state/cktop/iCloud.a.development.public.sqlite"),
@@ -172,11 +184,11 @@ import Testing
     ([], ["CLOUDKIT_DATABASE": "Public"], nil, "CLOUDKIT_DATABASE is 'Public'; use public, private or shared"),
     (
       [], [:], "policy = \"mine\"",
-      "policy in \(path) is 'mine'; use server, client, newest or manual"
+      "policy in \(path) line 1 is 'mine'; use server, client, newest or manual"
     ),
     (
       ["--profile", "a"], [:], "[profiles.a]\npolicy = \"mine\"",
-      "profiles.a.policy in \(path) is 'mine'; use server, client, newest or manual"
+      "profiles.a.policy in \(path) line 2 is 'mine'; use server, client, newest or manual"
     ),
     ([], ["CKTOP_READ_ONLY": "maybe"], nil, "CKTOP_READ_ONLY is 'maybe'; use 1, 0, true or false"),
     (["--container", ""], [:], nil, "--container is empty; give a value or omit it"),
@@ -204,29 +216,43 @@ import Testing
     ),
     (
       [], [:], "containre = \"x\"",
-      "\(path): there is no setting 'containre'; the settings are profile, container, environment, database, url, "
+      "\(path) line 1: there is no setting 'containre'; did you mean container?"
+    ),
+    (
+      [], [:], "\n\ncolour = \"x\"",
+      "\(path) line 3: there is no setting 'colour'; the settings are profile, container, environment, database, url, "
         + "store, policy, read-only, allow-http, unicode-names, theme, stale-after, key-id, key-file, [profiles.NAME] "
         + "and [dashboard]"
     ),
     (
       [], [:], "[profiles.a]\nkeyid = \"x\"",
-      "\(path): there is no setting 'profiles.a.keyid'; the settings are profile, container, environment, database, "
-        + "url, store, policy, read-only, allow-http, unicode-names, theme, stale-after, key-id, key-file, "
-        + "[profiles.NAME] and [dashboard]"
+      "\(path) line 2: there is no setting 'profiles.a.keyid'; did you mean key-id?"
+    ),
+    (
+      [], [:], "container = \"store\"\nstore = \"$HOME/b.sqlite\"",
+      "store in \(path) line 2: variables such as $HOME are not replaced; write ~/ for the home folder, or the whole path"
+    ),
+    (
+      ["--store", "/srv/${USER}/b.sqlite"], [:], nil,
+      "--store: variables such as $HOME are not replaced; write ~/ for the home folder, or the whole path"
+    ),
+    (
+      [], ["CKTOP_STORE": "~nobody/b.sqlite"], nil,
+      "CKTOP_STORE: ~nobody is not replaced by a home folder; write ~/ for your own, or the whole path"
     ),
     (
       [], [:], "api-token = \"geheim\"",
-      "\(path): api-token does not belong in a file; set CLOUDKIT_API_TOKEN in the environment"
+      "\(path) line 1: api-token does not belong in a file; set CLOUDKIT_API_TOKEN in the environment"
     ),
-    ([], [:], "container = 3", "\(path): container must be a string in quotes"),
-    ([], [:], "read-only = \"yes\"", "\(path): read-only must be true or false, without quotes"),
-    ([], [:], "profiles = 3", "\(path): profiles is not a table; write [profiles.NAME]"),
-    ([], [:], "[profiles]\na = 3", "\(path): profiles.a is not a table; write [profiles.a]"),
+    ([], [:], "container = 3", "\(path) line 1: container must be a string in quotes"),
+    ([], [:], "read-only = \"yes\"", "\(path) line 1: read-only must be true or false, without quotes"),
+    ([], [:], "profiles = 3", "\(path) line 1: profiles is not a table; write [profiles.NAME]"),
+    ([], [:], "[profiles]\na = 3", "\(path) line 2: profiles.a is not a table; write [profiles.a]"),
     (
       [], [:], "[profiles.a]\nprofile = \"b\"",
-      "\(path): profiles.a names a profile; only the top level of the file may"
+      "\(path) line 2: profiles.a names a profile; only the top level of the file may"
     ),
-    ([], [:], "a\0b", "\(path): contains a NUL character; remove it"),
+    ([], [:], "a\0b", "\(path) line 1: contains a NUL character; remove it"),
   ]
 
   @Test(arguments: mistakes)
@@ -299,12 +325,26 @@ import Testing
     #expect(report.map { $0.value ?? "-" }.joined(separator: " ").contains("geheim") == false)
     #expect(report.contains(SettingLine(setting: "container", value: "c", source: "--container")))
     #expect(report.contains(SettingLine(setting: "policy", value: nil, source: "not set")))
-    #expect(report.contains(SettingLine(setting: "theme", value: "dusk", source: "theme in \(Self.path)")))
+    #expect(report.contains(SettingLine(setting: "theme", value: "dusk", source: "theme in \(Self.path) line 1")))
     #expect(report.contains(SettingLine(setting: "api-token", value: "********", source: "CLOUDKIT_API_TOKEN")))
     #expect(
       report.contains(SettingLine(setting: "web-auth-token", value: "********", source: "CLOUDKIT_WEB_AUTH_TOKEN"))
     )
     #expect(report.contains(SettingLine(setting: "key-id", value: nil, source: "not set")))
+  }
+
+  @Test func `a configuration file that may not be looked for is not taken for a missing one`() throws {
+    let folder = try TemporaryFolder()
+    let environment = ["XDG_CONFIG_HOME": folder.path("config"), "HOME": folder.path("home")]
+    #expect(try ConfigurationFile.read(environment) == nil)
+    let path = ConfigurationFile.path(environment)
+    try FileManager.default.createDirectory(atPath: folder.path("config/cktop"), withIntermediateDirectories: true)
+    // Root may enter every folder, but nobody follows a link to itself.
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+
+    let failure = #expect(throws: CommandFailure.self) { try ConfigurationFile.read(environment) }
+
+    #expect(failure?.status == .usage && failure?.message.hasPrefix("\(path) cannot be read: ") == true)
   }
 
   @Test func `the configuration file lies where XDG says`() {

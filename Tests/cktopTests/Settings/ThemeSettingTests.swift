@@ -10,9 +10,9 @@ import Testing
   private static let file = "theme = \"nord\""
 
   @Test(arguments: [
-    ([:], nil, "midnight", SettingSource.standard), ([:], file, "nord", .file("/c/config.toml")),
+    ([:], nil, "midnight", SettingSource.standard), ([:], file, "nord", .file("/c/config.toml line 1")),
     (["CKTOP_THEME": "paper"], nil, "paper", .environment), (["CKTOP_THEME": "paper"], file, "paper", .environment),
-    (["CKTOP_THEME": ""], file, "nord", .file("/c/config.toml")),
+    (["CKTOP_THEME": ""], file, "nord", .file("/c/config.toml line 1")),
   ])
   func `the environment's theme wins over the configuration file's`(
     _ environment: [String: String],
@@ -20,7 +20,7 @@ import Testing
     _ theme: String,
     _ source: SettingSource
   ) throws {
-    let configuration = try file.map { try ConfigurationFile($0, path: "/c/config.toml", home: "/home/ada") }
+    let configuration = try file.map { try ConfigurationFile($0, path: "/c/config.toml") }
     let settings = try Settings(
       options: [:],
       environment: environment.merging(["HOME": "/home/ada"]) { $1 },
@@ -79,7 +79,7 @@ import Testing
 
   @Test(arguments: [("", StoreStatus.standardFreshness), ("stale-after = \"2s\"", 2000)])
   func `what Ctrl-R reads has the age at which a full sync no longer counts`(_ line: String, _ age: Int64) throws {
-    let file = try ConfigurationFile(line, path: "/c/config.toml", home: "/home/ada")
+    let file = try ConfigurationFile(line, path: "/c/config.toml")
     let environment = ["HOME": "/home/ada"]
     let settings = try Settings(options: [:], environment: environment, file: file)
 
