@@ -25,7 +25,12 @@ struct KeygenCommand: AsyncParsableCommand {
       """
   )
 
-  @Option(help: ArgumentHelp("Write the private key to this file.", valueName: "file")) var out: String?
+  @Option(
+    help: ArgumentHelp("Write the private key to this file.", valueName: "file"),
+    completion: .file(),
+    transform: String.path
+  )
+  var out: String?
   @Flag(help: "Print the public key and its ID as a JSON object.") var json = false
 
   func run() async throws {

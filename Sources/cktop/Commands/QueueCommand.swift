@@ -263,7 +263,12 @@ struct QueueSalvage: Verb {
       """
   )
 
-  @Option(help: ArgumentHelp("The path of the new store.", valueName: "path")) var into: String
+  @Option(
+    help: ArgumentHelp("The path of the new store.", valueName: "path"),
+    completion: .file(),
+    transform: String.path
+  )
+  var into: String
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 

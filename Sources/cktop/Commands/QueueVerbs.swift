@@ -174,7 +174,7 @@ struct QueuePause: QueueActing {
       record type. 'cktop zones pause' does the same for a zone.
       """
   )
-  @Option(help: "Pause a record type, later changes included.") var type: String?
+  @Option(help: "Pause a record type, later changes included.", completion: .recordTypes) var type: String?
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
 
@@ -192,7 +192,7 @@ struct QueueResume: QueueActing {
       were paused one by one are resumed by number or --where.
       """
   )
-  @Option(help: "Resume a record type.") var type: String?
+  @Option(help: "Resume a record type.", completion: .recordTypes) var type: String?
   @Flag(help: "Lift the pause of everything, and leave those of zones and record types.") var everything = false
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions

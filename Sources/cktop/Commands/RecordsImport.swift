@@ -32,8 +32,9 @@ struct RecordsImport: ChangingVerb {
       """
   )
 
-  @Argument(help: "The file; - reads standard input.") var file: String
-  @Option(help: "The record type; default: that of each record of an export.") var type: String?
+  @Argument(help: "The file; - reads standard input.", completion: .file(), transform: String.path) var file: String
+  @Option(help: "The record type; default: that of each record of an export.", completion: .recordTypes)
+  var type: String?
   @Option(name: .customLong("id"), help: "The field with the record name; default: generated.") var idField: String?
   @Option(help: "The zone; default: that of the export, or the standard zone.", completion: .zones) var zone: String?
   @OptionGroup var whose: ZoneOwner
@@ -56,7 +57,12 @@ struct RecordsImport: ChangingVerb {
   @Option(help: "What an empty CSV cell does to its field: keep, clear or text.") var empty = EmptyCells.keep
   @Option(help: "The format: json, ndjson or csv; default: by the file's name, else by its content.")
   var format: RecordFile.Format?
-  @Option(help: ArgumentHelp("The folder with the files of an export.", valueName: "folder")) var files: String?
+  @Option(
+    help: ArgumentHelp("The folder with the files of an export.", valueName: "folder"),
+    completion: .directory,
+    transform: String.path
+  )
+  var files: String?
   @Flag(help: "Only show the types of the columns and the lines that cannot be imported.") var dryRun = false
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions

@@ -7,7 +7,7 @@ import JSONText
 
 /// Which records to print, in which order: what the dashboard's records can show.
 struct RecordPage: ParsableArguments {
-  @Option(help: "Show only records of this type.") var type: String?
+  @Option(help: "Show only records of this type.", completion: .recordTypes) var type: String?
   @Option(help: "Show only records of this zone.", completion: .zones) var zone: String?
   @OptionGroup var whose: ZoneOwner
   @Option(
@@ -106,7 +106,12 @@ struct RecordsExport: Verb {
   )
 
   @OptionGroup var page: RecordPage
-  @Option(help: ArgumentHelp("Write the files of assets into this folder.", valueName: "folder")) var files: String?
+  @Option(
+    help: ArgumentHelp("Write the files of assets into this folder.", valueName: "folder"),
+    completion: .directory,
+    transform: String.path
+  )
+  var files: String?
   @Flag(help: "No effect; the output is always JSON.") var json = false
   @OptionGroup var options: StoreOptions
 

@@ -21,7 +21,7 @@ struct RecordsPut: ChangingVerb {
       """
   )
 
-  @Option(help: "The record type.") var type: String?
+  @Option(help: "The record type.", completion: .recordTypes) var type: String?
   @Option(help: "The record's name; default: a new one is generated.") var name: String?
   @Option(help: "The zone; default: that of the known record, else the standard zone.", completion: .zones)
   var zone: String?
@@ -65,7 +65,7 @@ struct RecordsPut: ChangingVerb {
       let field = assignment.name
       let known = types[field] ?? fields[field]?.typeNotInText
       if let path = assignment.assetPath(knownType: known) {
-        assets[field] = [AssetSource(file: URL(fileURLWithPath: path))]
+        assets[field] = [AssetSource(file: URL(fileURLWithPath: try .path(path)))]
       } else {
         changes[field] = try assignment.value(knownType: known)
       }

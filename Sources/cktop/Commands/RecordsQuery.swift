@@ -24,7 +24,10 @@ struct RecordsQuery: Verb {
       """
   )
 
-  @Argument(help: ArgumentHelp("The query: 'TYPE where CONDITIONS sort by FIELD'.", valueName: "query"))
+  @Argument(
+    help: ArgumentHelp("The query: 'TYPE where CONDITIONS sort by FIELD'.", valueName: "query"),
+    completion: .recordTypes
+  )
   var query: String
   @Option(help: "Show only records of this zone.", completion: .zones) var zone: String?
   @OptionGroup var whose: ZoneOwner

@@ -39,8 +39,17 @@ struct SchemaCheck: Verb {
       """
   )
 
-  @Argument(help: ArgumentHelp("The server's schema.", valueName: "file")) var file: String?
-  @Argument(help: ArgumentHelp("The schema of what would be sent; default: the store's data.", valueName: "sent"))
+  @Argument(
+    help: ArgumentHelp("The server's schema.", valueName: "file"),
+    completion: .file(),
+    transform: String.path
+  )
+  var file: String?
+  @Argument(
+    help: ArgumentHelp("The schema of what would be sent; default: the store's data.", valueName: "sent"),
+    completion: .file(),
+    transform: String.path
+  )
   var sent: String?
   @Flag(help: "Print one JSON object per problem.") var json = false
   @OptionGroup var options: StoreOptions
@@ -109,7 +118,7 @@ struct SchemaInfer: Verb {
       """
   )
 
-  @Option(help: "Only this record type.") var type: String?
+  @Option(help: "Only this record type.", completion: .recordTypes) var type: String?
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -135,8 +144,10 @@ struct SchemaDiff: AsyncParsableCommand {
       """
   )
 
-  @Argument(help: ArgumentHelp("The old schema.", valueName: "old")) var old: String
-  @Argument(help: ArgumentHelp("The new schema.", valueName: "new")) var new: String
+  @Argument(help: ArgumentHelp("The old schema.", valueName: "old"), completion: .file(), transform: String.path)
+  var old: String
+  @Argument(help: ArgumentHelp("The new schema.", valueName: "new"), completion: .file(), transform: String.path)
+  var new: String
   @Flag(help: "Print one JSON object per change.") var json = false
 
   func run() async throws {
@@ -179,7 +190,8 @@ struct SchemaFormat: AsyncParsableCommand {
     abstract: "Print a schema in the canonical layout; comments and order are kept."
   )
 
-  @Argument(help: ArgumentHelp("The schema.", valueName: "file")) var file: String
+  @Argument(help: ArgumentHelp("The schema.", valueName: "file"), completion: .file(), transform: String.path)
+  var file: String
 
   func run() async throws { OutputStream.standard.write(try SchemaFile(file).schema().formatted) }
 }
@@ -191,7 +203,8 @@ struct SchemaValidate: AsyncParsableCommand {
     abstract: "Check that a file is a schema; the first error is named with line and column."
   )
 
-  @Argument(help: ArgumentHelp("The schema.", valueName: "file")) var file: String
+  @Argument(help: ArgumentHelp("The schema.", valueName: "file"), completion: .file(), transform: String.path)
+  var file: String
 
   func run() async throws {
     let source = try SchemaFile(file)

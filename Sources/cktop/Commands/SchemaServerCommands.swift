@@ -36,7 +36,8 @@ struct SchemaImport: ChangingVerb {
       """
   )
 
-  @Argument(help: ArgumentHelp("The schema.", valueName: "file")) var file: String
+  @Argument(help: ArgumentHelp("The schema.", valueName: "file"), completion: .file(), transform: String.path)
+  var file: String
   @Flag(help: "Show what would change, and change nothing.") var dryRun = false
   @Flag(help: "Do not ask for confirmation.") var yes = false
   @Flag(help: "Print one JSON object per change.") var json = false

@@ -34,8 +34,18 @@ struct ServeCommand: AsyncParsableCommand {
   )
   var host = "127.0.0.1"
   @Flag(help: "Open the /emulator endpoint: state, faults, clock; see cktop help admin.") var admin = false
-  @Option(help: ArgumentHelp("The file for all data; default: in memory.", valueName: "file")) var data: String?
-  @Option(help: ArgumentHelp("A TOML fault plan; see cktop help faults.", valueName: "file")) var faults: String?
+  @Option(
+    help: ArgumentHelp("The file for all data; default: in memory.", valueName: "file"),
+    completion: .file(),
+    transform: String.path
+  )
+  var data: String?
+  @Option(
+    help: ArgumentHelp("A TOML fault plan; see cktop help faults.", valueName: "file"),
+    completion: .file(extensions: ["toml"]),
+    transform: String.path
+  )
+  var faults: String?
   @Option(parsing: .unconditional, help: ArgumentHelp("Delay every reply.", valueName: "ms")) var delay = 0
   @Option(
     name: .customLong("schema"),
@@ -58,7 +68,9 @@ struct ServeCommand: AsyncParsableCommand {
   var assumptions: [String] = []
   @Option(
     name: .customLong("server-key"),
-    help: ArgumentHelp("Register a public server-to-server key. May be repeated.", valueName: "public.pem")
+    help: ArgumentHelp("Register a public server-to-server key. May be repeated.", valueName: "public.pem"),
+    completion: .file(),
+    transform: String.path
   )
   var serverKeys: [String] = []
   @Flag(help: "Accept only the tokens and users named by --api-token and --user.") var strictAuth = false
@@ -159,7 +171,7 @@ struct ServeCommand: AsyncParsableCommand {
     guard parts.count == 2, parts[1] != "-" else {
       throw .usage("--schema \(schema.excerpt) names no file; give container=file.ckdb")
     }
-    let file = try SchemaFile(parts[1])
+    let file = try SchemaFile(.path(parts[1]))
     do {
       try emulator.importSchema(file.text, container: parts[0])
       if deploySchema { try emulator.deploySchema(of: parts[0]) }

@@ -40,7 +40,8 @@ struct SyncCommand: CommandVerb {
     help: ArgumentHelp(
       "Record types to fetch where there is no change feed: the public database and default zones.",
       valueName: "A,B"
-    )
+    ),
+    completion: .recordTypes
   )
   var types: String?
   @Flag(help: "Replace the stored conflict policy with the one given.") var setPolicy = false

@@ -38,7 +38,7 @@ struct ThemesShow: AsyncParsableCommand {
     abstract: "Show the colours and attributes of every role of a theme."
   )
 
-  @Argument(help: "The theme's name.") var name: String
+  @Argument(help: "The theme's name.", completion: .themes) var name: String
   @Flag(help: "Print one JSON object per role.") var json = false
 
   func run() async throws {

@@ -54,39 +54,3 @@ extension CommandFailure {
     return .usage("several users share zone '\(zones[0].zone)'; choose one with --owner: \(owners)")
   }
 }
-
-extension CompletionKind {
-  /// The names of the zones that the store knows.
-  static var zones: CompletionKind { .custom { words, _, _ in ZoneCompletion.zones(words) } }
-  /// The owners of these zones.
-  static var zoneOwners: CompletionKind { .custom { words, _, _ in ZoneCompletion.owners(words) } }
-}
-
-/// The words that a shell offers for zones and owners, from the store that the words of the line so far name.
-enum ZoneCompletion {
-  static func zones(_ words: [String]) -> [String] { Set(known(words).map(\.zone)).sorted() }
-
-  /// The owners of the zones that the line names, else of all.
-  static func owners(_ words: [String]) -> [String] {
-    let known = known(words).filter { !$0.owner.isEmpty }
-    let named = known.filter { words.contains($0.zone) || words.contains("--zone=\($0.zone)") }
-    return Set((named.isEmpty ? known : named).map(\.owner)).sorted()
-  }
-
-  /// The zones of the store; none if it cannot be read without asking anybody.
-  private static func known(_ words: [String]) -> [ZoneKey] {
-    guard let options = try? StoreOptions.parse(options(words)), let session = try? Session(options) else { return [] }
-    return (try? session.storeToRead().view { try $0.zones() }.map(\.key)) ?? []
-  }
-
-  /// The options among the words that decide which store it is.
-  private static func options(_ words: [String]) -> [String] {
-    let names = ["store", "profile", "container", "environment", "database"].map { "--\($0)" }
-    var options: [String] = []
-    for (word, next) in zip(words, words.dropFirst().map(Optional.some) + [nil]) {
-      if names.contains(where: { word.hasPrefix("\($0)=") }) { options.append(word) }
-      if names.contains(word), let next { options += [word, next] }
-    }
-    return options
-  }
-}

@@ -25,7 +25,9 @@ struct DoctorCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "Also check what a server with this schema (.ckdb) would refuse of the local copy and the queue.",
       valueName: "file"
-    )
+    ),
+    completion: .file(extensions: ["ckdb"]),
+    transform: String.path
   )
   var schema: String?
   @Flag(

@@ -5,13 +5,13 @@ import Facts
 ///
 /// Their values are validated together with the other sources, so that one message names the source and the choices.
 struct StoreOptions: ParsableArguments {
-  @Option(help: SettingKey.store.help) var store: String?
-  @Option(help: SettingKey.profile.help) var profile: String?
+  @Option(help: SettingKey.store.help, completion: SettingKey.store.completion) var store: String?
+  @Option(help: SettingKey.profile.help, completion: SettingKey.profile.completion) var profile: String?
   @Option(help: SettingKey.container.help) var container: String?
-  @Option(help: SettingKey.environment.help) var environment: String?
-  @Option(help: SettingKey.database.help) var database: String?
+  @Option(help: SettingKey.environment.help, completion: SettingKey.environment.completion) var environment: String?
+  @Option(help: SettingKey.database.help, completion: SettingKey.database.completion) var database: String?
   @Option(help: SettingKey.url.help) var url: String?
-  @Option(help: SettingKey.policy.help) var policy: String?
+  @Option(help: SettingKey.policy.help, completion: SettingKey.policy.completion) var policy: String?
   @Flag(help: SettingKey.readOnly.help) var readOnly = false
   @Flag(name: .customLong("allow-http"), help: SettingKey.allowHTTP.help) var allowHTTP = false
   @Flag(help: SettingKey.unicodeNames.help) var unicodeNames = false

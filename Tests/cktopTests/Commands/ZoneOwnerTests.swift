@@ -109,9 +109,9 @@ import Testing
     let line =
       ["cktop", "records", "get", "--container", Machine.container, "--database=shared", "--store", path] + words
 
-    #expect(ZoneCompletion.zones(line) == zones)
-    #expect(ZoneCompletion.owners(line) == owners)
-    #expect(ZoneCompletion.zones(["cktop", "--store", path + ".gone"]) == [])
+    #expect(StoreCompletion(line).zones == zones)
+    #expect(StoreCompletion(line).owners == owners)
+    #expect(StoreCompletion(["cktop", "--store", path + ".gone"]).zones == [])
   }
 
   @Test func `a command about zones of another user names the owner`() throws {
