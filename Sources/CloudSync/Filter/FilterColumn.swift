@@ -3,7 +3,9 @@ import GRDB
 
 /// A list that filter expressions choose from, with the columns that they may name.
 package enum FilterTable: Hashable, Sendable {
-  case queue, events
+  /// The changes in the queue, by their own values and by the fields that they set: `fields.NAME`.
+  case queue
+  case events
   /// Records, by their own values and by any field.
   ///
   /// Values need no quotes: `title = Buy` is the same as `title = 'Buy'`. Texts are equal in any letter case, and a list
@@ -19,7 +21,13 @@ package enum FilterTable: Hashable, Sendable {
   }
 
   var columnNames: String {
-    columns.map(\.name).joined(separator: ", ") + (self == .records ? " and every field" : "")
+    let others =
+      switch self {
+      case .records: " and every field"
+      case .queue: " and fields.NAME"
+      case .events: ""
+      }
+    return columns.map(\.name).joined(separator: ", ") + others
   }
 
   /// The field that a name means: `fields.name` is the field `name`, where `name` is that of the record.
@@ -37,7 +45,12 @@ package enum FilterTable: Hashable, Sendable {
   /// Returns the column with a name in any letter case; nil if there is none.
   func column(_ name: String) -> FilterColumn? {
     if let column = columns.first(where: { $0.name == name.lowercased() }) { return column }
-    return self == .records ? FilterColumn(field: name) : nil
+    switch self {
+    case .records: return FilterColumn(field: name)
+    // Only with the prefix: a mistyped column must not be taken for a field.
+    case .queue: return name.lowercased().hasPrefix("fields.") ? FilterColumn(field: name) : nil
+    case .events: return nil
+    }
   }
 }
 
@@ -90,7 +103,12 @@ struct FilterColumn: Hashable, Sendable {
     FilterColumn("owner", .text, sql: "nullif(owner, '')"), name, operation, error, FilterColumn("attempts", .integer),
     FilterColumn("age", .age, sql: "enqueuedAt"),
     FilterColumn("message", .text, sql: "errorMessage"),
-    FilterColumn("payload", .text, sql: "changes"),
+    // An encrypted value must not be found out by a filter.
+    FilterColumn(
+      "payload",
+      .text,
+      sql: "CASE WHEN changes LIKE '%encrypted%' THEN readableChange(changes) ELSE changes END"
+    ),
   ]
 
   static let records =

@@ -65,7 +65,7 @@ package struct FilterLexer {
     case "-", "0"..."9": kind = try number(from: start)
     default:
       guard Self.isWord(scalar) else { throw error("this character has no meaning here", at: start) }
-      kind = .word(rest(from: start))
+      kind = .word(name(from: start))
     }
     return FilterToken(kind: kind, column: start + 1)
   }
@@ -118,6 +118,13 @@ package struct FilterLexer {
     var lexer = FilterLexer(text)
     guard case .age(let age)? = try? lexer.number(from: 0), lexer.peek() == nil else { return nil }
     return age
+  }
+
+  /// Reads the rest of a column or a keyword; the column of a field is written `fields.NAME`.
+  private mutating func name(from start: Int) -> String {
+    let word = rest(from: start)
+    guard word.lowercased() == "fields", skip(".") else { return word }
+    return "\(word).\(rest(from: index))"
   }
 
   /// Reads the rest of a word.

@@ -156,6 +156,7 @@ struct FilterParser {
       }
       return .text(text)
     case (.field, .text(let text)): return .text(text)
+    case (.field, .integer(let number)): return .text(String(number))
     case (.field, .word(let word)) where word.lowercased() != "null": return .text(word)
     case (.date, .text(let text)), (.date, .word(let text)):
       guard RFC3339.times(ofShort: text) != nil else {

@@ -21,17 +21,17 @@ struct RecordCondition: Hashable, Sendable {
     case .expression(let filter, _):
       expression = filter.expression
       storedTexts = Array(filter.expression.storedTexts.prefix(100))
-      for text in filter.expression.texts { times[text] = format.times(text) }
+      times = filter.expression.times(format)
     }
   }
 
   func isTrue(of record: MirrorRecord) -> Bool {
-    words.allSatisfy(record.shows) && expression?.isTrue(of: record, times) ?? true
+    words.allSatisfy(record.shows) && expression?.isTrue(times, record.values(of:)) ?? true
   }
 }
 
 /// Texts with the times for which they stand. They are read once, not for each record.
-private typealias FilterTimes = [String: Range<Int64>]
+typealias FilterTimes = [String: Range<Int64>]
 
 extension FilterExpression {
   /// The texts with which values are compared.
@@ -45,25 +45,36 @@ extension FilterExpression {
     }
   }
 
-  /// Whether it is true of a record.
-  fileprivate func isTrue(of record: MirrorRecord, _ times: FilterTimes) -> Bool {
+  /// The times for which its texts stand.
+  ///
+  /// - Parameter format: the time zone of dates without an offset.
+  func times(_ format: Format) -> FilterTimes {
+    var times: FilterTimes = [:]
+    for text in texts { times[text] = format.times(text) }
+    return times
+  }
+
+  /// Whether it is true of a record or a change.
+  ///
+  /// - Parameter values: returns the values with a name.
+  func isTrue(_ times: FilterTimes, _ values: (_ name: String) -> [FieldValue]) -> Bool {
     switch self {
-    case .all(let parts): parts.allSatisfy { $0.isTrue(of: record, times) }
-    case .any(let parts): parts.contains { $0.isTrue(of: record, times) }
-    case .not(let inner): !inner.isTrue(of: record, times)
-    case .isNull(let column): record.values(of: column.name).isEmpty
+    case .all(let parts): parts.allSatisfy { $0.isTrue(times, values) }
+    case .any(let parts): parts.contains { $0.isTrue(times, values) }
+    case .not(let inner): !inner.isTrue(times, values)
+    case .isNull(let column): values(column.name).isEmpty
     case .compare(let column, .notEqual, let value):
-      !record.values(of: column.name).contains { $0.satisfies(.equal, value.text, times) }
+      !values(column.name).contains { $0.satisfies(.equal, value.text, times) }
     case .compare(let column, let comparison, let value):
-      record.values(of: column.name).contains { $0.satisfies(comparison, value.text, times) }
-    case .among(let column, let values):
-      record.values(of: column.name).contains { found in values.contains { found.satisfies(.equal, $0.text, times) } }
-    case .like(let column, let pattern): record.values(of: column.name).contains { $0.isLike(pattern) }
+      values(column.name).contains { $0.satisfies(comparison, value.text, times) }
+    case .among(let column, let wanted):
+      values(column.name).contains { found in wanted.contains { found.satisfies(.equal, $0.text, times) } }
+    case .like(let column, let pattern): values(column.name).contains { $0.isLike(pattern) }
     }
   }
 
-  /// Texts that occur in the stored form of every matching record, in any letter case.
-  fileprivate var storedTexts: [String] {
+  /// Texts that occur in the stored form of every matching record or change, in any letter case.
+  var storedTexts: [String] {
     switch self {
     case .all(let parts): parts.flatMap(\.storedTexts)
     case .compare(let column, .equal, let value): column.storedTexts(with: [value.text])
@@ -91,7 +102,7 @@ struct SearchWord: Hashable, Sendable {
 extension String {
   /// Whether a value with this text has it in its stored form too. Only letters are the same there: dates are stored as
   /// numbers, and quotes with a backslash. The words that describe files and bytes are not stored.
-  fileprivate var isStoredAsItIs: Bool {
+  var isStoredAsItIs: Bool {
     guard (2...1000).contains(utf8.count) else { return false }
     let text = lowercased()
     return utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0.lowercased) }

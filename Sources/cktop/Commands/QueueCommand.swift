@@ -27,9 +27,10 @@ struct WhereOption: ParsableArguments {
     help: ArgumentHelp(
       "Select operations, for example \"state = 'failed' and age > 1h\".",
       discussion: """
-        SQL-like over state, type, zone, owner, name, operation, error, attempts, age, message, payload with = != < <= > \
-        >= like in is null and or not ( ). Text is in single quotes, ages are written 90s 5m 1h 2d. The payload is the change \
-        as JSON: "payload like '%Lisbon%'".
+        SQL-like over state, type, zone, owner, name, operation, error, attempts, age, message, payload and fields.NAME with \
+        = != < <= > >= like in is null and or not ( ). Text is in single quotes, ages are written 90s 5m 1h 2d. \
+        "fields.city = 'Lisbon'" compares a value that the change sets, and the payload is the change as JSON: "payload like \
+        '%Lisbon%'". Both pass over the queue, and never see an encrypted value.
         """,
       valueName: "expr"
     )

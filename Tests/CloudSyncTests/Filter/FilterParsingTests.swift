@@ -3,7 +3,8 @@ import Testing
 @testable import CloudSync
 
 @Suite(.serialized) struct FilterParsingTests {
-  private static let columns = "state, type, zone, owner, name, operation, error, attempts, age, message, payload"
+  private static let columns =
+    "state, type, zone, owner, name, operation, error, attempts, age, message, payload and fields.NAME"
 
   private static let meanings: [(String, String, [FilterValue])] = [
     ("state = 'failed'", "(state = ?)", [.text("failed")]),
@@ -17,7 +18,18 @@ import Testing
     ("zone like 'abc%'", "(zone LIKE ?)", [.text("abc%")]),
     ("owner = '_ben'", "(nullif(owner, '') = ?)", [.text("_ben")]),
     ("owner is null", "(nullif(owner, '') IS NULL)", []),
-    ("payload like '%Lisbon%'", "(changes LIKE ?)", [.text("%Lisbon%")]),
+    (
+      "payload like '%Lisbon%'",
+      "(CASE WHEN changes LIKE '%encrypted%' THEN readableChange(changes) ELSE changes END LIKE ?)",
+      [.text("%Lisbon%")]
+    ),
+    (
+      "fields.City = 'Lisbon'",
+      "((coalesce(changes, '') LIKE ? AND coalesce(changes, '') LIKE ? AND changeHolds(changes, ?)))",
+      [.text("%city%"), .text("%Lisbon%"), .text(#"["fields.city","=","Lisbon"]"#)]
+    ),
+    ("not FIELDS.n2 in (5, 'x')", "(NOT ((changeHolds(changes, ?))))", [.text(#"["fields.n2","in","5","x"]"#)]),
+    ("fields.n2 is null", "((changeHolds(changes, ?)))", [.text(#"["fields.n2","null"]"#)]),
     ("message NOT LIKE ''", "(NOT (errorMessage LIKE ?))", [.text("")]),
     ("attempts >= -3", "(attempts >= ?)", [.integer(-3)]),
     ("name is null", "(name IS NULL)", []),
@@ -43,6 +55,8 @@ import Testing
     ("", 1, "the expression is empty; write for example state = 'failed'"),
     ("   ", 4, "the expression is empty; write for example state = 'failed'"),
     ("stat = 'failed'", 1, "there is no column 'stat'; the columns are \(columns)"),
+    ("fields. = 'a'", 1, "there is no column 'fields.'; the columns are \(columns)"),
+    ("field.x = 'a'", 1, "there is no column 'field'; the columns are \(columns)"),
     ("state = 'faild'", 9, "there is no state 'faild'; known are pending, inFlight, waiting, failed, paused, conflict"),
     (
       "state in ('failed', 'x')", 21,

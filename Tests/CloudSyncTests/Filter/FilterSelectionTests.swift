@@ -124,7 +124,11 @@ import Testing
   }
 
   private static func database() throws -> DatabaseQueue {
-    let queue = try DatabaseQueue()
+    var configuration = Configuration()
+    configuration.prepareDatabase { database in
+      for function in ChangeCondition.functions { database.add(function: function) }
+    }
+    let queue = try DatabaseQueue(configuration: configuration)
     try queue.write { database in
       try database.execute(
         sql: """

@@ -69,9 +69,11 @@ extension Ledger {
       conditions.append("(\(condition.sql))")
       arguments += StatementArguments(condition.arguments)
     }
-    let words = condition(query.words, in: shownTexts)
-    conditions += words.sql
-    arguments += words.arguments
+    for word in query.words {
+      let (shown, held) = (condition([word], in: shownTexts), ChangeCondition(showing: word))
+      conditions.append("(\((shown.sql + [held.sql]).joined(separator: " OR ")))")
+      arguments += shown.arguments + StatementArguments(held.arguments)
+    }
     return (conditions.isEmpty ? nil : conditions.joined(separator: " AND "), arguments)
   }
 

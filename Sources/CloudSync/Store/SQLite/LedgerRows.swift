@@ -183,7 +183,7 @@ package struct TypeOrder: Hashable, Sendable {
 /// A query for the queue list.
 package struct ListQuery: Hashable, Sendable {
   package var filter: QueueFilter?
-  /// Texts that all have to be in what lists show of an operation.
+  /// Texts that all have to be in what lists show of an operation, or in a value that it sets.
   package var words: [String] = []
   package var now: Int64
 }

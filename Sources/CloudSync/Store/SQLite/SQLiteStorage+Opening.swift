@@ -204,6 +204,7 @@ extension SQLiteStorage {
       $0.add(function: words)
       $0.add(function: eventWords)
       $0.add(function: conflictVersion)
+      for function in ChangeCondition.functions { $0.add(function: function) }
     }
     return configuration
   }
