@@ -20,12 +20,18 @@ enum CommandName {
       if path.isEmpty, name == "help" { return }
       let names = commands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
       let wanted = (path + [name]).joined(separator: " ")
-      if let near = Words.nearest(to: name, among: names) {
-        let command = ((isHelp ? ["help"] : []) + path + [near]).joined(separator: " ")
+      if let near = Words.nearest(to: name, among: names).map({ [$0] }) ?? inGroup(name, commands) {
+        let command = ((isHelp ? ["help"] : []) + path + near).joined(separator: " ")
         throw .usage("there is no command '\(wanted.excerpt)'; did you mean cktop \(command)?")
       }
       guard isHelp else { return }
       throw .usage("there is no command '\(wanted.excerpt)'; run cktop help to see all")
     }
+  }
+
+  /// The first command of a group with this name, after the group; nil if there is none.
+  private static func inGroup(_ name: String, _ groups: [any ParsableCommand.Type]) -> [String]? {
+    let group = groups.first { $0.configuration.subcommands.contains { $0._commandName == name } }
+    return group.map { [$0._commandName, name] }
   }
 }

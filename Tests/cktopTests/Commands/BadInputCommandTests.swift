@@ -257,6 +257,8 @@ import Testing
       try await machine.fail(2, "--read-only", "queue", "lst", "--json").hasSuffix("did you mean cktop queue list?")
     )
     #expect(try await machine.fail(2, "help", "snyc").hasSuffix("did you mean cktop help sync?"))
+    #expect(try await machine.fail(2, "retry", "1").hasSuffix("did you mean cktop queue retry?"))
+    #expect(try await machine.fail(2, "help", "import").hasSuffix("did you mean cktop help records import?"))
     for verb in [["help"], ["help", "queue"], ["help", "queue", "list"], ["help", "help"], ["help", "faults"]] {
       #expect(try await machine.succeeding(verb).output.contains("OVERVIEW"))
     }
