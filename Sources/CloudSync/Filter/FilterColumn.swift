@@ -118,7 +118,9 @@ struct FilterColumn: Hashable, Sendable {
   /// A field of records, with or without `fields.` before its name; nil if no field has such a name.
   init?(field name: String) {
     let field = FilterTable.field(name.lowercased())
-    guard field.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }), field.first?.isNumber == false else {
+    guard field.utf8.count <= 255, field.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }),
+      field.first?.isNumber == false
+    else {
       return nil
     }
     self.init(name.lowercased(), .field)

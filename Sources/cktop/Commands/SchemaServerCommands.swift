@@ -87,7 +87,10 @@ struct SchemaServer {
     do {
       return try CKSchema(parsing: text)
     } catch {
-      throw CommandFailure("the schema of \(url.absoluteString) cannot be read: \(error); update cktop", .itemsFailed)
+      throw CommandFailure(
+        "the schema of \(url.absoluteString.excerpt) cannot be read: \(error); update cktop",
+        .itemsFailed
+      )
     }
   }
 
@@ -106,7 +109,7 @@ struct SchemaServer {
       response = try await transport.send(request)
     } catch {
       let reason = error.message.withoutFullStop
-      throw CommandFailure("\(url.absoluteString) cannot be reached: \(reason); check --url", .cloudUnreachable)
+      throw CommandFailure("\(url.absoluteString.excerpt) cannot be reached: \(reason); check --url", .cloudUnreachable)
     }
     let text = String(decoding: response.body, as: UTF8.self)
     guard response.status != 200 else { return text }
@@ -114,16 +117,19 @@ struct SchemaServer {
     switch (response.status, reason) {
     case (401, _), (403, _):
       throw CommandFailure(
-        "\(url.absoluteString) denied access; set CKTOP_ADMIN_TOKEN to its admin token",
+        "\(url.absoluteString.excerpt) denied access; set CKTOP_ADMIN_TOKEN to its admin token",
         .personNeeded
       )
     case (400, let reason?):
       throw CommandFailure("the server refused the schema: \(reason); correct the schema", .itemsFailed)
     case (404, _):
-      throw CommandFailure("\(url.absoluteString) has no admin endpoint; start cktop serve with --admin", .itemsFailed)
+      throw CommandFailure(
+        "\(url.absoluteString.excerpt) has no admin endpoint; start cktop serve with --admin",
+        .itemsFailed
+      )
     default:
       let reply = "HTTP \(response.status)" + (reason.map { ": \($0)" } ?? "")
-      throw CommandFailure("\(url.absoluteString) replied \(reply); see the server's log", .itemsFailed)
+      throw CommandFailure("\(url.absoluteString.excerpt) replied \(reply); see the server's log", .itemsFailed)
     }
   }
 }

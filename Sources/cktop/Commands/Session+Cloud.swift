@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 import Foundation
 
 /// The credential, the client and the engine.
@@ -64,7 +65,7 @@ extension Session {
     let url = settings.url.value
     guard settings.allowsHTTP.value || !CKHTTPTransport.isOpen(url) else {
       throw CommandFailure.usage(
-        "\(url.absoluteString) (\(settings.url.source.place(of: .url))) is not encrypted, so credentials could be read on "
+        "\(url.absoluteString.excerpt) (\(settings.url.source.place(of: .url))) is not encrypted, so credentials could be read on "
           + "the way; use https, or --allow-http"
       )
     }

@@ -178,6 +178,35 @@ import Testing
     #expect(try await machine.fail(2, "config", "check", settings: ["CKTOP_THEME": "nope"]).contains("nope"))
   }
 
+  @Test func `no error quotes a long value, argument or key whole`() async throws {
+    let machine = try Machine(Self.settings)
+    let long = String(repeating: "x", count: 10_000)
+    let lines = [
+      ["status", "--environment", long], ["status", "--profile", long], ["sync", "--policy", long],
+      ["status", "--store", long], ["status", "--max-age", long], ["sync", "--types", "1\(long)"],
+      ["records", "put", "--type", "1\(long)", "a=1"], ["records", "put", "--type", "Task", "1\(long)=1"],
+      ["records", "put", "--type", "Task", "a:\(long)=1"], ["records", "put", "--type", "Task", long],
+      ["records", "put", "--type", "Task", #"a:REFERENCE={"recordName": "b", "\#(long)": 1}"#],
+      ["records", "import", long, "--type", "Task"], ["records", "list", "--sort", "1 \(long)"],
+      ["records", "query", "Task \(long)"], ["queue", "list", "--where", "\(long) = 'a'"],
+      ["queue", "list", "--where", "fields.\(long) = 'a'"], ["queue", "list", "--where", "state = '\(long)'"],
+      ["queue", "retry", long], ["conflicts", "resolve", "1", "--take", "local", "--field", long], ["help", long],
+      [long],
+      ["serve", "--assume", long], ["serve", "--schema", long], ["keygen", "--out", "/\(long)"], ["--\(long)"],
+      ["themes", "--nope=\(long)"],
+    ]
+
+    for line in lines {
+      let end = try await machine.running(line)
+      #expect(
+        end.status != 0 && !end.error.isEmpty && end.error.utf8.count < 1500,
+        "\(line[0]): \(end.error.prefix(300))"
+      )
+    }
+    let variable = try await machine.run("status", settings: ["CLOUDKIT_DATABASE": long])
+    #expect(variable.status == 2 && variable.error.utf8.count < 1500)
+  }
+
   @Test func `a negative number is read as the value of its option`() async throws {
     let machine = try Machine(Self.settings)
 

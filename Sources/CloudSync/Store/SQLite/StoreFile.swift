@@ -1,3 +1,4 @@
+import Facts
 import Foundation
 
 #if canImport(Glibc)
@@ -57,7 +58,7 @@ enum StoreFile: Hashable, Sendable {
     case .unknown(let code):
       throw StoreError(
         .cannotOpen,
-        "the store \(path) cannot be read (\(String(cString: strerror(code)))); check its path"
+        "the store \(path.excerpt) cannot be read (\(String(cString: strerror(code)))); check its path"
       )
     }
   }
