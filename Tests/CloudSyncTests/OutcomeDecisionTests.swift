@@ -128,6 +128,19 @@ import Testing
     try expectRecorded("OutcomeDecision.txt", Self.table)
   }
 
+  @Test func `the wait that a gateway asks for is not waited twice`() {
+    var error = Self.error(.tryAgainLater, .unknown, status: 503)
+    error.retryAfter = 60
+    var ends: [Int64?] = []
+
+    for case .update(let operation) in Self.decision(Self.kinds[1], .alone, .failed(error, .readBack)).writes {
+      ends.append(operation.waitsUntil)
+    }
+
+    // One second after the longest wait of all others.
+    #expect(ends == [100 + 66_000 + 1000])
+  }
+
   @Test func `every response to a failed write is in the table`() {
     for (name, kind, isNew) in Self.kinds {
       let missing = Self.possible(kind, isNew: isNew).subtracting(Self.failures.map(\.disposition))

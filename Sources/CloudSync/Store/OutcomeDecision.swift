@@ -247,9 +247,11 @@ struct OutcomeDecision: Hashable {
     operation.apply(.backedOff(error, now: request.now, random: request.random))
     guard !isToBlame || known != nil else { return }
     wait = scope
-    // Others are sent first after that wait, which shows whether this record is at fault.
+    // Others are sent first after that wait, which shows whether this record is at fault. A wait that the server asked
+    // for is already part of both, and is not waited twice.
     let scopeSeconds = Backoff.scopeSeconds(asked: error.retryAfter, previous: known, random: 1)
-    let end = (operation.waitsUntil ?? request.now) + Backoff.milliseconds(scopeSeconds + 1)
+    let own = operation.waitsUntil ?? request.now
+    let end = max(own, (error.asksToWait ? request.now : own) + Backoff.milliseconds(scopeSeconds + 1))
     operation.apply(.deferred(until: end, isServersWait: operation.isServersWait))
   }
 }
