@@ -36,6 +36,41 @@ import Testing
   }
 }
 
+extension PredicateAgreementTests {
+  @Test(arguments: [
+    ("d > 1", ["c"]), ("d == 1", ["b"]), ("d IN {1, 2}", ["b"]), ("d BETWEEN {0, 1}", ["a", "b"]),
+    ("ANY 'red' = tags", ["b"]), ("NONE 'red' = tags", ["a", "c"]), ("ANY {'a', 'b'} = s", ["a", "b"]),
+    ("at < now()", ["a"]), ("now() < at", ["b", "c"]), ("FALSEPREDICATE", []), ("d > 1 AND FALSEPREDICATE", []),
+  ])
+  func `the forms of Apple's documentation match the same records here and on the server`(
+    format: String,
+    expected: [String]
+  ) async throws {
+    let fixture = try Fixture()
+    let container = CKContainer(
+      identifier: "iCloud.test",
+      credential: .webAuth(apiToken: "token", webAuthToken: "ana"),
+      transport: EmulatorTransport(fixture.emulator, now: { fixture.now }, sleep: { _ in })
+    )
+    let records = ["a": 0.5, "b": 1, "c": 2.5].map { name, number in
+      let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name))
+      record["s"] = name
+      record["d"] = number
+      record["at"] = name == "a" ? Date(timeIntervalSince1970: 0) : Date(timeIntervalSince1970: 32_000_000_000)
+      record["tags"] = name == "b" ? ["red", "blue"] : ["green"]
+      return record
+    }
+    let database = container.privateCloudDatabase
+    _ = try await database.modifyRecords(saving: records, deleting: [])
+    let predicate = NSPredicate(format: format)
+
+    let found = try await database.records(matching: CKQuery(recordType: "Note", predicate: predicate)).matchResults
+
+    #expect(found.map(\.0.recordName).sorted() == expected)
+    #expect(records.filter { predicate.evaluate(with: $0) }.map(\.recordID.recordName).sorted() == expected)
+  }
+}
+
 private enum RandomNote {
   static let texts = [
     "", "a", "ab", "A", "Ab c", "abc", "b", "é", "e\u{301}", "E", "ß", "SS", "日本 語", "🦊 fox", "red FOX", "Fóx-red",

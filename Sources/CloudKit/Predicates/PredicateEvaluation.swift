@@ -49,6 +49,9 @@ extension PredicateComparison {
     case (.null, let other), (let other, .null):
       let isNull = other == .null || other.value(in: record) == nil
       return comparator == .equal ? isNull : comparator == .notEqual ? !isNull : nil
+    // `ANY 'red' == colors` tests the list on the right, as the server does.
+    case (.value, .field) where quantifier != nil:
+      if let turned = try? turned() { return turned.holds(for: record) }
     default: break
     }
     guard let left = left.value(in: record), let right = right.value(in: record) else { return nil }
@@ -95,6 +98,12 @@ extension PredicateComparison {
 }
 
 extension PredicateComparison.Operand {
+  /// The current time for `now()`; other operands as they are.
+  var resolved: PredicateComparison.Operand {
+    guard self == .now, let now = Milliseconds.since1970(Date().timeIntervalSince1970) else { return self }
+    return .value(.timestamp(now))
+  }
+
   /// Compares two records by their values, for a sort descriptor. Missing values come first, as on the server; values
   /// without a common order count as equal.
   func order(_ one: Any, _ other: Any) -> ComparisonResult {
@@ -108,10 +117,10 @@ extension PredicateComparison.Operand {
   }
 
   fileprivate func value(in record: RecordValues) -> FieldValue? {
-    switch self {
+    switch resolved {
     case .field(let name): return record.value(WireFieldName(framework: name))
     case .value(let value): return value
-    case .record, .null: return nil
+    case .record, .null, .now: return nil
     case .distance(let field, let place):
       guard case .location(let location)? = record.value(WireFieldName(framework: field)) else { return nil }
       return .double(CLLocation(wire: location).distance(from: CLLocation(wire: place)))

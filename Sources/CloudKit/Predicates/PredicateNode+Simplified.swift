@@ -1,14 +1,16 @@
 extension PredicateNode {
-  /// The same predicate with fewer negations and alternatives, and with the field first in comparisons, as far as the
-  /// result is equal for every record.
+  /// The same predicate with fewer negations and alternatives, with the current time for `now()`, and with the field
+  /// first in comparisons, as far as the result is equal for every record.
   ///
   /// A comparison with a field that a record lacks is neither true nor false, here and on the server (reference 5.1),
   /// so `NOT x == 1` and `x != 1` skip the same records.
   var simplified: PredicateNode {
     switch self {
     case .constant, .unusable: return self
-    case .comparison(let comparison):
-      guard case .value = comparison.left, let turned = try? comparison.turned() else { return self }
+    case .comparison(var comparison):
+      comparison.left = comparison.left.resolved
+      comparison.right = comparison.right.resolved
+      guard case .value = comparison.left, let turned = try? comparison.turned() else { return .comparison(comparison) }
       return .comparison(turned)
     case .and(let parts): return .and(parts.map(\.simplified))
     case .or(let parts):

@@ -95,6 +95,8 @@ package struct PredicateComparison: Hashable, Sendable, Codable {
     /// A value. References always name their zone; a query omits the name of its own zone.
     case value(FieldValue)
     case null
+    /// `now()`: the time when the query is sent, or the record is evaluated.
+    case now
     /// The distance of a field from a location, in metres.
     case distance(field: String, from: WireLocation)
   }
@@ -124,7 +126,7 @@ package struct PredicateComparison: Hashable, Sendable, Codable {
     [left, right].compactMap { side in
       switch side {
       case .field(let name), .distance(let name, _): name
-      case .record, .value, .null: nil
+      case .record, .value, .null, .now: nil
       }
     }
   }

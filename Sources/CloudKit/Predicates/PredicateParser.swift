@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Parses a predicate format and its arguments into a tree.
 ///
-/// The grammar is Apple's without the parts that CloudKit code does not use: functions other than the distance,
-/// arithmetic, variables, subqueries and indexes. The error names an unsupported part; nothing is skipped, because a
+/// The grammar is Apple's without the parts that CloudKit code does not use: functions other than the distance and
+/// `now()`, arithmetic, variables, subqueries and indexes. The error names an unsupported part; nothing is skipped, because a
 /// missing condition would match more records. A keyword followed by a comparison operator is parsed as a field name.
 struct PredicateParser {
   private var tokens: ArraySlice<PredicateToken>
@@ -231,6 +231,10 @@ struct PredicateParser {
         return .distance(field: field, from: place)
       default: throw PredicateFailure("\(name) takes a field and a CLLocation")
       }
+    case "now":
+      tokens.removeFirst()
+      try expect(")")
+      return .now
     case _ where name.uppercased() == "CAST":
       tokens.removeFirst()
       let value = try operand()
@@ -246,7 +250,7 @@ struct PredicateParser {
       }
       let date = try PredicateArgument.value(Date(timeIntervalSinceReferenceDate: seconds))
       return date.map { .value($0) } ?? .null
-    default: throw PredicateFailure("\(name.prefix(64))(…): the only supported function is the distance")
+    default: throw PredicateFailure("\(name.prefix(64))(…): the only supported functions are the distance and now()")
     }
   }
 

@@ -47,6 +47,7 @@ extension PredicateComparison.Operand {
     case .field(let name): return Self.isKeyword(name) ? "#" + name : name
     case .record: return "SELF"
     case .null: return "NULL"
+    case .now: return "now()"
     case .value(let value): return showingValues ? value.literal : "…"
     case .distance(let field, let place):
       let operands = [Self.field(field), .value(.location(place))].map { $0.text(showingValues) }

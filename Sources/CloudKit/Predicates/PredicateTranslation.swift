@@ -16,7 +16,7 @@ extension PredicateNode {
   fileprivate func conditions(_ zone: WireZoneID) throws(PredicateFailure) -> [WireFilter] {
     switch self {
     case .constant(true): return []
-    case .constant(false): throw unable("CloudKit has no filter that matches no record")
+    case .constant(false): return WireFilter.contradiction
     case .and(let parts):
       var filters: [WireFilter] = []
       for part in parts { filters += try part.conditions(zone) }
@@ -49,7 +49,7 @@ extension PredicateComparison {
         if comparator == .tokenMatches { return [try tokens(name, value, negated: negated)] }
         return try filters(name, value, zone, negated: negated)
       // `simplified` has turned the others.
-      case (.value, .field): throw PredicateFailure("the field must come first")
+      case (.value, .field), (.now, _), (_, .now): throw PredicateFailure("the field must come first")
       case (.field, .field): throw PredicateFailure("two fields cannot be compared with each other")
       case (.value, .value): throw PredicateFailure("two values cannot be compared without a field")
       }
@@ -156,8 +156,9 @@ extension PredicateComparison {
       case (nil, .in): (nil, .contains)
       case (.all, .in) where isList: (nil, .contains)
       case (.any, .in) where isList: (.any, .in)
-      // ANY {1, 2} == a
-      case (.any, .equal) where isList: (nil, .in)
+      // ANY {1, 2} == a; ANY 1 == a
+      case (.any, .equal): isList ? (nil, .in) : (.any, .equal)
+      case (.noneOf, .equal) where !isList: (.noneOf, .equal)
       default: nil
       }
     guard let (quantifier, comparator) = comparators else { throw PredicateFailure("the field must come first") }
@@ -200,7 +201,45 @@ extension PredicateComparison {
   }
 }
 
+extension WireFilter {
+  /// The filters that match no record, since no comparator does: a record has one name.
+  fileprivate static let contradiction = ["a", "b"].map { name in
+    WireFilter(.system("recordName"), "EQUALS", .reference(WireReference(recordName: name, action: nil)))
+  }
+}
+
+extension WireQuery {
+  /// Returns the query with the whole numbers for one field as DOUBLE, if the server refused it because the field is a
+  /// DOUBLE; nil otherwise. Only the schema knows the type of a field, and in a format `price > 10` is a whole number.
+  ///
+  /// The server names the field and both types: "Field 'price' has a value type of DOUBLE and cannot be queried using
+  /// filter value type INT64" [L3].
+  func withDoubles(after refusal: CKError) -> WireQuery? {
+    guard refusal.code == .invalidArguments, let reason = refusal.serverReason, reason.contains("DOUBLE"),
+      reason.contains("INT64")
+    else { return nil }
+    var query = self
+    for (place, filter) in filterBy.enumerated() {
+      guard case .field(let name) = filter.name, reason.contains("'\(name)'"), let value = filter.value.asDouble
+      else { continue }
+      query.filterBy[place].value = value
+    }
+    return query == self ? nil : query
+  }
+}
+
 extension FieldValue {
+  /// The whole number, or list of them, as DOUBLE; nil for other values, and for a number that a DOUBLE cannot hold.
+  fileprivate var asDouble: FieldValue? {
+    switch self {
+    case .int64(let integer): return Int64(exactly: Double(integer)) == integer ? .double(Double(integer)) : nil
+    case .list(.int64, let elements):
+      let doubles = elements.compactMap(\.asDouble)
+      return doubles.count == elements.count ? .list(.double, doubles) : nil
+    default: return nil
+    }
+  }
+
   /// The references to records of these names; other values as they are.
   fileprivate var asReference: FieldValue {
     switch self {

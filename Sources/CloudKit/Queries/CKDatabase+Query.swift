@@ -20,10 +20,17 @@ extension CKDatabase {
   ) async throws -> (
     matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
   ) {
-    let wire = try query.wire(zoneID: zoneID ?? .default)
+    var wire = try query.wire(zoneID: zoneID ?? .default)
     // The public database has one zone. Naming it avoids a search of all zones.
     let zoneID = databaseScope == .public ? zoneID ?? .default : zoneID
-    return try await page(wire, zoneID, after: nil, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
+    while true {
+      do throws(CKError) {
+        return try await page(wire, zoneID, after: nil, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
+      } catch {
+        guard let typed = wire.withDoubles(after: error) else { throw error }
+        wire = typed
+      }
+    }
   }
 
   /// Returns the next page of a query's results.

@@ -58,6 +58,31 @@ import Testing
     #expect(bodies.map { $0["continuationMarker"] } == [nil, .string("m1"), .string("m2")])
   }
 
+  @Test func `whole numbers are sent as DOUBLE where the server says that the field is one`() async throws {
+    let refusal = "Field 'price' has a value type of DOUBLE and cannot be queried using filter value type INT64"
+    let server = ScriptedServer(
+      .json(#"{"serverErrorCode":"BAD_REQUEST","reason":"\#(refusal)"}"#, status: 400),
+      .json(#"{"records":[\#(note)],"continuationMarker":"m"}"#),
+      .json(#"{"serverErrorCode":"BAD_REQUEST","reason":"\#(refusal)"}"#, status: 400)
+    )
+    let database = server.container().publicCloudDatabase
+    let predicate = NSPredicate(format: "price > 10 AND price IN {11, 12} AND n == 1")
+    let query = CKQuery(recordType: "Note", predicate: predicate)
+
+    let (matches, cursor) = try await database.records(matching: query)
+    #expect(matches.map(\.0.recordName) == ["n"])
+    await #expect(throws: CKError.self) { try await database.records(continuingMatchFrom: try #require(cursor)) }
+
+    func types(_ body: JSON) -> [String?] {
+      (body["query"]?["filterBy"]?.elements ?? []).map { $0["fieldValue"]?["type"]?.string }
+    }
+    #expect(
+      try server.bodies().map(types) == [
+        ["INT64", "INT64_LIST", "INT64"], ["DOUBLE", "DOUBLE_LIST", "INT64"], ["DOUBLE", "DOUBLE_LIST", "INT64"],
+      ]
+    )
+  }
+
   @Test func `a query that the server cannot run is not sent`() async throws {
     let server = ScriptedServer()
     let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "a == 1 OR b == 2"))

@@ -37,7 +37,7 @@ import Testing
     "recordID == 'note-1'", "recordName BEGINSWITH 'note'", "parent == 'folder'", "owner == 'ana'", "lacking == nil",
     "n != nil", "NOT n == nil", "n == 1 OR n == 5", "n == 1 OR title == 'x' OR d > 2", "NOT (n == 1 AND d == 2)",
     "NOT (n == 1 OR d == 2)", "n > d", "1 == 1", "lacking == 1 OR n == 5", "creationDate == nil", "TRUEPREDICATE",
-    "ANY {1, 5} == n", "d < 3 AND NOT d < 2",
+    "ANY {1, 5} == n", "ANY 'red' = tags", "NONE 'green' = tags", "d < 3 AND NOT d < 2", "at < now()", "now() >= at",
   ])
   func `holds`(format: String) {
     #expect(NSPredicate(format: format).evaluate(with: record), "\(NSPredicate(format: format).node)")

@@ -126,7 +126,7 @@ import Testing
       (NSPredicate(format: "{a} == 1"), "only values (position 2"),
       (NSPredicate(format: "a IN {1 2}"), "a , is missing"), (NSPredicate(format: "a IN {1, 'x'}"), "mixes"),
       (NSPredicate(format: "a IN {1, {2}}"), "lists"), (NSPredicate(format: "SUBQUERY(a, $x, 1) == 1"), "$"),
-      (NSPredicate(format: "now() == 1"), "now(…)"), (NSPredicate(format: "FUNCTION(a, 'b') == 1"), "FUNCTION(…)"),
+      (NSPredicate(format: "f(a) == 1"), "f(…)"), (NSPredicate(format: "FUNCTION(a, 'b') == 1"), "FUNCTION(…)"),
       (NSPredicate(format: "a == 99999999999999999999"), "not a number"),
       (NSPredicate(format: "a == 1e999"), "not a number"),
       (NSPredicate(format: "a == 12abc"), "12abc"), (NSPredicate(format: "a == 1.2.3"), "1.2.3"),
@@ -169,7 +169,8 @@ import Testing
     let formats = [
       "a == 1 AND (b == 'x' OR NOT (c < 2.5)) AND d IN {1, 2}", "ANY a BEGINSWITH[cd] \"q\\\"\\n\" OR NONE #in == 3",
       "SELF CONTAINS 'x' OR allTokens TOKENMATCHES[cdl] 'y'", "a == NULL OR TRUEPREDICATE", "x BETWEEN {-1, 1e+20}",
-      "creationDate > CAST(700000000.125, 'NSDate') AND recordID.recordName LIKE '*'", "(a == 1 AND b == 2) OR c == 3",
+      "due < now() OR now() > due", "creationDate > CAST(700000000.125, 'NSDate') AND recordID.recordName LIKE '*'",
+      "(a == 1 AND b == 2) OR c == 3",
       String(repeating: "!", count: 60) + "a == 1",
       String(repeating: "NOT (a == 1 AND ", count: 30) + "b == 2" + String(repeating: ")", count: 30),
     ]
