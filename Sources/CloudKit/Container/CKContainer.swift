@@ -71,15 +71,18 @@ open class CKContainer: NSObject, @unchecked Sendable {
   private var configuration: Result<CKContainerConfiguration, CKCredentialError> { parts.configuration }
 
   /// Makes a container with the default container's configuration and another identifier.
-  public convenience init(identifier containerIdentifier: String) {
-    self.init(
-      CKContainer.default().configuration.map { configuration in
-        var configuration = configuration
-        configuration.identifier = containerIdentifier
-        return configuration
-      },
-      identifier: containerIdentifier
-    )
+  ///
+  /// Protocols can require it of containers, as they can of Apple's class, so a subclass with an initializer of its own
+  /// has to implement it.
+  public required init(identifier containerIdentifier: String) {
+    let configuration = CKContainer.default().configuration.map { configuration in
+      var configuration = configuration
+      configuration.identifier = containerIdentifier
+      return configuration
+    }
+    parts = Parts(configuration, identifier: containerIdentifier)
+    super.init()
+    account.belongs(to: self)
   }
 
   /// Makes a container from a configuration.

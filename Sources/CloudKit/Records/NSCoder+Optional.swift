@@ -6,7 +6,7 @@ extension NSCoder {
   ///
   /// Every object is decoded with all of them allowed and is then checked. Foundation on Linux terminates the process
   /// if it meets a known class that was not requested, which one damaged byte can cause.
-  private static let archivable: [AnyClass] = [
+  static let archivable: [AnyClass] = [
     NSArray.self, NSData.self, NSDate.self, NSDictionary.self, NSNull.self, NSNumber.self, NSSet.self, NSString.self,
     NSURL.self, NSUUID.self, CKAllowedSharingOptions.self, CKAsset.self, CKNotificationInfo.self, CKOperationGroup.self,
     CKQuery.self, CKQueryCursor.self, CKRecord.self, CKRecordID.self, CKRecordValueStore.self, CKRecordZone.self,

@@ -17,6 +17,28 @@ private final class LoggingContainer: CKContainer, @unchecked Sendable {
   }
 }
 
+/// What an app needs of a container, so that its tests can put a double in its place.
+private protocol NamedContainer {
+  init(identifier: String)
+  var containerIdentifier: String? { get }
+}
+
+extension CKContainer: NamedContainer {}
+
+private final class OfflineContainer: CKContainer, @unchecked Sendable {
+  let reason: String
+
+  init(reason: String) {
+    self.reason = reason
+    super.init(identifier: "iCloud.org.example.offline")
+  }
+
+  required init(identifier: String) {
+    reason = "unknown"
+    super.init(identifier: identifier)
+  }
+}
+
 private final class EverythingQuery: CKQuery, @unchecked Sendable {
   override var recordType: CKRecord.RecordType { "Everything" }
 }
@@ -97,6 +119,63 @@ private func archive(_ encode: (NSCoder) -> Void) throws -> NSKeyedUnarchiver {
     }
     #expect(LoggingContainer.added == [operation.operationID])
     #expect(EverythingQuery(recordType: "Note", predicate: NSPredicate(value: true)).recordType == "Everything")
+  }
+
+  @Test func `a protocol can require a container's initializer, and a subclass can call it`() {
+    func container<Container: NamedContainer>(_ type: Container.Type) -> Container {
+      Container(identifier: "iCloud.org.example.app")
+    }
+
+    #expect(container(CKContainer.self).containerIdentifier == "iCloud.org.example.app")
+    #expect(container(LoggingContainer.self).containerIdentifier == "iCloud.org.example.app")
+    #expect(container(OfflineContainer.self).reason == "unknown")
+    #expect(OfflineContainer(reason: "test").containerIdentifier == "iCloud.org.example.offline")
+  }
+
+  @Test func `arrays and dictionaries of identifiers are read from archives, and no other objects`() throws {
+    let ids = ["a", "b"].map { CKRecord.ID(recordName: $0) }
+    func archive(_ object: NSObject) throws -> Data {
+      try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+    }
+    let array = try archive(NSArray(array: ids))
+    let dictionary = try archive(NSDictionary(object: ids[0], forKey: NSString(string: "first")))
+
+    #expect(try NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClass: CKRecord.ID.self, from: array) == ids)
+    let any = try NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClasses: [CKRecord.ID.self], from: array)
+    #expect(any as? [CKRecord.ID] == ids)
+    let named = try NSKeyedUnarchiver.unarchivedDictionary(
+      ofKeyClass: NSString.self,
+      objectClass: CKRecord.ID.self,
+      from: dictionary
+    )
+    #expect(named == [NSString(string: "first"): ids[0]])
+    let anyNamed = try NSKeyedUnarchiver.unarchivedDictionary(
+      keysOfClasses: [NSString.self],
+      objectsOfClasses: [CKRecord.ID.self],
+      from: dictionary
+    )
+    #expect(anyNamed?["first"] as? CKRecord.ID == ids[0])
+    let texts = try NSKeyedUnarchiver.unarchivedArrayOfObjects(
+      ofClass: NSString.self,
+      from: archive(NSArray(array: [NSString(string: "a")]))
+    )
+    #expect(texts == [NSString(string: "a")])
+    #expect(throws: CocoaError.self) {
+      try NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClass: CKRecordZone.ID.self, from: array)
+    }
+    #expect(throws: CocoaError.self) {
+      try NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClass: CKRecord.ID.self, from: dictionary)
+    }
+    #expect(throws: CocoaError.self) {
+      try NSKeyedUnarchiver.unarchivedDictionary(
+        keysOfClasses: [CKRecord.ID.self],
+        objectsOfClasses: [CKRecord.ID.self],
+        from: dictionary
+      )
+    }
+    #expect(throws: (any Error).self) {
+      try NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClass: CKRecord.ID.self, from: Data("no archive".utf8))
+    }
   }
 
   @Test func `metadata of a subclass has the values that it overrides`() async throws {
