@@ -92,6 +92,34 @@ import Testing
     #expect((error as any Error).localizedDescription == error.localizedDescription)
   }
 
+  @Test func `a printed error has the form of Apple's logs`() {
+    func printed(_ error: any Error) -> String { "\(error)".replacing(/0x[0-9a-f]+/, with: "0x") }
+    let missing = CKError(WebServicesError(.notFound, "No 'n'\u{1B}[2J\u{9B}"), in: .item)
+    let throttled = CKError(WebServicesError(.throttled, "", retryAfter: 3), in: .read)
+    let id = CKRecord.ID(recordName: "n", zoneID: CKRecordZone.ID(zoneName: "notes", ownerName: "_0f"))
+    let group = CKError(WebServicesError(.atomicError, "Atomic failure"), in: .item)
+    let partial = CKError(
+      .partialFailure,
+      userInfo: [CKPartialErrorsByItemIDKey: [id: missing, id.zoneID: group] as [AnyHashable: any Error]]
+    )
+
+    #expect(
+      printed(missing) == #"<CKError 0x: "Unknown Item" (11/2003); "#
+        + #"server message = "No 'n'\u{1B}[2J\u{009B}"; server code = NOT_FOUND>"#
+    )
+    #expect(
+      printed(throttled) == #"<CKError 0x: "Request Rate Limited" (7/2008); "#
+        + "server code = THROTTLED; Retry after 3.0 seconds>"
+    )
+    #expect(printed(CKError.invalidArguments("No.")) == #"<CKError 0x: "Invalid Arguments" (12); "No.">"#)
+    #expect(printed(CKError(.zoneBusy)) == #"<CKError 0x: "Zone Busy" (23)>"#)
+    let omitted = #"... 1 "Batch Request Failed" CKErrors omitted ..."#
+    #expect(
+      printed(partial) == #"<CKError 0x: "Partial Failure" (2/1011); "#
+        + "partial errors: {\n\tn:(notes:_0f) = \(printed(missing))\n\t\(omitted)\n}>"
+    )
+  }
+
   @Test func `errors are caught by code`() {
     func thrown(_ error: any Error) -> String {
       do { throw error } catch CKError.unknownItem { return "unknown item" } catch { return "other" }
