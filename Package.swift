@@ -4,7 +4,7 @@ import PackageDescription
 
 // How clients reach the stand-ins for Apple's frameworks; here, the tests that are written as clients are.
 let shims = SwiftSetting.unsafeFlags(
-  ["Combine", "CoreLocation", "Network", "OSLog", "UniformTypeIdentifiers"].flatMap {
+  ["Combine", "CoreLocation", "Network", "OSLog", "SwiftUI", "UniformTypeIdentifiers"].flatMap {
     ["-module-alias", "\($0)=\($0)Shim"]
   }
     + ["-module-alias", "os=OSShim"]
@@ -19,6 +19,7 @@ let package = Package(
     .library(name: "NetworkShim", targets: ["NetworkShim"]),
     .library(name: "OSLogShim", targets: ["OSLogShim"]),
     .library(name: "OSShim", targets: ["OSShim"]),
+    .library(name: "SwiftUIShim", targets: ["SwiftUIShim"]),
     .library(name: "UniformTypeIdentifiersShim", targets: ["UniformTypeIdentifiersShim"]),
     .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
     .library(name: "CloudKitEmulatorTransport", targets: ["CloudKitEmulatorTransport"]),
@@ -68,6 +69,7 @@ let package = Package(
     ),
     // A module of its own: two aliases cannot name one module.
     .target(name: "OSLogShim", dependencies: ["OSShim"], path: "Sources/Shims/OSLogShim"),
+    .target(name: "SwiftUIShim", dependencies: ["CombineShim"], path: "Sources/Shims/SwiftUIShim"),
     .target(name: "UniformTypeIdentifiersShim", path: "Sources/Shims/UniformTypeIdentifiersShim"),
     // JSON of the protocol, of imports and of output; a program's own settings are Codable. It knows no key of the protocol: the client and the emulator share it.
     .target(name: "JSONText"),
@@ -347,7 +349,7 @@ let package = Package(
       name: "Swift6CompatibilityTests",
       dependencies: [
         "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "CombineShim", "CoreLocationShim", "NetworkShim",
-        "OSLogShim", "OSShim",
+        "OSLogShim", "OSShim", "SwiftUIShim",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/CompatibilityTests/Swift6",

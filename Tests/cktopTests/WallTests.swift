@@ -28,6 +28,7 @@ import Testing
     "Shims/NetworkShim": [],
     "Shims/OSLogShim": ["OSShim"],
     "Shims/OSShim": ["Logging", "OSShim"],
+    "Shims/SwiftUIShim": ["CombineShim"],
     "Shims/UniformTypeIdentifiersShim": [],
     "CloudKitModels": ["CloudKit", "CloudKitSchema", "Facts", "OpenCombine"],
     "CloudKitModelMacros": ["CloudKitMacros", "CloudKitModels"],

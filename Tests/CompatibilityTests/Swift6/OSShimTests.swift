@@ -3,6 +3,8 @@ import OSLog
 import Synchronization
 import Testing
 import os
+import os.lock
+import os.signpost
 
 @Suite(.serialized) struct OSShimTests {
   /// Keeps what is logged.
@@ -69,5 +71,52 @@ import os
         false, false, false, true,
       ]
     )
+  }
+
+  @Test func `a lock is held by one thread at a time`() async {
+    let count = OSAllocatedUnfairLock(initialState: 0)
+    let gate = OSAllocatedUnfairLock()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for _ in 0..<5_000 {
+            count.withLock { $0 += 1 }
+            gate.withLock { count.withLockUnchecked { $0 += 1 } }
+          }
+        }
+      }
+    }
+
+    #expect(count.withLock { $0 } == 40_000)
+    #expect(count.withLock { _ in count.withLockIfAvailable { $0 } } == nil)
+    #expect(gate.lockIfAvailable() && !gate.lockIfAvailable())
+    gate.precondition(.owner)
+    gate.unlock()
+    #expect(gate.withLockIfAvailable { 7 } == 7)
+  }
+
+  @Test func `a lock of C can be taken once`() {
+    var lock = os_unfair_lock()
+    os_unfair_lock_lock(&lock)
+    let isFree = os_unfair_lock_trylock(&lock)
+    os_unfair_lock_unlock(&lock)
+    let isFreeAgain = os_unfair_lock_trylock(&lock)
+    os_unfair_lock_unlock(&lock)
+
+    #expect(!isFree && isFreeAgain)
+  }
+
+  @Test func `signposts compile and do nothing but the work between them`() {
+    let log = OSLog(subsystem: "org.example", category: .pointsOfInterest)
+    let signposter = OSSignposter(logHandle: log)
+    let id = signposter.makeSignpostID()
+    let state = signposter.beginInterval("sync", id: id, "records: \(3)")
+    os_signpost(.begin, log: log, name: "fetch", signpostID: OSSignpostID(log: log), "%d records", 3)
+    let sum = signposter.withIntervalSignpost("add", id: id) { 1 + 2 }
+    signposter.emitEvent("added", "sum: \(sum, privacy: .public)")
+    os_signpost(.end, log: log, name: "fetch")
+    signposter.endInterval("sync", state)
+
+    #expect(sum == 3 && !signposter.isEnabled && !log.signpostsEnabled)
   }
 }

@@ -1,1 +1,0 @@
-// Empty. The target consists of its module map.
