@@ -3,7 +3,7 @@ internal import Foundation
 /// Comparisons of values: numbers numerically, strings and names byte by byte, references by their record names.
 extension FieldValue {
   /// The string, or the record name of a reference; nil for other types.
-  var text: String? {
+  package var text: String? {
     switch self {
     case .string(let text): text
     case .reference(let reference): reference.recordName
@@ -25,7 +25,7 @@ extension FieldValue {
 
   /// Returns a negative number if this value sorts before the other, 0 if they are equal, a positive number otherwise;
   /// nil if the values have no common order.
-  func order(_ other: FieldValue, _ options: PredicateComparison.Options) -> Int? {
+  package func order(_ other: FieldValue, _ options: PredicateComparison.Options = []) -> Int? {
     switch (self, other) {
     case (.int64(let left), .int64(let right)), (.timestamp(let left), .timestamp(let right)):
       return left < right ? -1 : left > right ? 1 : 0

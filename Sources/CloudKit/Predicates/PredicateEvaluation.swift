@@ -6,7 +6,7 @@ internal import Foundation
 /// LIKE, ALL, …) follow the same rule.
 extension PredicateNode {
   /// Whether the predicate matches a record; nil if that is unknown.
-  func holds(for record: RecordValues) -> Bool? {
+  package func holds(for record: RecordValues) -> Bool? {
     switch self {
     case .constant(let value): value
     case .and(let parts): parts.allHold { $0.holds(for: record) }
@@ -100,7 +100,8 @@ extension PredicateComparison {
 extension PredicateComparison.Operand {
   /// The current time for `now()`; other operands as they are.
   var resolved: PredicateComparison.Operand {
-    guard self == .now, let now = Milliseconds.since1970(Date().timeIntervalSince1970) else { return self }
+    let now = Date().timeIntervalSinceReferenceDate
+    guard self == .now, let now = Milliseconds.since1970(reference: now) else { return self }
     return .value(.timestamp(now))
   }
 
@@ -116,7 +117,8 @@ extension PredicateComparison.Operand {
     }
   }
 
-  fileprivate func value(in record: RecordValues) -> FieldValue? {
+  /// The value that the operand has for a record; nil for none.
+  package func value(in record: RecordValues) -> FieldValue? {
     switch resolved {
     case .field(let name): return record.value(WireFieldName(framework: name))
     case .value(let value): return value

@@ -4,7 +4,7 @@ extension PredicateNode {
   ///
   /// A comparison with a field that a record lacks is neither true nor false, here and on the server (reference 5.1),
   /// so `NOT x == 1` and `x != 1` skip the same records.
-  var simplified: PredicateNode {
+  package var simplified: PredicateNode {
     switch self {
     case .constant, .unusable: return self
     case .comparison(var comparison):

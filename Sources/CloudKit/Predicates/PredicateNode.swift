@@ -21,7 +21,7 @@ package indirect enum PredicateNode: Hashable, Sendable, Codable {
   var isReadable: Bool { problem == nil }
 
   /// The reason that a part is unusable.
-  var problem: String? {
+  package var problem: String? {
     switch self {
     case .constant: nil
     case .comparison(let comparison): comparison.problem
@@ -32,7 +32,7 @@ package indirect enum PredicateNode: Hashable, Sendable, Codable {
   }
 
   /// The names of the fields in all parts.
-  var fields: Set<String> {
+  package var fields: Set<String> {
     switch self {
     case .constant, .unusable: []
     case .comparison(let comparison): Set(comparison.fields)
@@ -84,7 +84,7 @@ package struct PredicateComparison: Hashable, Sendable, Codable {
     ]
 
     /// Whether the options change which strings are equal. `[n]` only states that the strings are already normalized.
-    var loosens: Bool { !subtracting([.normalized]).isEmpty }
+    package var loosens: Bool { !subtracting([.normalized]).isEmpty }
   }
 
   package enum Operand: Hashable, Sendable, Codable {
@@ -101,11 +101,11 @@ package struct PredicateComparison: Hashable, Sendable, Codable {
     case distance(field: String, from: WireLocation)
   }
 
-  var quantifier: Quantifier?
-  var left: Operand
-  var comparator: Operator
-  var options: Options = []
-  var right: Operand
+  package internal(set) var quantifier: Quantifier?
+  package internal(set) var left: Operand
+  package internal(set) var comparator: Operator
+  package internal(set) var options: Options = []
+  package internal(set) var right: Operand
 
   package init(
     _ left: Operand,
@@ -145,7 +145,7 @@ package struct PredicateComparison: Hashable, Sendable, Codable {
   }
 
   /// The two comparisons that `a BETWEEN {1, 2}` stands for; nil for other comparisons.
-  var bounds: [PredicateComparison]? {
+  package var bounds: [PredicateComparison]? {
     guard comparator == .between, quantifier == nil, case .value(.list(_, let bounds)) = right, bounds.count == 2
     else { return nil }
     return [with(.greaterOrEqual, value: bounds[0]), with(.lessOrEqual, value: bounds[1])]

@@ -2,13 +2,33 @@ internal import Foundation
 internal import Synchronization
 
 /// A snapshot of a record's values, as predicates use them.
-struct RecordValues {
-  private let recordID: CKRecordID
-  private let state: RecordState
+package struct RecordValues {
+  private enum Fields {
+    case stored([String: StoredField], CKRecordZoneID)
+    case wire([String: FieldValue])
+  }
 
-  init(_ record: CKRecord) {
-    recordID = record.recordID
-    state = record.state.withLock { $0 }
+  private let recordName: String
+  private let created: WireStamp?
+  private let modified: WireStamp?
+  private let parent: String?
+  private let share: String?
+  private let fields: Fields
+
+  package init(_ record: CKRecord) {
+    let state = record.state.withLock { $0 }
+    recordName = record.recordID.recordName
+    (created, modified) = (state.created, state.modified)
+    (parent, share) = (state.parent?.recordID.recordName, state.share?.recordID.recordName)
+    fields = .stored(state.fields, record.recordID.zoneID)
+  }
+
+  /// Takes the values of a record without making a `CKRecord` of it, which costs more than most comparisons.
+  package init(_ record: WireRecord) {
+    recordName = record.recordName
+    (created, modified) = (record.created, record.modified)
+    (parent, share) = (record.parent?.recordName, record.share?.recordName)
+    fields = .wire(record.fields)
   }
 
   /// Returns the value of a field; nil if the record lacks the field or the wire format cannot represent its value.
@@ -18,13 +38,13 @@ struct RecordValues {
     case .wholeRecord: nil
     case .system(let name):
       switch name {
-      case "recordName": .reference(WireReference(recordName: recordID.recordName))
-      case "createdTimestamp": state.created.map { .timestamp($0.timestamp) }
-      case "modifiedTimestamp": state.modified.map { .timestamp($0.timestamp) }
-      case "createdUserRecordName": Self.reference(state.created?.userRecordName)
-      case "modifiedUserRecordName": Self.reference(state.modified?.userRecordName)
-      case "parent": Self.reference(state.parent?.recordID.recordName)
-      case "share": Self.reference(state.share?.recordID.recordName)
+      case "recordName": .reference(WireReference(recordName: recordName))
+      case "createdTimestamp": created.map { .timestamp($0.timestamp) }
+      case "modifiedTimestamp": modified.map { .timestamp($0.timestamp) }
+      case "createdUserRecordName": Self.reference(created?.userRecordName)
+      case "modifiedUserRecordName": Self.reference(modified?.userRecordName)
+      case "parent": Self.reference(parent)
+      case "share": Self.reference(share)
       default: nil
       }
     }
@@ -33,8 +53,8 @@ struct RecordValues {
   /// The strings that a search of the whole record covers. Encrypted strings are excluded, because the server cannot
   /// read them.
   var texts: [String] {
-    state.fields.keys.sorted().flatMap { name -> [String] in
-      switch state.fields[name]?.isEncrypted == true ? nil : fieldValue(name) {
+    names.sorted().flatMap { name -> [String] in
+      switch fieldValue(name) {
       case .string(let text): [text]
       case .list(.string, let elements): elements.compactMap(\.text)
       default: []
@@ -42,8 +62,18 @@ struct RecordValues {
     }
   }
 
+  private var names: [String] {
+    switch fields {
+    case .stored(let fields, _): fields.filter { !$0.value.isEncrypted }.map(\.key)
+    case .wire(let fields): Array(fields.keys)
+    }
+  }
+
   private func fieldValue(_ name: String) -> FieldValue? {
-    try? state.fields[name]?.wireValue(key: name, zoneID: recordID.zoneID)
+    switch fields {
+    case .stored(let fields, let zoneID): try? fields[name]?.wireValue(key: name, zoneID: zoneID)
+    case .wire(let fields): fields[name]
+    }
   }
 
   private static func reference(_ name: String?) -> FieldValue? {

@@ -14,12 +14,12 @@ extension WireFieldName {
   ]
 
   /// Creates the wire name for a framework name.
-  init(framework name: String) {
+  package init(framework name: String) {
     self = Self.system[name].map(WireFieldName.system) ?? .field(name)
   }
 
   /// The name for a predicate, which also accepts the wire names of system fields; nil for the whole record.
-  var framework: String? {
+  package var framework: String? {
     switch self {
     case .field(let name), .system(let name): name
     case .wholeRecord: nil

@@ -143,7 +143,7 @@ extension NSSortDescriptor {
   /// Returns the sort order in its wire encoding.
   ///
   /// - Throws: `CKError.invalidArguments` for a descriptor without a key, or with a key that is not a field name.
-  func wireSort() throws(CKError) -> WireSort {
+  package func wireSort() throws(CKError) -> WireSort {
     guard let key else { throw .invalidArguments("A sort descriptor for a query needs a key, not a key path.") }
     let name: WireFieldName
     do throws(PredicateFailure) {

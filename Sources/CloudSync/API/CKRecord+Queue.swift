@@ -65,13 +65,7 @@ extension CKRecord {
 
   /// Creates a record of a list, with its times, and with its change tag if the server has it.
   package convenience init(_ record: MirrorRecord) {
-    var wire = WireRecord(recordName: record.key.name, recordType: record.type)
-    wire.recordChangeTag = record.changeTag.isEmpty ? nil : record.changeTag
-    wire.take(record.fields)
-    wire.created = record.createdAt.map { WireStamp(timestamp: $0, userRecordName: record.createdBy) }
-    wire.modified = record.modifiedAt.map { WireStamp(timestamp: $0, userRecordName: record.modifiedBy) }
-    wire.share = record.share.map { WireReference(recordName: $0) }
-    self.init(wire: wire, zoneID: record.key.recordID.zoneID)
+    self.init(wire: record.wire, zoneID: record.key.recordID.zoneID)
   }
 
   /// All fields as the mirror and the queue store them.
@@ -80,6 +74,19 @@ extension CKRecord {
     var fields = try wireFields().mapValues { $0.canonical(in: zone) }
     if let parent { fields[FieldChanges.parent] = .parent(parent.recordID.recordName) }
     return fields
+  }
+}
+
+extension MirrorRecord {
+  /// The record in its wire encoding, with its times, and with its change tag if the server has it.
+  var wire: WireRecord {
+    var wire = WireRecord(recordName: key.name, recordType: type)
+    wire.recordChangeTag = changeTag.isEmpty ? nil : changeTag
+    wire.take(fields)
+    wire.created = createdAt.map { WireStamp(timestamp: $0, userRecordName: createdBy) }
+    wire.modified = modifiedAt.map { WireStamp(timestamp: $0, userRecordName: modifiedBy) }
+    wire.share = share.map { WireReference(recordName: $0) }
+    return wire
   }
 }
 

@@ -34,7 +34,10 @@ extension SyncStore {
   }
 
   /// Whether the records of a zone in the local copy are treated as deleted: its deletion is queued, or was carried out.
-  package func hasZoneDelete(_ zone: ZoneKey) throws(StoreError) -> Bool { try read { try $0.hasZoneDelete(zone) } }
+  package func hasZoneDelete(_ zone: ZoneKey) throws(StoreError) -> Bool { try deletedZones().contains(zone) }
+
+  /// The zones whose records are treated as deleted.
+  package func deletedZones() throws(StoreError) -> Set<ZoneKey> { try read { try $0.deletedZones() } }
 
   /// The number of queued record changes of a zone.
   package func queuedChanges(in zone: ZoneKey) throws(StoreError) -> Int {

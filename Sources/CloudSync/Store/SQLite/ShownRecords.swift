@@ -51,7 +51,9 @@ struct ShownRecords {
   private static let mirrored = "r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, \(stamps)"
 
   static let mirror = ShownRecords(
-    columns: "\(mirrored), NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state",
+    columns: """
+      \(mirrored), NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state, r.rowid AS place
+      """,
     rows: "FROM records r WHERE 1",
     table: "r"
   )
@@ -93,12 +95,21 @@ struct ShownRecords {
   }
 
   /// Records with a queued save.
-  static let unsent = ShownRecords(
-    columns: """
-      o.zone, o.owner, o.name, coalesce(r.type, o.type) AS type, r.changeTag, coalesce(r.fields, '{}') AS fields, \
-      \(stamps), \(queued)
-      """,
-    rows: "FROM operations o LEFT JOIN records r ON \(samePlace) WHERE o.operation = 'save'",
-    table: "o"
-  )
+  static let unsent = unsent()
+
+  /// Records with a queued save, by name.
+  static let unsentByName = unsent(by: " INDEXED BY operationsByRecord")
+
+  private static func unsent(by index: String = "") -> ShownRecords {
+    ShownRecords(
+      columns: """
+        o.zone, o.owner, o.name, coalesce(r.type, o.type) AS type, r.changeTag, coalesce(r.fields, '{}') AS fields, \
+        \(stamps), \(queued)
+        """,
+      rows: """
+        FROM operations o\(index) LEFT JOIN records r ON \(samePlace) WHERE o.operation = 'save' AND o.name IS NOT NULL
+        """,
+      table: "o"
+    )
+  }
 }

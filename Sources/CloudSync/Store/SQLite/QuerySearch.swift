@@ -1,0 +1,277 @@
+import CloudKit
+import GRDB
+
+/// The search for the first records of a query after a position, in one transaction.
+///
+/// It holds the places of the records that it may return, never the records. Rows are read in the order of the query if
+/// that is the order of names; otherwise all rows of the type are, and what the last kept record precedes is left out by
+/// SQL as soon as there is one.
+struct QuerySearch {
+  private struct Match {
+    var place: RecordPlace
+    var position: QueryPosition
+  }
+
+  private let query: StoredQuery
+  private let after: QueryPosition?
+  /// The number of records to find.
+  private let limit: Int
+  private let ledger: Ledger
+  private let deletedZones: Set<ZoneKey>
+  private let candidates: RowCondition?
+  private var matches: [Match] = []
+  /// The position of the last record that may be returned, once there are enough.
+  private var last: QueryPosition?
+  /// Whether matches are only counted.
+  private var isCounting = false
+  private var count = 0
+
+  init(_ query: StoredQuery, after: QueryPosition? = nil, limit: Int = .max, _ ledger: Ledger) throws {
+    (self.query, self.after, self.limit, self.ledger) = (query, after, limit, ledger)
+    deletedZones = query.isMirrorOnly ? [] : try ledger.deletedZones()
+    candidates = query.condition.candidates(in: .mirror)
+  }
+
+  /// Visits the records in order, each with its position, until `visit` returns false.
+  mutating func each(_ visit: (RecordRow, QueryPosition) throws -> Bool) throws {
+    guard limit > 0 else { return }
+    try search()
+    cut()
+    for match in matches {
+      guard let row = try ledger.record(at: match.place, deletedZones) else { continue }
+      guard try visit(row, match.position) else { return }
+    }
+  }
+
+  /// Returns the first records in order, and the places of the others.
+  mutating func first(_ count: Int) throws -> (rows: [RecordRow], rest: ArraySlice<RecordPlace>) {
+    guard limit > 0 else { return ([], []) }
+    try search()
+    cut()
+    let places = matches.map(\.place)
+    let rows = try places.prefix(count).compactMap { try ledger.record(at: $0, deletedZones) }
+    return (rows, places.dropFirst(count))
+  }
+
+  /// Returns the records at these places as they are now, without those that no longer match.
+  func rows(at places: ArraySlice<RecordPlace>) throws -> [RecordRow] {
+    try places.compactMap { try ledger.record(at: $0, deletedZones) }
+      .filter { query.condition.holds(for: RecordValues($0.record.wire)) == true }
+  }
+
+  /// Returns the number of all records that match.
+  mutating func countAll() throws -> Int {
+    isCounting = true
+    try search()
+    return count
+  }
+
+  // MARK: - Sources
+
+  private mutating func search() throws {
+    try readQueue()
+    for zone in try ledger.zones(of: query.type, in: query.zone) where !deletedZones.contains(zone.key) {
+      // Walking a zone by name reads the rows of other types, too.
+      if query.orders.isEmpty, zone.mirrored * 8 >= zone.total {
+        try readByName(zone.key)
+      } else {
+        try readByType(zone.key)
+      }
+    }
+  }
+
+  /// Reads the records with a queued save.
+  private mutating func readQueue() throws {
+    guard !query.isMirrorOnly else { return }
+    var conditions: [RowCondition?] = [query.condition.candidates(in: .operation)]
+    if let type = query.type { conditions.append(RowCondition(sql: "o.type = ?", arguments: [type])) }
+    if let zone = query.zone {
+      conditions.append(RowCondition(sql: "o.zone = ? AND o.owner = ?", arguments: [zone.zone, zone.owner]))
+    }
+    let (ledger, deletedZones) = (ledger, deletedZones)
+    func found(_ row: Row) throws -> (RecordPlace, MirrorRecord)? {
+      let place = RecordPlace.operation(row["operationId"])
+      return try ledger.record(row, deletedZones).map { (place, $0.record) }
+    }
+    guard query.orders.isEmpty else {
+      let rows = try read(ShownRecords.unsent.sql, conditions)
+      while let row = try rows.next() {
+        if let (place, record) = try found(row) { _ = add(place, record) }
+      }
+      return
+    }
+    if let after { conditions.append(RowCondition(sql: "o.name >= ?", arguments: [after.key.name])) }
+    try walk(try read(ShownRecords.unsentByName.sql, conditions, order: "o.name"), found)
+  }
+
+  /// Reads the records of a zone without queued changes by name, as far as they can be among the first.
+  private mutating func readByName(_ zone: ZoneKey) throws {
+    var conditions: [RowCondition?] = [
+      RowCondition(sql: "r.zone = ? AND r.owner = ?", arguments: [zone.zone, zone.owner])
+    ]
+    // The unary plus keeps SQLite from using the type index, which is in another order.
+    if let type = query.type { conditions.append(RowCondition(sql: "+r.type = ?", arguments: [type])) }
+    if let after { conditions.append(RowCondition(sql: "r.name >= ?", arguments: [after.key.name])) }
+    let rows = try read(ShownRecords.mirror.sql, conditions + [candidates, unqueued], order: "r.name")
+    try walk(rows, mirrored)
+  }
+
+  /// Adds records that come in the order of their names, until no other can be among the first.
+  private mutating func walk(_ rows: RowCursor, _ found: (Row) throws -> (RecordPlace, MirrorRecord)?) throws {
+    var (kept, name) = (0, "")
+    while let row = try rows.next() {
+      guard let (place, record) = try found(row) else { continue }
+      // Records of one name may be in the order of another property of their zones.
+      if kept >= limit, record.key.name != name { return }
+      switch add(place, record) {
+      case .kept: (kept, name) = (kept + 1, record.key.name)
+      case .late where record.key.name != last?.key.name: return
+      case .late, .other: continue
+      }
+    }
+  }
+
+  /// Reads the records of a zone without queued changes, a part at a time, each without those that are known to be late.
+  private mutating func readByType(_ zone: ZoneKey) throws {
+    var place = RowCondition(sql: "r.zone = ? AND r.owner = ?", arguments: [zone.zone, zone.owner])
+    if let type = query.type {
+      place = RowCondition(sql: "\(place.sql) AND r.type = ?", arguments: place.arguments + [type])
+    }
+    var (start, size) = (Int64.min, 500)
+    while true {
+      let end: Int64? = try ledger.one(
+        "SELECT r.rowid FROM records r WHERE \(place.sql) AND r.rowid > ? ORDER BY r.rowid LIMIT 1 OFFSET ?",
+        place.arguments + [start, size - 1]
+      )
+      let part = RowCondition(sql: "r.rowid > ? AND r.rowid <= ?", arguments: [start, end ?? .max])
+      let rows = try read(ShownRecords.mirror.sql, [place, part, candidates, bounds, unqueued])
+      while let row = try rows.next() {
+        let (place, record) = try mirrored(row)
+        _ = add(place, record)
+      }
+      guard let end else { return }
+      (start, size) = (end, min(2 * size, 8000))
+    }
+  }
+
+  private func mirrored(_ row: Row) throws -> (RecordPlace, MirrorRecord) {
+    let place = RecordPlace.mirror(row["place"])
+    guard case .constant(true) = query.condition, query.orders.isEmpty else {
+      return (place, try MirrorRecord(row: row))
+    }
+    // Nothing depends on the values.
+    let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
+    return (place, MirrorRecord(key: key, type: "", changeTag: "", fields: [:]))
+  }
+
+  /// A queued change is read with its operation.
+  private var unqueued: RowCondition? {
+    guard !query.isMirrorOnly else { return nil }
+    return RowCondition(
+      sql: "NOT EXISTS (SELECT 1 FROM operations o WHERE o.name = r.name AND o.zone = r.zone AND o.owner = r.owner)"
+    )
+  }
+
+  /// Not cached: there are as many statements as there are queries.
+  private func read(_ sql: String, _ conditions: [RowCondition?], order: String? = nil) throws -> RowCursor {
+    let all = RowCondition.all(conditions.compactMap(\.self)) ?? RowCondition(sql: "1")
+    let statement = try ledger.database.makeStatement(
+      sql: "\(sql) AND \(all.sql)\(order.map { " ORDER BY \($0)" } ?? "")"
+    )
+    return try Row.fetchCursor(statement, arguments: all.arguments)
+  }
+
+  // MARK: - Keeping the first
+
+  private enum Addition {
+    case kept, late, other
+  }
+
+  private mutating func add(_ place: RecordPlace, _ record: MirrorRecord) -> Addition {
+    let values = RecordValues(record.wire)
+    guard query.condition.holds(for: values) == true else { return .other }
+    let position = query.position(of: values, record.key)
+    if let after, !query.precedes(after, position) { return .other }
+    count += 1
+    if isCounting { return .other }
+    if let last, !query.precedes(position, last) { return .late }
+    matches.append(Match(place: place, position: position))
+    if matches.count / 2 > limit { cut() }
+    return .kept
+  }
+
+  /// Sorts the matches, and keeps the first of them.
+  private mutating func cut() {
+    matches.sort { query.precedes($0.position, $1.position) }
+    guard matches.count >= limit else { return }
+    matches.removeLast(matches.count - limit)
+    last = matches.last?.position
+  }
+
+  /// The rows that can be between the start and the last record by the first order.
+  private var bounds: RowCondition? {
+    guard let order = query.orders.first, case .field(let field) = order.operand else { return nil }
+    func rows(_ test: RowTest) -> RowCondition? { PredicateComparison.candidates(of: field, test, in: .mirror) }
+    /// - Parameter isOpen: whether records without a value are on this side.
+    func side(_ position: QueryPosition?, _ test: (FieldValue) -> RowTest, isOpen: Bool) -> RowCondition? {
+      guard let key = position?.keys.first, let key, key.isOrderedForRows, let tested = rows(test(key)) else {
+        return nil
+      }
+      return isOpen ? rows(.isMissing).flatMap { .any([$0, tested]) } : tested
+    }
+    let isAscending = order.isAscending
+    return .all(
+      [
+        side(isAscending ? after : last, RowTest.atLeast, isOpen: false),
+        side(isAscending ? last : after, RowTest.atMost, isOpen: true),
+      ].compactMap(\.self)
+    )
+  }
+}
+
+extension Ledger {
+  /// A zone with the number of its records of a type and of all in the mirror.
+  struct ZoneOfType {
+    var key: ZoneKey
+    var mirrored: Int
+    var total: Int
+  }
+
+  /// The zones with records of a type in the mirror.
+  ///
+  /// - Parameters:
+  ///   - type: nil for all types.
+  ///   - zone: only this one; nil for all.
+  fileprivate func zones(of type: String?, in zone: ZoneKey?) throws -> [ZoneOfType] {
+    try rows(
+      """
+      SELECT zone, owner, sum(iif(?1 IS NULL OR type = ?1, mirrored, 0)) AS ofType, sum(mirrored) AS total
+      FROM recordCounts WHERE ?2 IS NULL OR (zone = ?2 AND owner = ?3) GROUP BY zone, owner HAVING ofType > 0
+      """,
+      [type, zone?.zone, zone?.owner]
+    ) { ZoneOfType(key: ZoneKey(zone: $0[0], owner: $0[1]), mirrored: $0[2], total: $0[3]) }
+  }
+
+  /// The record at a place, with its queued changes applied; nil if it is gone.
+  fileprivate func record(at place: RecordPlace, _ deletedZones: Set<ZoneKey>) throws -> RecordRow? {
+    switch place {
+    case .operation(let id):
+      let row = try row("\(ShownRecords.unsent.sql) AND o.id = ?", [id])
+      return try row.flatMap { try record($0, deletedZones) }
+    case .mirror(let rowid):
+      return try row("\(ShownRecords.mirror.sql) AND r.rowid = ?", [rowid]).map(RecordRow.init(row:))
+    }
+  }
+
+  /// - Parameter row: a row of `ShownRecords.unsent`.
+  fileprivate func record(_ row: Row, _ deletedZones: Set<ZoneKey>) throws -> RecordRow? {
+    guard !deletedZones.isEmpty, deletedZones.contains(ZoneKey(zone: row["zone"], owner: row["owner"])) else {
+      return try RecordRow(row: row)
+    }
+    // The zone delete will delete the server's version.
+    let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
+    guard let record = try SyncStore.record(key, self) else { return nil }
+    let state = (row["state"] as String?).flatMap(OperationState.init(rawValue:))
+    return RecordRow(record: record, changeTag: nil, operation: row["operationId"], operationState: state)
+  }
+}
