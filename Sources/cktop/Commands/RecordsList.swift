@@ -166,7 +166,11 @@ struct RecordSelection {
       isEmpty = false
       try body(row)
     }
-    guard isEmpty else { return }
+    if isEmpty { try Self.reportEmpty(zone, type, session, store) }
+  }
+
+  /// Notes what may be misspelled if there is no record.
+  static func reportEmpty(_ zone: ZoneKey?, _ type: String?, _ session: Session, _ store: SyncStore) throws {
     if let zone, try !store.hasSeen(zone) { ZoneNote.report(zone.zone, "cktop zones list shows those that are") }
     guard let type else { return }
     let types = try session.reader().view { try $0.status().recordsByType.keys.sorted() }

@@ -41,9 +41,9 @@ struct RecordsQuery: Verb {
     let store = try source.store(session)
     let types = try store.knownFieldTypes(of: parsed.recordType, wanted: parsed.fields)
     let query = try typed(parsed, types)
-    let found =
-      source.remote ? try await remoteRecords(query, session, store) : try await records(query, types, session)
-    let rows = query.sorted(found).prefix(limit.count)
+    let rows =
+      source.remote
+      ? try await remoteRecords(query, session, store) : try localRecords(query, types, session, store)
     if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
     var table = RecordRow.table
     let zones = try store.zoneTitles()
@@ -62,17 +62,29 @@ struct RecordsQuery: Verb {
     }
   }
 
-  private func records(_ query: CKQuery, _ types: [String: String], _ session: Session) async throws -> [RecordRow] {
-    var (found, isEmpty) = ([RecordRow](), true)
-    var unseen = query.fields.subtracting(types.keys)
-    let all = RecordSelection(type: query.recordType, zone: zone, whose, limit: .max, source: source)
-    try await all.each(session) { row in
-      isEmpty = false
-      if !unseen.isEmpty { unseen.subtract(row.record.fields.keys) }
-      if query.predicate.evaluate(with: CKRecord(row.record)) { found.append(row) }
+  private func localRecords(
+    _ query: CKQuery,
+    _ types: [String: String],
+    _ session: Session,
+    _ store: SyncStore
+  ) throws -> [RecordRow] {
+    let zone = try store.zoneKey(zone, of: whose)
+    let found: [RecordRow]
+    do {
+      var stored = try StoredQuery(query, in: zone, limit: limit.count)
+      stored.isMirrorOnly = source.mirror
+      found = try store.records(matching: stored) { $0 }
+    } catch let error as CKError {
+      throw CommandFailure.usage("\(error.localizedDescription.withoutFullStop); correct the query")
     }
-    guard !isEmpty else { return [] }
-    for name in unseen.sorted() {
+    if found.isEmpty, try !store.exists(StoredQuery(type: query.recordType, in: zone), source) {
+      try RecordSelection.reportEmpty(zone, query.recordType, session, store)
+      return []
+    }
+    for name in query.fields.subtracting(types.keys).sorted() {
+      let isThere = NSPredicate(format: "%K != nil", argumentArray: [name])
+      let having = try StoredQuery(CKQuery(recordType: query.recordType, predicate: isThere), in: zone)
+      guard try !store.exists(having, source) else { continue }
       UnknownNote.report("no \(query.recordType) record has a field '\(name.excerpt)'", "fields", known: types.keys)
     }
     return found
@@ -90,7 +102,8 @@ struct RecordsQuery: Verb {
       let cause = Words.joined(error.reason.withoutFullStop, error.code.name)
       throw CommandFailure.usage("the server rejected the query: \(cause); correct it, or omit --remote")
     }
-    return found.sorted { $0.key < $1.key }.map(RecordRow.init(onServer:))
+    let sorted = try StoredQuery(query).sorted(found) { CKRecord($0) }
+    return sorted.prefix(limit.count).map(RecordRow.init(onServer:))
   }
 }
 
@@ -131,22 +144,14 @@ extension CKQuery {
     }
     return descriptors
   }
+}
 
-  /// The records in the order of the query; equal ones keep their order.
-  fileprivate func sorted(_ rows: [RecordRow]) -> [RecordRow] {
-    guard let descriptors = sortDescriptors else { return rows }
-    return rows.enumerated().map { (place: $0.offset, row: $0.element, record: CKRecord($0.element.record)) }
-      .sorted { one, other in
-        for descriptor in descriptors {
-          switch descriptor.compare(one.record, to: other.record) {
-          case .orderedAscending: return true
-          case .orderedDescending: return false
-          case .orderedSame: continue
-          }
-        }
-        return one.place < other.place
-      }
-      .map(\.row)
+extension SyncStore {
+  /// Whether a record matches.
+  fileprivate func exists(_ query: StoredQuery, _ source: RecordSource) throws -> Bool {
+    var query = query
+    (query.limit, query.isMirrorOnly) = (1, source.mirror)
+    return try !records(matching: query, { _ in true }).isEmpty
   }
 }
 
