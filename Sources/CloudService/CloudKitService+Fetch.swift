@@ -1,5 +1,5 @@
 public import CloudKit
-import CloudSync
+package import CloudSync
 import Foundation
 
 /// Reading records.
@@ -68,7 +68,9 @@ extension CloudKitService {
     var records: [CKRecord] = []
     // Before the request: what is sent meanwhile is in its answer.
     let place = zoneID.map { ZoneKey($0) }
-    let queued = try await Task.detached { try store?.queuedRecords(of: type, in: place) ?? [] }.value
+    let (queued, deletedZones) = try await Task.detached {
+      (try store?.queuedRecords(of: type, in: place) ?? [], try store?.deletedZones() ?? [])
+    }.value
     do {
       var page = try await firstPage(isEmptyWithout: !queued.isEmpty) {
         try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys)
@@ -82,7 +84,8 @@ extension CloudKitService {
       throw CloudKitServiceError(error)
     }
     let known = Dictionary(queued.compactMap { queued in queued.record.map { (queued.id, $0) } }) { _, last in last }
-    let found = query.result(from: records, queued.map { ($0.id, $0.record.map { CKRecord($0) }) }).map { record in
+    records.removeAll { deletedZones.contains(ZoneKey($0.recordID.zoneID)) && known[$0.recordID] == nil }
+    let found = try query.result(from: records, queued.map { ($0.id, $0.record.map { CKRecord($0) }) }).map { record in
       guard let known = known[record.recordID] else { return record }
       return CKRecord(desiredKeys.map { known.only($0) } ?? known)
     }
@@ -98,6 +101,13 @@ extension CloudKitService {
       guard error.code == .unknownItem || (error.code == .zoneNotFound && hasQueued) else { throw error }
       return nil
     }
+  }
+
+  /// The store with the records of a zone, and the zone as it names it; nil for all zones of the service's own store.
+  package func localCopy(of zone: CKRecordZone.ID?) throws -> (store: SyncStore?, zone: CKRecordZone.ID?) {
+    guard let zone else { return (store, nil) }
+    let source = try source(of: zone)
+    return (source.store, source.zone)
   }
 
   /// The store and the database of a zone, and the zone as they name it. Reading creates no store for shared records.
@@ -125,7 +135,7 @@ extension CKQuery {
   /// - Parameters:
   ///   - found: the server's result.
   ///   - queued: records of the type with queued changes as this machine has them; nil for a queued deletion.
-  func result(from found: [CKRecord], _ queued: [(id: CKRecord.ID, record: CKRecord?)]) -> [CKRecord] {
+  func result(from found: [CKRecord], _ queued: [(id: CKRecord.ID, record: CKRecord?)]) throws(CKError) -> [CKRecord] {
     guard !queued.isEmpty else { return found }
     let changed = Dictionary(queued.map { ($0.id, $0.record) }) { _, last in last }
     let known = Set(found.map(\.recordID))
@@ -134,6 +144,6 @@ extension CKQuery {
       changed[$0.recordID] == nil || predicate.evaluate(with: $0)
     }
     guard let sortDescriptors, !sortDescriptors.isEmpty else { return matching }
-    return NSArray(array: matching).sortedArray(using: sortDescriptors).compactMap { $0 as? CKRecord }
+    return try StoredQuery(self).sorted(matching) { $0 }
   }
 }

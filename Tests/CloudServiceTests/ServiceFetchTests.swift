@@ -158,6 +158,19 @@ import Testing
     #expect(found.map(\.recordID) == [cloud.id("a"), cloud.id("c"), loose.recordID])
   }
 
+  @Test func `a query does not find the records of a zone whose deletion is queued`() async throws {
+    let service = try cloud.service()
+    let loose = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "loose"))
+    try await service.save([cloud.note("a"), cloud.note("b"), loose])
+    try await service.sync()
+    _ = try await service.store?.deleteZone(cloud.zone)
+    try await service.save(cloud.note("b", "again"))
+    let all = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+
+    #expect(Set(try await service.query(all).map(\.recordID)) == [cloud.id("b"), loose.recordID])
+    #expect(try await service.query(all, inZoneWith: cloud.zone).map { $0["text"] as? String } == ["again"])
+  }
+
   @Test(arguments: [false, true])
   func `a query of a type of which nothing has been sent yet finds what is queued`(isInZone: Bool) async throws {
     let service = try cloud.service()
