@@ -119,7 +119,9 @@ let package = Package(
     // Models through the durable queue.
     .target(
       name: "CloudSyncModels",
-      dependencies: ["CloudKitModels", "CloudSync", "CloudKit", .product(name: "OpenCombine", package: "OpenCombine")]
+      dependencies: [
+        "CloudKitModels", "CloudService", "CloudSync", "CloudKit", .product(name: "OpenCombine", package: "OpenCombine"),
+      ]
     ),
     .target(name: "CloudKitModelMacros", dependencies: ["CloudKitModels", "CloudKitMacros"]),
     .macro(
@@ -312,7 +314,7 @@ let package = Package(
       name: "CloudServiceTests",
       dependencies: [
         "CloudService", "CloudSync", "CloudSyncModels", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport",
-        "Facts",
+        "CloudKitModels", "Facts",
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),

@@ -44,8 +44,7 @@ extension SyncStore {
     in zoneID: CKRecordZone.ID? = nil,
     following depth: LinkDepth = .none
   ) async throws -> [Model] {
-    let records = try await all(in: zoneKey(zoneID), type: Model.recordType) { Result<CKRecord, any Error>.success($0) }
-    return try await loader(following: depth).models(type, from: records).map { try $0.get() }
+    try await load(Query<Model>(), in: zoneKey(zoneID).zoneID, following: depth)
   }
 
   /// Returns the models of a type in a zone page by page, by record name. Models that are saved or deleted meanwhile
@@ -57,10 +56,10 @@ extension SyncStore {
     in zoneID: CKRecordZone.ID? = nil,
     size: Int = 200
   ) -> StoredModelPages<Model> {
-    StoredModelPages(store: self, zone: zoneKey(zoneID), size: max(1, size))
+    pages(of: Query<Model>(), in: zoneKey(zoneID).zoneID, size: size)
   }
 
-  private func loader(following depth: LinkDepth) -> LinkLoader {
+  func loader(following depth: LinkDepth) -> LinkLoader {
     LinkLoader(following: depth) { ids, _ in
       Dictionary(try await self.records(ids).map { ($0.recordID, .success($0)) }) { first, _ in first }
     }
@@ -72,40 +71,6 @@ extension SyncStore {
     origin?.adoptAssets(of: records)
     return records
   }
-
-  /// Returns what is made of each record of a zone, read in pages.
-  ///
-  /// - Parameter type: The type of the records; nil for all.
-  func all<Value: Sendable>(
-    in zone: ZoneKey,
-    type: String? = nil,
-    _ convert: (CKRecord) -> Value
-  ) async throws -> [Value] {
-    var values: [Value] = []
-    var last: RecordKey?
-    repeat {
-      let page = try await page(after: last, zone: zone, type: type, limit: 200)
-      values += page.records.map(convert)
-      last = page.last
-    } while last != nil
-    return values
-  }
-
-  /// Returns the records that follow another.
-  @concurrent fileprivate func page(
-    after key: RecordKey?,
-    zone: ZoneKey,
-    type: String?,
-    limit: Int
-  ) async throws -> (records: [CKRecord], last: RecordKey?) {
-    let rows = try records(after: key, zone: zone, type: type, limit: limit)
-    let isDeleting = try hasZoneDelete(zone)
-    let records = try rows.compactMap { row in
-      try (isDeleting ? record(row.record.key) : row.record).map { CKRecord($0) }
-    }
-    origin?.adoptAssets(of: records)
-    return (records, rows.count < limit ? nil : rows.last?.record.key)
-  }
 }
 
 extension Link where Model: Decodable {
@@ -114,37 +79,5 @@ extension Link where Model: Decodable {
   /// - Throws: `CKModelError` if the record does not match; `StoreError` if the store cannot be read.
   public func load(from store: SyncStore, following depth: LinkDepth = .none) async throws -> Model? {
     try await store.load(Model.self, named: recordName, in: recordID?.zoneID, following: depth)
-  }
-}
-
-/// The models of the local copy, page by page.
-public struct StoredModelPages<Model: CKRecordModel & Decodable>: AsyncSequence, Sendable {
-  let store: SyncStore
-  let zone: ZoneKey
-  let size: Int
-
-  /// Returns an iterator that begins with the first page.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(store: store, zone: zone, size: size) }
-
-  /// Reads one page after another.
-  public struct AsyncIterator: AsyncIteratorProtocol {
-    let store: SyncStore
-    let zone: ZoneKey
-    let size: Int
-    var last: RecordKey?
-    var hasEnded = false
-
-    /// Reads the next page; nil after the last.
-    public mutating func next() async throws -> CKModelPage<Model>? {
-      guard !hasEnded else { return nil }
-      let page = try await store.page(after: last, zone: zone, type: Model.recordType, limit: size)
-      last = page.last
-      hasEnded = last == nil
-      return CKModelPage(
-        page.records.map { record in
-          (record.recordID, Result { try CKRecordDecoder().decode(Model.self, from: record) })
-        }
-      )
-    }
   }
 }

@@ -165,7 +165,9 @@ extension SyncStore {
       deleting: models.map { try recordID(of: $0, in: zoneID) },
       cascade: cascade,
       records: { ids in try await self.records(ids).map(LinkedRecord.init) },
-      zone: { zone in try await self.all(in: ZoneKey(zone), LinkedRecord.init) }
+      zone: { zone in
+        try await self.records(matching: StoredQuery(type: nil, in: ZoneKey(zone))).map(LinkedRecord.init)
+      }
     )
   }
 

@@ -229,6 +229,14 @@ private enum ArticleExamples {
     show((articles, mine))
   }
 
+  static func storedQueries(_ store: SyncStore) async throws {
+    let open = Query<Article>().filter(#Predicate { !$0.isDone && $0.title != "Draft" }).sorted(by: \.title)
+    let first = try await store.load(open.limit(20))
+    let count = try await store.count(open)
+    let (page, cursor) = try await store.page(open.limit(50))
+    show((first, count, page, cursor))
+  }
+
   static func errors(_ note: Note, _ database: CKDatabase) async throws {
     do {
       try await database.save(note)

@@ -1,5 +1,7 @@
 import CloudKit
 import CloudKitEmulator
+import CloudKitModels
+import CloudSyncModels
 import Foundation
 import Synchronization
 import Testing
@@ -169,6 +171,24 @@ import Testing
 
     #expect(Set(try await service.query(all).map(\.recordID)) == [cloud.id("b"), loose.recordID])
     #expect(try await service.query(all, inZoneWith: cloud.zone).map { $0["text"] as? String } == ["again"])
+  }
+
+  @Test func `models are found in the local copy, without a request`() async throws {
+    struct Note: Codable, Identifiable, CKRecordModel {
+      var id: String
+      var text: String
+    }
+    let service = try cloud.service()
+    try await service.save([cloud.note("a", "tea"), cloud.note("b", "milk")])
+    try await service.sync()
+    try await service.save(cloud.note("c", "tea"))
+    cloud.emulator.isOffline = true
+    let query = Query<Note>().filter(NSPredicate(format: "text == 'tea'"))
+
+    #expect(try await service.load(query, in: cloud.zone).map(\.id) == ["a", "c"])
+    #expect(try await service.first(query)?.id == "a")
+    #expect(try await service.count(query) == 2)
+    #expect(try await service.exists(query, in: .default) == false)
   }
 
   @Test(arguments: [false, true])

@@ -34,7 +34,7 @@ import Testing
     "CloudKitModelMacros": ["CloudKitMacros", "CloudKitModels"],
     "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
     "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
-    "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudSync"],
+    "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudService", "CloudSync"],
     "CloudSync": ["CloudKit", "CloudKitSchema", "Crypto", "Facts", "GRDB", "JSONText", "NetworkShim"],
     "RecordImport": ["CloudKit", "CloudSync", "Facts", "GRDB", "JSONText"],
     "Facts": [],

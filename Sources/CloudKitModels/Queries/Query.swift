@@ -28,7 +28,7 @@ public struct Query<Model: CKRecordModel>: Sendable {
   /// The mistake in the query, if there is one.
   private var problem: String?
   /// The maximum number of results; nil for all.
-  var limit: Int?
+  package internal(set) var limit: Int?
   /// Whether the query and its results are logged.
   var isLogged = false
 
