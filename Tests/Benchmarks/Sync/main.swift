@@ -26,6 +26,7 @@ do {
   case "mixed":
     let count = arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
     try await Mixed(count, in: arguments.dropFirst(2).first).measure()
+  case "queries": try Queries(arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000).measure()
   case "upload": try await upload(arguments.dropFirst().first.flatMap { Int($0) } ?? 10_000)
   default: try await Enqueue.compare()
   }
