@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulatorTransport
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 
@@ -115,6 +116,27 @@ import Testing
     #expect(try names(device.store) == ["b", "c"])
     let having = CKQuery(recordType: "Note", predicate: NSPredicate(format: "s == 'x'"))
     #expect(try device.store.records(matching: StoredQuery(having)) { $0.record.key.name } == ["c"])
+  }
+
+  @Test func `the records of a zone that is being emptied are not found`() async throws {
+    let world = try World()
+    let device = try world.device("phone")
+    _ = try device.store.enqueue([
+      world.put("a", zone: "one", ["n": .int64(1)]), world.put("b", zone: "two", ["n": .int64(1)]),
+    ])
+    try await device.sync()
+    #expect(try names(device.store) == ["a", "b"])
+
+    // Stored by the transaction that decides, and carried out by others.
+    _ = try device.store.transaction { ledger in
+      var chore = StoredChore(
+        chore: .empty(ZoneKey(zone: "one"), isDeletedHere: false),
+        place: Chore.Place()
+      )
+      try chore.insert(ledger.database)
+    }
+    #expect(try names(device.store) == ["b"])
+    #expect(try names(device.store, in: ZoneKey(zone: "one")) == [])
   }
 
   @Test func `a record whose change failed is found with the change`() async throws {
