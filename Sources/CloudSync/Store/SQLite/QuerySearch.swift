@@ -3,9 +3,9 @@ import GRDB
 
 /// The search for the first records of a query after a position, in one transaction.
 ///
-/// It holds the places of the records that it may return, never the records. Rows are read in the order of the query if
-/// that is the order of names; otherwise all rows of the type are, and what the last kept record precedes is left out by
-/// SQL as soon as there is one.
+/// It holds the places of the records that it may return, never the records. A few records by name are found in the index
+/// of names. Otherwise all rows of the type are read as they are in the file, and SQL leaves out what the last kept record
+/// precedes as soon as there is one.
 struct QuerySearch {
   private struct Match {
     var place: RecordPlace
@@ -70,13 +70,15 @@ struct QuerySearch {
 
   private mutating func search() throws {
     try readQueue()
-    for zone in try ledger.zones(of: query.type, in: query.zone) where !deletedZones.contains(zone.key) {
-      // Walking a zone by name reads the rows of other types, too.
-      if query.orders.isEmpty, zone.mirrored * 8 >= zone.total {
-        try readByName(zone.key)
-      } else {
-        try readByType(zone.key)
+    for zone in try ledger.zones(of: query.type, in: query.zone) where !deletedZones.contains(zone) {
+      // A walk by name jumps about the file, so it is worth while only for a part of it.
+      let isWalked = query.orders.isEmpty && limit < 10_000 && !isCounting
+      guard isWalked else {
+        try readByType(zone)
+        continue
       }
+      let end = try name(in: zone, ahead: 2000 + 10 * limit)
+      if try !readByName(zone, through: end), let end { try readByType(zone, afterName: end) }
     }
   }
 
@@ -101,42 +103,61 @@ struct QuerySearch {
       return
     }
     if let after { conditions.append(RowCondition(sql: "o.name >= ?", arguments: [after.key.name])) }
-    try walk(try read(ShownRecords.unsentByName.sql, conditions, order: "o.name"), found)
+    _ = try walk(try read(ShownRecords.unsentByName.sql, conditions, order: "o.name"), found)
   }
 
   /// Reads the records of a zone without queued changes by name, as far as they can be among the first.
-  private mutating func readByName(_ zone: ZoneKey) throws {
+  ///
+  /// - Parameter end: the last name to read; nil for all.
+  /// - Returns: whether no later record can be among the first.
+  private mutating func readByName(_ zone: ZoneKey, through end: String?) throws -> Bool {
     var conditions: [RowCondition?] = [
       RowCondition(sql: "r.zone = ? AND r.owner = ?", arguments: [zone.zone, zone.owner])
     ]
     // The unary plus keeps SQLite from using the type index, which is in another order.
     if let type = query.type { conditions.append(RowCondition(sql: "+r.type = ?", arguments: [type])) }
     if let after { conditions.append(RowCondition(sql: "r.name >= ?", arguments: [after.key.name])) }
+    if let end { conditions.append(RowCondition(sql: "r.name <= ?", arguments: [end])) }
     let rows = try read(ShownRecords.mirror.sql, conditions + [candidates, unqueued], order: "r.name")
-    try walk(rows, mirrored)
+    return try walk(rows, mirrored)
   }
 
-  /// Adds records that come in the order of their names, until no other can be among the first.
-  private mutating func walk(_ rows: RowCursor, _ found: (Row) throws -> (RecordPlace, MirrorRecord)?) throws {
+  /// The name of the record that is a number of records behind the start of a zone; nil if it has fewer.
+  private func name(in zone: ZoneKey, ahead count: Int) throws -> String? {
+    try ledger.one(
+      "SELECT name FROM records WHERE zone = ? AND owner = ? AND name >= ? ORDER BY name LIMIT 1 OFFSET ?",
+      [zone.zone, zone.owner, after?.key.name ?? "", count]
+    )
+  }
+
+  /// Adds records that come in the order of their names.
+  ///
+  /// - Returns: whether it ended because no other can be among the first.
+  private mutating func walk(_ rows: RowCursor, _ found: (Row) throws -> (RecordPlace, MirrorRecord)?) throws -> Bool {
     var (kept, name) = (0, "")
     while let row = try rows.next() {
       guard let (place, record) = try found(row) else { continue }
       // Records of one name may be in the order of another property of their zones.
-      if kept >= limit, record.key.name != name { return }
+      if kept >= limit, record.key.name != name { return true }
       switch add(place, record) {
       case .kept: (kept, name) = (kept + 1, record.key.name)
-      case .late where record.key.name != last?.key.name: return
+      case .late where record.key.name != last?.key.name: return true
       case .late, .other: continue
       }
     }
+    return false
   }
 
   /// Reads the records of a zone without queued changes, a part at a time, each without those that are known to be late.
-  private mutating func readByType(_ zone: ZoneKey) throws {
-    var place = RowCondition(sql: "r.zone = ? AND r.owner = ?", arguments: [zone.zone, zone.owner])
-    if let type = query.type {
-      place = RowCondition(sql: "\(place.sql) AND r.type = ?", arguments: place.arguments + [type])
-    }
+  ///
+  /// - Parameter name: only records after this one; nil for all.
+  private mutating func readByType(_ zone: ZoneKey, afterName name: String? = nil) throws {
+    // The index of types has the rows of each in their order in the file. Without a type, no other index is to be used.
+    let sql = query.type == nil ? "+r.zone = ? AND +r.owner = ?" : "r.zone = ? AND r.owner = ? AND r.type = ?"
+    let place = RowCondition(
+      sql: sql,
+      arguments: StatementArguments([zone.zone, zone.owner, query.type].compactMap(\.self))
+    )
     var (start, size) = (Int64.min, 500)
     while true {
       let end: Int64? = try ledger.one(
@@ -144,7 +165,8 @@ struct QuerySearch {
         place.arguments + [start, size - 1]
       )
       let part = RowCondition(sql: "r.rowid > ? AND r.rowid <= ?", arguments: [start, end ?? .max])
-      let rows = try read(ShownRecords.mirror.sql, [place, part, candidates, bounds, unqueued])
+      let later = name.map { RowCondition(sql: "+r.name > ?", arguments: [$0]) }
+      let rows = try read(ShownRecords.mirror.sql, [place, part, later, candidates, bounds, unqueued])
       while let row = try rows.next() {
         let (place, record) = try mirrored(row)
         _ = add(place, record)
@@ -210,7 +232,10 @@ struct QuerySearch {
 
   /// The rows that can be between the start and the last record by the first order.
   private var bounds: RowCondition? {
-    guard let order = query.orders.first, case .field(let field) = order.operand else { return nil }
+    guard let order = query.orders.first else {
+      return last.map { RowCondition(sql: "+r.name <= ?", arguments: [$0.key.name]) }
+    }
+    guard case .field(let field) = order.operand else { return nil }
     func rows(_ test: RowTest) -> RowCondition? { PredicateComparison.candidates(of: field, test, in: .mirror) }
     /// - Parameter isOpen: whether records without a value are on this side.
     func side(_ position: QueryPosition?, _ test: (FieldValue) -> RowTest, isOpen: Bool) -> RowCondition? {
@@ -230,26 +255,19 @@ struct QuerySearch {
 }
 
 extension Ledger {
-  /// A zone with the number of its records of a type and of all in the mirror.
-  struct ZoneOfType {
-    var key: ZoneKey
-    var mirrored: Int
-    var total: Int
-  }
-
   /// The zones with records of a type in the mirror.
   ///
   /// - Parameters:
   ///   - type: nil for all types.
   ///   - zone: only this one; nil for all.
-  fileprivate func zones(of type: String?, in zone: ZoneKey?) throws -> [ZoneOfType] {
+  fileprivate func zones(of type: String?, in zone: ZoneKey?) throws -> [ZoneKey] {
     try rows(
       """
-      SELECT zone, owner, sum(iif(?1 IS NULL OR type = ?1, mirrored, 0)) AS ofType, sum(mirrored) AS total
-      FROM recordCounts WHERE ?2 IS NULL OR (zone = ?2 AND owner = ?3) GROUP BY zone, owner HAVING ofType > 0
+      SELECT DISTINCT zone, owner FROM recordCounts
+      WHERE mirrored > 0 AND (?1 IS NULL OR type = ?1) AND (?2 IS NULL OR (zone = ?2 AND owner = ?3))
       """,
       [type, zone?.zone, zone?.owner]
-    ) { ZoneOfType(key: ZoneKey(zone: $0[0], owner: $0[1]), mirrored: $0[2], total: $0[3]) }
+    ) { ZoneKey(zone: $0[0], owner: $0[1]) }
   }
 
   /// The record at a place, with its queued changes applied; nil if it is gone.
