@@ -182,6 +182,68 @@ import Testing
     #expect(try count("unknown == 1") == 0)
   }
 
+  /// A store with more records than are read at once. Each tenth has no number and no date.
+  private func largeStore(_ world: World) throws -> SyncStore {
+    let store = try world.open("store")
+    try store.write { ledger in
+      try ledger.put(
+        (0..<3000).map { number in
+          let value = number % 10 == 0 ? nil : Int64(number * 37 % 1000)
+          let record = MirrorRecord(
+            key: world.key(Self.name(number)),
+            type: "Note",
+            changeTag: "t",
+            fields: value.map { ["n": .int64($0), "rare": .int64(number % 700 == 699 ? 1 : 0)] } ?? [:],
+            modifiedAt: value
+          )
+          return (record, 0)
+        }
+      )
+    }
+    return store
+  }
+
+  private static func name(_ number: Int) -> String { "r" + "\(10_000 + number)".dropFirst() }
+
+  private func allPages(_ query: StoredQuery, _ store: SyncStore, limit: Int) throws -> [[String]] {
+    var (pages, cursor) = ([[String]](), StoredQueryCursor?.none)
+    repeat {
+      let (rows, next) = try store.page(of: query, after: cursor, limit: limit)
+      pages.append(rows.map(\.record.key.name))
+      cursor = next
+    } while cursor != nil
+    return pages
+  }
+
+  @Test(arguments: ["n", "modificationDate"], [true, false])
+  func `the first of many records are those of the whole order`(key: String, ascending: Bool) throws {
+    let world = try World()
+    let store = try largeStore(world)
+    let numbers = (0..<3000).sorted { left, right in
+      func place(_ number: Int) -> Int { number % 10 == 0 ? -1 : number * 37 % 1000 }
+      return (place(left), left) < (place(right), right)
+    }
+    let expected = (ascending ? numbers : numbers.reversed()).map(Self.name)
+    let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+    query.sortDescriptors = [NSSortDescriptor(key: key, ascending: ascending)]
+
+    #expect(try allPages(StoredQuery(query), store, limit: 700).flatMap(\.self) == expected)
+    #expect(
+      try store.records(matching: StoredQuery(query, limit: 5)) { $0.record.key.name } == Array(expected.prefix(5))
+    )
+  }
+
+  @Test func `rare records are found behind the names that are looked through first`() throws {
+    let world = try World()
+    let store = try largeStore(world)
+    let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "rare == 1", argumentArray: []))
+
+    let pages = try allPages(StoredQuery(query), store, limit: 2)
+    #expect(pages == [[699, 1399].map(Self.name), [2099, 2799].map(Self.name)])
+    #expect(try store.count(StoredQuery(query)) == 4)
+    #expect(try names(store).count == 3000)
+  }
+
   @Test func `pages miss no record while others are saved and deleted`() throws {
     let world = try World()
     let store = try world.open("store")
