@@ -56,6 +56,18 @@ import Testing
     #expect(try digest() == sent)
   }
 
+  @Test func `without a zone a change in any zone changes the digest`() async throws {
+    try store.accept(world.put("a", ["n": .int64(1)]))
+    try await device.sync()
+    let sent = try store.recordsDigest(of: "Note", in: nil)
+    try store.accept(world.put("c", zone: "elsewhere", ["n": .int64(1)]))
+    let queued = try store.recordsDigest(of: "Note", in: nil)
+    try await device.sync()
+
+    #expect(queued != sent)
+    #expect(try store.recordsDigest(of: "Note", in: nil) != queued)
+  }
+
   @Test func `the deletion of the zone changes the digest`() async throws {
     try store.accept(world.put("a", ["n": .int64(1)]))
     try await device.sync()

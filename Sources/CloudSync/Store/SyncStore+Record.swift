@@ -47,24 +47,38 @@ extension SyncStore {
     }
   }
 
-  /// A digest of what makes up a zone's records of a type, as this machine has them: the server's versions and the queued
+  /// A digest of what makes up the records of a type, as this machine has them: the server's versions and the queued
   /// changes. It costs less than reading the records, because nothing is decoded, and compares within one process.
-  package func recordsDigest(of type: String, in zone: ZoneKey) throws(StoreError) -> Int {
+  ///
+  /// - Parameter zone: only this zone; nil for all.
+  package func recordsDigest(of type: String, in zone: ZoneKey?) throws(StoreError) -> Int {
     try read { ledger in
       var hasher = Hasher()
-      hasher.combine(try ledger.hasZoneDelete(zone))
-      // A queued change may give a record of the mirror another type, from it or to it.
-      _ = try ledger.rows(
+      func add(_ sql: String, _ arguments: StatementArguments) throws {
+        _ = try ledger.rows(sql, arguments) { row in
+          for column in 0..<row.count { hasher.combine(row[column] as String?) }
+        }
+      }
+      let deletedZones = try ledger.deletedZones()
+      for zone in try ledger.zones(of: type, in: zone) {
+        hasher.combine(deletedZones.contains(zone))
+        // A queued change may take a record of the mirror out of its type.
+        try add(
+          """
+          SELECT r.zone, r.owner, r.name, r.changeTag, o.operation, o.type, o.changes FROM records r
+            LEFT JOIN operations o ON o.zone = r.zone AND o.owner = r.owner AND o.name = r.name
+            WHERE r.zone = ?1 AND r.owner = ?2 AND r.type = ?3
+          """,
+          [zone.zone, zone.owner, type]
+        )
+      }
+      try add(
         """
-        SELECT r.name, r.changeTag, o.operation, o.type, o.changes FROM records r
-          LEFT JOIN operations o ON o.zone = r.zone AND o.owner = r.owner AND o.name = r.name
-          WHERE r.zone = ?1 AND r.owner = ?2 AND r.type = ?3
-        UNION ALL
-        SELECT name, NULL, operation, type, changes FROM operations
-          WHERE zone = ?1 AND owner = ?2 AND type = ?3 AND name IS NOT NULL
+        SELECT zone, owner, name, operation, changes FROM operations
+          WHERE type = ?1 AND name IS NOT NULL AND (?2 IS NULL OR (zone = ?2 AND owner = ?3))
         """,
-        [zone.zone, zone.owner, type]
-      ) { row in for column in 0..<row.count { hasher.combine(row[column] as String?) } }
+        [type, zone?.zone, zone?.owner]
+      )
       return hasher.finalize()
     }
   }

@@ -27,7 +27,7 @@ extension SyncStore {
 /// The results of a query in the local copy of a store, as they change.
 ///
 /// Results equal to the last ones are not repeated. While nothing is written, an iteration sleeps without a timer; after a
-/// commit it reads the records again only if one of their type in the zone has changed, off the caller's actor, and spends
+/// commit it reads the records again only if one of their type has changed, off the caller's actor, and spends
 /// at most a fifth of the time with it. All iterations over a `SyncStore` share one watch of its file.
 ///
 /// Iteration ends when its task is cancelled. It throws `CKModelError` if a record does not match the model, and
@@ -107,7 +107,7 @@ public struct StoredResults<Model: CKRecordModel & Decodable & Equatable & Senda
     _ last: [Model]?
   ) async throws -> (digest: Int, models: [Model]?) {
     // Read first: what is committed in between is read again.
-    let present = try store.recordsDigest(of: Model.recordType, in: store.zoneKey(zoneID))
+    let present = try store.recordsDigest(of: Model.recordType, in: zoneID.map { store.zoneKey($0) })
     guard present != digest else { return (present, nil) }
     let models = try await store.results(of: query, in: zoneID)
     return (present, models == last ? nil : models)

@@ -260,7 +260,7 @@ extension Ledger {
   /// - Parameters:
   ///   - type: nil for all types.
   ///   - zone: only this one; nil for all.
-  fileprivate func zones(of type: String?, in zone: ZoneKey?) throws -> [ZoneKey] {
+  func zones(of type: String?, in zone: ZoneKey?) throws -> [ZoneKey] {
     try rows(
       """
       SELECT DISTINCT zone, owner FROM recordCounts
