@@ -160,9 +160,9 @@ import Testing
   @Test(arguments: ["due < now()", "now() > due", "NOT due >= now()"])
   func `now is the time when the filters are made`(format: String) throws {
     let predicate = NSPredicate(format: format)
-    let start = try #require(Milliseconds.since1970(Date().timeIntervalSince1970))
+    let start = try #require(Milliseconds.since1970(reference: Date().timeIntervalSinceReferenceDate))
     let filter = try #require(try filters(predicate).first)
-    let end = try #require(Milliseconds.since1970(Date().timeIntervalSince1970))
+    let end = try #require(Milliseconds.since1970(reference: Date().timeIntervalSinceReferenceDate))
 
     #expect(filter.name == .field("due") && filter.comparator == "LESS_THAN")
     guard case .timestamp(let time) = filter.value else {
