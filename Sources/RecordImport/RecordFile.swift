@@ -114,7 +114,16 @@ package struct RecordFile {
     var (pieces, reader, text, lines) = (pieces, LineReader(), [UInt8](), [ArraySlice<UInt8>]())
     var isWhole = false
     while lines.count < 20, text.count < 1 << 23 {
-      guard let line = try? pieces.next(&reader, { $0.next() }) else {
+      let line: (number: Int, text: [UInt8])?
+      do {
+        line = try pieces.next(&reader) { $0.next() }
+      } catch {
+        // A list on one line may be longer than any record of it.
+        guard lines.isEmpty else { break }
+        let first = reader.bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        return first == UInt8(ascii: "[") || first == UInt8(ascii: "{") ? .json : .csv
+      }
+      guard let line else {
         isWhole = true
         break
       }

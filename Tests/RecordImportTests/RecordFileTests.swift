@@ -102,6 +102,14 @@ import Testing
     #expect(try RecordFile(Data(text.utf8), name: name).format == format)
   }
 
+  @Test func `a list on one line that is longer than any record is JSON`() throws {
+    let bytes = Array("[\(Array(repeating: "{\"a\": 1}", count: 200).joined(separator: ", "))]".utf8)
+
+    let file = try RecordFile(name: "data", piece: 10, longest: 100) { Array(bytes.dropFirst($0).prefix($1)) }
+
+    #expect(try file.contents().rows.count == 200)
+  }
+
   @Test func `a damaged first line of any length is one refusal, which quotes little of it`() throws {
     let long = String(repeating: "k", count: 1_100_000)
     for (first, more) in [("{\"id\":\"x\",\"f\":", 0), ("{\"\(long)\": 1, \"\(long)\": 2}", 200)] {
