@@ -68,6 +68,8 @@ import Testing
     let text = String(repeating: "x", count: 3 * KeyParser.longestPaste)
 
     #expect(keys("\u{1B}[200~\(text)\u{1B}[201~") == [.paste(String(text.prefix(KeyParser.longestPaste)))])
+    let accents = String(repeating: "é", count: KeyParser.longestPaste / 2)
+    #expect(keys("\u{1B}[200~x\(accents)\u{1B}[201~") == [.paste("x" + accents.dropLast())])
   }
 
   @Test func `Escape is decided by what follows within a blink`() {

@@ -83,7 +83,7 @@ package struct KeyParser: Sendable {
     case .keys: break
     case .pasting:
       bytes = []
-      return [.paste(String(decoding: pasted, as: UTF8.self))]
+      return [.paste(pastedText)]
     case .answer:
       bytes = []
       return []
@@ -195,12 +195,18 @@ package struct KeyParser: Sendable {
     let tail = bytes.prefix(mark.count)
     if tail.elementsEqual(mark) {
       state = .keys
-      return .key(.paste(String(decoding: pasted, as: UTF8.self)), length: mark.count)
+      return .key(.paste(pastedText), length: mark.count)
     }
     guard !mark.starts(with: tail) else { return .needsMore }
     // An escape character inside of what is pasted is part of it.
     paste(bytes.prefix(1))
     return .nothing(length: 1)
+  }
+
+  /// The pasted text, without the beginning of a character at its end.
+  private var pastedText: String {
+    let cut = (0...3).first { String(validating: pasted.dropLast($0), as: UTF8.self) != nil } ?? 0
+    return String(decoding: pasted.dropLast(cut), as: UTF8.self)
   }
 
   private mutating func paste(_ text: ArraySlice<UInt8>) {
