@@ -118,6 +118,8 @@ extension Theme: CustomTestStringConvertible {
     #expect(TOMLPlace.line(of: ["roles"], in: text) == 3)
     #expect(TOMLPlace.line(of: ["roles", "text", "fg"], in: text) == 4)
     #expect(TOMLPlace.line(of: ["roles", "error"], in: text) == 5)
+    let profiles = "[profiles.b]\(end)url = 1\(end)[profiles.\"a.c\"]\(end)url = 2"
+    #expect(TOMLPlace.line(of: ["profiles", "a.c", "url"], in: profiles) == 4)
     #expect(TOMLPlace.line(of: ["read-only"], in: "x = \"read-only\"\(end)read-only = 1") == 2)
   }
 

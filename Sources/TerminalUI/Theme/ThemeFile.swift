@@ -130,18 +130,23 @@ package enum TOMLPlace {
   /// which is right for every file that states a key once. Texts after `=` are values.
   package static func line(of path: [String], in text: String) -> Int? {
     var found: Int?
-    var words = path[...]
+    // A quoted key, such as "my.app", may have several words.
+    var words = path.flatMap { names(in: $0[...]) }[...]
     // By bytes: to Swift, CR LF is one character, and another than LF.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Substring.init)
     for (index, line) in lines.enumerated() {
       let code = line.prefix { $0 != "#" || line.contains("\"#") }.replacing(/= *("[^"]*"|'[^']*')/, with: "=")
-      let named = code.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != "-" }
+      let named = names(in: code)
       while let word = words.first, named.contains(where: { $0 == word }) {
         found = index + 1
         words = words.dropFirst()
       }
     }
     return found
+  }
+
+  private static func names(in text: Substring) -> [Substring] {
+    text.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != "-" }
   }
 
   /// Returns the line of the first NUL, from 1; nil if there is none.
