@@ -119,7 +119,7 @@ struct ConfigurationFile: Hashable, Sendable {
 
   /// A path relative to the file's directory, unless its beginning says where it is; see `PathRule`.
   private func absolute(_ text: String) -> String {
-    if text.isEmpty || "/~$".contains(text[text.startIndex]) { return text }
+    if text.isEmpty || "/~".contains(text[text.startIndex]) { return text }
     return (path as NSString).deletingLastPathComponent + "/" + text
   }
 

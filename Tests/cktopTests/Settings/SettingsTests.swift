@@ -133,6 +133,7 @@ import Testing
 
     #expect(found.map { $0.store?.value } == Array(repeating: "/home/ada" + path.dropFirst(), count: 4))
     #expect(try settings(["--store", "./~/a$b"]).store?.value == "./~/a$b")
+    #expect(try settings(file: "store = \"$1.sqlite\"").store?.value == "/home/ada/.config/cktop/$1.sqlite")
   }
 
   private static let stores: [([String: String], String)] = [
