@@ -23,7 +23,10 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: machine.folder.path("state")))
   }
 
-  @Test(arguments: [6, 7, 8, 11, 14, 15], [["--version"], ["doctor"], ["doctor", "--contract"], ["serve"]])
+  @Test(
+    arguments: [6, 7, 8, 11, Int(DescriptorLimit.leastToStart) - 1],
+    [["--version"], ["doctor"], ["doctor", "--contract"], ["serve"]]
+  )
   func `too few descriptors for the runtime end the program with a sentence`(_ count: Int, _ arguments: [String])
     async throws
   {
@@ -33,7 +36,8 @@ import Testing
     #expect(end.error.hasPrefix("cktop: ") && end.error.split(separator: "\n").count == 1)
   }
 
-  @Test(arguments: [DescriptorLimit.leastToStart, DescriptorLimit.least - 1])
+  // With many processors the program does not even start with fewer than a command needs.
+  @Test(arguments: [min(DescriptorLimit.leastToStart, DescriptorLimit.least - 1), DescriptorLimit.least - 1])
   func `doctor names a low limit among everything else`(_ count: UInt) async throws {
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:1"])
 
