@@ -166,8 +166,9 @@ import Testing
     try line.type("\u{C}\u{C}")
     line.hangUp()
 
-    // It may meet the end of the line before the signal.
-    #expect([.exited(129), .exited(1)].contains(await line.dashboard.end()))
+    // It may meet the end of the line before the signal. A machine that is too busy to pick the signal up ends it all the
+    // same.
+    #expect([.exited(129), .exited(1), .signalled(SIGHUP)].contains(await line.dashboard.end()))
     #expect(try await line.isPaused())
   }
 
