@@ -253,7 +253,10 @@ extension SyncEngine {
   func zonesToRead(_ zone: ZoneKey?) async throws -> [ZoneKey] {
     let zones = try await zonesOfServer()
     guard let zone else { return zones }
-    guard zone.isDefaultZone || zones.contains(zone) else { throw CommandFailure.noZone(zone.title) }
+    guard zone.isDefaultZone || zones.contains(zone) else {
+      // The list of known zones may have one that is not sent yet.
+      throw CommandFailure("the server has no zone \(zone.title.excerpt); check --zone", .itemsFailed)
+    }
     return [zone]
   }
 }
