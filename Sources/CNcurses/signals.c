@@ -165,8 +165,8 @@ int cknc_is_foreground(void) {
 
 int cknc_await_foreground(void) {
   if (cknc_is_foreground()) return 0;
-  // The terminal is another's, so signals act on this process as if it did not use one. A handler would only run when
-  // the process goes on.
+  // Another program has the terminal, so signals act on this process as on one without a terminal. A handler would only
+  // run when the process goes on.
   struct sigaction standard = {.sa_handler = SIG_DFL};
   struct sigaction ours[COUNT(end_signals)], on_continue, on_output;
   for (size_t i = 0; i < COUNT(end_signals); i++) sigaction(end_signals[i], &before[end_signals[i]], &ours[i]);

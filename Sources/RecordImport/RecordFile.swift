@@ -108,8 +108,8 @@ package struct RecordFile {
     }
   }
 
-  /// Detects the format by the first lines, of which some may be damaged: an array, or an object over several lines, is
-  /// JSON; one object per line is NDJSON.
+  /// Detects the format by the first lines: an array, or an object over several lines, is JSON; one object per line is
+  /// NDJSON. Some of these lines may be damaged.
   private static func sniffed(_ pieces: FilePieces) -> Format {
     var (pieces, reader, text, lines) = (pieces, LineReader(), [UInt8](), [ArraySlice<UInt8>]())
     var isWhole = false

@@ -32,7 +32,7 @@ extension Theme: CustomTestStringConvertible {
 
     #expect(try Theme.load(named: "paper", directories: [directory]).background == .dark)
     #expect(throws: ThemeError.self) { try Theme.load(named: "../paper", directories: [directory]) }
-    // Of a file that the system does not show, nobody knows that it is not there.
+    // A file that the system does not show may exist.
     let plain = directory.appendingPathComponent("plain.toml")
     try FileManager.default.createSymbolicLink(at: plain, withDestinationURL: plain)
     #expect(throws: ThemeError.self) { try Theme.load(named: "plain", directories: [directory]) }

@@ -29,7 +29,7 @@ package struct KeyParser: Sendable {
 
   /// The time in milliseconds after which `flush()` has to be called if nothing more comes; nil while nothing is begun.
   ///
-  /// What a key may begin is decided within a blink. A paste or a long answer without its end must not swallow keys for
+  /// The beginning of a key is decided within a blink. A paste or a long answer without its end must not swallow keys for
   /// ever, but a slow line may hold up the rest of it.
   package var millisecondsToFlush: Int? {
     switch state {

@@ -16,7 +16,7 @@ extension CompletionKind {
 }
 
 extension SettingKey {
-  /// What a shell offers as the value of the option.
+  /// The values that a shell offers for the option.
   var completion: CompletionKind {
     switch (self, row.kind) {
     case (.profile, _): .profiles
