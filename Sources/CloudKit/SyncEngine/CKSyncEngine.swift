@@ -62,7 +62,7 @@ public final class CKSyncEngine: Sendable {
   private let callingTask = Mutex<Int?>(nil)
   /// The fetches and sends, one at a time. The first turn belongs to the report of the account at the start.
   private let operations = AsyncLock(isTaken: true)
-  /// The fetches and sends that are under way or wait for their turn.
+  /// The fetches and sends that are under way or wait for their turn, and the report of the account at the start.
   private let tasks = Mutex<[UUID: Task<Void, any Error>]>([:])
 
   /// Makes an engine, which reports the account soon after. Unless the configuration says otherwise, it starts to sync.
@@ -95,22 +95,28 @@ public final class CKSyncEngine: Sendable {
   /// Looks up the account and reports a change, before the first fetch or send.
   ///
   /// Published apps add what they have when the `signIn` arrives, and expect it soon after they made the engine, also if
-  /// they make it twice. After an error, the first fetch or send looks up the account again and reports the error.
+  /// they make it twice. After an error or a cancellation, the first fetch or send looks up the account again.
   private func reportAccount() {
-    // It does not keep the engine, which may be released before the answer.
-    Task { [weak self, database, operations] in
-      defer { operations.leave() }
-      guard let client = try? database.client.get(), client.takesUsers else { return }
-      let user: CKRecord.ID?
-      do {
-        user = try await WebServicesClient.$requiredSignIn.withValue(client.signIn) {
-          try await database.signedInUser(client)
+    let id = UUID()
+    tasks.withLock { tasks in
+      // It does not keep the engine, which may be released before the answer.
+      tasks[id] = Task { [weak self, database, operations] in
+        defer {
+          self?.tasks.withLock { $0[id] = nil }
+          operations.leave()
         }
-      } catch {
-        return
+        guard let client = try? database.client.get(), client.takesUsers else { return }
+        let user: CKRecord.ID?
+        do {
+          user = try await WebServicesClient.$requiredSignIn.withValue(client.signIn) {
+            try await database.signedInUser(client)
+          }
+        } catch {
+          return
+        }
+        guard let self, let delegate = delegate.withLock({ $0.delegate }) else { return }
+        await EngineSession(engine: self, delegate: delegate, database: database).report(user)
       }
-      guard let self, let delegate = delegate.withLock({ $0.delegate }) else { return }
-      await EngineSession(engine: self, delegate: delegate, database: database).report(user)
     }
   }
 
@@ -137,8 +143,8 @@ public final class CKSyncEngine: Sendable {
     try await run(SendChangesContext(reason: .manual, options: options))
   }
 
-  /// Cancels the fetches and sends that are under way or scheduled. It does not wait for their end; requests that were
-  /// sent may still take effect.
+  /// Cancels the fetches and sends that are under way or scheduled, and the look-up of the account at the start. It does
+  /// not wait for their end; requests that were sent may still take effect.
   public func cancelOperations() async {
     automation?.cancel()
     for task in tasks.withLock({ $0.values }) { task.cancel() }

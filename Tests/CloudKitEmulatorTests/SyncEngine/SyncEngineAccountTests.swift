@@ -63,6 +63,21 @@ struct SyncEngineAccountTests {
     #expect(engine == nil && device.events.isEmpty)
   }
 
+  @Test(.timeLimit(.minutes(40)))
+  func `cancelled operations end the look-up of the account at the start`() async throws {
+    let emulator = try Emulator()
+    let transport = HeldTransport(EmulatorTransport(emulator, now: { Date() }))
+    let device = Device(emulator, over: transport)
+    await wait { transport.isReached }
+
+    await device.engine.cancelOperations()
+    await device.engine.waitForTurn()
+    #expect(device.events.isEmpty)
+
+    try await device.engine.fetchChanges()
+    #expect(device.events == ["sign in", "will fetch, manual", "did fetch"])
+  }
+
   @Test func `the first user signs in, once, and changes that were added before are sent`() async throws {
     let device = Device(try Emulator())
     device.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Device.zoneID))])
@@ -155,7 +170,7 @@ struct SyncEngineAccountTests {
   }
 }
 
-/// A transport that keeps the answer to who is signed in until it is released.
+/// A transport that keeps the answer to who is signed in until it is released, or the request is cancelled.
 private final class HeldTransport: CKTransport {
   private struct Content {
     var isReached = false
@@ -178,6 +193,7 @@ private final class HeldTransport: CKTransport {
     content.withLock { $0.isReached = true }
     for await _ in releases {}
     defer { content.withLock { $0.isAnswered = true } }
+    if Task.isCancelled { throw CKTransportError(.unknown, "The request was cancelled.") }
     return try await emulator.send(request)
   }
 }
