@@ -13,9 +13,9 @@ extension CKPredicateFormat where Self: NSPredicate {
   /// Queries support what CloudKit supports: `==`, `!=`, `<`, `<=`, `>`, `>=`, `BETWEEN`, `IN`, `BEGINSWITH`,
   /// `CONTAINS`, `ANY` on lists, and `NOT` around one of these; `SELF CONTAINS` and `allTokens TOKENMATCHES[cdl]` for
   /// words; `distanceToLocation:fromLocation:(field, %@) < metres`; `now()`, which is the time when the query is sent.
-  /// Conditions are joined by `AND`. A query with anything else, with a malformed format or with arguments that do not match it fails with
-  /// `CKError.invalidArguments`, and the message names the part. Arguments are never parsed as syntax, and an argument
-  /// for `%K` must be a valid field name.
+  /// Conditions are joined by `AND`. A query with anything else, with a malformed format or with arguments that do not
+  /// match it fails with `CKError.invalidArguments`, and the message names the part. Arguments are never parsed as
+  /// syntax, and an argument for `%K` must be a valid field name.
   ///
   /// `evaluate(with:)` takes records and supports the whole grammar. It returns the server's result. Objects that are
   /// not records never match, and a malformed predicate matches no record.

@@ -31,6 +31,16 @@ package indirect enum PredicateNode: Hashable, Sendable, Codable {
     }
   }
 
+  /// Whether a part is compared with the current time.
+  var usesNow: Bool {
+    switch self {
+    case .constant, .unusable: false
+    case .comparison(let comparison): comparison.left == .now || comparison.right == .now
+    case .and(let parts), .or(let parts): parts.contains(where: \.usesNow)
+    case .not(let part): part.usesNow
+    }
+  }
+
   /// The names of the fields in all parts.
   package var fields: Set<String> {
     switch self {

@@ -3,8 +3,9 @@ internal import Foundation
 /// Parses a predicate format and its arguments into a tree.
 ///
 /// The grammar is Apple's without the parts that CloudKit code does not use: functions other than the distance and
-/// `now()`, arithmetic, variables, subqueries and indexes. The error names an unsupported part; nothing is skipped, because a
-/// missing condition would match more records. A keyword followed by a comparison operator is parsed as a field name.
+/// `now()`, arithmetic, variables, subqueries and indexes. The error names an unsupported part; nothing is skipped,
+/// because a missing condition would match more records. A keyword followed by a comparison operator is parsed as a
+/// field name.
 struct PredicateParser {
   private var tokens: ArraySlice<PredicateToken>
   private var arguments: ArraySlice<Any>

@@ -7,7 +7,7 @@ internal import Synchronization
 /// options.
 ///
 /// The server accepts one subscription for each record type and set of options (reference 5.8) and refuses another one
-/// with a new identifier. The fields of the predicate need an index, as in a query.
+/// with a new identifier. The fields of the predicate need an index, as in a query. The predicate cannot use `now()`.
 open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
   /// The events that a query subscription fires for.
   public struct Options: OptionSet, Sendable, Hashable {
@@ -130,6 +130,9 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     let zoneID = zoneID
     wire.zoneID = zoneID?.wire
     wire.zoneWide = zoneID == nil
+    guard !node.usesNow else {
+      throw .invalidArguments("A subscription cannot use now(): the server would keep the time when it was saved.")
+    }
     var filters = savedFilters
     if filters == nil { filters = try node.filters(zoneID: zoneID ?? .default) }
     wire.query = WireQuery(recordType: recordType, filterBy: filters ?? [])

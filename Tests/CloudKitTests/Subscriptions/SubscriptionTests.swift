@@ -102,14 +102,15 @@ import Testing
     #expect(filters.map { $0["fieldName"] } == [.string("tag"), .string("age")])
   }
 
-  @Test func `a query that the server cannot run fails alone and is not sent`() async throws {
+  @Test(arguments: ["a == b", "tag == 'a' AND due > now()"])
+  func `a query that the server cannot run fails alone and is not sent`(format: String) async throws {
     let server = ScriptedServer(
       .json(#"{"subscriptions":[]}"#),
       .json(#"{"subscriptions":[{"subscriptionID":"good","subscriptionType":"database"}]}"#)
     )
     let bad = CKQuerySubscription(
       recordType: "Note",
-      predicate: NSPredicate(format: "a == b"),
+      predicate: NSPredicate(format: format),
       subscriptionID: "bad",
       options: .firesOnRecordUpdate
     )
