@@ -99,7 +99,9 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     let zoneID = wire.zoneID.map { CKRecordZoneID(wire: $0, in: .private) }
     let filters = query.filterBy
     // No predicate expresses an unknown filter. The filters themselves are kept beside the predicate.
-    let nodes = filters.map { PredicateNode($0, in: (zoneID ?? .default).wire) ?? .constant(false) }
+    let nodes = filters.map {
+      PredicateNode($0, in: (zoneID ?? .default).wire) ?? .unusable("no predicate expresses this filter of the server")
+    }
     predicate = .all(of: nodes)
     node = predicate.node
     savedFilters = filters

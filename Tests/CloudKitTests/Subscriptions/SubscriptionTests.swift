@@ -151,6 +151,8 @@ import Testing
     #expect((all[1] as? CKRecordZoneSubscription)?.zoneID == zone)
     #expect(query.recordType == "Note")
     #expect(query.querySubscriptionOptions == .firesOnRecordUpdate)
+    let search = CKQuery(recordType: "Note", predicate: query.predicate)
+    #expect(await errorCode { try search.wire(zoneID: .default) } == .invalidArguments)
     let again = try server.bodies()[2]["operations"]?.elements.first?["subscription"]
     #expect(
       again?["query"]?["filterBy"]?.elements.map { $0["comparator"] } == [.string("EQUALS"), .string("SOUNDS_LIKE")]
