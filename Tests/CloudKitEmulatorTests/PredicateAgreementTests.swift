@@ -40,7 +40,8 @@ extension PredicateAgreementTests {
   @Test(arguments: [
     ("d > 1", ["c"]), ("d == 1", ["b"]), ("d IN {1, 2}", ["b"]), ("d BETWEEN {0, 1}", ["a", "b"]),
     ("ANY 'red' = tags", ["b"]), ("NONE 'red' = tags", ["a", "c"]), ("ANY {'a', 'b'} = s", ["a", "b"]),
-    ("at < now()", ["a"]), ("now() < at", ["b", "c"]), ("FALSEPREDICATE", []), ("d > 1 AND FALSEPREDICATE", []),
+    ("at < now()", ["a"]), ("now() < at", ["b", "c"]), ("NONE now() = days", ["a"]),
+    ("FALSEPREDICATE", []), ("d > 1 AND FALSEPREDICATE", []),
   ])
   func `the forms of Apple's documentation match the same records here and on the server`(
     format: String,
@@ -57,6 +58,7 @@ extension PredicateAgreementTests {
       record["s"] = name
       record["d"] = number
       record["at"] = name == "a" ? Date(timeIntervalSince1970: 0) : Date(timeIntervalSince1970: 32_000_000_000)
+      record["days"] = name == "a" ? [Date(timeIntervalSince1970: 0)] : nil
       record["tags"] = name == "b" ? ["red", "blue"] : ["green"]
       return record
     }

@@ -50,8 +50,8 @@ extension PredicateComparison {
       let isNull = other == .null || other.value(in: record) == nil
       return comparator == .equal ? isNull : comparator == .notEqual ? !isNull : nil
     // `ANY 'red' == colors` tests the list on the right, as the server does.
-    case (.value, .field) where quantifier != nil:
-      if let turned = try? turned() { return turned.holds(for: record) }
+    case (.value, .field), (.now, .field):
+      if quantifier != nil, let turned = try? turned() { return turned.holds(for: record) }
     default: break
     }
     guard let left = left.value(in: record), let right = right.value(in: record) else { return nil }
