@@ -36,9 +36,14 @@ extension NSCoder {
     guard classes.allSatisfy(Self.isOwn) else { return try successful(decodeObject(of: classes, forKey: key)) }
     // Foundation ends the process at an object of another class, which damage can cause.
     guard let object = try successful(topLevelObject(forKey: key)) else { return nil }
+    try Self.check(object, classes)
+    return object
+  }
+
+  /// Throws for an object of none of the classes.
+  static func check(_ object: Any, _ classes: [AnyClass]) throws {
     func isObject<Object: AnyObject>(of type: Object.Type) -> Bool { object is Object }
     guard classes.contains(where: { isObject(of: $0) }) else { throw CocoaError(.coderReadCorrupt) }
-    return object
   }
 
   /// Returns a decoded object, or throws the coder's error.

@@ -63,17 +63,16 @@ extension NSKeyedUnarchiver {
     return try root.map { try cast($0) }
   }
 
-  /// Returns an element as an object: Foundation hands strings and other values out as Swift's.
+  /// Returns an element as an object: Foundation hands strings and other values out as Swift's. A share that cannot be
+  /// read is an error, as at the top level.
   private static func cast<Object: NSObject>(_ element: Any) throws -> Object {
-    guard let object = element as? Object else { throw CocoaError(.coderReadCorrupt) }
+    guard let object = element as? Object, (object as? CKShare)?.isReadable != false else {
+      throw CocoaError(.coderReadCorrupt)
+    }
     return object
   }
 
   private static func check(_ elements: [Any], _ classes: [AnyClass]) throws {
-    for element in elements {
-      let object: NSObject = try cast(element)
-      func isObject<Object: AnyObject>(of type: Object.Type) -> Bool { object is Object }
-      guard classes.contains(where: { isObject(of: $0) }) else { throw CocoaError(.coderReadCorrupt) }
-    }
+    for element in elements { try NSCoder.check(try cast(element) as NSObject, classes) }
   }
 }
