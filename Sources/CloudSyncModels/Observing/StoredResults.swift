@@ -78,8 +78,8 @@ public struct StoredResults<Model: CKRecordModel & Decodable & Equatable & Senda
           last = models
           return models
         } catch {
-          // The results after an error are returned in any case.
-          last = nil
+          // The results after an error are returned in any case, also if the records are again those before it.
+          (digest, last) = (nil, nil)
           if !Task.isCancelled { throw error }
         }
       }
