@@ -244,6 +244,25 @@ import Testing
     #expect(try names(store).count == 3000)
   }
 
+  @Test func `a slice has its records as they are when it is read`() async throws {
+    let world = try World()
+    let device = try world.device("phone")
+    let store = device.store
+    _ = try store.enqueue((0..<203).map { world.put(Self.name($0), ["s": .string("old")]) })
+    try await device.sync()
+    _ = try store.enqueue([world.put(Self.name(201), ["s": .string("sent")])])
+    let (first, rest) = try store.first(of: StoredQuery(type: "Note", in: nil))
+    #expect(first.map(\.record.key.name) == (0..<200).map(Self.name))
+
+    try await device.sync()
+    _ = try store.enqueue([world.put(Self.name(200), ["s": .string("queued")]), world.delete(Self.name(202))])
+
+    let next = try store.next(of: rest)
+    #expect(next.rows.map(\.record.key.name) == [200, 201].map(Self.name))
+    #expect(next.rows.map { $0.record.fields["s"] } == [.string("queued"), .string("sent")])
+    #expect(next.rest.isEmpty)
+  }
+
   @Test func `pages miss no record while others are saved and deleted`() throws {
     let world = try World()
     let store = try world.open("store")

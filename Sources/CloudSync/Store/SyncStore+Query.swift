@@ -24,22 +24,22 @@ extension SyncStore {
     }
   }
 
-  /// Returns the first records that a query matches, and the others as places, to be read with `next`.
+  /// Returns the first records that a query matches, and the others as keys, to be read with `next`.
   package func first(of query: StoredQuery) throws -> (rows: [RecordRow], rest: FoundRecords) {
     try check(query)
     return try read { ledger in
       var search = try QuerySearch(query, limit: query.limit ?? .max, ledger)
-      let (rows, places) = try search.first(FoundRecords.slice)
-      return (rows, FoundRecords(query: query, places: places))
+      let (rows, keys) = try search.first(FoundRecords.slice)
+      return (rows, FoundRecords(query: query, keys: keys))
     }
   }
 
-  /// Returns the next records, without those that no longer match, and the places of the others.
+  /// Returns the next records, without those that no longer match, and the keys of the others.
   package func next(of found: FoundRecords) throws -> (rows: [RecordRow], rest: FoundRecords) {
     var rest = found
-    rest.places = found.places.dropFirst(FoundRecords.slice)
-    let places = found.places.prefix(FoundRecords.slice)
-    return (try read { try QuerySearch(found.query, $0).rows(at: places) }, rest)
+    rest.keys = found.keys.dropFirst(FoundRecords.slice)
+    let keys = found.keys.prefix(FoundRecords.slice)
+    return (try read { try QuerySearch(found.query, $0).rows(of: keys) }, rest)
   }
 
   /// Returns the records of a query that follow a cursor, and the cursor of the next page; nil after the last.
@@ -92,7 +92,8 @@ package struct FoundRecords: Sendable {
   fileprivate static let slice = 200
 
   fileprivate let query: StoredQuery
-  fileprivate var places: ArraySlice<RecordPlace>
+  /// Not places: until the next slice, a change may be sent, and its record then has another place.
+  fileprivate var keys: ArraySlice<RecordKey>
 
-  package var isEmpty: Bool { places.isEmpty }
+  package var isEmpty: Bool { keys.isEmpty }
 }

@@ -43,20 +43,27 @@ struct QuerySearch {
     }
   }
 
-  /// Returns the first records in order, and the places of the others.
-  mutating func first(_ count: Int) throws -> (rows: [RecordRow], rest: ArraySlice<RecordPlace>) {
+  /// Returns the first records in order, and the keys of the others.
+  mutating func first(_ count: Int) throws -> (rows: [RecordRow], rest: ArraySlice<RecordKey>) {
     guard limit > 0 else { return ([], []) }
     try search()
     cut()
-    let places = matches.map(\.place)
-    let rows = try places.prefix(count).compactMap { try ledger.record(at: $0, deletedZones) }
-    return (rows, places.dropFirst(count))
+    let rows = try matches.prefix(count).compactMap { try ledger.record(at: $0.place, deletedZones) }
+    return (rows, matches.map(\.position.key).dropFirst(count))
   }
 
-  /// Returns the records at these places as they are now, without those that no longer match.
-  func rows(at places: ArraySlice<RecordPlace>) throws -> [RecordRow] {
-    try places.compactMap { try ledger.record(at: $0, deletedZones) }
-      .filter { query.condition.holds(for: RecordValues($0.record.wire)) == true }
+  /// Returns the records with these keys as they are now, without those that no longer match.
+  func rows(of keys: ArraySlice<RecordKey>) throws -> [RecordRow] {
+    try keys.compactMap(row).filter { row in
+      (query.type ?? row.record.type) == row.record.type
+        && query.condition.holds(for: RecordValues(row.record.wire)) == true
+    }
+  }
+
+  private func row(_ key: RecordKey) throws -> RecordRow? {
+    guard query.isMirrorOnly || deletedZones.contains(key.zoneKey) else { return try ledger.recordRow(key) }
+    let record = try query.isMirrorOnly ? ledger.record(key) : SyncStore.record(key, ledger)
+    return record.map { RecordRow(record: $0, changeTag: nil, operation: nil, operationState: nil) }
   }
 
   /// Returns the number of all records that match.
