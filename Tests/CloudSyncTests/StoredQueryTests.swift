@@ -244,6 +244,21 @@ import Testing
     #expect(try names(store).count == 3000)
   }
 
+  @Test(arguments: [10, 300, 20_000]) func `a condition may name any number of values`(_ count: Int) throws {
+    let world = try World()
+    let store = try world.open("store")
+    _ = try store.enqueue([world.put("a", ["s": .string("v1")]), world.put("b", ["s": .string("w")])])
+    let values = (0..<count).map { "v\($0)" }
+
+    for format in ["s IN %@", "s != 'x' AND s IN %@"] {
+      let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: format, argumentArray: [values]))
+      #expect(try store.records(matching: StoredQuery(query)) { $0.record.key.name } == ["a"])
+    }
+    let parts = values.map { NSPredicate(format: "s BEGINSWITH %@", argumentArray: [$0]) }
+    let either = CKQuery(recordType: "Note", predicate: NSCompoundPredicate(orPredicateWithSubpredicates: parts))
+    #expect(try store.count(StoredQuery(either)) == 1)
+  }
+
   @Test func `a slice has its records as they are when it is read`() async throws {
     let world = try World()
     let device = try world.device("phone")

@@ -51,8 +51,18 @@ struct ValueColumns {
 }
 
 extension PredicateNode {
+  /// SQLite nests a thousand operators, of which every value of an `IN` takes one or two.
+  private static let mostArguments = 500
+
   /// The condition of the rows to evaluate; nil if all must be. The predicate is a simplified one.
   func candidates(in columns: ValueColumns) -> RowCondition? {
+    guard let condition = condition(in: columns),
+      condition.sql.utf8.count(where: { $0 == UInt8(ascii: "?") }) <= Self.mostArguments
+    else { return nil }
+    return condition
+  }
+
+  private func condition(in columns: ValueColumns) -> RowCondition? {
     switch self {
     case .constant(false): return RowCondition(sql: "0")
     case .constant(true), .not, .unusable: return nil
