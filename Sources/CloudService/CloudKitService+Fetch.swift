@@ -54,7 +54,7 @@ extension CloudKitService {
   ///
   /// - Parameters:
   ///   - zoneID: the zone to search; nil for all zones of the database.
-  ///   - desiredKeys: the fields to fetch; nil for all.
+  ///   - desiredKeys: the fields to fetch; nil for all. While changes are queued, those of the order are added.
   /// - Returns: the records; none if the server does not know the type, because none has been sent yet.
   /// - Throws: `CloudKitServiceError` with the first error of the query or of a single record.
   public func query(
@@ -71,14 +71,17 @@ extension CloudKitService {
     let (queued, deletedZones) = try await Task.detached {
       (try store?.queuedRecords(of: type, in: place) ?? [], try store?.deletedZones() ?? [])
     }.value
+    // Records with queued changes are put into the order by its values.
+    let order = queued.isEmpty ? [] : (query.sortDescriptors ?? []).compactMap(\.key).filter(query.fields.contains)
+    let keys = desiredKeys.map { wanted in wanted + order.filter { !wanted.contains($0) } }
     do {
       var page = try await firstPage(isEmptyWithout: !queued.isEmpty) {
-        try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys)
+        try await database.records(matching: query, inZoneWith: zoneID, desiredKeys: keys)
       }
       while let results = page {
         records += try results.matchResults.map { try $0.1.get() }
         guard let cursor = results.queryCursor else { break }
-        page = try await database.records(continuingMatchFrom: cursor, desiredKeys: desiredKeys)
+        page = try await database.records(continuingMatchFrom: cursor, desiredKeys: keys)
       }
     } catch {
       throw CloudKitServiceError(error)

@@ -160,6 +160,18 @@ import Testing
     #expect(found.map(\.recordID) == [cloud.id("a"), cloud.id("c"), loose.recordID])
   }
 
+  @Test func `a query is in its order although the field of the order is not desired`() async throws {
+    let service = try cloud.service()
+    try await service.save([cloud.note("a", "3"), cloud.note("b", "1")])
+    try await service.sync()
+    try await service.save(cloud.note("c", "2"))
+    let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+    query.sortDescriptors = [NSSortDescriptor(key: "text", ascending: true)]
+
+    let found = try await service.query(query, inZoneWith: cloud.zone, desiredKeys: ["other"])
+    #expect(found.map(\.recordID.recordName) == ["b", "c", "a"])
+  }
+
   @Test func `a query does not find the records of a zone whose deletion is queued`() async throws {
     let service = try cloud.service()
     let loose = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "loose"))
