@@ -48,7 +48,6 @@ struct FeedLength: Hashable {
   }
 
   /// Whether the feed is taken to be endless.
-  ///
   func isEndless(_ limit: Limit, at now: Int64) -> Bool {
     pages >= limit.pages || emptyPages >= Self.longestEmpty.pages
       || pages >= Self.fewest && now - startedAt >= limit.milliseconds

@@ -139,7 +139,7 @@ enum RowTest {
     }
   }
 
-  /// Nil for a value that the column cannot have.
+  /// Nil for texts in JSON, which a column of its own does not have.
   fileprivate func condition(onColumn column: String) -> RowCondition? {
     switch self {
     case .isAny(let values): .any(values.map { Self.equal($0, column) })
