@@ -148,12 +148,12 @@ import Testing
     #expect(try store.operation(removal).blockedBy == [])
   }
 
-  private func ring(_ count: Int, _ action: String = "VALIDATE") -> [Change] {
+  private func cycle(_ count: Int, _ action: String = "VALIDATE") -> [Change] {
     (0..<count).map { world.put("r\($0)", ["next": link("r\(($0 + 1) % count)", action)]) }
   }
 
-  @Test func `a ring of references that the server does not insist on goes, however long`() async throws {
-    _ = try store.enqueue(ring(450, "NONE"))
+  @Test func `a cycle of references that the server does not insist on goes, however long`() async throws {
+    _ = try store.enqueue(cycle(450, "NONE"))
 
     let summary = try await device.sync()
 
@@ -162,8 +162,8 @@ import Testing
     #expect((0..<450).allSatisfy { world.onServer("r\($0)")?["next"] != nil })
   }
 
-  @Test func `a ring that fills a request goes, with every link`() async throws {
-    _ = try store.enqueue(ring(200))
+  @Test func `a cycle that fills a request goes, with every link`() async throws {
+    _ = try store.enqueue(cycle(200))
 
     let summary = try await device.sync()
 
@@ -178,8 +178,8 @@ import Testing
     }
   }
 
-  @Test func `a ring longer than a request stays until a reference of it is cleared`() async throws {
-    _ = try store.enqueue(ring(450))
+  @Test func `a cycle longer than a request stays until a reference of it is cleared`() async throws {
+    _ = try store.enqueue(cycle(450))
     try await device.sync()
     #expect(try store.status().queue.pending == 450)
     #expect(transport.count("records/modify") == 0)
@@ -193,8 +193,8 @@ import Testing
     #expect((0..<450).allSatisfy { world.onServer("r\($0)")?["next"] != nil })
   }
 
-  @Test func `a ring that the server rejects as a whole fails as one`() async throws {
-    _ = try store.enqueue(ring(2))
+  @Test func `a cycle that the server rejects as a whole fails as one`() async throws {
+    _ = try store.enqueue(cycle(2))
     transport.answer("records/modify", status: 400, #"{"serverErrorCode": "BAD_REQUEST", "reason": "bad"}"#)
 
     try await device.sync()
@@ -256,7 +256,7 @@ import Testing
     #expect(try store.queue() == ["save folder paused", "save note pending"])
   }
 
-  @Test func `a ring across zones goes`() async throws {
+  @Test func `a cycle across zones goes`() async throws {
     _ = try store.enqueue([
       world.put("a", zone: "one", ["next": link("b", zone: "two", "NONE"), "x": .int64(1)]),
       world.put("b", zone: "two", ["next": link("a", zone: "one", "NONE"), "x": .int64(2)]),
@@ -292,8 +292,8 @@ import Testing
     #expect(world.onServer("a")?.count == 1)
   }
 
-  @Test func `deletions of a ring go`() async throws {
-    _ = try store.enqueue(ring(50))
+  @Test func `deletions of a cycle go`() async throws {
+    _ = try store.enqueue(cycle(50))
     try await device.sync()
     #expect(world.emulator.recordCount(in: world.server) == 50)
 
@@ -305,8 +305,8 @@ import Testing
     #expect(world.emulator.recordCount(in: world.server) == 0)
   }
 
-  @Test func `an answer to a ring that was lost loses no link`() async throws {
-    _ = try store.enqueue(ring(50))
+  @Test func `an answer to a cycle that was lost loses no link`() async throws {
+    _ = try store.enqueue(cycle(50))
     transport.interfere { operation, number, _ in operation == "records/modify" && number == 1 ? .answerLost : .pass }
 
     try await device.sync()
@@ -316,7 +316,7 @@ import Testing
     #expect(try store.endings().count == 50)
   }
 
-  @Test func `an edit while a ring is on its way is sent with its links`() async throws {
+  @Test func `an edit while a cycle is on its way is sent with its links`() async throws {
     let (store, world) = (store, world)
     _ = try store.enqueue([
       world.put("a", zone: "one", ["next": link("b", zone: "two", "NONE"), "x": .int64(1)]),
@@ -335,7 +335,7 @@ import Testing
     #expect(world.onServer("a", zone: "one")?["next"] != nil)
   }
 
-  @Test func `a ring behind any number of blocked changes goes`() async throws {
+  @Test func `a cycle behind any number of blocked changes goes`() async throws {
     world.emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(recordName: "dead"), then: .poison)])
     try store.accept(world.put("dead", [:]))
     _ = try store.enqueue((0..<1200).map { world.put("child\($0)", ["parent": link("dead")]) })

@@ -71,7 +71,7 @@ import Testing
     #expect(try device.store.queue() == [])
   }
 
-  @Test func `records in a ring go together`() async throws {
+  @Test func `records in a reference cycle go together`() async throws {
     _ = try store.enqueue([
       world.put("a", ["next": reference("b")]), world.put("b", ["next": reference("c")]),
       world.put("c", ["next": reference("a")]), world.put("d", ["next": reference("a")]),

@@ -45,11 +45,11 @@ private struct SQLWriter {
   var arguments: [FilterValue] = []
 
   mutating func sql(_ expression: FilterExpression) -> String {
-    // With a unary plus, SQLite uses no index for a column.
     if let condition = ChangeCondition(expression) {
       arguments += condition.arguments.map(FilterValue.text)
       return condition.sql
     }
+    // With a unary plus, SQLite uses no index for a column.
     func name(_ column: FilterColumn) -> String {
       finder == nil || finder == expression ? column.sql : "+\(column.sql)"
     }
