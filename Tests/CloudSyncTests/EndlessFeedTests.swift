@@ -100,6 +100,29 @@ import Testing
     #expect(mine.transport.bodies("changes/database")[3].contains("t3"))
   }
 
+  @Test func `what is sent between the pages of a feed makes it no longer`() async throws {
+    let configure = { (configuration: inout SyncEngine.Configuration) in
+      configuration.turn = (pages: 1, requests: 100)
+      configuration.zoneListLimit = FeedLength.Limit(pages: 7, milliseconds: 6_000)
+    }
+    let device = try world.device("sending", configure: configure)
+    try device.store.accept(world.put("first", [:]))
+    try await device.sync()
+    device.transport.interfere { [clock = world.clock, store = device.store, world] operation, number, _ in
+      if operation == "records/modify" { clock.advance(10) }
+      guard operation == "changes/database" else { return .pass }
+      let hasMore = number < 6
+      if hasMore { _ = try? store.enqueue([world.put("r\(number)", [:])]) }
+      return .answer(status: 200, #"{"zones":[],"syncToken":"t\#(number)","moreComing":\#(hasMore)}"#)
+    }
+
+    let summary = try await device.sync()
+
+    #expect(summary.lastItemError == nil)
+    #expect(try errors(device) == 0)
+    #expect(device.transport.count("records/modify") > 3)
+  }
+
   /// The number of pages after which a feed is taken to be endless; nil if 200,000 are not enough.
   @Test(
     arguments: [
@@ -113,12 +136,11 @@ import Testing
     milliseconds: Int64,
     ends: Int?
   ) {
-    var (length, now) = (FeedLength(from: 0), Int64(0))
+    var length = FeedLength()
     let limit = FeedLength.Limit(pages: limit)
 
-    while length.pages < 200_000, !length.isEndless(limit, at: now) {
-      now += milliseconds
-      length.add(isEmpty: isEmpty, at: now)
+    while length.pages < 200_000, !length.isEndless(limit) {
+      length.add(isEmpty: isEmpty, milliseconds: milliseconds)
     }
 
     #expect(length.pages == ends ?? 200_000)

@@ -34,24 +34,26 @@ struct FeedLength: Hashable {
   private static let fewest = 3
 
   private(set) var pages = 0
-  private let startedAt: Int64
+  private var milliseconds: Int64 = 0
+  /// The empty pages in a row, and the time for them.
   private var emptyPages = 0
-  /// The time of the start, or of the last page that was not empty.
-  private var lastContentAt: Int64
+  private var emptyMilliseconds: Int64 = 0
 
-  init(from now: Int64) { (startedAt, lastContentAt) = (now, now) }
-
-  mutating func add(isEmpty: Bool, at now: Int64) {
+  /// Adds a page.
+  ///
+  /// - Parameter milliseconds: the time for it, without that for sending changes in between.
+  mutating func add(isEmpty: Bool, milliseconds: Int64) {
     pages += 1
+    self.milliseconds += max(0, milliseconds)
     emptyPages = isEmpty ? emptyPages + 1 : 0
-    if !isEmpty { lastContentAt = now }
+    emptyMilliseconds = isEmpty ? emptyMilliseconds + max(0, milliseconds) : 0
   }
 
   /// Whether the feed is taken to be endless.
-  func isEndless(_ limit: Limit, at now: Int64) -> Bool {
+  func isEndless(_ limit: Limit) -> Bool {
     pages >= limit.pages || emptyPages >= Self.longestEmpty.pages
-      || pages >= Self.fewest && now - startedAt >= limit.milliseconds
-      || emptyPages >= Self.fewest && now - lastContentAt >= Self.longestEmpty.milliseconds
+      || pages >= Self.fewest && milliseconds >= limit.milliseconds
+      || emptyPages >= Self.fewest && emptyMilliseconds >= Self.longestEmpty.milliseconds
   }
 
   /// The pages, and the time for them, that no feed of a kind takes.
@@ -122,7 +124,6 @@ extension Cycle {
     if FetchPositions.isOversized(token), let restart = feed.restart { token = try await restart() }
     var positions = FetchPositions(from: token)
     var hasRestarted = false
-    if feedLengths[feed.scope] == nil { feedLengths[feed.scope] = FeedLength(from: store.now()) }
     for pages in 0..<feed.turn {
       if pages > 0, try await !sendMeanwhile(fetching: feed.scope, of: feed.zone) { return .waits }
       try Task.checkCancellation()
@@ -144,7 +145,7 @@ extension Cycle {
         positions = FetchPositions(from: token)
         hasRestarted = true
       }
-      if let length = feedLengths[feed.scope], length.isEndless(feed.limit, at: store.now()) {
+      if let length = feedLengths[feed.scope], length.isEndless(feed.limit) {
         return feed.failed(.endless(pages: length.pages))
       }
     }
@@ -155,6 +156,7 @@ extension Cycle {
 
   private func step<Page>(of feed: Feed<Page>, at token: String?) async throws -> FeedStep {
     let page: Page
+    let start = store.now()
     do {
       page = try await feed.request(token)
     } catch {
@@ -169,7 +171,8 @@ extension Cycle {
     }
     let next = try await feed.apply(page, token)
     switch next {
-    case .more, .from: feedLengths[feed.scope]?.add(isEmpty: page.isEmpty, at: store.now())
+    case .more, .from:
+      feedLengths[feed.scope, default: FeedLength()].add(isEmpty: page.isEmpty, milliseconds: store.now() - start)
     case .end: feedLengths[feed.scope] = nil
     case .refused: break
     }

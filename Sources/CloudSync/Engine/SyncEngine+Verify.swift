@@ -233,12 +233,13 @@ extension SyncEngine {
     var position: String?
     var positions = FetchPositions()
     let limit = FeedLength.Limit(pages: configuration.pageLimit)
-    var length = FeedLength(from: store.now())
-    while !length.isEndless(limit, at: store.now()) {
+    var length = FeedLength()
+    while !length.isEndless(limit) {
       try Task.checkCancellation()
+      let start = store.now()
       guard let page = try await next(position), page.hasMore else { return }
       position = try positions.next(page.position)
-      length.add(isEmpty: page.isEmpty, at: store.now())
+      length.add(isEmpty: page.isEmpty, milliseconds: store.now() - start)
     }
     throw WebServicesError.endless(pages: length.pages)
   }
