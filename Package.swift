@@ -120,7 +120,8 @@ let package = Package(
     .target(
       name: "CloudSyncModels",
       dependencies: [
-        "CloudKitModels", "CloudService", "CloudSync", "CloudKit", .product(name: "OpenCombine", package: "OpenCombine"),
+        "CloudKitModels", "CloudService", "CloudSync", "CloudKit",
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
     .target(name: "CloudKitModelMacros", dependencies: ["CloudKitModels", "CloudKitMacros"]),
@@ -186,6 +187,7 @@ let package = Package(
         "Dashboard", "CktopDemo", "CloudService", "CloudSync", "CloudKit", "CloudKitContract", "CloudKitEmulator",
         "CloudKitSchema", "Facts", "JSONText", "RecordImport", "TerminalUI", "Terminal",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "Crypto", package: "swift-crypto"),
       ]

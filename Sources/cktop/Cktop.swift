@@ -13,6 +13,7 @@ enum Program {
       failure.report()
       exit(failure.status.rawValue)
     }
+    DescriptorLimit.limitEventLoops()
     Task { @MainActor in
       await Cktop.main()
       exit(0)

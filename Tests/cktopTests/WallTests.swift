@@ -34,7 +34,7 @@ import Testing
     "CloudKitModelMacros": ["CloudKitMacros", "CloudKitModels"],
     "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
     "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
-    "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudService", "CloudSync"],
+    "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudService", "CloudSync", "OpenCombine"],
     "CloudSync": ["CloudKit", "CloudKitSchema", "Crypto", "Facts", "GRDB", "JSONText", "NetworkShim"],
     "RecordImport": ["CloudKit", "CloudSync", "Facts", "GRDB", "JSONText"],
     "Facts": [],
@@ -45,8 +45,8 @@ import Testing
     "CktopDemo": ["CloudKit", "CloudKitEmulator", "CloudSync"],
     "cktop": [
       "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitContract", "CloudKitEmulator", "CloudKitSchema",
-      "CloudService", "CloudSync", "Crypto", "Dashboard", "Facts", "JSONText", "RecordImport", "TOMLKit", "Terminal",
-      "TerminalUI",
+      "CloudService", "CloudSync", "Crypto", "Dashboard", "Facts", "JSONText", "NIOCore", "RecordImport", "TOMLKit",
+      "Terminal", "TerminalUI",
     ],
   ]
 

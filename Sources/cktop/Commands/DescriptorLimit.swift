@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 
 #if canImport(Glibc)
   import Glibc
@@ -18,11 +19,15 @@ enum DescriptorLimit {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
-  /// The minimum for any command. With fewer the runtime and the libraries trap: those of the network open three files for
-  /// each processor.
-  static let leastToStart = leastToStart(processors: ProcessInfo.processInfo.activeProcessorCount)
+  /// The number of event loops for the network. Each opens three files; NIO makes one for each processor, and a machine
+  /// may have more of these than files.
+  static let eventLoops = min(System.coreCount, 4)
 
-  static func leastToStart(processors: Int) -> rlim_t { rlim_t(10 + 3 * processors) }
+  /// The minimum for any command. With fewer the runtime and the libraries trap.
+  static let leastToStart = rlim_t(16 + 3 * eventLoops)
+
+  /// Applies `eventLoops`. Called once, before the network is used.
+  static func limitEventLoops() { NIOSingletons.groupLoopCountSuggestion = eventLoops }
 
   /// The failure for a limit so low that no command can run; nil if it is enough.
   static var refusalToStart: CommandFailure? {
