@@ -56,7 +56,7 @@ import Testing
     ("   ", 4, "the expression is empty; write for example state = 'failed'"),
     ("stat = 'failed'", 1, "there is no column 'stat'; the columns are \(columns)"),
     ("fields. = 'a'", 1, "there is no column 'fields.'; the columns are \(columns)"),
-    ("field.x = 'a'", 1, "there is no column 'field'; the columns are \(columns)"),
+    ("field.x = 'a'", 6, "this character has no meaning here"),
     ("state = 'faild'", 9, "there is no state 'faild'; known are pending, inFlight, waiting, failed, paused, conflict"),
     (
       "state in ('failed', 'x')", 21,
