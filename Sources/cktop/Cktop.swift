@@ -9,7 +9,7 @@ import Foundation
 enum Program {
   static func main() {
     DescriptorLimit.raise()
-    if let failure = DescriptorLimit.refusalToStart {
+    if let failure = DescriptorLimit.refusal {
       failure.report()
       exit(failure.status.rawValue)
     }

@@ -45,7 +45,6 @@ struct DemoCommand: AsyncParsableCommand {
 
   @MainActor
   func run() async throws {
-    try DescriptorLimit.require()
     if let headless {
       // A misspelled theme is refused without a terminal too.
       if let theme { _ = try Appearance(theme: theme) }

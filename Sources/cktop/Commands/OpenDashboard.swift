@@ -38,7 +38,6 @@ struct OpenDashboard: AsyncParsableCommand {
     if sync, credential == nil { _ = try session.client(scope) }
     let appearance = try Appearance(session.settings, session.configurationFile, starts: true)
     try Appearance.requireTerminal()
-    try DescriptorLimit.require()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     TerminalScreen.startGuard()
     if sync { try session.refuseOtherPolicy(try await session.storeToChange(toSync: true)) }

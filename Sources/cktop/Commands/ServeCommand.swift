@@ -113,7 +113,6 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try DescriptorLimit.require()
     let emulator = try emulator()
     for schema in schemas { try load(schema, into: emulator) }
     if let faults { emulator.faults = try FaultPlan(tomlFile: faults) }

@@ -13,7 +13,6 @@ extension Verb {
   func run() async throws {
     let session = try Session(options)
     session.masksErrors()
-    try DescriptorLimit.require()
     try await run(session)
   }
 }

@@ -7,7 +7,6 @@ extension DoctorCommand {
   func compareWithServer() async throws {
     let session = try Session(options)
     session.masksErrors()
-    try DescriptorLimit.require()
     try session.refuseIfReadOnly()
     if case .apiToken = try session.settings.credential() {
       throw CommandFailure(

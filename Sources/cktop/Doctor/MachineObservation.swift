@@ -55,9 +55,6 @@ extension MachineObservation {
   var findings: [Finding] { files + [watching, terminal, versioned] }
 
   private var files: [Finding] {
-    if let limit = own.limit, let refusal = DescriptorLimit.refusal(of: UInt(limit)) {
-      return [Finding(.files, refusal)]
-    }
     func text(_ who: String, _ files: Files) -> String {
       let limit = files.limit.map { "limit \(Format.number($0))" } ?? "no limit"
       return

@@ -236,7 +236,6 @@ struct FindingTests {
       }, [.sync: .warning]
     ),
     ("a good machine", machine { _ in }, [:]),
-    ("few descriptors", machine { $0.own.limit = 63 }, [.files: .problem]),
     ("many open files", machine { $0.syncing = .init(open: 900, limit: 1024) }, [.files: .warning]),
     ("no more watches", machine { $0.watches = .refused(errno: ENOSPC) }, [.watches: .warning]),
     ("no more watching processes", machine { $0.watches = .refused(errno: EMFILE) }, [.watches: .warning]),
