@@ -95,7 +95,9 @@ package struct FilterLexer {
     while let scalar = peek(), ("0"..."9").contains(scalar) { index += 1 }
     let digits = String(String.UnicodeScalarView(scalars[start..<index]))
     guard digits != "-" else { throw error("a - stands only before a number", at: start) }
-    guard peek() != "." else { throw error("numbers here are whole; write 90m for 1.5h", at: start) }
+    guard peek() != "." else {
+      throw error("numbers here are whole; write 90m for 1.5h, and '1.5' for a field's value", at: start)
+    }
     let unit = rest(from: index)
     guard let value = Int64(digits) else { throw error("this number is too large", at: start) }
     guard !unit.isEmpty else { return .integer(value) }

@@ -236,7 +236,7 @@ struct QueuePauses: Verb {
 struct QueueExport: Verb {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Print operations with payload and attempts as NDJSON, without secrets."
+    abstract: "Print operations with payload and attempts as NDJSON, with encrypted values, without credentials."
   )
 
   @OptionGroup var page: QueuePage

@@ -68,7 +68,7 @@ import Testing
     ("state = 3", 9, "state compares with a text in single quotes"),
     ("attempts > 'three'", 12, "attempts compares with a whole number"),
     ("attempts > 5m", 12, "attempts compares with a whole number"),
-    ("attempts > 2.5", 12, "numbers here are whole; write 90m for 1.5h"),
+    ("attempts > 2.5", 12, "numbers here are whole; write 90m for 1.5h, and '1.5' for a field's value"),
     ("attempts > 99999999999999999999", 12, "this number is too large"),
     ("attempts > -", 12, "a - stands only before a number"),
     ("age > 5", 7, "an age needs a unit: 90s, 5m, 1h, 2d"),
