@@ -102,7 +102,7 @@ int cknc_signals_install(void) {
   struct sigaction on_event_action = {.sa_handler = on_event};
   struct sigaction on_crash_action = {.sa_sigaction = on_crash, .sa_flags = SA_ONSTACK | SA_SIGINFO};
   for (size_t i = 0; i < COUNT(event_signals); i++) {
-    // What was ignored at the start stays ignored, as by nohup.
+    // A signal that was ignored at the start, as under nohup, stays ignored.
     int stays_ignored = is_end(event_signals[i]) && before[event_signals[i]].sa_handler == SIG_IGN;
     if (!stays_ignored) install(event_signals[i], on_event_action);
   }

@@ -100,7 +100,7 @@ extension SyncStore {
     return records
   }
 
-  /// Visits the records that a query matches, of which a slice at a time is in memory.
+  /// Visits the records that a query matches, one slice in memory at a time.
   private func eachSlice(of query: StoredQuery, _ visit: ([CKRecord]) throws -> Void) async throws {
     var (records, rest) = try await first(matching: query)
     try visit(records)

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension CKSyncEngine.Configuration {
-  /// Whether the state belongs to a user, but the program has no web auth token and nobody signed out: the token was
+  /// Whether the state belongs to a user, but the program has no web auth token, without a sign-out: the token was
   /// probably forgotten. The engine reports that as a sign-out, after which many apps delete their data.
   package var lacksUser: Bool {
     guard stateSerialization?.user != nil, let client = try? database.client.get(), client.takesUsers else {

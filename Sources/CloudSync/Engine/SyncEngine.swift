@@ -60,7 +60,7 @@ public actor SyncEngine {
     package var feedTurn = 1000
     /// The number of pages of one sync after which a feed that has still more is taken to be endless, and backs off.
     package var pageLimit = 100_000
-    /// The same for the list of changed zones, of which a database has far fewer than records.
+    /// The same for the list of changed zones. A database has far fewer zones than records.
     var zoneListLimit = FeedLength.Limit(pages: 1000, milliseconds: 600_000)
     /// The time limit in seconds for each call of the delegate.
     public var delegatePatience: Double

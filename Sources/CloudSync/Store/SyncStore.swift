@@ -67,7 +67,7 @@ public final class SyncStore: Sendable {
   let attemptLimit = Mutex(QueuedOperation.defaultAttemptLimit)
   /// The tasks of this process that wait for outcomes.
   let outcomeWaits = OutcomeWaits()
-  /// What follows the commits in this process.
+  /// The watch of commits that all listeners in this process share.
   let commitFeed = Mutex(CommitFeed.Shared())
 
   /// The store's name in messages; for a file, its path.

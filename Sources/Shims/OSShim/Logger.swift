@@ -36,7 +36,7 @@ public struct Logger: Sendable {
 /// The visibility of a value in a log. `OS_LOG_SHOW_PRIVATE=1` in the environment shows private values, for example on a
 /// developer's terminal.
 public struct OSLogPrivacy: Sendable {
-  enum Reader { case everybody, developers, nobody, byType }
+  enum Reader { case everybody, developers, none, byType }
   let reader: Reader
 
   /// The value is visible.
@@ -44,7 +44,7 @@ public struct OSLogPrivacy: Sendable {
   /// The value is shown as `<private>`, unless the environment says otherwise.
   public static let `private` = OSLogPrivacy(reader: .developers)
   /// The value is shown as `<private>`, whatever the environment says.
-  public static let sensitive = OSLogPrivacy(reader: .nobody)
+  public static let sensitive = OSLogPrivacy(reader: .none)
   /// Numbers and Booleans are visible; other values are private.
   public static let auto = OSLogPrivacy(reader: .byType)
 
@@ -60,7 +60,7 @@ public struct OSLogPrivacy: Sendable {
     switch reader {
     case .everybody: true
     case .developers: Self.showsPrivate
-    case .nobody: false
+    case .none: false
     case .byType: value is any Numeric || value is Bool || Self.showsPrivate
     }
   }

@@ -19,8 +19,8 @@ enum DescriptorLimit {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
-  /// Limits the event loops for the network, each of which opens three files: NIO makes one for each processor, and a
-  /// machine may have more processors than files. Called once, before the network is used.
+  /// Limits the number of event loops for the network. Each opens three files, and NIO makes one for each processor, so a
+  /// machine with many processors would need more files than its limit. Called once, before the network is used.
   static func limitEventLoops() { NIOSingletons.groupLoopCountSuggestion = min(System.coreCount, 4) }
 
   /// The failure for a limit that is too low; nil if it is enough.

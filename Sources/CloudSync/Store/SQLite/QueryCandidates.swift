@@ -51,7 +51,7 @@ struct ValueColumns {
 }
 
 extension PredicateNode {
-  /// SQLite nests a thousand operators, of which every value of an `IN` takes one or two.
+  /// SQLite nests at most a thousand operators. Every value of an `IN` takes one or two.
   private static let mostArguments = 500
 
   /// The condition of the rows to evaluate; nil if all must be. The predicate is a simplified one.
