@@ -4,7 +4,7 @@ import Testing
 @testable import cktop
 
 /// The words that real shells offer at the end of a line, by the scripts that `cktop` prints for them.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct CompletionTests {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct CompletionTests {
   /// A shell, and how it writes what it offers for `$LINE` to the file `$OFFERED`.
   enum Shell: String {
     case bash, zsh, fish
