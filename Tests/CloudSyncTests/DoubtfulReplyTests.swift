@@ -303,4 +303,46 @@ import Testing
     #expect(mine.transport.count("records/lookup") >= 4)
     #expect(try mine.store.status().queue.failed == 0)
   }
+
+  // MARK: - Sets
+
+  @Test(arguments: [true, false])
+  func `an element that another device removes returns only if its lost reply had not been verified`(isVerified: Bool)
+    async throws
+  {
+    let (world, theirs) = (world, try world.device("theirs"))
+    func set(_ elements: String...) -> [String: FieldValue] {
+      ["x": .int64(0), "set": .list(.string, elements.map(FieldValue.string))]
+    }
+    func change(_ element: String) -> Change {
+      let fields = set(element).filter { $0.key == "set" }
+      return Change(world.key("a"), .save(type: "Note", FieldChanges(values: fields, rules: ["set": .elements])))
+    }
+    let isOffline = Mutex(false)
+    mine.transport.interfere { operation, _, _ in
+      if isOffline.withLock(\.self) { return .offline }
+      guard operation == "records/modify" else { return .pass }
+      isOffline.withLock { $0 = true }
+      return .answerLost
+    }
+    let id = try mine.store.accept(change("mine"))
+    try await mine.sync()
+    #expect(try mine.store.operation(id).isUnanswered)
+    mine.transport.interfere(nil)
+    world.clock.advance(600)
+
+    if isVerified { try await mine.sync() }
+    try await theirs.sync()
+    #expect(try theirs.store.mirror("a") == set("mine"))
+    // It replaces the element by another.
+    try theirs.store.accept(change("theirs"))
+    try await theirs.sync()
+    try await mine.sync()
+    try await theirs.sync()
+
+    // Not verified, the set looks to its device as if the element had never arrived: an addition is never lost.
+    let left = isVerified ? set("theirs") : set("mine", "theirs")
+    #expect(try mine.store.mirror("a") == left && theirs.store.mirror("a") == left)
+    #expect(try mine.store.queue() == [] && theirs.store.queue() == [])
+  }
 }

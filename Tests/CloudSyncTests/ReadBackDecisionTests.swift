@@ -17,11 +17,15 @@ import Testing
     ("save, bisected when sent", unconfirmed(.save, bisection: .send(request: 9)), true),
     ("save, last attempt", unconfirmed(.save, attempts: 7, bisection: .check(request: 9)), true),
     ("create", unconfirmed(.save, isNew: true), true), ("delete", unconfirmed(.delete), true),
+    ("new element", unconfirmed(.save, FieldChanges(values: ["set": set("ours")], rules: ["set": .elements])), true),
   ]
 
   private static let replies: [(name: String, reply: ReadBackReply, databaseWait: Double?)] = [
     ("our own save", .records([key: .success(server("ours"))]), nil),
     ("another record", .records([key: .success(server("theirs"))]), nil),
+    ("a set with the element", .records([key: .success(server("base", set: set("ours", "theirs")))]), nil),
+    // The element was never saved, or another device removed it since: the record does not tell.
+    ("a set without the element", .records([key: .success(server("base", set: set("theirs")))]), nil),
     ("no record", .records([key: .success(nil)]), nil),
     ("another operation's record", .records([RecordKey(.one, "b"): .success(nil)]), nil),
     ("its record is throttled", .records([key: .failure(error(.throttled))]), nil),
@@ -40,18 +44,19 @@ import Testing
 
   private static func unconfirmed(
     _ kind: OperationKind,
+    _ changes: FieldChanges = FieldChanges(values: ["title": .string("ours")]),
     isNew: Bool = false,
     attempts: Int = 0,
     bisection: QueuedOperation.Bisection? = nil
   ) -> QueuedOperation {
-    let changes = kind == .save ? FieldChanges(values: ["title": .string("ours")]) : FieldChanges()
+    let changes = kind == .save ? changes : FieldChanges()
     return QueuedOperation(
       id: 4,
       kind: kind,
       key: key,
       type: "Note",
       changes: changes,
-      base: isNew ? [:] : base,
+      base: isNew ? [:] : kind == .save ? base.filter { changes.names.contains($0.key) } : base,
       baseTag: isNew ? nil : "1",
       cause: .unconfirmed(code: "NETWORK_ERROR"),
       generation: 1,
@@ -65,9 +70,13 @@ import Testing
     )
   }
 
-  private static func server(_ title: String) -> MirrorRecord {
-    MirrorRecord(key: key, type: "Note", changeTag: "2", fields: ["title": .string(title)], modifiedAt: 10)
+  private static func server(_ title: String, set: FieldValue? = nil) -> MirrorRecord {
+    var fields: [String: FieldValue] = ["title": .string(title)]
+    fields["set"] = set
+    return MirrorRecord(key: key, type: "Note", changeTag: "2", fields: fields, modifiedAt: 10)
   }
+
+  private static func set(_ elements: String...) -> FieldValue { .list(.string, elements.map(FieldValue.string)) }
 
   @Test func `the table of every reply to every operation is the recorded one`() throws {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "ReadBackDecision.txt")

@@ -14,7 +14,8 @@ extension QueuedOperation {
       if rule == .elements, isUnanswered,
         let applied = sent.last(where: { hasApplied(name, of: $0, rule, on: server) == true })
       {
-        // Other clients may have added or removed elements since.
+        // Other clients may have added or removed elements since. If they removed the very ones that were added, the record
+        // looks as if the request had never arrived: it is sent again, so that no addition is lost.
         result[name] = applied[name]
       } else if sent.contains(where: { $0[name].isSame(as: server.fields[name]) }), isUnanswered || rule == .value {
         result[name] = server.fields[name]
