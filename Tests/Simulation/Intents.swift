@@ -18,6 +18,11 @@ struct Intents {
   private var deleted: Set<RecordKey> = []
   /// What devices have put into the set of a record.
   private var tallies: [RecordKey: Set<Int64>] = [:]
+  /// The device that put an element into a set.
+  private var adders: [Int64: String] = [:]
+  /// Elements that another device removed from the server's set while the reply to the device that had put them in was
+  /// lost. To that device the set looks as if they had never arrived, so it may put them in again.
+  private var doubtful: Set<Int64> = []
   /// Records of which somebody has said what their sets are to be.
   private var settled: Set<RecordKey> = []
   /// How often something was deleted that others had let go of before.
@@ -47,9 +52,26 @@ struct Intents {
     }
   }
 
-  mutating func accept(_ tally: Tally) {
+  /// - Parameter onServer: the set as the server has it.
+  mutating func accept(_ tally: Tally, by device: SimulatedDevice, onServer: Set<Int64>) {
     tallies[tally.key, default: []].insert(tally.element)
-    if let removed = tally.removed { tallies[tally.key]?.remove(removed) }
+    adders[tally.element] = device.name
+    guard let removed = tally.removed else { return }
+    tallies[tally.key]?.remove(removed)
+    // If it was put in again, this removal is another one.
+    if onServer.contains(removed) { doubtful.remove(removed) }
+  }
+
+  /// The records that have a set.
+  var keysOfSets: [RecordKey] { tallies.keys.sorted() }
+
+  func adder(of element: Int64) -> String? { adders[element] }
+
+  /// An element is no longer in the server's set.
+  ///
+  /// - Parameter isInDoubt: whether the device that put it in cannot know that it was there.
+  mutating func remove(_ element: Int64, isInDoubt: Bool) {
+    if isInDoubt { doubtful.insert(element) } else { doubtful.remove(element) }
   }
 
   /// The set of a record is no more what was accepted.
@@ -117,8 +139,9 @@ struct Intents {
       }
     }
     for (key, elements) in tallies.sorted(by: { $0.key < $1.key }) where !settled.contains(key) {
-      let wanted = FieldValue.list(.int64, elements.sorted().map(FieldValue.int64)).text
       let held = server[key]?[Tally.elements] ?? "{}"
+      let kept = doubtful.filter { held.dropFirst().dropLast().split(separator: ",").contains("\($0)") }
+      let wanted = FieldValue.list(.int64, elements.union(kept).sorted().map(FieldValue.int64)).text
       if held != wanted { return (key, "\(key.zone)/\(key.name) lists \(held), not \(wanted)") }
     }
     for (key, fields) in records.sorted(by: { $0.key < $1.key }) where !given.contains(key) {

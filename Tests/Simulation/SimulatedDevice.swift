@@ -160,6 +160,18 @@ final class SimulatedDevice {
     try restart()
   }
 
+  /// Whether it has sent a new element for a record's set and has not found out whether the server took it.
+  func isInDoubt(about element: Int64, of key: RecordKey) throws -> Bool {
+    guard let operation = try store.read({ try $0.operation(for: key) }) else { return false }
+    func lists(_ value: FieldValue?) -> Bool {
+      if case .list(_, let elements)? = value { elements.contains(.int64(element)) } else { false }
+    }
+    // Of an element in the base it knows that the server had it.
+    guard lists(operation.changes[Tally.elements]), !lists(operation.base[Tally.elements]) else { return false }
+    let isSent = operation.sentChanges.contains { lists($0[Tally.elements]) }
+    return operation.state == .inFlight || (operation.isUnanswered && isSent)
+  }
+
   /// Where the app's database differs from the mirror; nil: nowhere.
   func differenceInApp() throws -> String? {
     guard let app else { return nil }
@@ -206,5 +218,11 @@ extension EmulatorValue {
     case .list(_, let values): "{\(values.map(\.text).sorted().joined(separator: ","))}"
     default: "?"
     }
+  }
+
+  /// The numbers of a list.
+  var elements: Set<Int64> {
+    guard case .list(_, let values) = self else { return [] }
+    return Set(values.compactMap { if case .int64(let number) = $0 { number } else { nil } })
   }
 }

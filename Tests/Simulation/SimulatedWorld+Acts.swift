@@ -138,7 +138,7 @@ extension SimulatedWorld {
   }
 
   func remember(_ tally: Tally, _ device: SimulatedDevice) {
-    intents.accept(tally)
+    intents.accept(tally, by: device, onServer: listed[tally.key] ?? [])
     note("\(device.name): \(tally.text)")
   }
 

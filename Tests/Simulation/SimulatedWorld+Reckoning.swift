@@ -25,12 +25,14 @@ extension SimulatedWorld {
     for row in rows { if let code = row.errorCode { census.count("error \(code)") } }
   }
 
+  func database(of user: String) -> EmulatorDatabase {
+    scope.database == .public ? .public(Self.container) : .private(of: user, Self.container)
+  }
+
   func records(of user: String) -> [RecordKey: EmulatorRecord] {
-    let database: EmulatorDatabase =
-      scope.database == .public ? .public(Self.container) : .private(of: user, Self.container)
     var records: [RecordKey: EmulatorRecord] = [:]
     for zone in zones {
-      for record in emulator.records(in: database, zone: zone.zone) {
+      for record in emulator.records(in: database(of: user), zone: zone.zone) {
         records[RecordKey(zone, record.recordName)] = record
       }
     }

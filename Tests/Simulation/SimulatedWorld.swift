@@ -40,6 +40,8 @@ final class SimulatedWorld {
   /// What apps were asked about, to be judged once it is known what was edited meanwhile.
   var asked: [(key: RecordKey, fields: [String], device: SimulatedDevice)] = []
   private var seenOnServer: Set<RecordKey> = []
+  /// The sets of records as the server had them when it was last looked at.
+  private(set) var listed: [RecordKey: Set<Int64>] = [:]
   var counter: Int64 = 0
 
   init(seed: UInt64, census: Census) throws {
@@ -204,6 +206,7 @@ final class SimulatedWorld {
     let types = [[], ["Note"], ["Task"], Self.types][told]
     let drives = mayDie && random.below(2) == 0
     let end = try await device.pass(types: types, drives: drives, deadlyWrite: deadlyWrite)
+    try watchSets(changedBy: device.name)
     let notes = device.wire.takeNotes()
     trace += notes.trace.map { "  \($0)" }
     for rare in notes.rare { census.count(rare) }
@@ -258,6 +261,22 @@ final class SimulatedWorld {
     }
   }
 
+  /// Notes which elements others removed from the server's sets before the device that put them in could know that they
+  /// had arrived there.
+  private func watchSets(changedBy actor: String) throws {
+    for key in intents.keysOfSets {
+      let record = emulator.record(key.name, in: database(of: Self.user), zone: key.zone)
+      let elements = record?.fields[Tally.elements]?.elements ?? []
+      for element in (listed[key] ?? []).subtracting(elements) {
+        let adder = devices.first { $0.name == intents.adder(of: element) && $0.name != actor }
+        let isInDoubt = try adder?.isInDoubt(about: element, of: key) ?? false
+        if isInDoubt { census.count("element removed before its reply") }
+        intents.remove(element, isInDoubt: isInDoubt)
+      }
+      listed[key] = elements
+    }
+  }
+
   /// A request of long ago arrives at last.
   private func deliverLate() async throws {
     guard !held.isEmpty else { return }
@@ -276,6 +295,7 @@ final class SimulatedWorld {
     let date = clock.date
     let answer = try? await EmulatorTransport(emulator, now: { date }, sleep: { _ in }).send(request)
     census.count("arrived late")
+    try watchSets(changedBy: device)
     note("a request of \(device) arrives late: \(Batch(request.body).text) \(answer?.status ?? 0)")
   }
 
