@@ -280,6 +280,26 @@ import Testing
     #expect(newer.resolution(.newest).left == FieldChanges(values: ["a": .int64(1)]))
   }
 
+  @Test func `at equal times two machines choose the same value of each field, and a deletion before an edit`() {
+    func tie(_ local: [String: FieldValue], _ server: [String: FieldValue], _ kind: OperationKind = .save) -> Conflict {
+      conflict(
+        kind,
+        changes: FieldChanges(values: local),
+        base: ["a": .int64(0), "b": .int64(0)],
+        server: server,
+        editedAt: 20
+      )
+    }
+    let (mine, theirs): ([String: FieldValue], [String: FieldValue]) = (
+      ["a": .int64(1), "b": .int64(2)], ["a": .int64(2), "b": .int64(1)]
+    )
+
+    #expect(tie(mine, theirs).times.later == nil)
+    #expect(tie(mine, theirs).resolution(.newest).left == FieldChanges(values: ["b": .int64(2)]))
+    #expect(tie(theirs, mine).resolution(.newest).left == FieldChanges(values: ["a": .int64(2)]))
+    #expect(tie([:], theirs, .delete).resolution(.newest).left == FieldChanges())
+  }
+
   @Test func `nothing is left to send where the server's value is taken for all`() {
     let one = conflict(changes: FieldChanges(values: ["a": .int64(1)]), base: [:], server: ["a": .int64(2)])
 

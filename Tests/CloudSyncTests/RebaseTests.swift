@@ -30,6 +30,7 @@ import Testing
     ("another field edited", server("2", ["title": .string("base"), "kept": .int64(2)])),
     ("the same field edited earlier", server("2", ["title": .string("theirs"), "kept": .int64(1)], at: 10)),
     ("the same field edited later", server("2", ["title": .string("theirs"), "kept": .int64(1)], at: 30)),
+    ("the same field edited at the same time", server("2", ["title": .string("theirs"), "kept": .int64(1)], at: 20)),
     ("our own edit", server("2", ["title": .string("ours"), "kept": .int64(1)])),
     ("another file", server("2", base.merging(["file": file("other")]) { $1 })),
     ("another type", server("2", base, type: "Task")), ("no record", nil),

@@ -1,5 +1,4 @@
 package import CloudKit
-import Foundation
 
 /// Decides which side wins if both changed the same field.
 public enum ConflictPolicy: String, Hashable, Sendable, CaseIterable, Codable {
@@ -61,6 +60,7 @@ package struct Merge: Hashable, Sendable {
     editedAt: Int64,
     serverModifiedAt: Int64
   ) {
+    let times = EditTimes(local: editedAt, server: serverModifiedAt)
     for name in changes.names {
       let local = changes[name]
       let theirs = server[name]
@@ -90,7 +90,7 @@ package struct Merge: Hashable, Sendable {
         overwritten.insert(name)
         remaining.merge(name, local, changes.rules[name])
       case .newest:
-        if Self.localIsNewer(local, theirs, editedAt, serverModifiedAt) {
+        if times.newest(local, theirs) == .local {
           overwritten.insert(name)
           remaining.merge(name, local, changes.rules[name])
         } else {
@@ -101,16 +101,5 @@ package struct Merge: Hashable, Sendable {
         remaining.merge(name, local, changes.rules[name])
       }
     }
-  }
-
-  /// At equal times the larger bytes win, so that every device decides the same way.
-  private static func localIsNewer(
-    _ local: FieldValue?,
-    _ server: FieldValue?,
-    _ editedAt: Int64,
-    _ serverModifiedAt: Int64
-  ) -> Bool {
-    if editedAt != serverModifiedAt { return editedAt > serverModifiedAt }
-    return (server?.orderingBytes ?? Data()).lexicographicallyPrecedes(local?.orderingBytes ?? Data())
   }
 }

@@ -9,7 +9,7 @@ public enum ConflictSide: String, Hashable, Sendable, CaseIterable {
   case server
   /// The value that both sides knew before.
   case base
-  /// The side that was edited last, by the clocks of both.
+  /// The side that was edited last, by the clocks of both; at equal times as ``ConflictPolicy/newest`` decides.
   case newest
 }
 
@@ -75,12 +75,17 @@ package struct Conflict: Hashable, Sendable {
     fields = contested.isEmpty || server == nil ? different : contested
   }
 
-  /// The side that edited last, by the clocks of both.
-  package var newest: ConflictSide { editedAt >= serverModifiedAt ?? 0 ? .local : .server }
+  /// When both sides edited it.
+  package var times: EditTimes { EditTimes(local: editedAt, server: serverModifiedAt) }
+
+  /// The side that a choice means for a field: `newest` is the one that edited last.
+  package func side(_ choice: ConflictSide, of field: Field) -> ConflictSide {
+    guard choice == .newest else { return choice }
+    return kind == .delete ? times.newestOfLocalDeletion : times.newest(field.local, field.server)
+  }
 
   /// Resolves the conflict with one side for each field; `take` applies to fields not named.
   package func resolution(_ take: ConflictSide, _ choices: [String: ConflictSide] = [:]) -> Resolution {
-    let take = take == .newest ? newest : take
     if kind == .delete {
       if sides(take, choices) == [.local] {
         return Resolution(kind, FieldChanges(), overwritten: .record(serverFields))
@@ -95,9 +100,7 @@ package struct Conflict: Hashable, Sendable {
     if isDeletedOnServer, choices.isEmpty, take == .server { return Resolution(kind, nil, changes) }
     var left = changes
     for field in fields {
-      var side = choices[field.name] ?? take
-      if side == .newest { side = newest }
-      switch side {
+      switch side(choices[field.name] ?? take, of: field) {
       case .local: left[field.name] = field.local
       case .server: left[field.name] = field.server
       case .base, .newest: left[field.name] = field.base
@@ -124,7 +127,7 @@ package struct Conflict: Hashable, Sendable {
   /// The chosen sides: `local` deletes, all others keep.
   private func sides(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> Set<ConflictSide> {
     let chosen = fields.isEmpty ? [take] : fields.map { choices[$0.name] ?? take }
-    return Set(chosen.map { ($0 == .newest ? newest : $0) == .local ? .local : .server })
+    return Set(chosen.map { ($0 == .newest ? times.newestOfLocalDeletion : $0) == .local ? .local : .server })
   }
 
   /// Resolves the conflict with a merged record. Local changes without a conflict are saved too, unless the record has

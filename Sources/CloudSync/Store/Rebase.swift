@@ -148,8 +148,8 @@ struct Rebase: Hashable {
     let all = operation.changes
     for name in server.fields.keys where !all.names.contains(name) { operation.changes[name] = nil }
     let policy = operation.conflictsEndlessly ? .manual : policy.policy
-    let isLater = operation.editedAt >= server.modifiedAt ?? 0
-    if policy == .server || (policy == .newest && !isLater) {
+    let times = EditTimes(local: operation.editedAt, server: server.modifiedAt)
+    if policy == .server || (policy == .newest && times.newest(all.values, server.fields) == .server) {
       drop(all, .serverSideKept(.recreatedHere))
       return end(.merged, .serverSideKept(.recreatedHere))
     }
@@ -235,8 +235,9 @@ struct Rebase: Hashable {
     switch operation.conflictsEndlessly ? .manual : policy.policy {
     case .server: deleteWins = isUnchanged
     case .client: deleteWins = true
-    // At equal times the delete wins, on every device.
-    case .newest: deleteWins = isUnchanged || operation.editedAt >= server.modifiedAt ?? 0
+    case .newest:
+      let times = EditTimes(local: operation.editedAt, server: server.modifiedAt)
+      deleteWins = isUnchanged || times.newestOfLocalDeletion == .local
     case .manual: deleteWins = isUnchanged && !operation.conflictsEndlessly
     }
     if deleteWins {

@@ -102,7 +102,7 @@ extension ConflictsScreen {
       local: isDeletedHere ? .deleted : FieldTable.Value(field.local, format, isChanged: field.local != field.base),
       server: conflict.isDeletedOnServer
         ? .deleted : FieldTable.Value(field.server, format, isChanged: field.server != field.base),
-      chosen: side.flatMap { FieldTable.Side($0 == .newest ? conflict.newest : $0) }
+      chosen: side.flatMap { FieldTable.Side(conflict.side($0, of: field)) }
     )
   }
 

@@ -134,7 +134,7 @@ extension Conflict {
   /// - Parameter user: returns the name of a user as it is shown.
   package func edits(_ time: (Int64) -> String, user: (String) -> String = { $0 }) -> [Fact] {
     // When the server deleted the record is not known.
-    func newer(_ side: ConflictSide) -> String { newest == side && !isDeletedOnServer ? ", newer" : "" }
+    func newer(_ side: ConflictSide) -> String { times.later == side && !isDeletedOnServer ? ", newer" : "" }
     let local = "\(kind == .delete ? "deleted " : "")\(time(editedAt))\(newer(.local))"
     let server = "\(serverModifiedAt.map(time) ?? "unknown")\(serverModifiedBy.map { " by \(user($0))" } ?? "")"
     return [
