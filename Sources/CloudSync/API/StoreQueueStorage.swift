@@ -46,7 +46,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
   public func peek() throws -> QueuedCloudKitOperation? { try oldest().map(operation) }
 
   private func oldest() throws -> QueueRow? {
-    try store.operations(matching: QueueFilter(parsing: "state in ('pending', 'waiting')"), limit: 1).rows.first
+    try store.operations(matching: QueueFilter(parsing: Ledger.isOpen), limit: 1).rows.first
   }
 
   /// Removes an operation, by its identifier, or by its record if the identifier is not the store's.
@@ -64,7 +64,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
 
   /// The number of operations that can be dequeued: those with the status `pending`, which may be in a back-off.
   public func count() throws -> Int {
-    try store.read { try $0.operationCount(in: .pending) + $0.operationCount(in: .waiting) }
+    try store.read { ledger in try OperationState.open.reduce(0) { try $0 + ledger.operationCount(in: $1) } }
   }
 
   /// Removes all operations, except those in flight.

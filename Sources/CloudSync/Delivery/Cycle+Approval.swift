@@ -112,7 +112,7 @@ extension SyncStore {
     return try write(lease) { ledger, now in
       // Edited, paused or discarded meanwhile: the app is asked again.
       guard var operation = try ledger.operation(draft.id), operation.generation == draft.generation,
-        operation.state == .pending || operation.state == .waiting
+        operation.state.isOpen
       else { return nil }
       body(&operation, try ledger.record(draft.key), now)
       try ledger.update(operation)

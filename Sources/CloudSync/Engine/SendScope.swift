@@ -87,7 +87,7 @@ package struct SendScope: Hashable, Sendable {
   /// Returns whether the next step of a change can be taken now: its check where it needs one, else its request. This
   /// is the only rule: the planner, the lists and the status ask it.
   package func eligibility(of change: Candidate) -> Eligibility {
-    guard change.state == .pending || change.state == .waiting else { return .waits(nil) }
+    guard change.state.isOpen else { return .waits(nil) }
     if let hold = hold(on: change) { return .waits(hold) }
     let retry = change.state == .waiting ? change.nextAttemptAt.flatMap { $0 > now ? $0 : nil } : nil
     if let wait = wait(of: change), wait.until > retry ?? .min {

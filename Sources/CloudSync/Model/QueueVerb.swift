@@ -49,7 +49,7 @@ package enum QueueVerb: String, Hashable, Sendable, CaseIterable {
     switch self {
     case .retry: [.failed, .waiting]
     case .discard: Set(OperationState.allCases)
-    case .pause: [.pending, .waiting]
+    case .pause: Set(OperationState.open)
     case .resume: [.paused]
     }
   }

@@ -21,6 +21,11 @@ package enum OperationState: String, Hashable, Sendable, CaseIterable, Codable {
   case paused
   /// In conflict. Ends by a resolution.
   case conflict
+
+  /// The states of operations to send, now or after a wait, without a person's decision.
+  static let open: [OperationState] = [.pending, .waiting]
+
+  var isOpen: Bool { Self.open.contains(self) }
 }
 
 /// Reading what the phase and the doubt say.

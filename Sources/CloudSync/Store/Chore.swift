@@ -74,8 +74,7 @@ enum Chore: Codable, Hashable {
       guard try ledger.zone(zone)?.state == state else { return nil }
       try slice.operations({ try ledger.changes(of: zone, after: $0, through: last, limit: $1) }) { operation in
         // A conflict about a record that is gone with its zone cannot be decided; one in a zone to create can.
-        let isOpen = operation.state == .pending || operation.state == .waiting
-        guard isOpen || (state == .deleted && operation.state == .conflict) else { return }
+        guard operation.state.isOpen || (state == .deleted && operation.state == .conflict) else { return }
         var operation = operation
         operation.apply(.failed(cause))
         try ledger.update(operation)

@@ -36,7 +36,7 @@ struct HoldUp {
     if row.state == .conflict, conflictsWaitForApp, try ledger.isForApp(row.id) {
       row.cause = .noted(row.cause, .waitsForApp)
     }
-    guard row.state == .pending || row.state == .waiting, let change = try ledger.candidate(row.id) else { return row }
+    guard row.state.isOpen, let change = try ledger.candidate(row.id) else { return row }
     let eligibility = try eligibility(of: change, blockers: Set(row.blockedBy))
     // A cause that names who released the change says more than the engine's own next step.
     if eligibility.isDue, row.cause != .ready { return row }

@@ -28,7 +28,7 @@ extension StoreView {
   ///
   /// It passes over every older change that a rule pauses, so only a command asks.
   package func oldestUnsentAt(_ status: StoreStatus) throws -> Int64? {
-    var states: [OperationState] = [.pending, .inFlight, .waiting]
+    var states = OperationState.open + [.inFlight]
     if status.conflictsForApp > 0 { states.append(.conflict) }
     let paused = status.queue.parts.filter { status.isPaused($0) }
     return try states.filter { status.unpaused($0) > 0 }.compactMap { state in
@@ -122,7 +122,7 @@ extension StoreView {
       status.queue.total += count
       status.queue.bytes += parts.reduce(0) { $0 + $1.bytes }
       status.queue.oldestAt = [status.queue.oldestAt, oldest].compactMap(\.self).min()
-      if [.pending, .inFlight, .waiting].contains(state) {
+      if state.isOpen || state == .inFlight {
         status.queue.oldestGoingAt = [status.queue.oldestGoingAt, oldest].compactMap(\.self).min()
       }
       switch state {

@@ -87,7 +87,7 @@ extension Ledger {
     try rows(
       """
       SELECT c.zone, c.owner, c.operation, c.type, c.state, c.count
-        FROM zones z JOIN queueCounts c ON c.state IN ('pending', 'waiting') AND c.zone = z.zone AND c.owner = z.owner
+        FROM zones z JOIN queueCounts c ON c.\(Self.isOpen) AND c.zone = z.zone AND c.owner = z.owner
         WHERE c.count > 0 AND c.operation IN ('save', 'delete')
         ORDER BY z.served, z.owner, z.zone, c.type, c.operation, c.state
       """
@@ -107,7 +107,11 @@ extension Ledger {
   // MARK: - Conditions
 
   /// The condition of the partial indexes, by which SQLite knows them again.
-  static let isOpen = "state IN ('pending', 'waiting')"
+  static let isOpen = isIn(OperationState.open)
+
+  static func isIn(_ states: [OperationState]) -> String {
+    "state IN (\(states.map { "'\($0.rawValue)'" }.joined(separator: ", ")))"
+  }
 
   /// The condition for operations of records that `SendScope` may allow to be sent. It limits what is read: operations
   /// on hold would fill the window. `:held` are the parts of the queue on hold.

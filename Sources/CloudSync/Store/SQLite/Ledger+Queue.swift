@@ -94,7 +94,7 @@ extension Ledger {
     return try one(
       """
       SELECT count(*) FROM operations WHERE zone = ? AND owner = ? AND operation = 'save'
-        AND state IN ('pending', 'waiting', 'conflict')
+        AND \(Self.isIn(OperationState.open + [.conflict]))
       """,
       [zone.zone, zone.owner]
     ) ?? 0

@@ -55,9 +55,9 @@ extension Schema {
     CREATE INDEX operationsDue ON operations(zone, owner, operation, type, nextAttemptAt)
       WHERE state = 'waiting' AND waitsFor IS NULL AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL;
     CREATE INDEX operationsToReadBack ON operations(id)
-      WHERE needsReadBack = 1 AND state IN ('pending', 'waiting') AND name IS NOT NULL;
+      WHERE needsReadBack = 1 AND \(Ledger.isOpen) AND name IS NOT NULL;
     CREATE INDEX operationsToUpload ON operations(id)
-      WHERE needsUpload = 1 AND needsReadBack = 0 AND state IN ('pending', 'waiting');
+      WHERE needsUpload = 1 AND needsReadBack = 0 AND \(Ledger.isOpen);
     CREATE INDEX operationsToOffer ON operations(id)
       WHERE state = 'failed' AND operation IN ('save', 'delete') AND askedAbout IS NOT CAST(generation AS TEXT);
     CREATE INDEX conflictsAsked ON operations(id) WHERE state = 'conflict' AND \(wasAsked);
