@@ -93,7 +93,7 @@ extension KnownZone {
   mutating func decide(_ survey: DeletionHold.Survey, records: Int, _ limit: DeletionGuard, now: Int64) -> Event? {
     // Recent deletions count too, for an hour from the first: a purge may arrive in many small parts.
     var recent = RecentLosses(since: now, records: records)
-    if let losses, (0..<3_600_000).contains(now - losses.since), losses.records >= records { recent = losses }
+    if let losses, (0..<SystemClock.hour).contains(now - losses.since), losses.records >= records { recent = losses }
     let lost = min(recent.deleted, recent.records - records)
     let emptiesZone = survey.names.count == records && survey.own >= DeletionGuard.wholeZone
     if emptiesZone || limit.holds(lost + survey.own, of: recent.records) {

@@ -15,16 +15,13 @@ enum Retention {
   static let commands = 10_000
   /// The maximum number of attempts kept per operation. They are removed with the operation's ending.
   static let attempts = 100
-  /// Milliseconds between two runs.
-  private static let interval: Int64 = 3_600_000
-
   /// Removes some old and excess history: what is beyond a number always, what is beyond an age if the last time was long
   /// enough ago.
   ///
   /// - Returns: whether there may be more.
   static func apply(now: Int64, _ ledger: Ledger) throws -> Bool {
     let last = try ledger.value(.retainedAt)
-    let isDue = last.map { !(0..<interval).contains(now - $0) } ?? true
+    let isDue = last.map { !(0..<SystemClock.hour).contains(now - $0) } ?? true
     let limit = isDue ? now - age : .min
     let removed = try [
       ledger.removeHistory(endedBefore: limit, keeping: endings, limit: SyncStore.slice),

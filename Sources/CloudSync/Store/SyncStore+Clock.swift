@@ -12,6 +12,9 @@ enum SystemClock {
   /// Linux's value; the header defines it only for GNU sources.
   private static let sinceStart: clockid_t = 7
 
+  /// One hour in milliseconds.
+  static let hour: Int64 = 3_600_000
+
   /// The time in milliseconds since 1970.
   static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 

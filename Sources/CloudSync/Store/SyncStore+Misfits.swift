@@ -16,8 +16,7 @@ extension SyncStore {
     try ledger.put(Unreadable(zone: zone, record: name, message: error.reason, since: now))
     let scope = WaitScope.feed(of: zone).asCause.text
     let event = Event.error(code: error.code.name, message: "\(name): \(error.reason)", scope: scope)
-    guard try !ledger.hasLogged(event, since: now - 3_600_000) else { return }
-    try EventLog.add(event, operation: nil, zone: zone.zone, now: now, ledger)
+    try EventLog.addHourly(event, in: zone, now: now, ledger)
   }
 
   /// The names of a zone's records that could not be read.

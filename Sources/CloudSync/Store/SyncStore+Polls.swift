@@ -49,7 +49,7 @@ extension SyncStore {
   /// Returns the records that are not in the mirror but were deleted here within the last hour, or have a queued
   /// operation: an index may still show deleted records for a while.
   func deletedLately(_ results: [WireRecordResult], in zone: ZoneKey) throws(StoreError) -> Set<String> {
-    let since = now() - 3_600_000
+    let since = now() - SystemClock.hour
     return try read { ledger in
       var names: Set<String> = []
       for case .record(let record) in results {

@@ -101,6 +101,6 @@ extension SyncStore {
       try ledger.replace(request)
     }
     // Their requesters have read old results by now.
-    try ledger.removeRequests(finishedBefore: now - 3_600_000)
+    try ledger.removeRequests(finishedBefore: now - SystemClock.hour)
   }
 }

@@ -32,11 +32,9 @@ enum Throttles {
         case .zone, .feed: scope.asCause.text
         case .network, .account, .quota, .database: nil
         }
-      let zone: String? = if case .zone(let key) = scope { key.zone } else { nil }
+      let zone: ZoneKey? = if case .zone(let key) = scope { key } else { nil }
       let event = event ?? .error(code: error.code.name, message: error.reason, scope: place)
-      if try !ledger.hasLogged(event, since: now - 3_600_000) {
-        try EventLog.add(event, operation: nil, zone: zone, now: now, ledger)
-      }
+      try EventLog.addHourly(event, in: zone, now: now, ledger)
     }
     let seconds: Double
     switch scope {

@@ -163,6 +163,11 @@ enum EventLog {
     try add(event, operation: operation?.id, zone: operation?.key.zone ?? zone?.zone, now: now, ledger)
   }
 
+  /// Adds an event unless the same one was added within the last hour.
+  static func addHourly(_ event: Event, in zone: ZoneKey?, now: Int64, _ ledger: Ledger) throws {
+    if try !ledger.hasLogged(event, since: now - SystemClock.hour) { try add(event, in: zone, now: now, ledger) }
+  }
+
   static func add(
     _ event: Event,
     operation: Int64?,
