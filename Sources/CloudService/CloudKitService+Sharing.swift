@@ -46,7 +46,7 @@ extension CloudKitService {
     guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     let shared = try open()
     // Before anything is synced.
-    if try store?.pauses().contains(where: { $0.rule == .everything }) == true {
+    if try store?.pauses().ofEverything != nil {
       try shared.store?.pause(.everything, actor: Self.actor)
     }
     self.shared = shared

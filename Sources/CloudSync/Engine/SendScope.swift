@@ -79,7 +79,7 @@ package struct SendScope: Hashable, Sendable {
 
   package init(now: Int64) { self.now = now }
 
-  package var isPaused: Bool { pauses.contains { $0.rule == .everything } }
+  package var isPaused: Bool { pauses.ofEverything != nil }
 
   /// The end of the waits during which no request is made; nil if there is none.
   package var stopsUntil: Int64? { waits.values.filter { $0.scope.stopsAll && $0.until > now }.map(\.until).max() }

@@ -50,13 +50,15 @@ package struct Pause: Hashable, Identifiable, Sendable {
 }
 
 extension [Pause] {
+  /// The rule that pauses everything; nil if it is not in effect.
+  package var ofEverything: Pause? { first { $0.rule == .everything } }
+
   /// The rules in words, as many as a sentence names.
   package var reasons: String { Words.list(map(\.reason)) }
 
-  /// The commands that lift these rules, as many as a sentence names. The first rule is that for everything, if it is in
-  /// effect.
+  /// The commands that lift these rules, as many as a sentence names; that for everything lifts all.
   package var resumeCommands: String {
-    if let first, first.rule == .everything { return first.rule.resumeCommand }
+    if let all = ofEverything { return all.rule.resumeCommand }
     return Words.list(map(\.rule.resumeCommand))
   }
 }

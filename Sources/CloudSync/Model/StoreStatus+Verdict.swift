@@ -62,7 +62,7 @@ extension StoreStatus {
     }
     guard !isSyncing, isReady else { return nil }
     // A sync ends our own waits.
-    let wait = throttles.filter { WaitScope(name: $0.scope).stopsAll && !$0.isOwn }.max { $0.until < $1.until }
+    let wait = throttles.filter { $0.stopsAll && !$0.isOwn }.max { $0.until < $1.until }
     return .notSyncing(
       unsent: queue.going,
       wait: wait.map { Verdict.Wait(scope: WaitScope(name: $0.scope).asCause, code: $0.error, until: $0.until) }
@@ -73,7 +73,7 @@ extension StoreStatus {
   private var waiting: [Verdict] {
     var all: [Verdict] = []
     let unsent = queue.going
-    if let pause = pauses.first(where: { $0.rule == .everything }) {
+    if let pause = pauses.ofEverything {
       all.append(.paused(by: pause.actor, at: pause.at > 0 ? pause.at : nil, unsent: unsent))
     }
     let isOffline = isSyncing && (networkProblem != nil || silentSince != nil)

@@ -55,6 +55,9 @@ package struct StoreStatus: Hashable, Sendable {
     package var isOwn: Bool
     /// When the trouble began.
     package var since: Int64
+
+    /// Whether no request is made until it ends.
+    var stopsAll: Bool { WaitScope(name: scope).stopsAll }
   }
 
   /// An error with its time.
@@ -98,7 +101,7 @@ package struct StoreStatus: Hashable, Sendable {
   /// The current activity of the syncing process.
   package var activity = SyncStore.Activity.idle
   /// Whether everything is paused.
-  package var isPaused: Bool { pauses.contains { $0.rule == .everything } }
+  package var isPaused: Bool { pauses.ofEverything != nil }
   /// The pause rules in effect.
   package var pauses: [Pause] = []
   package var lastSuccessAt: Int64?
@@ -224,7 +227,7 @@ package struct StoreStatus: Hashable, Sendable {
 
   /// The time of the next request that a wait puts off; nil if none does.
   package var nextActionAt: Int64? {
-    let stops = throttles.filter { WaitScope(name: $0.scope).stopsAll }.map(\.until).max()
+    let stops = throttles.filter(\.stopsAll).map(\.until).max()
     return isPaused ? nil : stops ?? (throttles.map(\.until) + [nextRetryAt].compactMap(\.self)).min()
   }
 
