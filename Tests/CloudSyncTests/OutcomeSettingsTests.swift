@@ -53,19 +53,19 @@ struct OutcomeSettingsTests {
     Case(
       stored: OutcomeSettings(policy: .manual),
       named: OutcomeSettings(policy: .server),
-      decision: .refuse([.policy(stored: .manual, named: .server)])
+      decision: .refuse([.policy("server", before: "manual")])
     ),
     // What is not named, or named alike, is used.
     Case(decision: .use),
     Case(named: full, decision: .use),
     Case(replaces: true, decision: .use),
     // Another value is refused, or replaces.
-    Case(named: OutcomeSettings(policy: .server), decision: .refuse([.policy(stored: .client, named: .server)])),
+    Case(named: OutcomeSettings(policy: .server), decision: .refuse([.policy("server", before: "client")])),
     Case(named: OutcomeSettings(mergeRules: MergeRules()), decision: .refuse([.mergeRules])),
     Case(named: OutcomeSettings(deletionGuard: .off), decision: .refuse([.deletionGuard])),
     Case(
       named: .standard,
-      decision: .refuse([.policy(stored: .client, named: .server), .mergeRules, .deletionGuard])
+      decision: .refuse([.policy("server", before: "client"), .mergeRules, .deletionGuard])
     ),
     Case(
       named: OutcomeSettings(policy: .server),

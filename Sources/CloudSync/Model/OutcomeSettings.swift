@@ -1,4 +1,5 @@
 import CloudKit
+package import Facts
 
 /// The settings that affect the outcome of a sync. They are stored with the data, so that all processes decide the same
 /// way.
@@ -50,29 +51,14 @@ package struct OutcomeSettings: Hashable, Sendable, Codable {
 
   // MARK: - Choosing the settings
 
-  /// A setting for which an engine names a value other than the stored one.
-  package enum Difference: Hashable, Sendable {
-    case policy(stored: ConflictPolicy, named: ConflictPolicy)
-    case mergeRules
-    case deletionGuard
-
-    var text: String {
-      switch self {
-      case .policy(let stored, let named): "conflict policy \(stored.rawValue), not \(named.rawValue)"
-      case .mergeRules: "other merge rules"
-      case .deletionGuard: "another deletion guard"
-      }
-    }
-  }
-
   /// The settings decision at the start of a sync.
   package enum Decision: Hashable, Sendable {
     /// The stored settings are used as they are.
     case use
     /// These settings are stored and used.
     case store(OutcomeSettings)
-    /// The sync is rejected.
-    case refuse([Difference])
+    /// The sync is rejected, since it would replace stored settings.
+    case refuse([Event.SettingChange])
   }
 
   /// Decides which settings a sync uses.
@@ -83,13 +69,6 @@ package struct OutcomeSettings: Hashable, Sendable, Codable {
   ///     `replaces` is set, and is never a difference.
   ///   - replaces: whether named settings replace stored ones.
   package static func decide(stored: Self, named: Self, replaces: Bool) -> Decision {
-    var differences: [Difference] = []
-    if let old = stored.policy, let new = named.policy, old != new {
-      differences.append(.policy(stored: old, named: new))
-    }
-    if let old = stored.mergeRules, let new = named.mergeRules, old != new { differences.append(.mergeRules) }
-    if let old = stored.deletionGuard, let new = named.deletionGuard, old != new { differences.append(.deletionGuard) }
-    guard replaces || differences.isEmpty else { return .refuse(differences) }
     let result = OutcomeSettings(
       policy: named.policy ?? stored.policy,
       mergeRules: named.mergeRules ?? stored.mergeRules,
@@ -97,7 +76,22 @@ package struct OutcomeSettings: Hashable, Sendable, Codable {
       asksBeforeSending: asks(stored.asksBeforeSending, named.asksBeforeSending, replaces),
       asksAboutConflicts: asks(stored.asksAboutConflicts, named.asksAboutConflicts, replaces)
     ).completed
+    let changes = result.changes(since: stored)
+    guard replaces || changes.isEmpty else { return .refuse(changes) }
     return result == stored ? .use : .store(result)
+  }
+
+  /// The stored settings that these replace.
+  func changes(since old: OutcomeSettings) -> [Event.SettingChange] {
+    var changes: [Event.SettingChange] = []
+    if let before = old.policy, let policy, before != policy {
+      changes.append(.policy(policy.rawValue, before: before.rawValue))
+    }
+    if old.mergeRules != nil, old.mergeRules != mergeRules { changes.append(.mergeRules) }
+    if old.deletionGuard != nil, old.deletionGuard != deletionGuard { changes.append(.deletionGuard) }
+    if old.asksBeforeSending == true, asksBeforeSending != true { changes.append(.appNotAskedBeforeSending) }
+    if old.asksAboutConflicts == true, asksAboutConflicts != true { changes.append(.appNotAskedAboutConflicts) }
+    return changes
   }
 
   private static func asks(_ stored: Bool?, _ named: Bool?, _ replaces: Bool) -> Bool? {

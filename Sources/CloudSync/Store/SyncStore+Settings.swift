@@ -14,14 +14,13 @@ extension SyncStore {
   ///
   /// - Throws: `StoreError` of kind `otherSettings` if a value differs and `replaces` is false.
   func checkSettings(_ named: OutcomeSettings, replaces: Bool) throws(StoreError) {
-    if case .refuse(let differences) = OutcomeSettings.decide(stored: try settings(), named: named, replaces: replaces)
-    {
-      throw otherSettings(differences)
+    if case .refuse(let changes) = OutcomeSettings.decide(stored: try settings(), named: named, replaces: replaces) {
+      throw otherSettings(changes)
     }
   }
 
-  private func otherSettings(_ differences: [OutcomeSettings.Difference]) -> StoreError {
-    let what = differences.map(\.text).joined(separator: ", ")
+  private func otherSettings(_ changes: [Event.SettingChange]) -> StoreError {
+    let what = changes.map(\.refusal).joined(separator: ", ")
     return StoreError(
       .otherSettings,
       "the store \(path) keeps \(what); leave the setting out, or set replacesStored to replace it for everyone"
@@ -39,7 +38,7 @@ extension SyncStore {
       let stored = try ledger.settings()
       switch OutcomeSettings.decide(stored: stored, named: named, replaces: replaces) {
       case .use: return
-      case .refuse(let differences): throw otherSettings(differences)
+      case .refuse(let changes): throw otherSettings(changes)
       case .store(let settings):
         try ledger.setSettings(settings)
         let changes = settings.changes(since: stored)
@@ -88,24 +87,16 @@ extension SyncStore {
   }
 }
 
-extension OutcomeSettings {
-  /// The stored settings that these replace.
-  fileprivate func changes(since old: OutcomeSettings) -> [Event.SettingChange] {
-    var changes: [Event.SettingChange] = []
-    if let before = old.policy, let policy, before != policy {
-      changes.append(.policy(policy.rawValue, before: before.rawValue))
+extension Event.SettingChange {
+  /// The stored setting that a sync may not replace.
+  fileprivate var refusal: String {
+    switch self {
+    case .policy(let named, let stored): "conflict policy \(stored), not \(named)"
+    case .mergeRules: "other merge rules"
+    case .deletionGuard: "another deletion guard"
+    case .appNotAskedBeforeSending: "that the app is asked before sending"
+    case .appNotAskedAboutConflicts: "that the app is asked about conflicts"
     }
-    if old.mergeRules != nil, old.mergeRules != mergeRules { changes.append(.mergeRules) }
-    if old.deletionGuard != nil, old.deletionGuard != deletionGuard {
-      changes.append(.deletionGuard)
-    }
-    if old.asksBeforeSending == true, asksBeforeSending != true {
-      changes.append(.appNotAskedBeforeSending)
-    }
-    if old.asksAboutConflicts == true, asksAboutConflicts != true {
-      changes.append(.appNotAskedAboutConflicts)
-    }
-    return changes
   }
 }
 
