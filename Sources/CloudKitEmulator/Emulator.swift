@@ -31,18 +31,13 @@ public final class Emulator: Sendable {
   /// - Throws: `EmulatorFileError` if the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     folder = path.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
-    guard let path else {
-      let configuration = configuration.with(configuration.generatedOrigin())
-      self.configuration = configuration
-      core = Mutex(EmulatorCore(configuration: configuration, store: MemoryStore()))
-      return
-    }
     do {
-      let file = try FileStore(path: path)
-      let configuration = configuration.with(try file.origin(for: configuration))
+      let store = try EmulatorStore(path.map { .file($0) } ?? .memory)
+      let origin = try path == nil ? configuration.generatedOrigin() : store.origin(for: configuration)
+      let configuration = configuration.with(origin)
       self.configuration = configuration
-      let core = EmulatorCore(configuration: configuration, store: file)
-      try file.load(into: core.world)
+      let core = EmulatorCore(configuration: configuration, store: store)
+      try store.load(into: core.world)
       self.core = Mutex(core)
     } catch {
       throw EmulatorFileError(error)

@@ -14,7 +14,7 @@ final class EmulatorCore {
   var gate: Gate
   var push = Push()
 
-  init(configuration: EmulatorConfiguration, store: any EmulatorStore) {
+  init(configuration: EmulatorConfiguration, store: EmulatorStore) {
     world = World(configuration, store)
     gate = Gate(configuration)
   }

@@ -59,7 +59,7 @@ extension Fixture {
   }
 }
 
-@Suite(.serialized, .inMemoryAndOnFile) struct AssetTests {
+@Suite(.serialized) struct AssetTests {
   @Test func `a file goes up, into a record, and comes down`() throws {
     let fixture = try Fixture.withZone()
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// How much one client can make the emulator hold or send.
-@Suite(.serialized, .inMemoryAndOnFile) struct BudgetTests {
+@Suite(.serialized) struct BudgetTests {
   /// Thirty records of 10 kB, and answers of 50 kB.
   private static func filled() throws -> Fixture {
     var configuration = EmulatorConfiguration()

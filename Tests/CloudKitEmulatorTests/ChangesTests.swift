@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.serialized, .inMemoryAndOnFile) struct ChangesTests {
+@Suite(.serialized) struct ChangesTests {
   func page(_ answer: Answer) throws -> (names: [String], token: String, moreComing: Bool) {
     let zone = try #require(answer.zones.first)
     let records = try #require(zone["records"] as? [[String: Any]], "\(zone)")

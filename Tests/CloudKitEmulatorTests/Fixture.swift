@@ -44,7 +44,7 @@ final class Fixture: Sendable {
     let standard = EmulatorConfiguration()
     if configuration.idleTimeout == standard.idleTimeout { configuration.idleTimeout = .seconds(3600) }
     if configuration.courierKeepAlive == standard.courierKeepAlive { configuration.courierKeepAlive = .seconds(3600) }
-    emulator = try Emulator(configuration: configuration, path: path ?? BothStoresTrait.path)
+    emulator = try Emulator(configuration: configuration, path: path)
   }
 
   /// Returns the web auth token that the sign-in page gives a user; `nil` if it refuses.

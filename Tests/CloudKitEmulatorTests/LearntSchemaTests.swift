@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What development learns from writes, and what it does not.
-@Suite(.serialized, .inMemoryAndOnFile) struct LearntSchemaTests {
+@Suite(.serialized) struct LearntSchemaTests {
   @Test func `a refused operation leaves neither type nor field behind`() throws {
     let fixture = try Fixture.withZone()
     let refused =

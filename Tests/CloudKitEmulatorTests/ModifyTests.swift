@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.serialized, .inMemoryAndOnFile) struct ModifyTests {
+@Suite(.serialized) struct ModifyTests {
   /// The table of section 5.3: type, tag equal, tag differs, no tag, record missing.
   static let table: [(type: String, equal: String, differs: String, none: String, missing: String)] = [
     ("create", "EXISTS", "EXISTS", "EXISTS", "saved"),

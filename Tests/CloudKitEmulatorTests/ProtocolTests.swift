@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.serialized, .inMemoryAndOnFile) struct ProtocolTests {
+@Suite(.serialized) struct ProtocolTests {
   @Test(arguments: [
     "/", "/database/1/iCloud.test/development/private/subscriptions/get",
     "/device/1/iCloud.test/development/zones/list",

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.serialized, .inMemoryAndOnFile) struct QueryTests {
+@Suite(.serialized) struct QueryTests {
   /// Four notes that every comparator can tell apart.
   static func fixture() throws -> Fixture {
     let fixture = try Fixture.withZone()

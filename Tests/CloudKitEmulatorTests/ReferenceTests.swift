@@ -1,7 +1,7 @@
 import CloudKitEmulator
 import Testing
 
-@Suite(.serialized, .inMemoryAndOnFile) struct ReferenceTests {
+@Suite(.serialized) struct ReferenceTests {
   static func child(_ name: String, of parent: String, _ action: String) -> String {
     Fixture.save(name, #""parent":{"value":{"recordName":"\#(parent)","action":"\#(action)"},"type":"REFERENCE"}"#)
   }

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.serialized, .inMemoryAndOnFile) struct ShareTests {
+@Suite(.serialized) struct ShareTests {
   @Test func `a share tells its owner, its participants and the root that it is for`() throws {
     let shared = try Shared()
     let before = try Shared.tag(shared.fixture.lookup("list"))

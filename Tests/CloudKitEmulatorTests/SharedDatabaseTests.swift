@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.serialized, .inMemoryAndOnFile) struct SharedDatabaseTests {
+@Suite(.serialized) struct SharedDatabaseTests {
   @Test func `a participant sees the hierarchy, its share and nothing else`() throws {
     let shared = try Shared().accepted()
 

@@ -7,15 +7,21 @@ import Testing
 @Suite(.serialized) struct SnapshotFileTests {
   @Test func `a snapshot that cannot be written whole leaves nothing behind`() async throws {
     try await withTemporaryDirectory { directory in
-      let path = directory.appendingPathComponent("data.sqlite").path
-      try Fixture.makeDamagedFile(path)
-      let snapshot = try EmulatorSnapshot(reading: path)
-      let folder = directory.appendingPathComponent("snapshots")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      _ = await #expect(processExitsWith: .success) { [directory = directory.path as String] in
+        let fixture = try Fixture()
+        try fixture.createZone("notes")
+        let body = String(repeating: "x", count: 100_000)
+        _ = try fixture.modify(Fixture.save("a", "\"body\":{\"value\":\"\(body)\"}"))
+        let snapshot = try fixture.emulator.snapshot()
+        // The disk is full after some pages.
+        signal(SIGXFSZ, SIG_IGN)
+        var limit = rlimit(rlim_cur: 50_000, rlim_max: rlim_t.max)
+        guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { exit(1) }
 
-      #expect(throws: (any Error).self) { try snapshot.write(to: folder.appendingPathComponent("snapshot").path) }
+        #expect(throws: (any Error).self) { try snapshot.write(to: directory + "/snapshot") }
 
-      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+      }
     }
   }
 

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.serialized, .inMemoryAndOnFile) struct SnapshotTests {
+@Suite(.serialized) struct SnapshotTests {
   private static let ana = EmulatorDatabase.private(of: "ana", "iCloud.test")
 
   /// A shared list with an asset, a query subscription and a deleted zone.
@@ -164,14 +164,13 @@ import Testing
     }
   }
 
-  @Test func `a snapshot of a file leaves nothing behind when it goes`() async throws {
+  @Test func `a snapshot of a file leaves nothing behind`() async throws {
     try await withTemporaryDirectory { directory in
       _ = await #expect(processExitsWith: .success) { [directory = directory.path as String] in
         setenv("TMPDIR", directory, 1)
         let fixture = try Fixture(path: directory + "/data.sqlite")
         try fixture.createZone("notes")
         try withExtendedLifetime(try fixture.emulator.snapshot()) { snapshot in
-          #expect(try FileManager.default.contentsOfDirectory(atPath: directory).contains { $0.hasPrefix("emulator-") })
           try fixture.emulator.restore(snapshot)
         }
 

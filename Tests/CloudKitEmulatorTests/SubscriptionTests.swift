@@ -33,7 +33,7 @@ extension Fixture {
   }
 }
 
-@Suite(.serialized, .inMemoryAndOnFile) struct SubscriptionTests {
+@Suite(.serialized) struct SubscriptionTests {
   @Test func `subscriptions are made, listed, looked up, changed and deleted`() throws {
     let fixture = try Fixture.withZone()
     let database = #"{"subscriptionID":"all","subscriptionType":"database"}"#

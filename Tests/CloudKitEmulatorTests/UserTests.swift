@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.serialized, .inMemoryAndOnFile) struct UserTests {
+@Suite(.serialized) struct UserTests {
   static let ana = EmulatorUser(
     name: "ana",
     emailAddress: "Ana@example.org",

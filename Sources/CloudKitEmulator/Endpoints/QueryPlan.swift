@@ -111,7 +111,7 @@ struct QueryPlan {
 
 /// Iterates over the records in a range of an index, fetching a page at a time.
 private struct IndexWalk: Sequence, IteratorProtocol {
-  let records: any ZoneRecords
+  let records: ZoneRecords
   let index: IndexName
   let range: KeyRange
   let ascending: Bool

@@ -54,7 +54,7 @@ final class DatabaseState {
   /// The deleted custom zones, with the sequence number of their deletion.
   private(set) var deletedZones: [String: Int64] = [:]
 
-  init(key: DatabaseKey, store: any EmulatorStore, seed: UInt64) {
+  init(key: DatabaseKey, store: EmulatorStore, seed: UInt64) {
     self.key = key
     // Tags of another emulator must not be taken for those of this one.
     counter = Int64(Derived.number("\(seed)/\(key.path)/tags") % 60_000_000)
@@ -69,7 +69,7 @@ final class DatabaseState {
     add(row, records: store.records(in: ZoneKey(database: key, zone: name)))
   }
 
-  init(copying other: DatabaseState, store: any EmulatorStore) {
+  init(copying other: DatabaseState, store: EmulatorStore) {
     (key, counter, sequence, deletedZones) = (other.key, other.counter, other.sequence, other.deletedZones)
     for zone in other.zones.values {
       add(zone.row, records: store.records(in: ZoneKey(database: key, zone: zone.name)))
@@ -78,7 +78,7 @@ final class DatabaseState {
   }
 
   /// Applies the changes of the database itself.
-  func apply(_ commit: Commit, store: any EmulatorStore) {
+  func apply(_ commit: Commit, store: EmulatorStore) {
     (counter, sequence) = (commit.counter, commit.sequence)
     for change in commit.changes {
       switch change {
@@ -97,7 +97,7 @@ final class DatabaseState {
     }
   }
 
-  private func add(_ row: Commit.ZoneRow, records: any ZoneRecords) {
+  private func add(_ row: Commit.ZoneRow, records: ZoneRecords) {
     zones[row.name] = ZoneState(row, owner: owner, records: records)
   }
 

@@ -47,14 +47,9 @@ struct IndexName: Hashable {
 }
 
 /// The position of a record in an index.
-struct IndexEntry: Sendable, Comparable {
+struct IndexEntry: Sendable {
   var key: SortKey
   var name: String
-
-  static func < (left: IndexEntry, right: IndexEntry) -> Bool {
-    let difference = left.key.difference(from: right.key)
-    return difference == 0 ? left.name < right.name : difference < 0
-  }
 }
 
 /// A range of an index between two keys, inclusive.

@@ -7,7 +7,7 @@ import Foundation
 /// stores them at once, and `collectAssets` deletes them.
 final class World {
   let configuration: EmulatorConfiguration
-  let store: any EmulatorStore
+  let store: EmulatorStore
   let seal: AssetSeal
   private(set) var databases: [DatabaseKey: DatabaseState] = [:]
   /// The last requested database that has no commit yet, so that a request that writes uses the same object.
@@ -26,7 +26,7 @@ final class World {
   var uploads = 0
 
   /// Creates an empty world, or a copy of the state in memory of another whose store has been copied.
-  init(_ configuration: EmulatorConfiguration, _ store: any EmulatorStore, copying other: World? = nil) {
+  init(_ configuration: EmulatorConfiguration, _ store: EmulatorStore, copying other: World? = nil) {
     (self.configuration, self.store, seal) = (configuration, store, AssetSeal(configuration))
     if let other {
       databases = other.databases.mapValues { DatabaseState(copying: $0, store: store) }

@@ -21,9 +21,9 @@ final class ZoneState {
   var row: Commit.ZoneRow
   /// The names of the records of type `cloudkit.share`.
   var shares: Set<String> = []
-  let records: any ZoneRecords
+  let records: ZoneRecords
 
-  init(_ row: Commit.ZoneRow, owner: String, records: any ZoneRecords) {
+  init(_ row: Commit.ZoneRow, owner: String, records: ZoneRecords) {
     (self.row, self.owner, self.records) = (row, owner, records)
   }
 

@@ -29,7 +29,7 @@ public struct EmulatorFileError: Error, CustomStringConvertible {
     case let error as DatabaseError: reason = Self.reason(error.resultCode)
     case FileSchema.Refusal.otherVersion: reason = .otherVersion
     case FileSchema.Refusal.notOurs, FileSchema.Refusal.foreignLog: reason = .foreign
-    case is FileStore.UnsafeFileSystem: reason = .inaccessible
+    case is EmulatorStore.UnsafeFileSystem: reason = .inaccessible
     case is DamagedBytes, is JSONError, is ServerError:
       // Rows are parsed like requests; details of the failure would not help.
       (reason, description) = (.damaged, "The data file is damaged.")

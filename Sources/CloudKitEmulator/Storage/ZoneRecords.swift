@@ -1,13 +1,13 @@
 import Foundation
 import GRDB
 
-/// The records of one zone in a file, read on demand.
-final class FileRecords: ZoneRecords {
-  private let store: FileStore
+/// The records of one zone, read on demand.
+final class ZoneRecords {
+  private let store: EmulatorStore
   private let key: ZoneKey
   private var knownID: Int64?
 
-  init(_ store: FileStore, _ key: ZoneKey) {
+  init(_ store: EmulatorStore, _ key: ZoneKey) {
     self.store = store
     self.key = key
   }
@@ -15,7 +15,7 @@ final class FileRecords: ZoneRecords {
   /// The zone's row ID; `nil` before the first commit.
   var id: Int64? {
     if let knownID { return knownID }
-    knownID = store.read(otherwise: nil) { try FileStore.knownID(of: key.zone, key.database.path, $0) }
+    knownID = store.read(otherwise: nil) { try EmulatorStore.knownID(of: key.zone, key.database.path, $0) }
     return knownID
   }
 
@@ -33,6 +33,7 @@ final class FileRecords: ZoneRecords {
     }
   }
 
+  /// The current version of a record.
   subscript(name: String) -> StoredRecord? {
     row(name, deleted: false) { try RecordTable.record($0, name: name) }
   }
@@ -51,6 +52,7 @@ final class FileRecords: ZoneRecords {
     }
   }
 
+  /// Returns the names of changed records and tombstones, each once, in the order of their last change.
   func changes(after sequence: Int64, limit: Int) -> [(sequence: Int64, name: String)] {
     read(otherwise: []) { db, id in
       let sql = "SELECT sequence, name FROM record WHERE zone = ? AND sequence > ? ORDER BY sequence LIMIT ?"
@@ -58,6 +60,7 @@ final class FileRecords: ZoneRecords {
     }
   }
 
+  /// Returns all names of records or of tombstones, sorted.
   func names(deleted: Bool) -> [String] {
     read(otherwise: []) { db, id in
       let sql = "SELECT name FROM record WHERE zone = ? AND deleted = ? ORDER BY name"
@@ -65,6 +68,7 @@ final class FileRecords: ZoneRecords {
     }
   }
 
+  /// Returns the names of the records that have a link to the target, sorted.
   func sources(of link: RecordLink) -> [String] {
     read(otherwise: []) { db, id in
       let sql = "SELECT source FROM link WHERE kind = ? AND target = ? AND zone = ? ORDER BY source"
@@ -72,6 +76,7 @@ final class FileRecords: ZoneRecords {
     }
   }
 
+  /// Returns the IDs of the assets that records refer to, once per referring record.
   func assets() -> [String] {
     read(otherwise: []) { db, id in
       let sql = "SELECT target FROM link WHERE kind = ? AND zone = ?"
@@ -79,11 +84,13 @@ final class FileRecords: ZoneRecords {
     }
   }
 
+  /// Returns the number of records in a range of an index, counting up to a limit.
   func count(_ range: KeyRange, in index: IndexName, limit: Int) -> Int {
     guard let id, let index = store.index(index, zone: id) else { return 0 }
     return store.read(otherwise: 0) { try index.count(range, limit: limit, $0) }
   }
 
+  /// Returns records in the order of an index, starting at an entry, inclusive.
   func page(_ range: KeyRange, of index: IndexName, from: IndexEntry?, ascending: Bool, limit: Int) -> [StoredRecord] {
     guard let id, let index = store.index(index, zone: id) else { return [] }
     return store.read(otherwise: []) {
@@ -97,7 +104,7 @@ struct RecordTable {
   let db: Database
   let zone: Int64
   let name: String
-  let indexes: [FileIndex]
+  let indexes: [FieldIndex]
 
   func save(_ record: StoredRecord, over old: StoredRecord?) throws {
     try unlink(old)

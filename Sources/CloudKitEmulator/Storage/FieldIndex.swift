@@ -2,24 +2,24 @@ import Foundation
 import GRDB
 
 /// An index of one type's records by one field, stored in rows that each commit updates.
-struct FileIndex {
+struct FieldIndex {
   let id: Int64
   let name: IndexName
 
   /// Returns all indexes by the ID of their zone.
-  static func all(_ db: Database) throws -> [Int64: [FileIndex]] {
-    var found: [Int64: [FileIndex]] = [:]
+  static func all(_ db: Database) throws -> [Int64: [FieldIndex]] {
+    var found: [Int64: [FieldIndex]] = [:]
     for row in try Row.fetchAll(db, sql: "SELECT * FROM fieldIndex ORDER BY id") {
       let name = IndexName(type: row["type"], key: FieldKey(schemaName: row["field"]))
-      found[row["zone"], default: []].append(FileIndex(id: row["id"], name: name))
+      found[row["zone"], default: []].append(FieldIndex(id: row["id"], name: name))
     }
     return found
   }
 
   /// Creates an index over the existing records. SQLite sorts them within its memory limit.
-  static func make(_ name: IndexName, zone: Int64, _ db: Database) throws -> FileIndex {
+  static func make(_ name: IndexName, zone: Int64, _ db: Database) throws -> FieldIndex {
     try db.run("INSERT INTO fieldIndex (zone, type, field) VALUES (?, ?, ?)", [zone, name.type, name.key.schemaName])
-    let index = FileIndex(id: db.lastInsertedRowID, name: name)
+    let index = FieldIndex(id: db.lastInsertedRowID, name: name)
     let key = DatabaseFunction("sortKeyOf", argumentCount: 2, pure: true) { values in
       guard let record = String.fromDatabaseValue(values[0]), let body = Data.fromDatabaseValue(values[1]) else {
         throw DamagedBytes()

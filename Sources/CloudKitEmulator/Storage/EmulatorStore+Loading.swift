@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import JSONText
 
-extension FileStore {
+extension EmulatorStore {
   /// Loads the state that an empty world keeps in memory: everything except records and the bytes of assets.
   func load(into world: World) throws {
     try queue.inDatabase { db in
