@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitEmulator
 
 /// `cktop help assumptions`: the help page for the switches of a server.
 struct AssumptionsHelp: AsyncParsableCommand {
@@ -16,7 +17,7 @@ struct AssumptionsHelp: AsyncParsableCommand {
   )
 
   private static var table: String {
-    Assumption.all.map { assumption in
+    EmulatorAssumption.all.map { assumption in
       let gap = String(repeating: " ", count: max(1, 29 - assumption.name.count))
       return "  \(assumption.name)\(gap)\(assumption.values)"
     }

@@ -140,7 +140,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.strictAuth = strictAuth
     configuration.strictWebAuth = strictWebAuth
     configuration.rejectsUnknownKeys = strictKeys
-    for assumption in assumptions { try Assumption.apply(assumption, to: &configuration.assumptions) }
+    for assumption in assumptions { try Self.assume(assumption, &configuration.assumptions) }
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
     configuration.allowedOrigins = Set(allowedOrigins.compactMap(EmulatorConfiguration.origin))
@@ -149,6 +149,17 @@ struct ServeCommand: AsyncParsableCommand {
       return try Emulator(configuration: configuration, path: data)
     } catch {
       throw CommandFailure(Self.refusal(of: data ?? "", error), .storeUnusable)
+    }
+  }
+
+  /// Applies `name=value`.
+  private static func assume(_ text: String, _ assumptions: inout EmulatorAssumptions) throws(CommandFailure) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, let assumption = EmulatorAssumption.all.first(where: { $0.name == parts[0] }) else {
+      throw .usage("--assume \(text.excerpt) is unknown; give name=value, with a name from cktop help assumptions")
+    }
+    guard assumption.set(parts[1], in: &assumptions) else {
+      throw .usage("--assume \(text.excerpt) is invalid; \(assumption.name) takes \(assumption.values)")
     }
   }
 
