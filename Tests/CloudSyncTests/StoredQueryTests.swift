@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulatorTransport
 import Foundation
 import GRDB
+import Synchronization
 import TestSupport
 import Testing
 
@@ -231,6 +232,26 @@ import Testing
     #expect(
       try store.records(matching: StoredQuery(query, limit: 5)) { $0.record.key.name } == Array(expected.prefix(5))
     )
+  }
+
+  @Test(arguments: [["modificationDate"], ["n"], ["rare", "n"]], [true, false])
+  func `the first few in an order cost no more reads than a few`(keys: [String], ascending: Bool) throws {
+    let world = try World()
+    let store = try largeStore(world)
+    let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+    query.sortDescriptors = keys.map { NSSortDescriptor(key: $0, ascending: ascending) }
+    let all = try store.records(matching: StoredQuery(query)) { $0.record.key.name }
+    let reads = Mutex(0)
+    try store.read { ledger in
+      ledger.database.trace { if $0.description.contains("r.rowid = ") { reads.withLock { $0 += 1 } } }
+    }
+
+    let first = try store.records(matching: StoredQuery(query, limit: 20)) { $0.record.key.name }
+
+    try store.read { $0.database.trace() }
+    #expect(first == Array(all.prefix(20)))
+    // Those that are found, the next, which ends the search, and the found once more.
+    #expect(reads.withLock(\.self) == 41)
   }
 
   @Test func `rare records are found behind the names that are looked through first`() throws {

@@ -92,6 +92,18 @@ extension PredicateComparison {
   }
 }
 
+extension PredicateComparison {
+  /// Returns the expression by which SQL sorts rows of the mirror as a query does by a field; nil if there is none.
+  ///
+  /// - Parameter type: the wire type of the field; nil if it is unknown.
+  static func sortKey(of field: String, type: String?) -> String? {
+    if case .system(let name) = WireFieldName(framework: field) { return ValueColumns.mirror.system(name) }
+    let path = "$.\"\(field)\".value\(type == "REFERENCE" ? ".recordName" : "")"
+    // JSON that cannot be read is at the end that has no values.
+    return "CASE WHEN json_valid(r.fields) THEN json_extract(r.fields, '\(path)') END"
+  }
+}
+
 /// A test of one value in SQL.
 enum RowTest {
   /// The value is one of these, or a list.
@@ -206,6 +218,24 @@ extension FieldValue {
     case .double(let number): number.isFinite
     case .string, .reference: text?.utf8.contains(0) == false
     case .bytes, .location, .asset, .list, .encrypted, .other: false
+    }
+  }
+
+  /// Whether SQL sorts the two values as a query does. It reads decimals with a small error, and ends some texts at a zero
+  /// byte.
+  func isSortedAsInRows(with other: FieldValue) -> Bool {
+    switch (number, other.number) {
+    case (let one?, let other?): abs(one - other) > (one.magnitude + other.magnitude) * 1e-14
+    case (nil, nil): isOrderedForRows && other.isOrderedForRows
+    default: true
+    }
+  }
+
+  private var number: Double? {
+    switch self {
+    case .int64(let number), .timestamp(let number): Double(number)
+    case .double(let number): number
+    case .string, .reference, .bytes, .location, .asset, .list, .encrypted, .other: nil
     }
   }
 
