@@ -10,6 +10,8 @@ struct RowReader {
     /// A type that this version cannot write.
     case foreign(String)
 
+    var isEncrypted: Bool { description.hasPrefix(FieldValue.encryptedPrefix) }
+
     var description: String {
       switch self {
       case .writable(let type): type.description
@@ -103,6 +105,9 @@ struct RowReader {
       }
       if content.value == .list([]) {
         let isEncrypted = content.type.hasPrefix(FieldValue.encryptedPrefix)
+        if let known = known[field], known.isEncrypted != isEncrypted {
+          throw FieldError(field: field, "\(field) is \(known) already, and \(content.type) here; leave it out")
+        }
         draft.settled[field] = isEncrypted ? .encrypted(.list(.unknown, [])) : .list(.unknown, [])
         continue
       }

@@ -89,6 +89,49 @@ import Testing
     #expect(try store.detail(of: row.id)?.operation?.changes["pin"] == .encrypted(.string("2")))
   }
 
+  @Test func `a cleared field of a type stays encrypted until the change that set it is discarded`() throws {
+    let id = try store.accept(world.put("a", ["pin": .encrypted(.string("1"))]))
+    try store.accept(Change(world.key("a"), .save(type: "Note", FieldChanges(cleared: ["pin"]))))
+
+    #expect(try store.knownFieldTypes(of: "Note") == ["pin": "ENCRYPTED_STRING"])
+    for name in ["a", "b"] { #expect(try isRefused(world.put(name, ["pin": .string("2")]))) }
+    #expect(try !isRefused(world.put("c", ["pin": .encrypted(.string("2"))])))
+    #expect(try !isRefused(world.put("other", type: "Other", ["pin": .string("2")])))
+
+    // The change of c still has the field.
+    _ = try store.perform(.discard, on: .ids([id]), actor: "ana")
+    #expect(try isRefused(world.put("b", ["pin": .string("2")])))
+    let last = try #require(try store.operations().rows.first { $0.key.name == "c" })
+    _ = try store.perform(.discard, on: .ids([last.id]), actor: "ana")
+    #expect(try !isRefused(world.put("b", ["pin": .string("2")])))
+  }
+
+  @Test func `a field that was cleared on the server stays encrypted`() async throws {
+    try store.accept(world.put("a", ["pin": .encrypted(.string("1"))]))
+    try await device.sync()
+    try store.accept(Change(world.key("a"), .save(type: "Note", FieldChanges(cleared: ["pin"]))))
+    try await device.sync()
+
+    #expect(try store.mirror("a") == [:])
+    #expect(try store.fieldTypesBySource(of: "Note").fetched == ["pin": "ENCRYPTED_STRING"])
+    #expect(try isRefused(world.put("a", ["pin": .string("2")])))
+  }
+
+  @Test func `plain and encrypted values of one field are not accepted together`() throws {
+    let changes = [world.put("a", ["pin": .encrypted(.string("1"))]), world.put("b", ["pin": .string("2")])]
+
+    let accepted = try store.enqueue(changes)
+
+    guard case .enqueued? = accepted.first, case .refused? = accepted.last else {
+      Issue.record("\(accepted)")
+      return
+    }
+  }
+
+  private func isRefused(_ change: Change) throws -> Bool {
+    if case .refused? = try store.enqueue([change]).first { true } else { false }
+  }
+
   @Test func `only a failed save in the version that was shown is edited`() async throws {
     let row = try await failed()
     try edit(row, "n=1")

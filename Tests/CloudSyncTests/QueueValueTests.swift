@@ -50,10 +50,10 @@ import Testing
 
   @Test(arguments: [
     ("fields.remark = 'milk secret'", []), ("fields.remark like '%secret%'", []), ("payload like '%secret%'", []),
-    ("fields.remark is null", ["a", "b", "c", "d"]), ("payload like '%milk%'", ["a", "b"]),
+    ("fields.remark is null", ["a", "b", "d"]), ("payload like '%milk%'", ["a", "b"]),
     ("payload like '%\"due\"%'", ["c"]),
   ])
-  func `an encrypted value is never found`(_ expression: String, _ found: [String]) throws {
+  func `an encrypted value is never found, only that it is set`(_ expression: String, _ found: [String]) throws {
     #expect(try names(expression) == found)
   }
 

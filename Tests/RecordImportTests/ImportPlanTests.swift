@@ -255,6 +255,12 @@ import Testing
     )
   }
 
+  @Test func `an exported record does not make a known encrypted field plain`() throws {
+    for field in [#""a": {"type": "STRING", "value": "x"}"#, #""a": {"type": "STRING_LIST", "value": []}"#] {
+      #expect(try plan([exported(field)], id: nil, known: ["a": "ENCRYPTED_STRING"]).refusals.map(\.field) == ["a"])
+    }
+  }
+
   @Test(
     arguments: [
       ("cdoe", "there is no column cdoe; did you mean code?"),

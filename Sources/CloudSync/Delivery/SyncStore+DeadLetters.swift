@@ -77,6 +77,17 @@ extension SyncStore {
     let mirror = try ledger.record(operation.key)
     let cleared = Set(shown.fields.keys).subtracting(replacement.keys)
     let edit = FieldChanges(values: replacement, cleared: cleared).effective(on: shown.fields)
+    var encrypted = EncryptedFields()
+    if let problem = EncryptedFields.problem(
+      of: edit,
+      try encrypted.concerned(by: edit, of: operation.type ?? "", ledger)
+    ) {
+      // The change stays failed.
+      operation.isOffered = true
+      try ledger.update(operation)
+      let event = Event.error(code: StoreError.refused, message: problem, scope: operation.key.name)
+      return try EventLog.add(event, of: operation, now: now, ledger)
+    }
     let tag = shown.changeTag.isEmpty ? nil : shown.changeTag
     operation.apply(edit, to: shown.fields, readAt: tag, mirror)
     // If this one fails too, an operator decides.

@@ -62,7 +62,8 @@ package struct FieldAssignment: Hashable, Sendable {
       guard let secret = queued.first(where: type.exposes) else { return }
       throw FieldError(
         field: name,
-        "\(name) is \(secret) in queued changes and cannot become \(type); write \(name):\(secret)=…, or discard them first"
+        "\(name) is \(secret) in queued changes and cannot become \(type); "
+          + "\(EncryptedFields.remedy(name, secret)), or discard them first"
       )
     }
     guard (type == type.plain) != (known == known.plain) else { return }

@@ -36,7 +36,7 @@ package indirect enum WireTypeTag: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether a field of this type would be stored in plain text where the other type encrypts it.
   package func exposes(_ other: String) -> Bool {
-    self == plain && WireTypeTag(other).map { $0 != $0.plain } ?? false
+    self == plain && other.hasPrefix(FieldValue.encryptedPrefix)
   }
 
   package var isList: Bool { if case .list = plain { true } else { false } }

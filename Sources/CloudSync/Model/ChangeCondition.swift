@@ -7,7 +7,7 @@ import Synchronization
 /// A condition on the values of a queued change, which SQL evaluates row by row: the stored change is decoded where it
 /// has all words that SQL can look for by itself.
 ///
-/// Encrypted values meet no condition, and are as if they were not there.
+/// Encrypted values meet no comparison. Only that they are set is seen.
 struct ChangeCondition: Hashable, Sendable {
   /// An SQL expression over the columns of `operations`, which is never null.
   let sql: String
@@ -38,7 +38,7 @@ struct ChangeCondition: Hashable, Sendable {
     },
     DatabaseFunction("changeHolds", argumentCount: 2, pure: true) { values in
       guard let text = String.fromDatabaseValue(values[1]), let test = parsed(text) else { return false }
-      let fields = readable(values[0])
+      let fields = changes(values[0])?.values.mapValues(\.hidingSecret) ?? [:]
       return test.expression.isTrue(test.times) { name in
         fields.filter { $0.key.lowercased() == FilterTable.field(name) }.map(\.value)
       }
@@ -104,5 +104,12 @@ extension FilterExpression {
       guard let comparison = FilterComparison(rawValue: words[1]), let value = values.first else { return nil }
       self = .compare(column, comparison, value)
     }
+  }
+}
+
+extension FieldValue {
+  /// This value; that of an encrypted field without its content, so that it compares with nothing and is not null.
+  fileprivate var hidingSecret: FieldValue {
+    if case .encrypted = self { .encrypted(.list(.unknown, [])) } else { self }
   }
 }

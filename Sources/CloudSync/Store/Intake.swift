@@ -20,6 +20,8 @@ struct Intake {
     var hasZoneDelete = false
     /// Whether the store has no record, and the caller's version was deleted here, by itself or with its zone.
     var wasDeletedHere = false
+    /// The encrypted fields of the record type, with their wire types.
+    var encrypted: [String: String] = [:]
     /// The bytes of the other members of the queued operation's group; nil if there is none.
     var otherBytes: Int?
   }
@@ -79,10 +81,8 @@ struct Intake {
     default: break
     }
     let isRecreation = queued?.kind == .delete
-    if let known = queued?.type ?? mirror?.type, known != type {
-      let next = isRecreation ? "; cktop sync sends its deletion, then it can be created again" : ""
-      return .refused("\(name) is a record of type \(known), not \(type)\(next)")
-    }
+    if let problem = Self.typeProblem(of: name, as: type, queued, mirror) { return .refused(problem) }
+    if let problem = EncryptedFields.problem(of: requested, known.encrypted) { return .refused(problem) }
     let fields = completed(requested)
     var changes = fields.effective(on: current)
     // A field missing in the mirror, or in its unreadable row, may exist on the server, so keep the clear.
@@ -122,6 +122,15 @@ struct Intake {
       dropped = lost
     }
     return edited(operation)
+  }
+
+  /// The reason why a record cannot be saved with a type: it has another; nil if there is none.
+  static func typeProblem(of name: String, as type: String, _ queued: QueuedOperation?, _ mirror: MirrorRecord?)
+    -> String?
+  {
+    guard let known = queued?.type ?? mirror?.type, known != type else { return nil }
+    let next = queued?.kind == .delete ? "; cktop sync sends its deletion, then it can be created again" : ""
+    return "\(name) is a record of type \(known), not \(type)\(next)"
   }
 
   private var joins: Bool { group != nil && queued?.group != group }

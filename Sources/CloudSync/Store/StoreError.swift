@@ -33,6 +33,8 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
 
   /// The error code of an operation whose row in the store is unreadable.
   static let unreadable = "UNREADABLE"
+  /// The code in the log for a change by the app that the store does not accept.
+  static let refused = "REFUSED"
 
   /// The category.
   public package(set) var kind: Kind

@@ -65,6 +65,7 @@ extension SyncStore {
     var gone = Set(try ledger.goneZones())
     let zoneDeletes = try ledger.deletedZones()
     let known = try ledger.knownPlaces(of: changes.map(\.key))
+    var encrypted = EncryptedFields()
     var accepted: [Accepted] = []
     /// Operations for records that the store does not know: one statement inserts many.
     var new: [(place: Int, operation: QueuedOperation)] = []
@@ -83,7 +84,10 @@ extension SyncStore {
       let isNew = keys.insert(change.key).inserted && !known.contains(place)
       // Another change to a record has to find the operation of the first.
       if !isNew { try insertNew() }
-      let known = Intake.Known(hasZoneDelete: zoneDeletes.contains(zone))
+      let known = Intake.Known(
+        hasZoneDelete: zoneDeletes.contains(zone),
+        encrypted: try encrypted.concerned(by: change, ledger)
+      )
       let intake = try decide(change, known, assets[place].get(), group, isNew: isNew, now: now, ledger)
       if isNew, case .insert(let operation) = intake.decision {
         new.append((place, operation))
@@ -91,12 +95,18 @@ extension SyncStore {
       } else {
         accepted.append(try Self.write(intake, ledger))
       }
+      if case .enqueued? = accepted.last { encrypted.note(change) }
       if case .save = change.kind, case .enqueued? = accepted.last, gone.remove(zone) != nil {
         try ledger.recreate(zone)
       }
     }
     try insertNew()
     return accepted
+  }
+
+  /// The reason why a record cannot be saved with a type: it has another; nil if there is none.
+  package func typeProblem(of key: RecordKey, as type: String) throws(StoreError) -> String? {
+    try read { try Intake.typeProblem(of: key.name, as: type, $0.operation(for: key), $0.record(key)) }
   }
 
   /// Pauses accepted operations that were paused before.
@@ -109,7 +119,11 @@ extension SyncStore {
 
   /// Accepts one change to a record of a known zone.
   func accept(_ change: Change, _ assets: [QueuedAsset], now: Int64, _ ledger: Ledger) throws -> Accepted {
-    let known = Intake.Known(hasZoneDelete: try ledger.hasZoneDelete(change.key.zoneKey))
+    var encrypted = EncryptedFields()
+    let known = Intake.Known(
+      hasZoneDelete: try ledger.hasZoneDelete(change.key.zoneKey),
+      encrypted: try encrypted.concerned(by: change, ledger)
+    )
     let accepted = try Self.write(decide(change, known, assets, nil, now: now, ledger), ledger)
     if case .save = change.kind, case .enqueued = accepted { try ledger.recreate(change.key.zoneKey) }
     return accepted

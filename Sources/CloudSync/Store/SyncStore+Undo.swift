@@ -215,6 +215,9 @@ extension SyncStore {
     guard let number = try ledger.latestOpenDropped(of: id), var operation = try ledger.discardedOperation(number),
       try !ledger.hasZoneDelete(operation.key.zoneKey)
     else { return false }
+    var encrypted = EncryptedFields()
+    let known = try encrypted.concerned(by: operation.changes, of: operation.type ?? "", ledger)
+    if let problem = EncryptedFields.problem(of: operation.changes, known) { throw StoreError(.invalid, problem) }
     if let deletion = try ledger.operation(for: operation.key) {
       guard deletion.id == id, deletion.kind == .delete else { return false }
       guard deletion.state != .inFlight, !deletion.isUnanswered else { throw Self.isBeingSent(id) }

@@ -101,13 +101,15 @@ struct RecordsImport: ChangingVerb {
     var result = ImportResult(plan, isDryRun: dryRun)
     guard let store, !dryRun else {
       if json { OutputStream.standard.write(#"{"refused":["#) }
+      let zone = try store.map { try zoneOfRecords(named, of: $0) }
       try plan.slices(makeName: { "" }) { slice in
-        result.enqueued += slice.records.count
-        note(slice, slice.refusals, &result)
+        let refusals = try zone.map { try typeRefusals(slice, $0, store) } ?? []
+        result.enqueued += slice.records.count - refusals.count
+        note(slice, slice.refusals + refusals, &result)
       }
       return try end(result)
     }
-    let zone = try named ?? (type == nil ? store.scope.zoneForChangesWithoutOne : store.standardZone())
+    let zone = try zoneOfRecords(named, of: store)
     let isNewZone = try store.isNew(named)
     if json { OutputStream.standard.write(#"{"refused":["#) }
     let failure = try enqueue(plan, zone, store, &result)
@@ -115,6 +117,22 @@ struct RecordsImport: ChangingVerb {
       guard result.enqueued > 0 else { return }
       if isNewZone { ZoneNote.reportCreated(zone) }
       session.tellGuess(of: store)
+    }
+  }
+
+  /// The zone of records that name none.
+  private func zoneOfRecords(_ named: ZoneKey?, of store: SyncStore) throws -> ZoneKey {
+    try named ?? (type == nil ? store.scope.zoneForChangesWithoutOne : store.standardZone())
+  }
+
+  /// The lines of a slice with records that have another type in the store, for a dry run.
+  private func typeRefusals(_ slice: ImportSlice, _ zone: ZoneKey, _ store: SyncStore?) throws -> [ImportRefusal] {
+    try slice.records.compactMap { record in
+      // The name of a new record is not made yet.
+      guard !record.name.isEmpty else { return nil }
+      let key = RecordKey(record.zone ?? zone, record.name)
+      return try store?.typeProblem(of: key, as: record.type)
+        .map { ImportRefusal(line: record.line, field: nil, message: $0) }
     }
   }
 

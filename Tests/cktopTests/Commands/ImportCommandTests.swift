@@ -136,6 +136,25 @@ import Testing
     #expect((fields?["secret"] as? [String: Any])?["type"] as? String == "ENCRYPTED_STRING")
   }
 
+  @Test func `a field that was cleared stays encrypted, and a dry run sees records of another type`() async throws {
+    let machine = try Machine([
+      "CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:9", "CLOUDKIT_DATABASE": "private",
+    ])
+    let put = ["records", "put", "--type", "Note", "--name"]
+    _ = try await machine.succeeding(put + ["a", "pin:ENCRYPTED_STRING=a"])
+    _ = try await machine.succeeding(put + ["a", "pin="])
+
+    let refusal = try await machine.failing(2, put + ["b", "pin:STRING=plain"])
+    #expect(refusal.contains("pin:ENCRYPTED_STRING="))
+    _ = try await machine.succeeding(put + ["b", "pin=zz"])
+    let fields = try await machine.succeed("records", "get", "b", "--json").object()["fields"] as? [String: Any]
+    #expect((fields?["pin"] as? [String: Any])?["type"] as? String == "ENCRYPTED_STRING")
+
+    let file = try machine.folder.write("id,x\na,1\nnew,1\n", to: "other.csv")
+    let tried = try await machine.running(["records", "import", file, "--type", "Other", "--id", "id", "--dry-run"])
+    #expect(tried.output.contains("would enqueue at most 1, refused 1"))
+  }
+
   @Test func `an export of several types is imported without naming a type`() async throws {
     let cloud = try await Cloud()
     let (first, other) = (try Machine(cloud), try Machine(cloud, user: "ben"))

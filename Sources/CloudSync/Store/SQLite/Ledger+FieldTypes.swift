@@ -3,9 +3,9 @@ import GRDB
 
 /// The wire types of a record type's fields.
 package struct FieldTypes: Hashable, Sendable {
-  /// As the newest records in the mirror have them.
+  /// As the newest records in the mirror have them, with the encrypted fields that older records had.
   package var fetched: [String: String] = [:]
-  /// As the newest operations that have not failed have them.
+  /// As the newest operations that have not failed have them, with the encrypted fields that only operations had.
   package var queued: [String: String] = [:]
 
   /// Those of both; the mirror knows better than the queue.
@@ -63,7 +63,25 @@ extension Ledger {
       found.fetched.merge(try types(mirrored, [zone["zone"], zone["owner"], type, share]), uniquingKeysWith: max)
     }
     found.queued = try types(queued, [type, limit])
+    for field in try encryptedFields(of: type) {
+      if field.isFetched, found.fetched[field.name] == nil { found.fetched[field.name] = field.wireType }
+      if !field.isFetched { found.queued[field.name] = field.wireType }
+    }
     return found
+  }
+
+  /// A field of a record type that has had an encrypted value, in a record of the server or only in an operation.
+  struct EncryptedField {
+    var name: String
+    var wireType: String
+    var isFetched: Bool
+  }
+
+  /// The encrypted fields of a record type, which triggers remember. An operation that is discarded takes those along
+  /// that only it has had.
+  func encryptedFields(of type: String) throws -> [EncryptedField] {
+    try rows("SELECT field, wireType, operation IS NULL FROM encryptedFields WHERE type = ?", [type])
+      .map { EncryptedField(name: $0[0], wireType: $0[1], isFetched: $0[2]) }
   }
 
   /// An encrypted value is stored as it is sent: the plain type with a flag.

@@ -138,4 +138,63 @@ extension Schema {
     END;
 
     """
+
+  /// Remembers which fields of a record type are encrypted when a value is stored: queued, fetched or restored.
+  static let encryption = """
+    CREATE TRIGGER queuedEncryptionFound AFTER INSERT ON operations WHEN \(hasSecret("new.changes")) BEGIN
+      \(rememberQueued)
+    END;
+    CREATE TRIGGER queuedEncryptionChanged AFTER UPDATE OF changes ON operations
+      WHEN new.changes IS NOT old.changes AND \(hasSecret("new.changes"))
+    BEGIN
+      \(rememberQueued)
+    END;
+    CREATE TRIGGER fetchedEncryptionFound AFTER INSERT ON records WHEN \(hasSecret("new.fields")) BEGIN
+      \(rememberFetched)
+    END;
+    CREATE TRIGGER fetchedEncryptionChanged AFTER UPDATE OF fields ON records
+      WHEN new.fields IS NOT old.fields AND \(hasSecret("new.fields"))
+    BEGIN
+      \(rememberFetched)
+    END;
+    -- A person takes back what only queued changes say. Another queued change may still say it.
+    CREATE TRIGGER encryptionTakenBack AFTER INSERT ON history
+      WHEN new.ending = 'discarded' AND EXISTS (SELECT 1 FROM encryptedFields WHERE operation = new.operationId)
+    BEGIN
+      UPDATE encryptedFields SET operation = coalesce((
+        SELECT o.id FROM operations o WHERE o.type = new.type AND o.id < new.operationId AND \(hasSecret("o.changes"))
+          AND NOT EXISTS (SELECT 1 FROM history h WHERE h.operationId = o.id)
+          AND EXISTS (SELECT 1 FROM \(secrets("o.changes", "$.values")) AND f.key = encryptedFields.field)
+          ORDER BY o.id DESC LIMIT 1
+      ), 0) WHERE operation = new.operationId;
+      DELETE FROM encryptedFields WHERE operation = 0;
+    END;
+
+    """
+
+  /// Whether stored fields may have an encrypted value. Each has a flag, but for bytes, which have a type.
+  private static func hasSecret(_ column: String) -> String {
+    "(instr(\(column), '\"isEncrypted\":true') OR instr(\(column), '\"ENCRYPTED_'))"
+  }
+
+  /// The encrypted values among stored fields, with a condition to which others can be added.
+  private static func secrets(_ column: String, _ path: String) -> String {
+    """
+    json_each(iif(json_valid(\(column)), \(column), '{}'), '\(path)') f \
+    WHERE iif(f.type = 'object', \(Ledger.wireType), '') GLOB 'ENCRYPTED_*'
+    """
+  }
+
+  private static let rememberQueued = """
+    INSERT INTO encryptedFields SELECT new.type, f.key, \(Ledger.wireType), new.id
+        FROM \(secrets("new.changes", "$.values")) AND new.type IS NOT NULL
+        ON CONFLICT DO UPDATE SET \(newer), operation = max(operation, excluded.operation);
+    """
+  private static let rememberFetched = """
+    INSERT INTO encryptedFields SELECT new.type, f.key, \(Ledger.wireType), NULL FROM \(secrets("new.fields", "$"))
+        ON CONFLICT DO UPDATE SET \(newer), operation = NULL;
+    """
+  /// An empty list does not show the type of its elements.
+  private static let newer =
+    "wireType = iif(excluded.wireType = 'ENCRYPTED_UNKNOWN_LIST', wireType, excluded.wireType)"
 }

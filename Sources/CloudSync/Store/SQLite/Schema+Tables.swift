@@ -90,6 +90,16 @@ extension Schema {
       PRIMARY KEY (zone, owner, digest)
     ) STRICT, WITHOUT ROWID;
 
+    -- The encrypted fields of record types. A row outlives the last value of its field.
+    CREATE TABLE encryptedFields(
+      type TEXT NOT NULL,
+      field TEXT NOT NULL,
+      wireType TEXT NOT NULL,
+      -- The last operation that set the field to an encrypted value; null if a record of the server has had one.
+      operation INTEGER,
+      PRIMARY KEY (type, field)
+    ) STRICT, WITHOUT ROWID;
+
     CREATE TABLE recordCounts(
       zone TEXT NOT NULL,
       owner TEXT NOT NULL,

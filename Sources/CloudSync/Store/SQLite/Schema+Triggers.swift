@@ -1,5 +1,5 @@
 extension Schema {
-  static let triggers = counts + files + blocking + holds + dropping + delivery + clearing
+  static let triggers = counts + files + blocking + holds + dropping + delivery + clearing + encryption
 
   /// Counts, so that the status of a long queue is as fast as that of an empty one.
   private static let counts = """
