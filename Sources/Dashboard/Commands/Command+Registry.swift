@@ -75,7 +75,7 @@ extension Command {
 
   private static let syncing: [Command] = [
     Command(.syncOnce, "s", "sync", "Sync once: send everything, then fetch all changes", .syncing, .change)
-      .unless { $1.syncing == .once ? "A sync is already running" : nil }.run { _, _ in [.effect(.give(.sync))] },
+      .unless { $1.cannotSync }.run { _, _ in [.effect(.give(.sync))] },
     Command(.keepSyncing, "S", "keep syncing", keepSyncing, .syncing, .change).footer(.inFull)
       .label { $1.syncing == .always ? "stop syncing" : nil }
       .run { _, world in
@@ -181,6 +181,17 @@ extension Pane {
 }
 
 extension World {
+  /// Why a sync would do nothing now; nil if it would.
+  fileprivate var cannotSync: String? {
+    if syncing == .once || status?.progress != nil { return "A sync is already running" }
+    for case .signedOut(_, let lacksCredential) in verdicts?.all ?? [] {
+      // The store learns of a sign-in only when something syncs.
+      let key = keys.name(of: .keepSyncing)
+      return lacksCredential ? "There is no credential here" : "Signed out; after a sign-in \(key) syncs"
+    }
+    return nil
+  }
+
   /// Why there is nothing to retry now; nil if there is.
   fileprivate var cannotFlush: String? {
     guard let status else { return Command.isUnread }

@@ -505,13 +505,45 @@ struct AppTests {
     #expect(!session.app.hints(session.world).contains { $0.key == "r" })
   }
 
-  @Test func `the sync key is off while a sync runs, and says why`() {
-    let reason = "A sync is already running"
-    var session = Session(Sample.world { $0.syncing = .once })
+  @Test(
+    arguments: [
+      ("A sync is already running", { @Sendable world in world.syncing = .once }),
+      (
+        "A sync is already running",
+        { @Sendable world in world.data.status?.progress = Progress(phase: .fetch, done: 1, total: 0) }
+      ),
+      (
+        "Signed out; after a sign-in S syncs",
+        { @Sendable world in
+          world.data.status?.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_REQUIRED", message: "", at: 0)
+        }
+      ),
+      (
+        "There is no credential here",
+        { @Sendable world in
+          world.hasCredential = false
+          world.data.status?.syncingProcess = nil
+          world.data.status?.canSendLater = true
+        }
+      ),
+    ] as [(String, @Sendable (inout World) -> Void)]
+  )
+  func `the sync key is off while a sync runs or while signed out, and says why`(
+    reason: String,
+    change: @Sendable (inout World) -> Void
+  ) {
+    var session = Session(Sample.world(Size(width: 80, height: 24), change))
     #expect(session.app.refusal(of: .of(.syncOnce), session.world) == reason)
+    #expect(!session.app.hints(session.world).contains { $0.key == "s" })
     session.type("s")
     #expect(session.commands.isEmpty && session.text.contains(reason))
-    session = Session()
+  }
+
+  @Test func `the sync key syncs while nothing is sent or fetched`() {
+    var session = Session()
+    session.type("s")
+    #expect(session.commands == [.sync])
+    session = Session(Sample.world { $0.syncing = .always })
     session.type("s")
     #expect(session.commands == [.sync])
   }
