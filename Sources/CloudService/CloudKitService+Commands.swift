@@ -9,7 +9,7 @@ extension CloudKitService {
     case .sync: syncOnce()
     case .keepSyncing: opening.toSync == nil ? receive(Receipt(command, failure: CommandRefusal.cannotSync)) : start()
     case .perform, .pause, .resume, .flush, .resolve, .resolveAll, .undo, .undoAll, .markDroppedSeen, .edit,
-      .acceptDeletions, .restoreDeletions, .fetchAgain, .askForSync:
+      .acceptDeletions, .restoreDeletions, .fetchAgain, .requestSync:
       commandsUnderWay += 1
       let (changing, shown) = (changing, store)
       lane.async { [self] in

@@ -69,7 +69,7 @@ extension CloudKitService {
       do {
         guard let engine = try await self?.engineToSync() else { return }
         try Task.checkCancellation()
-        receipt.summary = try await engine.syncNow()
+        receipt.summary = try await engine.sync()
         let reader = StoreReader(engine.store, self?.redaction() ?? Redaction())
         receipt.status = await Task.detached { try? reader.view { try $0.status() } }.value
       } catch {

@@ -66,7 +66,7 @@ extension CloudKitService {
   func syncOwn(_ recordTypes: [CKRecord.RecordType] = []) async throws -> SyncSummary {
     guard let engine, !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     let result: Result<SyncSummary, any Error>
-    do { result = .success(try await engine.syncNow(recordTypes: recordTypes)) } catch { result = .failure(error) }
+    do { result = .success(try await engine.sync(recordTypes: recordTypes)) } catch { result = .failure(error) }
     switch result {
     case .success: stop = nil
     case .failure(let error): if !(error is CancellationError) { stop = Stop(error: error, at: Date()) }
@@ -135,7 +135,10 @@ extension CloudKitService {
     )
   }
 
-  /// Ends our own back-offs and sends pending operations.
+  /// Ends our own back-offs, sends pending operations, and fetches all changes: the same as ``sync()``, under the name
+  /// that other libraries use.
+  ///
+  /// - Throws: the same errors as ``sync()``.
   public func flushOfflineQueue() async throws { try await sync() }
 
   /// Makes dead letters of this service's queue pending again, not those of ``shared``. ``flushOfflineQueue()`` ends

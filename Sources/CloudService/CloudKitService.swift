@@ -325,8 +325,17 @@ public final class CloudKitService {
 
   // MARK: - Commands
 
-  /// Requests a sync now: ends back-offs and fetches all changes. A server's wait is kept.
-  public func syncNow() { give(.askForSync) }
+  /// Asks the process that syncs the store, this one or another, to sync now, also that of ``shared``, and returns at
+  /// once: ends our own back-offs, sends everything and fetches all changes. A server's wait is kept. ``sync()`` waits
+  /// for the end.
+  public func requestSync() {
+    give(.requestSync)
+    shared?.requestSync()
+  }
+
+  /// The former name of ``requestSync()``.
+  @available(*, deprecated, renamed: "requestSync()")
+  public func syncNow() { requestSync() }
 
   /// Accepts a record to be saved: its fields, the fields to clear, and its parent. It is on disk on return, and sent
   /// as soon as possible. The record counts as saved: the next save covers only later changes.

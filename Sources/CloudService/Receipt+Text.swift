@@ -34,7 +34,7 @@ extension Receipt {
     case .fetchAgain where changed == 0:
       return "Nothing is fetched again: the zone is not on the server yet, or its deletion is on hold"
     case .fetchAgain: return "The next sync fetches \(Words.count(changed, "zone")) again"
-    case .askForSync: return "Asked the syncing process to sync"
+    case .requestSync: return "Asked the syncing process to sync"
     case .sync: return syncText(message)
     case .keepSyncing: return "Syncing"
     }

@@ -38,7 +38,7 @@ extension ServiceCommand {
     case .fetchAgain(let zones): Self.of(zones, "repair")
     case .sync: ["sync"]
     case .keepSyncing: ["sync", "--watch"]
-    case .perform, .resolveAll, .undoAll, .markDroppedSeen, .askForSync: nil
+    case .perform, .resolveAll, .undoAll, .markDroppedSeen, .requestSync: nil
     }
   }
 

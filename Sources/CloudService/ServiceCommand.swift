@@ -29,7 +29,7 @@ package enum ServiceCommand: Hashable, Sendable {
   /// Has the next sync fetch zones from the start, to repair a local copy that differs from the server.
   case fetchAgain([ZoneKey])
   /// Ends back-offs and requests a sync from the syncing process, without waiting for it.
-  case askForSync
+  case requestSync
   /// Syncs once and waits for the end.
   case sync
   /// Syncs continuously.
@@ -123,9 +123,9 @@ extension ServiceCommand {
     case .restoreDeletions(let zone, let version, false):
       try receipt.take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
     case .fetchAgain(let zones): receipt.take(try store.fetchAgain(zones, actor: actor))
-    case .askForSync:
+    case .requestSync:
       receipt.changed = try store.flush(actor: actor)
-      try store.askForSync()
+      try store.requestSync()
     case .sync, .keepSyncing: throw CommandRefusal.cannotSync
     }
   }

@@ -13,7 +13,7 @@ import Testing
 
     // The laboratory's time is real: on a machine that is busy a pass may be cut short by it.
     var failed = 0
-    repeat { failed += try await world.engine.syncNow().failed } while try world.store.status().queue.pending > 0
+    repeat { failed += try await world.engine.sync().failed } while try world.store.status().queue.pending > 0
 
     #expect(failed == 1)
     let left = try world.store.operations(limit: 10).rows
@@ -26,7 +26,7 @@ import Testing
     let world = try await DemoWorld(seed: 1)
     for _ in 0..<100 { await world.tick() }
     #expect(try world.store.status().queue.total == 600)
-    try await world.engine.syncNow()
+    try await world.engine.sync()
 
     while try world.store.status().queue.total == 0 {
       await world.tick()

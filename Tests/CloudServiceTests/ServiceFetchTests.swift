@@ -110,7 +110,7 @@ import Testing
       rules: [FaultRule(when: FaultCondition(operation: "changes/zone"), then: .internalError)]
     )
 
-    let summary = try await service.engine?.syncNow()
+    let summary = try await service.engine?.sync()
     #expect(summary?.failure == nil && summary?.itemFailure != nil && summary?.reachedEnd == false)
     try await service.sync()
     #expect(service.status.lastSuccess == success && service.status.lastFailure?.isCurrent == true)

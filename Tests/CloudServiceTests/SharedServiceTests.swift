@@ -169,6 +169,20 @@ import Testing
     #expect(try await onServer("own") == "mine")
   }
 
+  @Test func `a sync is requested of both databases without waiting for it`() async throws {
+    let guest = try cloud.service("ben", user: "ben")
+    try await guest.accept(metadata())
+    let shared = try #require(guest.shared)
+    var requested: [CKDatabase.Scope] = []
+    guest.received = { if case .requestSync = $0.command, $0.failure == nil { requested.append(.private) } }
+    shared.received = { if case .requestSync = $0.command, $0.failure == nil { requested.append(.shared) } }
+
+    guest.requestSync()
+    #expect(requested.isEmpty)
+    for service in [guest, shared] { await service.drain(within: .seconds(60)) }
+    #expect(Set(requested) == [.private, .shared])
+  }
+
   @Test(arguments: [false, true])
   func `reading another user's records creates no store`(_ isReadOnly: Bool) async throws {
     try await cloud.container(of: "ben").accept(metadata())

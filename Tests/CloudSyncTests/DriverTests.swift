@@ -29,6 +29,19 @@ import Testing
     #expect(told.failure?.code == .notAuthenticated)
   }
 
+  @Test func `a requested sync waits for nothing, and is done by the next process that syncs the store`() async throws {
+    let first = try world.device("store")
+    let second = try world.device("store")
+    try first.store.accept(world.put("a", ["x": .int64(1)]))
+    try second.engine.requestSync()
+    #expect(try first.store.queue() == ["save a pending"])
+    #expect(try first.store.hasSyncRequest())
+
+    try await first.sync()
+    #expect(try second.store.queue().isEmpty)
+    #expect(try !second.store.hasSyncRequest())
+  }
+
   @Test func `a driver that is replaced in the middle of a request leaves the rest to its successor`() async throws {
     let first = try world.device("store")
     let second = try world.device("store")

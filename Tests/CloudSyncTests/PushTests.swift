@@ -121,7 +121,7 @@ import Testing
       try await settled(device, in: world)
       try await unsubscribe(device)
       world.clock.advance(86_400)
-      try device.store.askForSync()
+      try device.store.requestSync()
       try await eventually(device.store) { try device.store.events(limit: 50).count { $0.kind == "push" } == 2 }
     }
 

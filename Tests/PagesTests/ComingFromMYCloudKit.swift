@@ -112,7 +112,7 @@ enum MYCloudKitPage {
 
   static func fetch(_ engine: SyncEngine) async throws -> SyncSummary {
     // snippet.fetch
-    let summary = try await engine.syncNow()
+    let summary = try await engine.sync()
     if let error = summary.failure { print("Stopped: \(error.localizedDescription)") }
     // snippet.end
     return summary

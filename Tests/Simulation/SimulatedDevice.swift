@@ -112,7 +112,7 @@ final class SimulatedDevice {
     wire.passBegins()
     process.die(atWrite: deadlyWrite?.number, afterwards: deadlyWrite?.afterwards ?? false)
     do {
-      let summary = try await drives ? drive(types) : engine.syncNow(recordTypes: types)
+      let summary = try await drives ? drive(types) : engine.sync(recordTypes: types)
       guard !process.isDead else {
         try restart()
         return .died
@@ -140,7 +140,7 @@ final class SimulatedDevice {
 
   private func drive(_ types: [String]) async throws -> SyncSummary {
     try await engine.checkSettings()
-    guard let lease = try Lease.acquire(store) else { return try await engine.syncNow(recordTypes: types) }
+    guard let lease = try Lease.acquire(store) else { return try await engine.sync(recordTypes: types) }
     defer { lease.release(store) }
     _ = try store.recoverInFlight(lease)
     let summary = try await engine.runSync(lease, serving: SyncRequests(types: types), fullScans: .whenDue)

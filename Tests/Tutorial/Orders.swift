@@ -48,7 +48,7 @@ struct Device {
   }
 
   func sync() async throws -> SyncSummary {
-    try await engine.syncNow()
+    try await engine.sync()
   }
 
   func orders() async throws -> [Order] {

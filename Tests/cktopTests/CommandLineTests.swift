@@ -89,7 +89,7 @@ import Testing
     .perform(.pause, .all), .perform(.retry, .ids(Array(1...21))),
     // A control character would end the paste, or the line.
     .pause([.type("T\u{3}")]), .pause([.type("T\nls")]), .undoAll(DroppedListing(), except: []),
-    .markDroppedSeen(through: 4), .askForSync,
+    .markDroppedSeen(through: 4), .requestSync,
   ]
 
   @Test func `what a list selects is named by its expression, else by the numbers that were changed`() throws {

@@ -2,7 +2,7 @@ public import CloudKit
 
 /// The API for apps.
 extension SyncEngine {
-  /// Opens the store of a configuration, and creates it if needed. Nothing is sent before `start()` or `syncNow()`.
+  /// Opens the store of a configuration, and creates it if needed. Nothing is sent before `start()` or `sync()`.
   ///
   /// - Throws: `StoreError` if the store cannot be used.
   public init(_ configuration: Configuration, delegate: (any SyncEngineDelegate)? = nil) throws(StoreError) {
@@ -68,7 +68,7 @@ extension SyncEngine {
   }
 
   /// Syncs now: sends everything and fetches all changes, ending our own back-offs but keeping a server's wait; then
-  /// delivers changes to the delegate.
+  /// delivers changes to the delegate. ``requestSync()`` does not wait for the end.
   ///
   /// - Parameter recordTypes: only records of these types, and those they refer to, are delivered; others are fetched
   ///   too, and delivered by the next sync without types. A database without a change feed is polled for these types, in
@@ -76,10 +76,26 @@ extension SyncEngine {
   /// - Returns: the result of the sync, whichever process ran it; see its `failure`.
   /// - Throws: `StoreError` if the store cannot be used, or belongs to another user.
   @discardableResult
-  public func syncNow(recordTypes: [CKRecord.RecordType] = []) async throws -> SyncSummary {
+  public func sync(recordTypes: [CKRecord.RecordType] = []) async throws -> SyncSummary {
     let summary = try await syncOnce(types: recordTypes)
     try await deliver(of: recordTypes.isEmpty ? nil : Set(recordTypes))
     return summary
+  }
+
+  /// The former name of ``sync(recordTypes:)``.
+  @available(*, deprecated, renamed: "sync(recordTypes:)")
+  @discardableResult
+  public func syncNow(recordTypes: [CKRecord.RecordType] = []) async throws -> SyncSummary {
+    try await sync(recordTypes: recordTypes)
+  }
+
+  /// Asks the process that syncs the store, this one or another, to sync now, and returns at once: ends our own
+  /// back-offs, sends everything and fetches all changes. If no process syncs the store, the next one does.
+  ///
+  /// - Throws: `StoreError` if the request cannot be stored.
+  public nonisolated func requestSync() throws(StoreError) {
+    try flush()
+    try store.requestSync()
   }
 
   /// Ends our own back-offs, so that these changes are sent at once. Keeps a server's wait, and does not touch failed

@@ -49,7 +49,7 @@ extension SyncStore {
   }
 
   /// Requests a sync from the syncing process, without waiting for it.
-  package func askForSync() throws(StoreError) {
+  package func requestSync() throws(StoreError) {
     _ = try requestSync([])
   }
 

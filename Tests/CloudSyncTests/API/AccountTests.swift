@@ -50,26 +50,26 @@ import Testing
   @Test func `from one user to another and back, everybody's changes reach their own database`() async throws {
     let ana = try await container.userRecordID()
     let first = try engine(for: ana)
-    try await first.syncNow()
+    try await first.sync()
     container.signOut()
     try first.save([note("a")])
-    #expect(try await first.syncNow().failure?.code == .notAuthenticated)
+    #expect(try await first.sync().failure?.code == .notAuthenticated)
     #expect(try first.store.status().accountProblem != nil)
 
     let ben = try await signIn("ben")
     let second = try engine(for: ben)
     try second.save([note("b")])
-    try await second.syncNow()
+    try await second.sync()
     // Whoever asks for the wrong store is refused, and nothing goes.
     try first.flush()
-    await #expect(throws: StoreError.self) { try await first.syncNow() }
+    await #expect(throws: StoreError.self) { try await first.sync() }
     #expect(names(of: "ben") == ["b"] && names(of: "ana") == [])
     #expect(second.store.path != first.store.path)
 
     let again = try await signIn("ana")
     let third = try engine(for: again)
     #expect(again == ana && third.store.path == first.store.path)
-    try await third.syncNow()
+    try await third.sync()
 
     #expect(names(of: "ana") == ["a"] && names(of: "ben") == ["b"])
     #expect(try third.store.status().queue.total == 0)
@@ -92,24 +92,24 @@ import Testing
     }
     let ana = try await signIn("ana")
     let first = try engine(isKept ? nil : ana)
-    try await first.syncNow()
+    try await first.sync()
     container.signOut()
     try first.save([note("a")])
 
     let ben = try await signIn("ben")
     if isKept {
-      await #expect(throws: StoreError.self) { try await first.syncNow() }
+      await #expect(throws: StoreError.self) { try await first.sync() }
     } else {
       let second = try engine(ben)
       #expect(second.store.path != first.store.path)
       try second.save([note("b")])
-      try await second.syncNow()
+      try await second.sync()
     }
     #expect(names(of: "ben") == (isKept ? [] : ["b"]) && names(of: "ana") == [])
     _ = try await signIn("ana")
     let again = try engine(isKept ? nil : ana)
     #expect(again.store.path == first.store.path)
-    try await again.syncNow()
+    try await again.sync()
     #expect(names(of: "ana") == ["a"])
   }
 
@@ -121,7 +121,7 @@ import Testing
 
     let ben = try await signIn("ben")
     let second = try engine(for: ben)
-    try await second.syncNow()
+    try await second.sync()
 
     #expect(second.store.path != first.store.path)
     #expect(try first.store.owner() == ana.recordName && first.store.status().queue.total == 1)
@@ -138,9 +138,9 @@ import Testing
     )
     let path = world.folder.path("switched.sqlite")
     let engine = try SyncEngine(SyncEngine.Configuration(container: container, storePath: path))
-    try await engine.syncNow()
+    try await engine.sync()
     try engine.save([note("a")])
-    try await engine.syncNow()
+    try await engine.sync()
     let other = try world.device("other")
     try other.store.accept(world.put("b", [:]))
     try await other.sync()
@@ -150,12 +150,12 @@ import Testing
       return .pass
     }
 
-    #expect(try await engine.syncNow().failure?.code == .notAuthenticated)
+    #expect(try await engine.sync().failure?.code == .notAuthenticated)
     transport.interfere(nil)
 
     #expect(try engine.store.mirror("a") != nil && engine.store.mirror("b") == nil)
     #expect(try engine.store.status().throttles.isEmpty)
-    await #expect(throws: StoreError.self) { try await engine.syncNow() }
+    await #expect(throws: StoreError.self) { try await engine.sync() }
   }
 
   @Test func `a request of one user does not go out as the next`() async throws {
@@ -173,7 +173,7 @@ import Testing
 
   @Test func `a token that is refused gives nothing up`() async throws {
     let engine = try engine(for: nil, delegate: TestDelegate(policy: .discard))
-    try await engine.syncNow()
+    try await engine.sync()
     try engine.save([note("a")])
     let other = CKContainer(
       identifier: World.container,
@@ -184,7 +184,7 @@ import Testing
     configuration.identity = nil
     let refused = SyncEngine(store: engine.store, configuration, delegate: TestDelegate(policy: .discard))
 
-    #expect(try await refused.syncNow().failure?.code == .notAuthenticated)
+    #expect(try await refused.sync().failure?.code == .notAuthenticated)
 
     #expect(try engine.store.status().queue.total == 1)
   }
@@ -195,11 +195,11 @@ import Testing
     var configuration = try SyncEngine.Configuration(container: container, storePath: world.folder.path("s.sqlite"))
     configuration.delegatePatience = 0.05
     let engine = try SyncEngine(configuration, delegate: delegate)
-    try await engine.syncNow()
+    try await engine.sync()
     try engine.save([note("a")])
     container.signOut()
 
-    #expect(try await engine.syncNow().failure?.code == .notAuthenticated)
+    #expect(try await engine.sync().failure?.code == .notAuthenticated)
     opener.finish()
 
     #expect(try engine.store.status().queue.total == 1)
@@ -229,12 +229,12 @@ import Testing
 
   @Test func `an app may give a queue up whose user has left`() async throws {
     let engine = try engine(for: nil, delegate: TestDelegate(policy: .discard))
-    try await engine.syncNow()
+    try await engine.sync()
     try engine.save([note("a")])
     var events = engine.events.makeAsyncIterator()
     container.signOut()
 
-    try await engine.syncNow()
+    try await engine.sync()
 
     #expect(try engine.store.status().queue.total == 0)
     #expect(try engine.store.history(limit: 1).first?.ending == .discarded)

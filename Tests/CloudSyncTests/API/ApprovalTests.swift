@@ -21,7 +21,7 @@ import Testing
     let device = try world.device("store", delegate: delegate)
     _ = try device.store.enqueue((1...3).map { world.put("r\($0)", ["x": .int64(Int64($0))]) })
 
-    try await device.engine.syncNow()
+    try await device.engine.sync()
 
     #expect(try device.store.queue() == ["save r2 failed"])
     #expect(try device.store.operations().rows.first?.errorMessage == "the app says no")
@@ -42,14 +42,14 @@ import Testing
     }
     try device.store.accept(world.put("a", ["x": .int64(1), "draft": .string("y")]))
 
-    try await device.engine.syncNow()
+    try await device.engine.sync()
     world.clock.advance(100)
-    try await device.engine.syncNow()
+    try await device.engine.sync()
 
     #expect(world.onServer("a") == ["x": .int64(1), "count": .int64(1)])
     #expect(try device.store.queue() == [])
     try device.store.accept(world.put("a", ["x": .int64(2)]))
-    try await device.engine.syncNow()
+    try await device.engine.sync()
     #expect(world.onServer("a") == ["x": .int64(2), "count": .int64(2)])
   }
 
@@ -61,7 +61,7 @@ import Testing
     let device = try world.device("store", delegate: delegate)
     _ = try device.store.enqueue([world.put("a", [:]), world.put("b", [:])])
 
-    try await device.engine.syncNow()
+    try await device.engine.sync()
 
     #expect(try device.store.queue() == ["save a failed"])
     #expect(world.onServer("b") != nil)
@@ -77,7 +77,7 @@ import Testing
     let device = try world.device("store", delegate: delegate)
     try device.store.accept(world.put("a", ["x": .int64(1)]))
 
-    try await device.engine.syncNow()
+    try await device.engine.sync()
 
     #expect(delegate.state.withLock { $0.seen } == ["a", "a"])
     #expect(device.transport.count("records/modify") == 1)
@@ -100,13 +100,13 @@ import Testing
     let deaf = try (0..<8).map { try device.store.accept(world.put("deaf\($0)", [:])) }
     let next = try device.store.accept(world.put("next", [:]))
 
-    try await device.engine.syncNow()
+    try await device.engine.sync()
     #expect(try deaf.map { try device.store.operation($0).attempts } == Array(repeating: 1, count: 8))
     #expect(try device.store.operation(next).attempts == 0)
     #expect(try device.store.operation(next).state == .waiting && device.store.operation(bad).state == .failed)
     #expect(delegate.state.withLock { $0.offers } == [])
     opener.finish()
-    try await patient.engine.syncNow()
+    try await patient.engine.sync()
 
     #expect(delegate.state.withLock { $0.offers } == ["bad APP_REFUSED"])
     #expect(world.onServer("next") != nil)
@@ -119,10 +119,10 @@ import Testing
     })
     let device = try world.device("store", delegatePatience: 0.05, delegate: delegate)
     try device.store.accept(world.put("quick", [:]))
-    try await device.engine.syncNow()
+    try await device.engine.sync()
     try device.store.accept(world.put("slow", [:]))
 
-    try await device.engine.syncNow()
+    try await device.engine.sync()
 
     #expect(try device.store.queue() == ["save slow waiting"])
     #expect(world.onServer("quick") != nil)
@@ -140,10 +140,10 @@ import Testing
     let device = try world.device("store", delegate: delegate)
     let id = try device.store.accept(world.put("a", ["x": .int64(1), "y": .int64(1)]))
 
-    try await device.engine.syncNow()
+    try await device.engine.sync()
     #expect(try device.store.queue() == ["save a pending"])
     #expect(try device.store.operation(id).attempts == 0)
-    try await device.engine.syncNow()
+    try await device.engine.sync()
 
     #expect(world.onServer("a") == ["x": .int64(7)])
     #expect(try device.store.endings() == ["save a acknowledged"])
@@ -178,9 +178,9 @@ import Testing
     try await device.sync()
     _ = try device.store.enqueue(["kept", "gone", "again"].map { world.delete($0) })
     world.emulator.faults = FaultPlan(rules: [FaultRule(when: fault, then: .poison)])
-    try await device.engine.syncNow()
+    try await device.engine.sync()
     world.emulator.faults = FaultPlan(rules: [])
-    try await device.engine.syncNow()
+    try await device.engine.sync()
 
     #expect(seen.withLock { $0 } == ["kept": .invalidArguments, "gone": .invalidArguments, "again": .invalidArguments])
     #expect(try device.store.queue() == ["delete kept failed"])
@@ -198,8 +198,8 @@ import Testing
     let device = try world.device("store", delegate: delegate)
     for index in 0..<210 { try device.store.accept(world.put("r\(index)", [:])) }
 
-    try await device.engine.syncNow()
-    try await device.engine.syncNow()
+    try await device.engine.sync()
+    try await device.engine.sync()
 
     let offers = delegate.state.withLock { $0.offers }
     #expect(offers.count == 210 && Set(offers).count == 210)
@@ -216,11 +216,11 @@ import Testing
     })
     let device = try world.device("store", delegate: delegate)
     try device.store.accept(world.put("a", ["x": .int64(1)]))
-    for _ in 0..<3 { try await device.engine.syncNow() }
+    for _ in 0..<3 { try await device.engine.sync() }
     #expect(delegate.state.withLock { $0.offers.count } == 1)
 
     try device.store.accept(world.put("a", ["x": .int64(2)]))
-    for _ in 0..<3 { try await device.engine.syncNow() }
+    for _ in 0..<3 { try await device.engine.sync() }
 
     #expect(delegate.state.withLock { $0.offers.count } == 2)
   }
@@ -232,16 +232,16 @@ import Testing
     })
     let device = try world.device("store", delegate: delegate)
     try device.store.accept(world.put("a", ["x": .int64(1), "y": .int64(1)]))
-    try await device.engine.syncNow()
+    try await device.engine.sync()
     world.emulator.faults = FaultPlan(rules: [
       FaultRule(when: FaultCondition(operation: "records/modify", recordName: "a", limit: 1), then: .poison)
     ])
     let edit = FieldChanges(values: ["x": .int64(2)], cleared: ["y"], rules: ["x": .value])
     let id = try device.store.accept(Change(world.key("a"), .save(type: "Note", edit)))
 
-    try await device.engine.syncNow()
+    try await device.engine.sync()
     #expect(try device.store.operation(id).changes.rules == ["x": .value])
-    try await device.engine.syncNow()
+    try await device.engine.sync()
 
     #expect(world.onServer("a") == ["x": .int64(2), "z": .int64(3)])
   }
@@ -253,7 +253,7 @@ import Testing
     })
     let (mine, theirs) = (try world.device("mine", policy: .manual, delegate: delegate), try world.device("theirs"))
     try mine.store.accept(world.put("a", ["x": .int64(0)]))
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     try await theirs.sync()
     world.emulator.faults = FaultPlan(rules: [
       FaultRule(when: FaultCondition(operation: "records/modify", recordName: "a", limit: 1), then: .poison)
@@ -265,8 +265,8 @@ import Testing
     try theirs.store.accept(world.put("a", ["x": .int64(5)]))
     try await theirs.sync()
 
-    try await mine.engine.syncNow()
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
+    try await mine.engine.sync()
 
     #expect(try mine.store.queue() == ["save a conflict"])
     #expect(try mine.store.conflicts().flatMap { $0.fields.map(\.name) } == ["x"])
@@ -303,7 +303,7 @@ import Testing
     }
     try device.store.accept(world.put("a", ["x": .int64(1)]))
 
-    for _ in 0..<4 { try await device.engine.syncNow() }
+    for _ in 0..<4 { try await device.engine.sync() }
 
     #expect(try device.store.queue() == ["save a failed"])
     #expect(delegate.state.withLock { $0.offers } == ["a BAD_REQUEST"])
@@ -319,16 +319,16 @@ import Testing
     child.setParent(parent)
 
     try mine.engine.save([child, parent])
-    try await mine.engine.syncNow()
-    try await theirs.engine.syncNow()
+    try await mine.engine.sync()
+    try await theirs.engine.sync()
     let received = try #require(delegate.state.withLock { $0.records["child"] })
     #expect(received.parent?.recordID == parent.recordID)
     #expect(delegate.taken == ["parent", "child"])
     #expect(world.onServer("child") == [:])
     received.setParent(nil as CKRecord?)
     try theirs.engine.save([received])
-    try await theirs.engine.syncNow()
-    try await mine.engine.syncNow()
+    try await theirs.engine.sync()
+    try await mine.engine.sync()
 
     #expect(try mine.engine.record(child.recordID)?.parent == nil)
     #expect(throws: CKError.self) { try mine.engine.save([CKShare(recordZoneID: zone)]) }
@@ -346,7 +346,7 @@ import Testing
     var attempts: [Int] = []
     var offers: [Int] = []
     for _ in 0..<5 {
-      try await device.engine.syncNow()
+      try await device.engine.sync()
       attempts.append(try device.store.operation(id).attempts)
       offers.append(delegate.state.withLock { $0.offers.count })
       world.clock.advance(60)

@@ -24,11 +24,11 @@ import Testing
     ])
     try await theirs.sync()
 
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     #expect(delegate.taken == ["a", "b", "c", "d"])
     _ = try theirs.store.enqueue(["a", "b", "c", "d"].map { world.delete($0) })
     try await theirs.sync()
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
 
     #expect(delegate.taken.suffix(4) == ["-d", "-c", "-b", "-a"])
     #expect(try mine.store.status().undelivered == 0)
@@ -40,7 +40,7 @@ import Testing
       world.put("r\(number)", type: number < 200 ? "City" : "Country", ["n": .int64(Int64(number))])
     }
     _ = try mine.store.enqueue(changes)
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
 
     let first = try #require(mine.transport.bodies("records/modify").first)
     #expect(first.components(separatedBy: "\"Country\"").count == 51)
@@ -54,7 +54,7 @@ import Testing
     try theirs.store.accept(world.put("theirs", ["x": .int64(1)]))
     try await theirs.sync()
 
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     let trouble = try #require(try mine.store.deliveryTrouble())
     #expect(trouble.nextAt > world.clock.now)
     #expect(try mine.store.status().deliveryProblem?.message.contains("the app says no") == true)
@@ -62,10 +62,10 @@ import Testing
     try mine.store.accept(world.put("mine", [:]))
     try theirs.store.accept(world.put("theirs", ["x": .int64(2)]))
     try await theirs.sync()
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     #expect(delegate.taken == [])
     #expect(world.onServer("mine") == [:])
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
 
     #expect(delegate.taken == ["theirs", "mine"])
     #expect(delegate.state.withLock { $0.records["theirs"]?["x"] as? Int } == 2)
@@ -111,7 +111,7 @@ import Testing
     do {
       let mine = try world.device("mine", delegate: TestDelegate())
       try mine.store.accept(world.put("a", [:]))
-      try await mine.engine.syncNow()
+      try await mine.engine.sync()
     }
     let alone = try world.device("mine")
     let store = alone.store
@@ -137,9 +137,9 @@ import Testing
 
     let starts = Mutex<[Bool]>([])
     let back = try world.device("mine", delegate: StartDelegate { start in starts.withLock { $0.append(start) } })
-    try await back.engine.syncNow()
+    try await back.engine.sync()
     try back.store.accept(world.put("c", [:]))
-    try await back.engine.syncNow()
+    try await back.engine.sync()
     #expect(starts.withLock { $0 } == [true, false])
   }
 
@@ -152,8 +152,8 @@ import Testing
     try await mine.sync()
 
     let back = try world.device("mine", delegate: StartDelegate { start in starts.withLock { $0.append(start) } })
-    try await back.engine.syncNow()
-    try await back.engine.syncNow()
+    try await back.engine.sync()
+    try await back.engine.sync()
 
     #expect(starts.withLock { $0 } == [true])
   }
@@ -169,21 +169,21 @@ import Testing
     let mine = try world.device("mine", delegate: delegate)
 
     // The whole twice, then its parts, and the others at once.
-    for _ in 0..<6 { try await mine.engine.syncNow() }
+    for _ in 0..<6 { try await mine.engine.sync() }
 
     #expect(Set(delegate.taken).count == 59 && !delegate.taken.contains("r7") && !delegate.taken.contains("child"))
     #expect(try mine.store.status().undelivered == 2)
     #expect(try mine.store.status().deliveryProblem != nil)
     _ = try theirs.store.enqueue([world.delete("r8"), world.put("late", [:])])
     try await theirs.sync()
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     #expect(delegate.taken.suffix(2) == ["late", "-r8"])
     let calls = delegate.calls
     delegate.accepts()
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     #expect(delegate.calls == calls)
     world.clock.advance(400)
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     #expect(delegate.taken.suffix(2) == ["r7", "child"])
     #expect(try mine.store.status().deliveryProblem == nil)
   }
@@ -195,16 +195,16 @@ import Testing
     try await theirs.sync()
     let delegate = TestDelegate()
     let mine = try world.device("mine", deletionGuard: .off, delegate: delegate)
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     for zone in ["gone", "remade"] { _ = try theirs.store.enqueueZoneDeletion(ZoneKey(zone: zone)) }
     try await theirs.sync()
     try await mine.sync()
     try theirs.store.accept(world.put("b", zone: "remade", [:]))
     try await theirs.sync()
 
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     _ = try mine.store.enqueueZoneDeletion(ZoneKey(zone: "held"))
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
 
     #expect(delegate.taken == ["a", "a", "a", "b", "-a", "-a", "-gone/", "-a", "-held/"])
   }
@@ -214,11 +214,11 @@ import Testing
     try theirs.store.accept(world.put("theirs", [:]))
     try await theirs.sync()
     let first = try world.device("mine", delegate: TestDelegate(receive: { _ in throw TestDelegate.Refusal() }))
-    try await first.engine.syncNow()
+    try await first.engine.sync()
 
     let delegate = TestDelegate()
     let second = try world.device("mine", delegate: delegate)
-    try await second.engine.syncNow()
+    try await second.engine.sync()
 
     #expect(delegate.taken == ["theirs"])
   }
@@ -231,7 +231,7 @@ import Testing
 
     let delegate = TestDelegate()
     let second = try world.device("mine", delegate: delegate)
-    try await second.engine.syncNow()
+    try await second.engine.sync()
 
     #expect(Set(delegate.taken).count == 450)
     #expect(delegate.calls == 3)
@@ -250,13 +250,13 @@ import Testing
     })
     let mine = try world.device("mine", delegatePatience: 0.05, delegate: delegate)
 
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     #expect(try mine.store.deliveryTrouble()?.reason.contains("no answer within") == true)
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     #expect(delegate.calls == 1)
     opener.finish()
     while await mine.engine.overdue.number > 0 { await Task.yield() }
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
 
     #expect(delegate.taken == ["theirs"])
   }
@@ -265,7 +265,7 @@ import Testing
     let delegate = TestDelegate()
     let mine = try world.device("mine", delegate: delegate)
     try mine.store.accept(world.put("a", ["x": .int64(1)]))
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     let edit = try mine.store.accept(world.put("a", ["x": .int64(2)]))
     let creation = try mine.store.accept(world.put("b", [:]))
 
@@ -395,13 +395,13 @@ import Testing
       [world.put("a", [:]), world.put("b", [:])] + (0..<250).map { world.put("z\($0)", ["up": parent]) }
     )
     try await theirs.sync()
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     _ = try theirs.store.enqueue([world.delete("a")] + (0..<250).map { world.delete("z\($0)") })
     try await theirs.sync()
     try theirs.store.accept(world.put("b", ["x": .int64(1)]))
     try await theirs.sync()
 
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
 
     let taken = delegate.taken.suffix(252)
     #expect(taken.first == "b")

@@ -496,7 +496,7 @@ import Testing
     let delegate = TestDelegate()
     let configuration = try SyncEngine.Configuration(container: container, storePath: world.folder.path("app.sqlite"))
     let engine = try SyncEngine(configuration, delegate: delegate)
-    try await engine.syncNow()
+    try await engine.sync()
 
     let id = world.key("a").recordID
     for record in [delegate.state.withLock { $0.records["a"] }, try engine.record(id)] {

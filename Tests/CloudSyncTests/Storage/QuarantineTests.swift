@@ -243,7 +243,7 @@ import Testing
   {
     let delegate = TestDelegate()
     let mine = try world.device("mine", delegate: delegate)
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
     let theirs = try world.device("theirs")
     try await theirs.sync()
     try theirs.store.accept(world.put("b", ["x": .int64(2)]))
@@ -253,7 +253,7 @@ import Testing
 
     try await mine.engine.deliver()
     #expect(delegate.state.withLock { $0.records["b"]?["x"] as? Int } == 1)
-    try await mine.engine.syncNow()
+    try await mine.engine.sync()
 
     #expect(delegate.state.withLock { $0.records["b"]?["x"] as? Int } == 2)
   }

@@ -26,7 +26,7 @@ extension Receipt {
     case .undoAll: operations("undo")
     case .fetchAgain: operations("repair") + ["changed": Self.names(zones)]
     // No verb prints these.
-    case .markDroppedSeen, .askForSync, .sync, .keepSyncing: ["changed": []]
+    case .markDroppedSeen, .requestSync, .sync, .keepSyncing: ["changed": []]
     }
   }
 
