@@ -195,13 +195,9 @@ let package = Package(
     // The guide's program, compiled as clients compile theirs.
     .executableTarget(name: "Notes", dependencies: ["CloudKit"], path: "Tests/Sample"),
     // The program on the first page of the models, likewise.
-    .executableTarget(name: "Hello", dependencies: ["CloudKitModels", "CloudKit"], path: "Tests/Hello"),
+    .executableTarget(name: "Hello", dependencies: ["CloudKitModels"], path: "Tests/Hello"),
     // The tutorial's program, likewise.
-    .executableTarget(
-      name: "Orders",
-      dependencies: ["CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit"],
-      path: "Tests/Tutorial"
-    ),
+    .executableTarget(name: "Orders", dependencies: ["CloudKitModels", "CloudSyncModels"], path: "Tests/Tutorial"),
     // Does on a terminal what the tests of the terminal type.
     .executableTarget(
       name: "terminal-sample",

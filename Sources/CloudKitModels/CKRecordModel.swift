@@ -1,5 +1,4 @@
-public import CloudKit
-
+@_exported public import CloudKit
 @_exported public import enum Facts.MergeRule
 
 /// A Swift type whose values are stored as records, converted by `CKRecordEncoder` and `CKRecordDecoder`.

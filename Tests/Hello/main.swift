@@ -1,4 +1,3 @@
-import CloudKit
 import CloudKitModels
 
 struct Note: Codable, Identifiable, CKRecordModel {

@@ -1,8 +1,5 @@
-import CloudKit
 import CloudKitModels
-import CloudSync
 import CloudSyncModels
-import Foundation
 
 /// An order of a shop.
 struct Order: Codable, Equatable, Identifiable {
