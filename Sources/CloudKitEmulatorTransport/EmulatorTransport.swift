@@ -20,11 +20,11 @@ public struct EmulatorTransport: CKTransport {
   ///
   /// - Parameters:
   ///   - emulator: The emulator that handles the requests.
-  ///   - now: The clock, to which the shift of `Emulator.advance(by:)` is added.
+  ///   - now: The clock, to which the shift of `Emulator.advance(by:)` is added; by default the system's.
   ///   - sleep: Waits for delays from faults and for the keep-alive time of polls; by default in real time.
   public init(
     _ emulator: Emulator,
-    now: @escaping @Sendable () -> Date,
+    now: @escaping @Sendable () -> Date = { Date() },
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) {
     self.emulator = emulator

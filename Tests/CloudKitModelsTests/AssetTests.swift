@@ -288,7 +288,7 @@ private struct Attached: Codable, CKRecordModel {
 
 /// A private database on a server in this process.
 private func emulatedDatabase() throws -> CKDatabase {
-  let transport = EmulatorTransport(try Emulator(), now: { Date() })
+  let transport = EmulatorTransport(try Emulator())
   let credential = CKCredential.webAuth(apiToken: "token", webAuthToken: "ana")
   return CKContainer(identifier: "iCloud.test", credential: credential, transport: transport).privateCloudDatabase
 }

@@ -62,7 +62,7 @@ final class Cloud: Sendable {
 
   init() throws {
     emulator = try Emulator()
-    requests = RequestLog(EmulatorTransport(emulator, now: { Date() }))
+    requests = RequestLog(EmulatorTransport(emulator))
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }
@@ -82,7 +82,7 @@ final class Cloud: Sendable {
       ),
       transport: requests
     )
-    let files = EmulatorTransport(emulator, now: { Date() })
+    let files = EmulatorTransport(emulator)
     let engine = SyncEngine(store: store, SyncEngine.Configuration(client: client, assetTransport: files))
     return (store, { _ = try await engine.syncOnce() })
   }

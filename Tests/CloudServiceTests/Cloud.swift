@@ -27,7 +27,7 @@ final class Cloud {
     _ change: (inout SyncEngine.Configuration) -> Void = { _ in },
     beforeEachRequest probe: (@Sendable () -> Void)? = nil
   ) throws -> CloudKitService {
-    var transport: any CKTransport = EmulatorTransport(emulator, now: { Date() })
+    var transport: any CKTransport = EmulatorTransport(emulator)
     if let probe { transport = ProbedTransport(inner: transport, probe: probe) }
     var configuration = try SyncEngine.Configuration(
       container: container(of: user, transport),
@@ -42,7 +42,7 @@ final class Cloud {
     CKContainer(
       identifier: "iCloud.test",
       credential: .webAuth(apiToken: "token", webAuthToken: user),
-      transport: transport ?? EmulatorTransport(emulator, now: { Date() })
+      transport: transport ?? EmulatorTransport(emulator)
     )
   }
 

@@ -278,7 +278,7 @@ import Testing
         environment: "development",
         credential: .webAuth(apiToken: "token", webAuthToken: "ana")
       ),
-      transport: EmulatorTransport(emulator, now: { Date() })
+      transport: EmulatorTransport(emulator)
     )
     let opening = StoreOpening(
       toRead: {

@@ -23,7 +23,7 @@ final class Cloud: Sendable {
     var configuration = CKContainerConfiguration(
       identifier: "iCloud.test",
       credential: .webAuth(apiToken: "token", webAuthToken: user),
-      transport: EmulatorTransport(emulator, now: { Date() })
+      transport: EmulatorTransport(emulator)
     )
     // A slow machine reads the file of a model late.
     configuration.assetGrace = .seconds(3600)

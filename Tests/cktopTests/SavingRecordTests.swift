@@ -29,7 +29,7 @@ import Testing
         environment: "development",
         credential: .webAuth(apiToken: "token", webAuthToken: "ana")
       ),
-      transport: EmulatorTransport(emulator, now: { Date() })
+      transport: EmulatorTransport(emulator)
     )
     engine = SyncEngine(store: store, SyncEngine.Configuration(client: client))
     service = try CloudKitService(store: store, engine: nil)

@@ -14,7 +14,7 @@ struct CachedReads {
   func compare() async throws {
     let emulator = try Emulator()
     try emulator.createZone("notes", in: Self.place, at: Date())
-    let server = CountingTransport(EmulatorTransport(emulator, now: { Date() }))
+    let server = CountingTransport(EmulatorTransport(emulator))
     let ids = try await save(CKRecord.samples(count), server)
     let part = Array(ids.prefix(200))
     let databases = [

@@ -80,7 +80,7 @@ final class DistantServer: CKTransport {
   init(_ distance: Duration) throws {
     let server = try Emulator()
     try server.createZone(Bench.zone.zone, in: .private(of: "ana", Bench.container), at: Date())
-    emulator = EmulatorTransport(server, now: { Date() })
+    emulator = EmulatorTransport(server)
     self.distance = distance
   }
 

@@ -144,7 +144,7 @@ import Testing
     let container = CKContainer(
       identifier: "iCloud.test",
       credential: .webAuth(apiToken: "any", webAuthToken: "ana"),
-      transport: EmulatorTransport(emulator, now: { Date() })
+      transport: EmulatorTransport(emulator)
     )
     let database = container.privateCloudDatabase
     try await database.save(zone)

@@ -16,7 +16,7 @@ enum ContractRoute: Hashable, Sendable {
   /// Runs a body against a container of its own.
   func run(_ body: (CKContainer) async throws -> Void) async throws {
     switch self {
-    case .inProcess: try await body(container(EmulatorTransport(try Emulator(), now: { Date() })))
+    case .inProcess: try await body(container(EmulatorTransport(try Emulator())))
     case .http:
       let server = EmulatorServer(try Emulator())
       let port = try await server.start()

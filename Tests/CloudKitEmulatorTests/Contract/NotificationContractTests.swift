@@ -12,7 +12,7 @@ import Testing
     let container = CKContainer(
       identifier: "iCloud.test",
       credential: .webAuth(apiToken: "any", webAuthToken: "ana"),
-      transport: EmulatorTransport(try Emulator(configuration: configuration), now: { Date() })
+      transport: EmulatorTransport(try Emulator(configuration: configuration))
     )
     let database = container.privateCloudDatabase
     let zone = try await database.save(CKRecordZone(zoneName: "notes")).zoneID

@@ -39,7 +39,7 @@ struct OrderTests {
 
   /// Saves records and returns the place of the request of each.
   private func places(saving records: [CKRecord]) async throws -> [String: Int] {
-    let order = Order(EmulatorTransport(try Emulator(), now: { Date() }))
+    let order = Order(EmulatorTransport(try Emulator()))
     let credential = CKCredential.webAuth(apiToken: "token", webAuthToken: "ana")
     let database = CKContainer(identifier: "iCloud.test", credential: credential, transport: order).privateCloudDatabase
     _ = try await database.save(CKRecordZone(zoneID: zone))

@@ -59,7 +59,7 @@ final class Device: CKSyncEngineDelegate {
     container = CKContainer(
       identifier: "iCloud.test",
       credential: user.map { .webAuth(apiToken: "token", webAuthToken: $0) } ?? .apiToken("token"),
-      transport: transport ?? EmulatorTransport(emulator, now: { Date() })
+      transport: transport ?? EmulatorTransport(emulator)
     )
     database = container.database(with: scope)
     self.isAutomatic = isAutomatic

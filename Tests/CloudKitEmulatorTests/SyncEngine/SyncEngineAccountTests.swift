@@ -50,7 +50,7 @@ struct SyncEngineAccountTests {
   @Test(.timeLimit(.minutes(40)))
   func `an engine that is released before it knows the account is gone and reports nothing`() async throws {
     let emulator = try Emulator()
-    let transport = HeldTransport(EmulatorTransport(emulator, now: { Date() }))
+    let transport = HeldTransport(EmulatorTransport(emulator))
     let device = Device(emulator, over: transport)
     await wait { transport.isReached }
     weak let engine = device.engine
@@ -66,7 +66,7 @@ struct SyncEngineAccountTests {
   @Test(.timeLimit(.minutes(40)))
   func `cancelled operations end the look-up of the account at the start`() async throws {
     let emulator = try Emulator()
-    let transport = HeldTransport(EmulatorTransport(emulator, now: { Date() }))
+    let transport = HeldTransport(EmulatorTransport(emulator))
     let device = Device(emulator, over: transport)
     await wait { transport.isReached }
 

@@ -348,7 +348,7 @@ final class BatchApp: CKSyncEngineDelegate {
   var sent: [CKSyncEngine.Event.SentRecordZoneChanges] { answers.withLock { $0 } }
 
   func engine(on emulator: Emulator) throws -> CKSyncEngine {
-    let transport = EmulatorTransport(emulator, now: { Date() })
+    let transport = EmulatorTransport(emulator)
     let credential = CKCredential.webAuth(apiToken: "token", webAuthToken: "ana")
     let container = CKContainer(identifier: "iCloud.test", credential: credential, transport: transport)
     var configuration = CKSyncEngine.Configuration(
