@@ -159,6 +159,10 @@ private enum ArticleExamples {
 
     let zoneID = CKRecordZone.ID(zoneName: "notes", ownerName: owner)
     try await container.database(for: Note.self, in: zoneID).save(Note(title: "Tea"), in: zoneID)
+
+    let notes = database.in(zoneID)
+    let tea = try await notes.save(Note(title: "Tea"))
+    try await notes.delete(tea)
   }
 
   static func references(_ database: CKDatabase, _ name: String) async throws {
@@ -266,6 +270,11 @@ private enum ArticleExamples {
     for note in notes { try changes.save(note) }
     try changes.delete(old)
     try await store.enqueue(changes, atomically: true)
+
+    let shelf = store.in(zoneID)
+    try await shelf.save(note)
+    let stored = try await shelf.all(Note.self)
+    show(stored)
   }
 
   private static func show(_ value: Any?) {}
