@@ -27,6 +27,14 @@ struct Invoice: Codable, CKRecordModel {
   }
 }
 
+/// The list of notes of an app.
+actor NoteList {
+  private var notes: [String: Note] = [:]
+
+  func show(_ note: Note) { notes[note.recordName] = note }
+  func remove(_ name: String) { notes[name] = nil }
+}
+
 enum Settings {
   @TaskLocal static var isTrial = false
 }
@@ -275,6 +283,21 @@ private enum ArticleExamples {
     try await shelf.save(note)
     let stored = try await shelf.all(Note.self)
     show(stored)
+  }
+
+  static func delivery(_ container: CKContainer, _ list: NoteList) throws -> SyncEngine {
+    let delegate = ModelDelegate(
+      .of(
+        Note.self,
+        didReceive: { note in await list.show(note) },
+        didDelete: { recordID in await list.remove(recordID.recordName) },
+        didFail: { note, _ in
+          note == nil ? .keep : .retry
+        }
+      )
+    )
+    let engine = try SyncEngine(SyncEngine.Configuration(container: container), delegate: delegate)
+    return engine
   }
 
   private static func show(_ value: Any?) {}
