@@ -52,13 +52,19 @@ private final class Examples {
     return service
   }
 
+  func sync(_ service: CloudKitService) async {
+    service.startPeriodicSync(interval: 900)
+    await service.stop()
+  }
+
   func save(_ service: CloudKitService, _ records: [CKRecord], _ note: Note) async throws {
     let record = CKRecord(recordType: "Note")
     record["title"] = "Milk"
     let change = try await service.save(record)
 
     switch try await change.outcome {
-    case .sent(let record): show(record)
+    case .sent(let record?): show(record)
+    case .sent(nil): show("deleted")
     case .failed(let failure): show(failure.ckError)
     case .conflict(let conflict): ask(conflict)
     case .merged, .superseded, .discarded: break

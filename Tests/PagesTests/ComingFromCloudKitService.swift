@@ -111,6 +111,20 @@ enum ServicePage {
     return subscription
   }
 
+  static func operation() -> QueuedCloudKitOperation {
+    // snippet.operation
+    let deletion = QueuedCloudKitOperation(operationType: "delete", recordID: "note1")
+    // snippet.end
+    return deletion
+  }
+
+  static func watch(_ configuration: SyncEngine.Configuration) throws -> CloudKitService {
+    // snippet.watch
+    let watching = try CloudKitService(configuration, isReadOnly: true)
+    // snippet.end
+    return watching
+  }
+
   static func facade(_ operation: QueuedCloudKitOperation, _ cloudKitService: CloudKitService) throws {
     // snippet.facade
     if let storage = cloudKitService.queueStorage {
@@ -197,7 +211,13 @@ enum ServicePage {
     let queue = StoreQueueStorage(old)
     try queue.enqueue(QueuedCloudKitOperation(operationType: "delete", recordID: "a"))
     #expect(try await ServicePage.storage(queue, service) == 1)
-    try ServicePage.facade(QueuedCloudKitOperation(operationType: "delete", recordID: "b"), service)
+    try ServicePage.facade(ServicePage.operation(), service)
+    let configuration = try SyncEngine.Configuration(
+      container: cloud.container,
+      databaseScope: .public,
+      storePath: cloud.path("public")
+    )
+    #expect(try ServicePage.watch(configuration).isReadOnly)
 
     cloud.goOffline()
     #expect(await ServicePage.errors(CKRecord(recordType: "MyRecord"), service) == "queued")
