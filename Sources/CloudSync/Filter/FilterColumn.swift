@@ -211,12 +211,14 @@ indirect enum FilterExpression: Hashable, Sendable {
     }
   }
 
-  /// The conditions by each of which an index finds all rows that match, and perhaps others.
+  /// The conditions by each of which an index finds all rows that match, and perhaps others. The index of names is read
+  /// as a whole for a part of one, which costs much less than reading the rows.
   var finders: [FilterExpression] {
     switch self {
     case .compare(let column, .equal, _), .among(let column, _): column.hasIndex ? [self] : []
+    case .like(let column, _): column == .name ? [self] : []
     case .all(let parts): parts.flatMap(\.finders)
-    case .any, .compare, .not, .like, .isNull: []
+    case .any, .compare, .not, .isNull: []
     }
   }
 }

@@ -60,7 +60,7 @@ private struct SQLWriter {
     case .isNull(let column): return "\(name(column)) IS NULL"
     case .like(let column, let pattern):
       arguments.append(.text(pattern))
-      return "\(name(column)) LIKE ?"
+      return finder == expression ? Self.sql(ofNamesLike: "?") : "\(name(column)) LIKE ?"
     case .compare(let column, let comparison, let value):
       bind(value, column)
       let comparison = column.kind == .age ? comparison.mirrored : comparison
@@ -69,6 +69,14 @@ private struct SQLWriter {
       for value in values { bind(value, column) }
       return "\(name(column)) IN (\(values.map { _ in "?" }.joined(separator: ", ")))"
     }
+  }
+
+  /// The condition on rows whose names are found by reading the index of names. Only the first `Ledger.few` are found.
+  private static func sql(ofNamesLike pattern: String) -> String {
+    """
+    id IN (SELECT id FROM operations INDEXED BY operationsByRecord \
+    WHERE name IS NOT NULL AND name LIKE \(pattern) LIMIT \(Ledger.few + 1))
+    """
   }
 
   private mutating func joined(_ parts: [FilterExpression], _ separator: String) -> String {

@@ -58,8 +58,13 @@ package struct QueueSearch: ListSearch {
   /// The parts that have not been looked through; nil before the first step.
   private var parts: ArraySlice<[OperationState]>?
   private var last: Int64?
+  /// The condition, as it was chosen in the first step.
+  private var selection: Ledger.Selection?
   /// The time of the first step, from which ages are counted.
   private var now: Int64?
+
+  /// The number of operations to read in one step for those that match.
+  private static let rowsInStep = 5000
 
   package init(_ listing: QueueListing) { self.listing = listing }
 
@@ -70,20 +75,29 @@ package struct QueueSearch: ListSearch {
   package mutating func step(in view: StoreView) throws {
     let now = now ?? view.now
     self.now = now
-    let selection = try view.ledger.selection(ListQuery(listing.filter, now: now))
+    let selection = try selection ?? view.ledger.selection(ListQuery(listing.filter, now: now))
+    self.selection = selection
     var parts = try parts ?? view.ledger.parts(of: listing, now: now)[...]
-    var left = SyncStore.slice
-    while let states = parts.first, left > 0 {
-      let rows = try view.ledger.slice(states, of: listing, selection, after: last, limit: left)
-      for row in rows where row.isMatch {
+    var (left, leftToRead) = (SyncStore.slice, Self.rowsInStep)
+    while let states = parts.first, left > 0, leftToRead > 0 {
+      let slice = try view.ledger.slice(
+        states,
+        of: listing,
+        selection,
+        after: last,
+        limit: left,
+        reading: leftToRead
+      )
+      for row in slice.rows {
         ids.append(row.id)
         guard let state = row.state, QueueVerb.retry.states.contains(state) else { continue }
         found += 1
         zonesToRetry.insert(row.zone)
       }
-      last = rows.last?.id
-      if rows.count < left { (parts, last) = (parts.dropFirst(), nil) }
-      left -= rows.count
+      last = slice.last
+      if last == nil { parts = parts.dropFirst() }
+      left -= slice.rows.count
+      leftToRead -= slice.read
     }
     self.parts = parts
   }

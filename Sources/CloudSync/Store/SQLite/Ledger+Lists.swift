@@ -24,7 +24,7 @@ extension Ledger {
   }
 
   /// A condition on operations that finds them by the index that has the fewest to offer.
-  struct Selection {
+  struct Selection: Sendable {
     var condition: (sql: String?, arguments: StatementArguments)
     /// Whether an index that finds few rows is chosen, so that other conditions must not use theirs.
     var isChosen = false
@@ -36,7 +36,7 @@ extension Ledger {
   }
 
   /// The number of rows that are found without delay.
-  private static let few = 1000
+  static let few = 1000
 
   /// Returns the condition of a query. SQLite does not know how many rows an index finds, and of two equalities, such as
   /// a name and the state of a part of the list, might take the one that most rows meet.
@@ -44,7 +44,7 @@ extension Ledger {
     var best: (finder: QueueFilter, count: Int)?
     let finders = query.filter?.finders ?? []
     for finder in finders {
-      let condition = finder.sql(now: query.now)
+      let condition = finder.sql(now: query.now, finder: finder)
       let sql = "SELECT count(*) FROM (SELECT 1 FROM operations WHERE \(condition.sql) LIMIT \(Self.few + 1))"
       let count = try Int.fetchOne(list(sql, isUsual: false), arguments: .init(condition.arguments)) ?? 0
       if count <= Self.few, count < best?.count ?? .max { best = (finder, count) }

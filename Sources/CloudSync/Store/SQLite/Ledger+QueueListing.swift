@@ -107,35 +107,57 @@ extension Ledger {
     return (parts.joined(separator: " UNION ALL ") + " ORDER BY id" + (isDescending ? " DESC" : ""), all)
   }
 
-  /// The next operations of a part of a listing, each with whether it matches. Only those that match are read if an index
-  /// finds them.
+  /// Operations that match, from a part of a listing.
+  struct QueueSlice {
+    var rows: [(id: Int64, state: OperationState?, zone: ZoneKey)]
+    /// The operation after which the next slice begins; nil if the part has no others.
+    var last: Int64?
+    /// The number of operations that were read, at most.
+    var read: Int
+  }
+
+  /// The next operations of a part of a listing that match. Only those that match are read if an index finds them.
   ///
   /// - Parameters:
   ///   - states: those of the part.
   ///   - selection: the condition of the listing's filter.
   ///   - id: only operations after this one, in the order of the listing.
+  ///   - limit: the maximum number of matches.
+  ///   - count: the maximum number of operations to read for them.
   func slice(
     _ states: [OperationState],
     of listing: QueueListing,
     _ selection: Selection,
     after id: Int64?,
-    limit: Int
-  ) throws -> [(id: Int64, state: OperationState?, zone: ZoneKey, isMatch: Bool)] {
+    limit: Int,
+    reading count: Int
+  ) throws -> QueueSlice {
     let (columns, isDescending) = ("id, state, zone, owner", listing.isDescending)
-    let (sql, arguments) =
-      if selection.isChosen || !listing.filter.isSearch {
-        Self.matching(selection, "\(columns), 1", in: states, after: id, isDescending: isDescending)
-      } else {
-        Self.merge(
-          "\(columns), (\(selection.condition.sql ?? "1")) IS TRUE",
-          states.map { "state = '\($0.rawValue)'" },
-          selection.condition.arguments,
-          after: id,
-          isDescending
-        )
-      }
-    return try Row.fetchAll(database.cachedStatement(sql: "\(sql) LIMIT ?"), arguments: arguments + [limit])
-      .map { ($0[0], OperationState(rawValue: $0[1]), ZoneKey(zone: $0[2], owner: $0[3]), $0[4]) }
+    let (sql, arguments): (String, StatementArguments)
+    var end: Int64?
+    if selection.isChosen || !listing.filter.isSearch {
+      (sql, arguments) = Self.matching(selection, columns, in: states, after: id, isDescending: isDescending)
+    } else {
+      // The table is in the order of the numbers. Reading all of it costs less than finding each row by its state.
+      let all = states.count == OperationState.allCases.count
+      let conditions = all ? ["1"] : states.map { "state = '\($0.rawValue)'" }
+      let (places, first) = Self.merge("id", conditions, [], after: id, isDescending)
+      end = try Int64.fetchOne(
+        database.cachedStatement(sql: "\(places) LIMIT 1 OFFSET ?"),
+        arguments: first + [count - 1]
+      )
+      (sql, arguments) = Self.merge(
+        columns,
+        conditions.map { "\(selection.condition.sql ?? "1") AND \($0) AND id \(isDescending ? ">=" : "<=") ?" },
+        selection.condition.arguments + [end ?? (isDescending ? .min : .max)],
+        after: id,
+        isDescending
+      )
+    }
+    let rows = try Row.fetchAll(database.cachedStatement(sql: "\(sql) LIMIT ?"), arguments: arguments + [limit])
+      .map { (id: $0[0] as Int64, state: OperationState(rawValue: $0[1]), zone: ZoneKey(zone: $0[2], owner: $0[3])) }
+    let isFull = rows.count == limit
+    return QueueSlice(rows: rows, last: isFull ? rows.last?.id : end, read: end == nil ? rows.count : count)
   }
 
   /// The zones that a retry of all that a listing shows creates again.
