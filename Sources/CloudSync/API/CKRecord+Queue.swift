@@ -123,13 +123,10 @@ extension SyncStore {
 
   /// The record of a queued save, with its changes marked as changed; nil if it is not in the queue any more.
   func draft(_ id: Int64) throws -> CKRecord? {
-    let known = try read { ledger in
-      try ledger.operation(id).map { (operation: $0, server: try ledger.record($0.key)) }
-    }
-    guard let (operation, server) = known else { return nil }
-    let (key, type, changes) = (operation.key, operation.type ?? "", operation.changes)
-    let read = server?.fields ?? [:]
-    let record = CKRecord(key, type: type, fields: changes.applied(to: read), tag: server?.changeTag)
+    guard let local = try read({ ledger in try ledger.operation(id).map(ledger.local) }), let operation = local.queued
+    else { return nil }
+    let (key, type, changes, server) = (operation.key, operation.type ?? "", operation.changes, local.server)
+    let record = CKRecord(key, type: type, fields: local.fields, tag: server?.changeTag)
     for (field, assets) in Dictionary(grouping: operation.assets, by: \.field) {
       let files = assets.sorted { $0.position < $1.position }.compactMap(file(of:))
       guard files.count == changes[field]?.assets?.count else { continue }

@@ -63,14 +63,14 @@ extension SyncStore {
         guard let operation = try ledger.operation(id), operation.kind == .save, let type = operation.type else {
           return nil
         }
-        let mirror = try ledger.record(operation.key)
+        let local = try ledger.local(operation)
         return Draft(
           id: id,
           generation: operation.generation,
           key: operation.key,
           type: type,
-          fields: operation.changes.applied(to: mirror?.fields ?? [:]),
-          tag: mirror?.changeTag
+          fields: local.fields,
+          tag: local.server?.changeTag
         )
       }
     }
@@ -78,9 +78,9 @@ extension SyncStore {
 
   /// Applies the changes that the app made to a record before it is sent. Returns the generation to send.
   func amend(_ draft: Draft, _ changes: FieldChanges, _ lease: Lease) throws(StoreError) -> Int64? {
-    try change(draft, lease) { operation, mirror, now in
+    try change(draft, lease) { operation, server, now in
       operation.changes.apply(changes)
-      for name in changes.names where operation.base[name] == nil { operation.base[name] = mirror?.fields[name] }
+      for name in changes.names where operation.base[name] == nil { operation.base[name] = server?.fields[name] }
       operation.generation += 1
     }
   }
@@ -114,7 +114,7 @@ extension SyncStore {
       guard var operation = try ledger.operation(draft.id), operation.generation == draft.generation,
         operation.state.isOpen
       else { return nil }
-      body(&operation, try ledger.record(draft.key), now)
+      body(&operation, try ledger.local(operation).server, now)
       try ledger.update(operation)
       return operation.generation
     }

@@ -23,16 +23,12 @@ extension SyncStore {
   func deadLettersToOffer() throws(StoreError) -> [DeadLetter] {
     try read { ledger in
       try ledger.deadLettersToOffer(limit: 100).map { operation in
-        let mirror = try ledger.record(operation.key)
-        let change = FailedChange(QueueRow(operation, serverTag: nil))
-        guard operation.kind == .save else {
-          return DeadLetter(id: operation.id, generation: operation.generation, change: change)
-        }
-        var record =
-          mirror ?? MirrorRecord(key: operation.key, type: operation.type ?? "", changeTag: "", fields: [:])
-        record.type = operation.type ?? ""
-        record.fields = operation.changes.applied(to: record.fields)
-        return DeadLetter(id: operation.id, generation: operation.generation, change: change, record: record)
+        DeadLetter(
+          id: operation.id,
+          generation: operation.generation,
+          change: FailedChange(QueueRow(operation, serverTag: nil)),
+          record: try operation.kind == .save ? ledger.local(operation).record : nil
+        )
       }
     }
   }
@@ -74,7 +70,7 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws {
-    let mirror = try ledger.record(operation.key)
+    let server = try ledger.local(operation).server
     let cleared = Set(shown.fields.keys).subtracting(replacement.keys)
     let edit = FieldChanges(values: replacement, cleared: cleared).effective(on: shown.fields)
     var encrypted = EncryptedFields()
@@ -89,11 +85,11 @@ extension SyncStore {
       return try EventLog.add(event, of: operation, now: now, ledger)
     }
     let tag = shown.changeTag.isEmpty ? nil : shown.changeTag
-    operation.apply(edit, to: shown.fields, readAt: tag, mirror)
+    operation.apply(edit, to: shown.fields, readAt: tag, server)
     // If this one fails too, an operator decides.
     operation.isOffered = true
     operation.apply(.repaired(now: now))
-    if operation.changes.isEmpty, mirror != nil {
+    if operation.changes.isEmpty, server != nil {
       try ledger.end(operation, .merged, .withdrawnByApp, now: now)
     } else {
       try ledger.update(operation)
@@ -149,24 +145,23 @@ extension SyncStore {
       guard operation.errorCode != StoreError.unreadable else {
         throw StoreError(.invalid, "operation \(id) is damaged in the store; discard it, or edit the record again")
       }
-      let mirror = try ledger.record(operation.key)
+      let local = try ledger.local(operation)
       if let version {
         guard version.operation == operation.version(serverTag: nil) else { return .moved }
-        if let tag = version.serverTag, tag != mirror?.changeTag { return .moved }
+        if let tag = version.serverTag, tag != local.mirror?.changeTag { return .moved }
       }
       let before = operation
-      let fields = operation.changes.applied(to: mirror?.fields ?? [:])
-      let edit = try Self.edit(assignments, of: operation, mirror, ledger).completed(from: fields)
+      let edit = try Self.edit(assignments, of: operation, local.mirror, ledger).completed(from: local.fields)
         .canonical(in: operation.key.zoneKey)
       if let problem = try Self.referenceProblem(of: edit, in: operation.key.zoneKey, names, ledger) {
         throw StoreError(.invalid, problem)
       }
-      operation.apply(edit, to: fields, readAt: mirror?.changeTag, mirror)
+      operation.apply(edit, to: local.fields, readAt: local.server?.changeTag, local.server)
       operation.assets = operation.assets.kept(by: operation.changes)
       operation.editedAt = now
       let command = Event.Command.edit(operation: id, fields: edit.names.sorted())
       try audit(command, 1, actor, operation: id, zone: operation.key.zone, now: now, ledger)
-      guard operation.changes.isEmpty, mirror != nil else {
+      guard operation.changes.isEmpty, local.server != nil else {
         try Self.apply(.retry, to: [operation], isFinal: false, actor, now: now, ledger)
         return .queued
       }

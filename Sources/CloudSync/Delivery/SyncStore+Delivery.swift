@@ -72,24 +72,19 @@ extension SyncStore {
     while next < noted.count {
       let delivery = noted[next]
       next += 1
-      let queued = try ledger.operation(for: delivery.key)
-      let mirror = try ledger.record(delivery.key)
-      // Deletions come later, even of records that others still refer to.
-      guard let type = queued?.type ?? mirror?.type, mirror != nil || queued?.kind == .save else { continue }
-      // The app itself deleted it; it is delivered again when the delete has ended.
-      if queued?.kind == .delete {
-        batch.numbers.append(delivery.number)
+      let local = try ledger.local(delivery.key)
+      guard let record = local.record else {
+        // It is deleted here, by itself or with its zone; it is delivered again when the delete has ended. Other
+        // deletions come later, even of records that others still refer to.
+        if local.mirror != nil { batch.numbers.append(delivery.number) }
         continue
       }
-      let fields = queued?.changes.applied(to: mirror?.fields ?? [:]) ?? mirror?.fields ?? [:]
-      let references = fields.references(from: delivery.key)
-      var shown = mirror ?? MirrorRecord(key: delivery.key, type: type, changeTag: "", fields: [:])
-      (shown.type, shown.fields) = (type, fields)
+      let references = record.fields.references(from: delivery.key)
       present.append(
         (
           delivery.number,
-          DeliveryOrder.Item(key: delivery.key, type: type, references: references),
-          CKRecord(shown)
+          DeliveryOrder.Item(key: delivery.key, type: record.type, references: references),
+          CKRecord(record)
         )
       )
       if isReading, try references.contains(where: { try !ledger.isThere($0) }) { incomplete.insert(delivery.key) }

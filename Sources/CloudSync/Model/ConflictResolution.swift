@@ -32,9 +32,10 @@ public struct ConflictingChange: Hashable, Sendable {
     fields = conflict.fields.map(\.name)
     zone = operation.key.zoneKey
     base = operation.base
-    var changes = operation.changes
-    for field in conflict.fields { changes[field.name] = field.local }
-    local = operation.kind == .delete ? nil : changes.applied(to: server?.fields ?? [:])
+    var queued = operation
+    for field in conflict.fields { queued.changes[field.name] = field.local }
+    let whole = LocalRecord(operation.key, mirror: server, queued: queued, zoneIsGoing: false)
+    local = operation.kind == .delete ? nil : whole.fields
     self.server = server
   }
 

@@ -54,9 +54,9 @@ struct Intake {
   ) {
     let queued = known.queued
     self.now = change.editedAt.map { min(now, max($0, queued?.editedAt ?? 0)) } ?? now
-    let remains = known.hasZoneDelete ? [:] : known.mirror?.fields ?? [:]
     // After a queued delete the new record has only the fields named now.
-    current = queued?.kind == .delete ? [:] : queued?.changes.applied(to: remains) ?? remains
+    let local = LocalRecord(change.key, mirror: known.mirror, queued: queued, zoneIsGoing: known.hasZoneDelete)
+    current = local.fields
     self.change = change.canonical(over: current)
     (self.assets, self.group, self.known) = (assets, group, known)
     switch self.change.kind {

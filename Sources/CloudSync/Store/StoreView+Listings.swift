@@ -82,13 +82,13 @@ extension StoreView {
 
   /// Everything about a record; nil if neither the local copy nor the queue has it.
   package func detail(of key: RecordKey) throws -> RecordDetail? {
-    let (server, queued) = (try ledger.record(key), try ledger.operation(for: key))
-    guard server != nil || queued != nil else { return nil }
+    let local = try ledger.local(key)
+    guard local.mirror != nil || local.queued != nil else { return nil }
     var holdUp = try holdUp()
     return RecordDetail(
-      server: server,
-      row: try ledger.recordRow(key),
-      operation: try queued.flatMap { try detail(of: namingReferrers($0), &holdUp).operation }
+      server: local.mirror,
+      row: RecordRow(local),
+      operation: try local.queued.flatMap { try detail(of: namingReferrers($0), &holdUp).operation }
     )
   }
 

@@ -14,9 +14,11 @@ extension SyncStore {
 
   package func knowledge(of key: RecordKey) throws(StoreError) -> Knowledge {
     try read { ledger in
-      if let record = try Self.record(key, ledger) { return .present(record) }
+      let local = try ledger.local(key)
+      if let record = local.record { return .present(record) }
+      // Deleted here, by itself or with its zone.
       let zone = key.zoneKey
-      if try ledger.operation(for: key)?.kind == .delete || ledger.hasZoneDelete(zone) { return .absent }
+      if try local.queued?.kind == .delete || ledger.hasZoneDelete(zone) { return .absent }
       guard let known = try ledger.zone(zone) else { return .unknown }
       if known.state == .deleted { return .absent }
       // A poll fetches by type, so records of other types may exist.
@@ -28,7 +30,7 @@ extension SyncStore {
 
   /// One record as this machine has it: the server's version with queued edits applied. Its change tag is empty if the
   /// server is not known to have it. Nil if there is none, or a delete is queued.
-  package func record(_ key: RecordKey) throws(StoreError) -> MirrorRecord? { try read { try Self.record(key, $0) } }
+  package func record(_ key: RecordKey) throws(StoreError) -> MirrorRecord? { try read { try $0.local(key).record } }
 
   /// The records of a type with queued changes, as this machine has them, in the order of these changes; nil for a queued
   /// delete, also of a record whose type is unknown.
@@ -43,7 +45,7 @@ extension SyncStore {
         """,
         [zone?.zone, zone?.owner, type]
       )
-      return try ledger.operations(ids).map { ($0.key.recordID, try Self.record($0.key, ledger)) }
+      return try ledger.operations(ids).map { ($0.key.recordID, try ledger.local($0).record) }
     }
   }
 
@@ -81,17 +83,6 @@ extension SyncStore {
       )
       return hasher.finalize()
     }
-  }
-
-  static func record(_ key: RecordKey, _ ledger: Ledger) throws -> MirrorRecord? {
-    // A pending zone delete will delete the server's version.
-    let mirror = try ledger.hasZoneDelete(key.zoneKey) ? nil : ledger.record(key)
-    let queued = try ledger.operation(for: key)
-    if queued?.kind == .delete { return nil }
-    guard let type = queued?.type ?? mirror?.type else { return nil }
-    var record = mirror ?? MirrorRecord(key: key, type: type, changeTag: "", fields: [:])
-    if let queued { record.fields = queued.changes.applied(to: record.fields) }
-    return record
   }
 }
 

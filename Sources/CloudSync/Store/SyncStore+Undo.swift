@@ -108,7 +108,7 @@ extension SyncStore {
     let restoration = Restoration(
       dropped,
       of: queued?.id == id ? queued : nil,
-      over: try Self.record(last.key, ledger)?.fields ?? [:]
+      over: try ledger.local(last.key).fields
     )
     let accepted = try restoration.isEmpty ? .enqueued(id) : accept(restoration, last, now: now, ledger)
     if case .enqueued(let operation) = accepted {

@@ -79,16 +79,6 @@ extension Ledger {
     }
   }
 
-  /// The record with its queued change applied; nil if there is none, or it is deleted here.
-  func recordRow(_ key: RecordKey) throws -> RecordRow? {
-    for source in [ShownRecords.overlaid, ShownRecords.unsent] {
-      let of = source.table
-      let sql = "\(source.sql) AND \(of).name = ? AND \(of).zone = ? AND \(of).owner = ?"
-      if let row = try row(sql, [key.name, key.zone, key.owner]) { return try RecordRow(row: row) }
-    }
-    return nil
-  }
-
   /// Finds those of the next records of a part that match. Only records whose stored text has what can be looked for
   /// there are decoded.
   ///

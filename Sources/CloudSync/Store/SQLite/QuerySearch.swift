@@ -78,9 +78,9 @@ struct QuerySearch {
   }
 
   private func row(_ key: RecordKey) throws -> RecordRow? {
-    guard query.isMirrorOnly || deletedZones.contains(key.zoneKey) else { return try ledger.recordRow(key) }
-    let record = try query.isMirrorOnly ? ledger.record(key) : SyncStore.record(key, ledger)
-    return record.map { RecordRow(record: $0, changeTag: nil, operation: nil, operationState: nil) }
+    guard query.isMirrorOnly else { return try RecordRow(ledger.local(key)) }
+    return try ledger.record(key)
+      .map { RecordRow(record: $0, changeTag: nil, operation: nil, operationState: nil) }
   }
 
   /// Returns the number of all records that match.
@@ -353,10 +353,7 @@ extension Ledger {
     guard !deletedZones.isEmpty, deletedZones.contains(ZoneKey(zone: row["zone"], owner: row["owner"])) else {
       return try RecordRow(row: row)
     }
-    // The zone delete will delete the server's version.
     let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
-    guard let record = try SyncStore.record(key, self) else { return nil }
-    let state = (row["state"] as String?).flatMap(OperationState.init(rawValue:))
-    return RecordRow(record: record, changeTag: nil, operation: row["operationId"], operationState: state)
+    return try RecordRow(local(key))
   }
 }
