@@ -23,6 +23,8 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
 
   /// The maximum number set aside; with more, no single record is at fault.
   private static let largest = 5_000
+  /// The number of records in the first try; each rejection quarters it.
+  private static let batch = 200
   /// The number of rejections in a row after which the next call waits, because the app accepts nothing.
   private static let patience = 100
 
@@ -33,7 +35,7 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
   func next(after now: Int64) -> Int64? { [nextAt, retryAt ?? 0].filter { $0 > now }.min() }
 
   /// The number of records to try next.
-  var limit: Int { max(1, 200 >> (2 * min(max(attempts - 1, 0), 4))) }
+  var limit: Int { max(1, Self.batch >> (2 * min(max(attempts - 1, 0), 4))) }
 
   /// Returns the state at a time: records that are set aside may be due again.
   func seen(at now: Int64) -> Self {

@@ -160,9 +160,10 @@ extension Cycle {
   /// Re-fetches the records in which a full scan and the mirror differ.
   private func compare(_ names: [String], of polled: PolledQuery) async throws -> FeedEnd {
     let feed = WaitScope.feed(of: polled.zone, type: polled.type)
-    for start in stride(from: 0, to: names.count, by: 200) {
+    let most = CKDatabase.largestBatch
+    for start in stride(from: 0, to: names.count, by: most) {
       let results: [WireRecordResult]
-      switch try await lookUp(Array(names[start..<min(start + 200, names.count)]), in: polled.zone) {
+      switch try await lookUp(Array(names[start..<min(start + most, names.count)]), in: polled.zone) {
       case .success(let found): results = found
       case .failure(let error): return .failed(feed, of: polled.zone, error)
       }

@@ -133,8 +133,9 @@ struct OutcomeWriter {
       if saved, waits[.quota] == nil { try Throttles.clear(.quota, ledger) }
     }
     // Halve what was sent when the server rejects the size; raise the limit a little with each success.
-    let limit = Int(try ledger.value(.operationLimit) ?? 200)
-    let next = tooLarge ? max(1, min(limit, sent.count) / 2) : !succeededIn.isEmpty ? min(200, limit + 5) : limit
+    let most = Planner.requestLimit
+    let limit = Int(try ledger.value(.operationLimit) ?? Int64(most))
+    let next = tooLarge ? max(1, min(limit, sent.count) / 2) : !succeededIn.isEmpty ? min(most, limit + 5) : limit
     if next != limit { try ledger.setValue(.operationLimit, Int64(next)) }
   }
 }

@@ -1,3 +1,4 @@
+import CloudKit
 import GRDB
 
 /// Records, or a number for each of their keys, in a temporary file, because there may be any number of them.
@@ -21,8 +22,8 @@ package final class TemporaryRecords: Sendable {
     }
   }
 
-  /// The number of rows that are in memory at once. The server is asked for as many records by name at once.
-  package static let slice = 200
+  /// The number of rows that are in memory at once: as many as the server is asked for by name at once.
+  package static let slice = CKDatabase.largestBatch
 
   private let database: DatabaseQueue
 
