@@ -163,9 +163,6 @@ extension ConflictSide {
 }
 
 extension QueueRow {
-  /// `Task/t1041`, or `zone notes`.
-  package var title: String {
-    if key.name.isEmpty { return "zone \(key.zone)" }
-    return type.map { "\($0)/\(key.name)" } ?? key.name
-  }
+  /// The type and name of its record, or the name of its zone, as messages have it.
+  package var title: String { key.title(type: type) }
 }

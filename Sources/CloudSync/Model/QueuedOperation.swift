@@ -78,9 +78,7 @@ extension QueuedOperation {
   }
 
   /// The type and name of its record, or the name of its zone, as messages have it.
-  var title: String {
-    key.name.isEmpty ? "zone \(key.zone)" : [type, key.name].compactMap(\.self).joined(separator: "/")
-  }
+  var title: String { key.title(type: type) }
 }
 
 /// A program on this machine, with the process that ran it.

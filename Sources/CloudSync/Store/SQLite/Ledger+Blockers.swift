@@ -49,9 +49,8 @@ extension Ledger {
 
   /// The type and name of an operation's record, or the name of its zone; nil if it is not in the queue.
   func title(of id: Int64) throws -> String? {
-    try row("SELECT type, name, zone FROM operations WHERE id = ?", [id]).map { row in
-      let name: String? = row["name"]
-      return name.map { [row["type"], $0].compactMap(\.self).joined(separator: "/") } ?? "zone \(row["zone"] as String)"
+    try row("SELECT type, name, zone, owner FROM operations WHERE id = ?", [id]).map { row in
+      RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? "").title(type: row["type"])
     }
   }
 
