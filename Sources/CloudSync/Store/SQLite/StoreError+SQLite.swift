@@ -38,7 +38,7 @@ extension StoreError {
       self = error
     } else if let error = error as? DatabaseError {
       self.init(path, error)
-    } else if error is DecodingError {
+    } else if error is DecodingError || error is RowDecodingError {
       self.init(.damaged, "a row of the store \(path) cannot be read; restore a copy or move the file away")
     } else {
       self.init(.cannotOpen, "the store \(path) failed (\(Self.text(error))); check that it is a file on a sound disk")
