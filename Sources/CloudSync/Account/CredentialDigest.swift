@@ -4,7 +4,7 @@ import Foundation
 
 /// A keyed digest that recognizes a credential without revealing it. Each digest has its own random key, so that two
 /// stores hold different texts for one credential.
-package struct CredentialDigest: Hashable, Sendable {
+package struct CredentialDigest: Codable, Hashable, Sendable {
   /// The key and the digest, as stored.
   let text: String
 

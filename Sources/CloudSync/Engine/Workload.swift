@@ -32,7 +32,7 @@ package protocol Workload {
 }
 
 /// The scope of a wait that the server asked for, or of our own back-off.
-package enum WaitScope: Hashable, Sendable {
+package enum WaitScope: Codable, Hashable, Sendable {
   case network, account, quota, database
   case zone(ZoneKey)
   /// A change feed or polled query. Nothing that is to be sent waits for it.

@@ -80,32 +80,17 @@ extension Ledger {
 
   // MARK: - Waits
 
-  func wait(_ scope: WaitScope) throws -> ScopeWait? {
-    try row("SELECT * FROM throttles WHERE scope = ?", [scope.name]).map(ScopeWait.init(row:))
-  }
+  func wait(_ scope: WaitScope) throws -> ScopeWait? { try ScopeWait.fetchOne(database, key: scope) }
 
   /// Waits that end after a time, by the name of their scope.
   func waits(after time: Int64) throws -> [ScopeWait] {
-    try rows("SELECT * FROM throttles WHERE until > ? ORDER BY scope", [time]).map(ScopeWait.init(row:))
+    let sql = "SELECT * FROM throttles WHERE until > ? ORDER BY scope"
+    return try ScopeWait.fetchAll(database.cachedStatement(sql: sql), arguments: [time])
   }
 
-  func put(_ wait: ScopeWait) throws {
-    try run(
-      """
-      INSERT INTO throttles(scope, until, seconds, code, message, isOwn, since, isOver, credential)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT(scope) DO UPDATE SET until = excluded.until, seconds = excluded.seconds,
-        code = excluded.code, message = excluded.message, isOwn = excluded.isOwn, since = excluded.since,
-        isOver = excluded.isOver, credential = excluded.credential
-      """,
-      [
-        wait.scope.name, wait.until, wait.seconds, wait.code, wait.message, wait.isOwn, wait.since, wait.isOver,
-        wait.credential?.text,
-      ]
-    )
-  }
+  func put(_ wait: ScopeWait) throws { try wait.save(database) }
 
-  func removeWait(_ scope: WaitScope) throws { try run("DELETE FROM throttles WHERE scope = ?", [scope.name]) }
+  func removeWait(_ scope: WaitScope) throws { try ScopeWait.deleteOne(database, key: scope) }
 }
 
 /// Changing the state of zones.

@@ -150,22 +150,6 @@ extension KnownZone {
   }
 }
 
-extension ScopeWait {
-  init(row: Row) {
-    self.init(
-      scope: WaitScope(name: row["scope"]),
-      until: row["until"],
-      seconds: row["seconds"],
-      code: row["code"],
-      message: row["message"],
-      isOwn: row["isOwn"],
-      since: row["since"],
-      isOver: row["isOver"],
-      credential: (row["credential"] as String?).map(CredentialDigest.init(stored:))
-    )
-  }
-}
-
 extension SyncRequest {
   init(row: Row) {
     self.init(

@@ -1,6 +1,11 @@
 package import CloudKit
 package import Facts
-import GRDB
+package import GRDB
+
+/// A row of a table with one column for each stored property, of the same name.
+///
+/// Write it by `save`: GRDB's `upsert` returns a row ID, and tables WITHOUT ROWID have none.
+package protocol StoredRow: Codable, FetchableRecord, PersistableRecord, Sendable {}
 
 /// The version of a record in the mirror.
 package struct MirrorVersion: Hashable, Sendable {
@@ -93,6 +98,27 @@ package struct ScopeWait: Hashable, Sendable {
   package var isOver = false
   /// The credential that was refused; nil for a wait of another scope.
   package var credential: CredentialDigest?
+}
+
+extension ScopeWait: StoredRow {
+  package static let databaseTableName = "throttles"
+}
+
+// Stored as text; without this, GRDB would store the cases and properties as JSON.
+extension WaitScope: DatabaseValueConvertible {
+  package var databaseValue: DatabaseValue { name.databaseValue }
+
+  package static func fromDatabaseValue(_ value: DatabaseValue) -> WaitScope? {
+    String.fromDatabaseValue(value).map(WaitScope.init(name:))
+  }
+}
+
+extension CredentialDigest: DatabaseValueConvertible {
+  package var databaseValue: DatabaseValue { text.databaseValue }
+
+  package static func fromDatabaseValue(_ value: DatabaseValue) -> CredentialDigest? {
+    String.fromDatabaseValue(value).map(CredentialDigest.init(stored:))
+  }
 }
 
 /// The process that holds, or last held, the lease.
