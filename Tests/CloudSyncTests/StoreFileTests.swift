@@ -309,6 +309,17 @@ import Testing
     }
   }
 
+  @Test func `a row that cannot be decoded is reported as damage`() throws {
+    let store = try world.open("store")
+    try store.execute("DROP TABLE throttles")
+    try store.execute("CREATE TABLE throttles(scope, until, seconds, code, message, isOwn, since, isOver, credential)")
+    try store.execute("INSERT INTO throttles(scope, until) VALUES ('quota', 1)")
+
+    let error = #expect(throws: StoreError.self) { _ = try store.read { try $0.waits(after: 0) } }
+
+    #expect(error?.kind == .damaged)
+  }
+
   @Test func `neither a folder nor a pipe is taken for a store, nor waited for`() throws {
     try FileManager.default.createDirectory(atPath: world.folder.path("folder"), withIntermediateDirectories: true)
     try #require(mkfifo(world.folder.path("pipe"), 0o600) == 0)
