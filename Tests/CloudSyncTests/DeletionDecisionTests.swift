@@ -62,7 +62,7 @@ import Testing
     for row in table {
       let names = (0..<row.deleted).map { "r\($0)" }
       var zone = KnownZone(.one, state: .ready)
-      zone.losses = row.before
+      zone.recentLosses = row.before
       let event = zone.decide(
         DeletionHold.Survey(zone: .one, names: names, own: row.own),
         records: row.records,
@@ -72,7 +72,7 @@ import Testing
       let all = row.before?.records ?? row.records
       #expect(event == row.held.map { Event.deletionsOnHold(zone: "one", deleted: $0, of: all) }, "\(row)")
       #expect(zone.heldSince == (row.held == nil ? nil : 3_600_000), "\(row)")
-      if row.held == nil { #expect((zone.losses?.deleted ?? 0) >= row.own, "\(row)") }
+      if row.held == nil { #expect((zone.recentLosses?.deleted ?? 0) >= row.own, "\(row)") }
     }
   }
 

@@ -7,12 +7,12 @@ extension Cycle {
     var isComplete = true
     let polledQueries = try store.polledQueries(types: types, lease)
     let toScan = try queriesToScan(polledQueries, fullScans)
-    for zone in Set(polledQueries.map(\.zone)) { try await refetchUnreadable(in: zone) }
+    for zone in Set(polledQueries.map(\.zoneKey)) { try await refetchUnreadable(in: zone) }
     for polled in polledQueries {
-      let isRead = try await reading(.feed(of: polled.zone, type: polled.type), of: polled.zone) {
+      let isRead = try await reading(.feed(of: polled.zoneKey, type: polled.type), of: polled.zoneKey) {
         let end = try await read(polled, scans: toScan.contains(polled))
         switch end {
-        case .done: try store.noteReadable(polled.zone, type: polled.type, lease)
+        case .done: try store.noteReadable(polled.zoneKey, type: polled.type, lease)
         case .unreadable(let error): try noteUnreadable(polled, error)
         case .waits, .failed: break
         }
@@ -21,7 +21,7 @@ extension Cycle {
       isComplete = isComplete && isRead
     }
     guard !isInterrupted else { return false }
-    for zone in Set(toScan.map(\.zone)) {
+    for zone in Set(toScan.map(\.zoneKey)) {
       summary.deleted += try store.concludeFullScans(of: zone, policy: merging, lease)
     }
     return isComplete
@@ -39,9 +39,9 @@ extension Cycle {
     try store.markScanned(polled, lease)
     // Only a type that was fetched before, or is requested, is missing. Others may be write-only.
     if polled.lastFetchAt != nil || requests.types.contains(polled.type) {
-      try store.noteUnreadable(polled.zone, type: polled.type, error, lease)
+      try store.noteUnreadable(polled.zoneKey, type: polled.type, error, lease)
     } else {
-      try store.noteReadable(polled.zone, type: polled.type, lease)
+      try store.noteReadable(polled.zoneKey, type: polled.type, lease)
     }
   }
 
@@ -50,13 +50,13 @@ extension Cycle {
   private func queriesToScan(_ polledQueries: [PolledQuery], _ fullScans: FullScans) throws -> [PolledQuery] {
     // A type without local records has nothing that could have been deleted.
     let known = try store.read { ledger in
-      try polledQueries.filter { try ledger.recordTypes(in: $0.zone).contains($0.type) }
+      try polledQueries.filter { try ledger.recordTypes(in: $0.zoneKey).contains($0.type) }
     }
     let due = try known.filter { polled in
-      try isDue(polled, fullScans) && !store.isHeld(.feed(of: polled.zone, type: polled.type), of: polled.zone)
+      try isDue(polled, fullScans) && !store.isHeld(.feed(of: polled.zoneKey, type: polled.type), of: polled.zoneKey)
     }
-    let zones = Set(due.map(\.zone))
-    return known.filter { zones.contains($0.zone) }
+    let zones = Set(due.map(\.zoneKey))
+    return known.filter { zones.contains($0.zoneKey) }
   }
 
   private func read(_ polled: PolledQuery, scans: Bool) async throws -> FeedEnd {
@@ -82,7 +82,7 @@ extension Cycle {
         // This cycle may have sent the first record of the type since it asked before.
         summary.unknownTypes.removeAll { $0 == polled.type }
         let records: [WireRecordResult]
-        switch try await withoutDeleted(page.records, polled.zone) {
+        switch try await withoutDeleted(page.records, polled.zoneKey) {
         case .success(let current): records = current
         case .failure(let error): return .refused(error)
         }
@@ -100,15 +100,15 @@ extension Cycle {
     _ apply: @escaping (WireRecords) async throws -> FeedStep
   ) -> Feed<WireRecords> {
     Feed(
-      scope: .feed(of: polled.zone, type: polled.type),
-      zone: polled.zone,
+      scope: .feed(of: polled.zoneKey, type: polled.type),
+      zone: polled.zoneKey,
       turn: configuration.pageLimit,
       limit: FeedLength.Limit(pages: configuration.pageLimit),
       request: { [self] marker throws(WebServicesError) in
         try await request { (client, database) async throws(WebServicesError) in
           try await client.query(
             query,
-            zone: polled.zone.wire,
+            zone: polled.zoneKey.wire,
             desiredKeys: desiredKeys,
             continuing: marker,
             in: database
@@ -143,7 +143,7 @@ extension Cycle {
         // The scan writes nothing else before its end, so renew the lease.
         try lease.renew(store)
         for case .record(let record) in page.records {
-          let key = RecordKey(polled.zone, record.recordName)
+          let key = RecordKey(polled.zoneKey, record.recordName)
           switch unseen[key] {
           case nil: unknown.insert(key)
           case record.recordChangeTag: unseen[key] = nil
@@ -159,17 +159,17 @@ extension Cycle {
 
   /// Re-fetches the records in which a full scan and the mirror differ.
   private func compare(_ names: [String], of polled: PolledQuery) async throws -> FeedEnd {
-    let feed = WaitScope.feed(of: polled.zone, type: polled.type)
+    let feed = WaitScope.feed(of: polled.zoneKey, type: polled.type)
     let most = CKDatabase.largestBatch
     for start in stride(from: 0, to: names.count, by: most) {
       let results: [WireRecordResult]
-      switch try await lookUp(Array(names[start..<min(start + most, names.count)]), in: polled.zone) {
+      switch try await lookUp(Array(names[start..<min(start + most, names.count)]), in: polled.zoneKey) {
       case .success(let found): results = found
-      case .failure(let error): return .failed(feed, of: polled.zone, error)
+      case .failure(let error): return .failed(feed, of: polled.zoneKey, error)
       }
-      let effect = try store.applyFullScan(results, of: polled.zone, policy: merging, lease)
+      let effect = try store.applyFullScan(results, of: polled.zoneKey, policy: merging, lease)
       note(effect)
-      if let failure = effect.failure { return .failed(feed, of: polled.zone, failure) }
+      if let failure = effect.failure { return .failed(feed, of: polled.zoneKey, failure) }
     }
     try store.markScanned(polled, lease)
     return .done

@@ -290,7 +290,7 @@ extension SyncStore {
   /// The record types of a zone in the mirror or in polled queries.
   func knownTypes(in zone: ZoneKey) throws(StoreError) -> [String] {
     try read { ledger in
-      let polled = try ledger.polledQueries().filter { $0.zone == zone }.map(\.type)
+      let polled = try ledger.polledQueries().filter { $0.zoneKey == zone }.map(\.type)
       return Set(try ledger.recordTypes(in: zone) + polled).sorted()
     }
   }

@@ -93,7 +93,9 @@ extension KnownZone {
   mutating func decide(_ survey: DeletionHold.Survey, records: Int, _ limit: DeletionGuard, now: Int64) -> Event? {
     // Recent deletions count too, for an hour from the first: a purge may arrive in many small parts.
     var recent = RecentLosses(since: now, records: records)
-    if let losses, (0..<SystemClock.hour).contains(now - losses.since), losses.records >= records { recent = losses }
+    if let recentLosses, (0..<SystemClock.hour).contains(now - recentLosses.since), recentLosses.records >= records {
+      recent = recentLosses
+    }
     let lost = min(recent.deleted, recent.records - records)
     let emptiesZone = survey.names.count == records && survey.own >= DeletionGuard.wholeZone
     if emptiesZone || limit.holds(lost + survey.own, of: recent.records) {
@@ -101,7 +103,7 @@ extension KnownZone {
       return .deletionsOnHold(zone: key.title, deleted: lost + survey.names.count, of: recent.records)
     }
     recent.deleted += survey.own
-    losses = recent
+    recentLosses = recent
     return nil
   }
 }

@@ -16,7 +16,7 @@ extension SyncStore {
 
   /// The deletions on hold in a zone; nil if there are none.
   private static func heldDeletions(_ zone: KnownZone?, _ ledger: Ledger) throws -> HeldDeletions? {
-    guard let zone, let since = zone.heldSince, let version = zone.heldVersion,
+    guard let zone, let since = zone.heldSince, let version = try ledger.heldVersion(of: zone),
       case let records = try ledger.goneCount(zone.key), records > 0
     else { return nil }
     return HeldDeletions(

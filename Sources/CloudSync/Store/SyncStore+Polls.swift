@@ -22,23 +22,20 @@ extension SyncStore {
     return try write(lease) { ledger, now in
       // The zone's row is needed to put deletions on hold.
       try ledger.insertZone(.defaultZone, state: .ready)
-      var known = try ledger.polledQueries()
-      for (zone, type) in try Self.missingPolledQueries(types, ledger) {
-        try ledger.insertPolledQuery(zone, type, among: &known)
-      }
+      for polled in try Self.missingPolledQueries(types, ledger) { try ledger.put(polled) }
       return try ledger.polledQueries()
     }
   }
 
-  private static func missingPolledQueries(_ types: [String], _ ledger: Ledger) throws -> [(
-    zone: ZoneKey, type: String
-  )] {
-    var wanted = types.map { (zone: ZoneKey.defaultZone, type: $0) }
+  private static func missingPolledQueries(_ types: [String], _ ledger: Ledger) throws -> [PolledQuery] {
+    var wanted = types.map { PolledQuery(zone: .defaultZone, type: $0) }
     for zone in try ledger.zones().map(\.key) where zone.isDefaultZone {
-      for type in try ledger.recordTypes(in: zone) + ledger.queuedTypes(in: zone) { wanted.append((zone, type)) }
+      for type in try ledger.recordTypes(in: zone) + ledger.queuedTypes(in: zone) {
+        wanted.append(PolledQuery(zone: zone, type: type))
+      }
     }
     let known = try ledger.polledQueries()
-    return wanted.filter { polled in !known.contains { $0.zone == polled.zone && $0.type == polled.type } }
+    return wanted.filter { polled in !known.contains { $0.zoneKey == polled.zoneKey && $0.type == polled.type } }
   }
 
   /// The polled record types.
@@ -76,7 +73,7 @@ extension SyncStore {
       try Throttles.endTrouble(ledger)
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       // The first poll, or one that repairs the local copy, fetches everything.
-      let effect = try take(&slice, polled.zone, epoch: 0, comparesContent: polled.watermark == nil, reconciliation)
+      let effect = try take(&slice, polled.zoneKey, epoch: 0, comparesContent: polled.watermark == nil, reconciliation)
       guard slice.isLast, !hasFailed(records) else { return effect }
       let latest = page.compactMap { result -> Int64? in
         if case .record(let record) = result { record.modified?.timestamp } else { nil }
@@ -88,7 +85,7 @@ extension SyncStore {
 
   /// The change tags of a polled query's records in the mirror.
   func tagsInMirror(of polled: PolledQuery) throws(StoreError) -> [RecordKey: String] {
-    try read { try $0.changeTags(polled.zone, type: polled.type) }
+    try read { try $0.changeTags(polled.zoneKey, type: polled.type) }
   }
 
   /// Applies the re-fetch of records that a full scan missed or found with another tag, or that could not be read.
@@ -118,7 +115,7 @@ extension SyncStore {
   func markScanned(_ polled: PolledQuery, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.markScanned(polled, now: now)
-      try DeletionHold.release(polled.zone, ledger)
+      try DeletionHold.release(polled.zoneKey, ledger)
     }
   }
 

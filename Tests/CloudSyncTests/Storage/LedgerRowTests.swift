@@ -53,6 +53,11 @@ import Testing
       zone.lastFetchAt = 2
       zone.epoch = 3
       zone.readingAll = true
+      (zone.fetched, zone.served, zone.heldSince) = (4, 5, 6)
+      zone.recentLosses = RecentLosses(since: 7, records: 8, deleted: 9)
+      try ledger.put(zone)
+      #expect(try ledger.zone(zone.key) == zone)
+      zone.recentLosses = nil
       try ledger.put(zone)
       try ledger.put(KnownZone(.two, state: .deleted))
       #expect(try ledger.zone(zone.key) == zone)
@@ -87,6 +92,22 @@ import Testing
       #expect(try ledger.waits(after: 8) == [wait])
       try ledger.removeWait(wait.scope)
       #expect(try ledger.wait(wait.scope) == nil)
+    }
+  }
+
+  @Test func `writing a zone leaves the version of its deletions on hold`() throws {
+    try write { ledger in
+      var zone = KnownZone(.one, state: .ready)
+      zone.heldSince = 1
+      try ledger.put(zone)
+      let first = try ledger.heldVersion(of: zone)
+      try ledger.put(.note("a"), epoch: 1)
+      try ledger.touch(RecordKey(.one, "a"), epoch: MirrorRecord.gone)
+      let version = try ledger.heldVersion(of: zone)
+      zone.needsFetch = true
+      try ledger.put(zone)
+
+      #expect(try ledger.heldVersion(of: zone) == version && version != first)
     }
   }
 

@@ -21,24 +21,12 @@ extension Ledger {
   static let isGone =
     "state = 'deleted' AND heldSince IS NULL AND owner = '' AND zone <> '\(WireZoneID.defaultZoneName)'"
 
-  func put(_ zone: KnownZone) throws {
-    try run(
-      """
-      INSERT INTO zones(zone, owner, state, createdHere, needsFetch, token, tokenAt, lastFetchAt, epoch, readingAll,
-        fetched, served, heldSince, lossesSince, lossesOf, losses)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT(zone, owner) DO UPDATE SET
-        state = excluded.state, createdHere = excluded.createdHere, needsFetch = excluded.needsFetch,
-        token = excluded.token, tokenAt = excluded.tokenAt, lastFetchAt = excluded.lastFetchAt, epoch = excluded.epoch,
-        readingAll = excluded.readingAll, fetched = excluded.fetched, served = excluded.served, heldSince = excluded.heldSince,
-        lossesSince = excluded.lossesSince, lossesOf = excluded.lossesOf, losses = excluded.losses
-      """,
-      [
-        zone.key.zone, zone.key.owner, zone.state.rawValue, zone.createdHere, zone.needsFetch, zone.token, zone.tokenAt,
-        zone.lastFetchAt, zone.epoch, zone.readingAll, zone.fetched, zone.served, zone.heldSince,
-        zone.losses?.since, zone.losses?.records, zone.losses?.deleted,
-      ]
-    )
+  /// The version of the deletions on hold in a zone; nil if there are none.
+  func heldVersion(of zone: KnownZone) throws -> String? {
+    guard let since = zone.heldSince else { return nil }
+    let key = zone.key
+    return try one("SELECT heldNumber FROM zones WHERE zone = ? AND owner = ?", [key.zone, key.owner])
+      .map { DecisionVersion.hold(key, since: since, number: $0) }
   }
 
   func removeZone(_ key: ZoneKey) throws {
@@ -58,24 +46,7 @@ extension Ledger {
   }
 
   func polledQueries() throws -> [PolledQuery] {
-    try rows("SELECT * FROM polledQueries ORDER BY owner, zone, type").map { row in
-      var polled = PolledQuery(zone: ZoneKey(zone: row["zone"], owner: row["owner"]), type: row["type"])
-      polled.watermark = row["watermark"]
-      polled.lastFetchAt = row["lastFetchAt"]
-      polled.scannedAt = row["scannedAt"]
-      return polled
-    }
-  }
-
-  func put(_ polled: PolledQuery) throws {
-    try run(
-      """
-      INSERT INTO polledQueries(zone, owner, type, watermark, lastFetchAt, scannedAt) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT(zone, owner, type) DO UPDATE SET
-        watermark = excluded.watermark, lastFetchAt = excluded.lastFetchAt, scannedAt = excluded.scannedAt
-      """,
-      [polled.zone.zone, polled.zone.owner, polled.type, polled.watermark, polled.lastFetchAt, polled.scannedAt]
-    )
+    try rows("SELECT * FROM polledQueries ORDER BY owner, zone, type").map(PolledQuery.init(row:))
   }
 
   // MARK: - Waits
@@ -87,8 +58,6 @@ extension Ledger {
     let sql = "SELECT * FROM throttles WHERE until > ? ORDER BY scope"
     return try ScopeWait.fetchAll(database.cachedStatement(sql: sql), arguments: [time])
   }
-
-  func put(_ wait: ScopeWait) throws { try wait.save(database) }
 
   func removeWait(_ scope: WaitScope) throws { try ScopeWait.deleteOne(database, key: scope) }
 }
@@ -192,12 +161,12 @@ extension Ledger {
       zone.readingAll = false
       zone.fetched = 0
       zone.heldSince = heldSince
-      if heldSince == nil { zone.losses = nil }
+      if heldSince == nil { zone.recentLosses = nil }
     }
   }
 
   /// Starts counting deletions again, after a person has decided about them.
-  func forgetLosses(_ key: ZoneKey) throws { try change(key) { $0.losses = nil } }
+  func forgetLosses(_ key: ZoneKey) throws { try change(key) { $0.recentLosses = nil } }
 
   /// The names of all records in a zone that are marked as deleted.
   func namesGone(_ key: ZoneKey) throws -> [String] { try namesGone(key, limit: .max) }
@@ -215,33 +184,25 @@ extension Ledger {
 
 /// The progress of polled queries.
 extension Ledger {
-  /// Adds a polled query, if it is new.
-  func insertPolledQuery(_ zone: ZoneKey, _ type: String, among known: inout [PolledQuery]) throws {
-    guard !known.contains(where: { $0.zone == zone && $0.type == type }) else { return }
-    let polled = PolledQuery(zone: zone, type: type)
-    known.append(polled)
-    try put(polled)
-  }
-
   /// Stores the latest modification time seen; pages arrive in this order.
   func advance(_ polled: PolledQuery, seen: Int64?, now: Int64) throws {
-    guard var known = try polledQueries().first(where: { $0.zone == polled.zone && $0.type == polled.type }) else {
-      return
-    }
+    guard var known = try stored(polled) else { return }
     // Restarted meanwhile: the next poll fetches everything.
     if known.watermark == nil, polled.watermark != nil { return }
     let watermark = max(known.watermark ?? 0, seen ?? 0)
     known.watermark = watermark == 0 ? nil : watermark
     known.lastFetchAt = now
     try put(known)
-    try change(polled.zone) { $0.lastFetchAt = now }
+    try change(polled.zoneKey) { $0.lastFetchAt = now }
   }
 
   func markScanned(_ polled: PolledQuery, now: Int64) throws {
-    guard var known = try polledQueries().first(where: { $0.zone == polled.zone && $0.type == polled.type }) else {
-      return
-    }
+    guard var known = try stored(polled) else { return }
     known.scannedAt = now
     try put(known)
+  }
+
+  private func stored(_ polled: PolledQuery) throws -> PolledQuery? {
+    try polledQueries().first { $0.zoneKey == polled.zoneKey && $0.type == polled.type }
   }
 }

@@ -51,6 +51,9 @@ package final class Ledger {
     try database.cachedStatement(sql: sql).execute(arguments: arguments)
   }
 
+  /// Writes all columns of a row, which may be new.
+  func put(_ row: some StoredRow) throws { try row.save(database) }
+
   /// Inserts rows, some at once: each statement that fires triggers first copies the pages it changes to a journal.
   ///
   /// - Parameters:

@@ -127,29 +127,6 @@ extension RecordRow {
   }
 }
 
-extension KnownZone {
-  init(row: Row) {
-    self.init(
-      ZoneKey(zone: row["zone"], owner: row["owner"]),
-      state: ZoneState(rawValue: row["state"]) ?? .unconfirmed
-    )
-    createdHere = row["createdHere"]
-    needsFetch = row["needsFetch"]
-    token = row["token"]
-    tokenAt = row["tokenAt"]
-    lastFetchAt = row["lastFetchAt"]
-    epoch = row["epoch"]
-    readingAll = row["readingAll"]
-    fetched = row["fetched"]
-    served = row["served"]
-    heldSince = row["heldSince"]
-    heldNumber = row["heldNumber"]
-    if let since = row["lossesSince"] as Int64? {
-      losses = RecentLosses(since: since, records: row["lossesOf"], deleted: row["losses"])
-    }
-  }
-}
-
 extension SyncRequest {
   init(row: Row) {
     self.init(

@@ -26,8 +26,13 @@ package enum ZoneState: String, Hashable, Sendable, CaseIterable, Codable {
 }
 
 /// A zone with its change token. A token is stored in the transaction that applies its page.
-package struct KnownZone: Hashable, Sendable {
-  package var key: ZoneKey
+///
+/// The column `heldNumber` belongs to the store's triggers, so it is no property: writing a zone must not set it.
+package struct KnownZone: Hashable, StoredRow {
+  package static let databaseTableName = "zones"
+
+  private var zone: String
+  private var owner: String
   package var state: ZoneState
   package var createdHere = false
   package var needsFetch = false
@@ -43,18 +48,21 @@ package struct KnownZone: Hashable, Sendable {
   package var served: Int64 = 0
   /// The start of the hold on deletions of records or of the zone itself.
   package var heldSince: Int64?
-  /// The deletions that were applied within an hour.
-  package var losses: RecentLosses?
-  /// Incremented by the store's triggers whenever the deletions on hold change; `put` does not write it.
-  package var heldNumber: Int64 = 0
+  private var lossesSince: Int64?
+  private var lossesOf: Int?
+  private var losses: Int?
 
   package init(_ key: ZoneKey, state: ZoneState) {
-    self.key = key
-    self.state = state
+    (zone, owner, self.state) = (key.zone, key.owner, state)
   }
 
-  /// The version of the deletions on hold; nil if there are none.
-  var heldVersion: String? { heldSince.map { DecisionVersion.hold(key, since: $0, number: heldNumber) } }
+  package var key: ZoneKey { ZoneKey(zone: zone, owner: owner) }
+
+  /// The deletions that were applied within an hour.
+  package var recentLosses: RecentLosses? {
+    get { lossesSince.map { RecentLosses(since: $0, records: lossesOf ?? 0, deleted: losses ?? 0) } }
+    set { (lossesSince, lossesOf, losses) = (newValue?.since, newValue?.records, newValue?.deleted) }
+  }
 
   /// Whether the server deleted it and no person has to decide about that any more. Retrying a change of it or
   /// putting a record into it creates it again.
@@ -70,8 +78,11 @@ package struct RecentLosses: Hashable, Sendable {
 }
 
 /// A polled query for a zone and record type without a change feed.
-package struct PolledQuery: Hashable, Sendable {
-  package var zone: ZoneKey
+package struct PolledQuery: Hashable, StoredRow {
+  package static let databaseTableName = "polledQueries"
+
+  private var zone: String
+  private var owner: String
   package var type: String
   /// The latest modification time seen; nil before the first.
   package var watermark: Int64?
@@ -80,6 +91,12 @@ package struct PolledQuery: Hashable, Sendable {
 
   /// Milliseconds fetched again before the watermark, because queries lag behind writes (reference 7.1).
   package static let overlap: Int64 = 60_000
+
+  package init(zone: ZoneKey, type: String) {
+    (self.zone, owner, self.type) = (zone.zone, zone.owner, type)
+  }
+
+  package var zoneKey: ZoneKey { ZoneKey(zone: zone, owner: owner) }
 }
 
 /// The wait of a scope. It is kept after its end until a request succeeds, so that a scope that fails again waits

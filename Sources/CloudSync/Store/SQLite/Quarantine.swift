@@ -142,7 +142,7 @@ enum Quarantine {
     // Do not deliver the empty record. The record is delivered when it is fetched again or found deleted.
     try database.execute(sql: "DELETE FROM deliveries WHERE \(condition)", arguments: arguments)
     if key.zoneKey.isDefaultZone {
-      for var polled in try ledger.polledQueries() where polled.zone == key.zoneKey {
+      for var polled in try ledger.polledQueries() where polled.zoneKey == key.zoneKey {
         polled.watermark = nil
         try ledger.put(polled)
       }
