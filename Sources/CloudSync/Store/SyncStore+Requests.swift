@@ -81,11 +81,11 @@ extension SyncStore {
       let requests = try ledger.openRequests()
       for var request in requests where request.startedAt == nil {
         request.startedAt = now
-        try ledger.replace(request)
+        try ledger.put(request)
       }
       return SyncRequests(
         ids: requests.map(\.id),
-        types: requests.flatMap(\.types),
+        types: requests.flatMap { $0.types.split(separator: ",").map(String.init) },
         isWithoutApp: requests.contains(where: \.isWithoutApp)
       )
     }
@@ -98,7 +98,7 @@ extension SyncStore {
       guard var request = try ledger.request(id) else { continue }
       request.finishedAt = now
       request.summary = text
-      try ledger.replace(request)
+      try ledger.put(request)
     }
     // Their requesters have read old results by now.
     try ledger.removeRequests(finishedBefore: now - SystemClock.hour)

@@ -166,13 +166,13 @@ import Testing
 
       let first = try ledger.insertRequest(requestedAt: 1, types: ["Note", "Task"])
       let second = try ledger.insertRequest(requestedAt: 2, types: [])
-      #expect(try ledger.request(first)?.types == ["Note", "Task"])
-      var pass = SyncRequest(id: first, types: ["Note", "Task"], requestedAt: 1, startedAt: 3)
-      try ledger.replace(pass)
+      #expect(try ledger.request(first)?.types == "Note,Task")
+      var pass = SyncRequest(id: first, types: "Note,Task", requestedAt: 1, startedAt: 3)
+      try ledger.put(pass)
       #expect(try ledger.openRequests().map(\.id) == [first, second])
       pass.finishedAt = 4
       pass.summary = "{}"
-      try ledger.replace(pass)
+      try ledger.put(pass)
       #expect(try ledger.request(first) == pass)
       #expect(try ledger.openRequests().map(\.id) == [second])
       try ledger.removeRequests(finishedBefore: 5)

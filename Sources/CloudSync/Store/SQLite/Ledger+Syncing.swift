@@ -89,19 +89,10 @@ extension Ledger {
     return database.lastInsertedRowID
   }
 
-  func request(_ id: Int64) throws -> SyncRequest? {
-    try row("SELECT * FROM syncRequests WHERE id = ?", [id]).map(SyncRequest.init(row:))
-  }
+  func request(_ id: Int64) throws -> SyncRequest? { try SyncRequest.fetchOne(database, key: id) }
 
   func openRequests() throws -> [SyncRequest] {
     try rows("SELECT * FROM syncRequests WHERE finishedAt IS NULL ORDER BY id").map(SyncRequest.init(row:))
-  }
-
-  func replace(_ request: SyncRequest) throws {
-    try run(
-      "UPDATE syncRequests SET startedAt = ?, finishedAt = ?, summary = ? WHERE id = ?",
-      [request.startedAt, request.finishedAt, request.summary, request.id]
-    )
   }
 
   func removeRequests(finishedBefore time: Int64) throws {

@@ -126,17 +126,3 @@ extension RecordRow {
     )
   }
 }
-
-extension SyncRequest {
-  init(row: Row) {
-    self.init(
-      id: row["id"],
-      types: (row["types"] as String).split(separator: ",").map(String.init),
-      requestedAt: row["requestedAt"],
-      isWithoutApp: row["isWithoutApp"],
-      startedAt: row["startedAt"],
-      finishedAt: row["finishedAt"],
-      summary: row["summary"]
-    )
-  }
-}

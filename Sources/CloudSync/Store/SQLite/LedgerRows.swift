@@ -176,9 +176,12 @@ package struct EngineActivity: Hashable, Sendable {
 extension EngineActivity: Decodable, FetchableRecord {}
 
 /// A sync that another process requested from the engine.
-package struct SyncRequest: Hashable, Sendable {
+package struct SyncRequest: Hashable, StoredRow {
+  package static let databaseTableName = "syncRequests"
+
   package var id: Int64
-  package var types: [String]
+  /// The names of the types, separated by commas.
+  package var types: String
   package var requestedAt: Int64
   package var isWithoutApp = false
   package var startedAt: Int64?
