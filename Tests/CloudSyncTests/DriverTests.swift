@@ -112,7 +112,7 @@ import Testing
         guard var holder = try ledger.lease() else { return false }
         holder.fencingToken += 1
         holder.expiresAt = nil
-        try ledger.put(holder)
+        try ledger.put(holder, keeping: nil)
         return true
       }
       state.withLock { $0.hasCome = hasCome == true }

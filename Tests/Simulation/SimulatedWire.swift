@@ -176,7 +176,7 @@ final class SimulatedWire: CKTransport {
       guard var holder = try ledger.lease() else { return }
       holder.fencingToken += 1
       holder.expiresAt = nil
-      try ledger.put(holder)
+      try ledger.put(holder, keeping: nil)
     }
   }
 

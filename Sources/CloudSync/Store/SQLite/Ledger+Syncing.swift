@@ -11,20 +11,14 @@ extension Ledger {
 
   /// The process that had the lease with a fencing token, if it is kept.
   func formerLease(_ fencingToken: Int64) throws -> LeaseHolder? {
-    try LeaseHolder.fetchOne(database, sql: "SELECT * FROM lease WHERE fencingToken = ?", arguments: [fencingToken])
+    try LeaseHolder.fetchOne(database, key: fencingToken)
   }
 
   /// Stores the new holder of the lease.
   ///
   /// - Parameter former: the fencing token of one before it that has not ended; all others are forgotten.
-  func put(_ lease: LeaseHolder, keeping former: Int64? = nil) throws {
-    try run(
-      """
-      INSERT OR REPLACE INTO lease(fencingToken, pid, host, expiresAt, program, since, clockOffset)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
-      """,
-      [lease.fencingToken, lease.pid, lease.host, lease.expiresAt, lease.program, lease.since, lease.clockOffset]
-    )
+  func put(_ lease: LeaseHolder, keeping former: Int64?) throws {
+    try lease.insert(database, onConflict: .replace)
     try run("DELETE FROM lease WHERE fencingToken NOT IN (?, ?)", [lease.fencingToken, former ?? lease.fencingToken])
   }
 
@@ -63,20 +57,6 @@ extension Ledger {
 
   func activity() throws -> EngineActivity {
     try EngineActivity.fetchOne(database.cachedStatement(sql: "SELECT * FROM activity")) ?? EngineActivity()
-  }
-
-  func put(_ activity: EngineActivity) throws {
-    try run(
-      """
-      UPDATE activity SET state = ?, phase = ?, done = ?, total = ?, perSecond = ?, lastSuccessAt = ?,
-        lastEnqueueAt = ?, errorCode = ?, errorMessage = ?, errorAt = ?, errorStands = ?, reachedEnd = ?
-      """,
-      [
-        activity.state, activity.phase, activity.done, activity.total, activity.perSecond, activity.lastSuccessAt,
-        activity.lastEnqueueAt, activity.errorCode, activity.errorMessage, activity.errorAt, activity.errorStands,
-        activity.reachedEnd,
-      ]
-    )
   }
 
   // MARK: - Requested syncs

@@ -139,7 +139,9 @@ extension CredentialDigest: DatabaseValueConvertible {
 }
 
 /// The process that holds, or last held, the lease.
-package struct LeaseHolder: Hashable, Sendable {
+package struct LeaseHolder: Hashable, StoredRow {
+  package static let databaseTableName = "lease"
+
   /// The fencing token, incremented with each change of the holder.
   package var fencingToken: Int64
   package var pid: Int64
@@ -154,10 +156,12 @@ package struct LeaseHolder: Hashable, Sendable {
   package var clockOffset: Int64?
 }
 
-extension LeaseHolder: Decodable, FetchableRecord {}
-
 /// The activity that the engine publishes.
-package struct EngineActivity: Hashable, Sendable {
+package struct EngineActivity: Hashable, StoredRow {
+  package static let databaseTableName = "activity"
+
+  /// The key of the only row.
+  var one = 1
   package var state = "idle"
   package var phase: String?
   package var done = 0
@@ -172,8 +176,6 @@ package struct EngineActivity: Hashable, Sendable {
   /// Whether the last sync fetched all changes to the end after the last change accepted by then.
   package var reachedEnd = false
 }
-
-extension EngineActivity: Decodable, FetchableRecord {}
 
 /// A sync that another process requested from the engine.
 package struct SyncRequest: Hashable, StoredRow {
