@@ -95,7 +95,7 @@ package enum Verdict: Hashable, Sendable {
   }
 
   /// How much it matters, with the mark that screens show.
-  package enum Urgency: String, Hashable, Sendable, CaseIterable {
+  package enum Urgency: String, Codable, Hashable, Sendable, CaseIterable {
     case act = "■"
     case look = "▲"
     case waits = "◆"

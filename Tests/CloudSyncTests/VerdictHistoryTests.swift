@@ -165,16 +165,24 @@ struct VerdictHistoryTests {
     let now = 2 * VerdictHistory.age
     try store.write { ledger in
       for at in [now - VerdictHistory.age - 2, now - VerdictHistory.age - 1, now - VerdictHistory.age, now] {
-        try ledger.run(
-          "INSERT INTO verdicts(at, until, name, urgency, fencingToken) VALUES (?, ?, 'inSync', '●', 1)",
-          [at, at]
-        )
+        try StoredVerdict(name: "inSync", urgency: .fine, at: at, until: at, fencingToken: 1).insert(ledger.database)
       }
       #expect(try !Retention.apply(now: now, ledger))
       #expect(try ledger.verdicts(after: 0).map(\.at) == [now - VerdictHistory.age - 1, now - VerdictHistory.age, now])
       #expect(try ledger.removeVerdicts(before: now + 1, keeping: 9, limit: 9) == 2)
       #expect(try ledger.verdicts(after: 0).map(\.at) == [now])
       #expect(try ledger.removeVerdicts(before: .min, keeping: 1, limit: 9) == 0)
+    }
+  }
+
+  @Test func `a verdict that cannot be read is left out`() throws {
+    let store = try World().open("store")
+    try store.write { ledger in
+      try StoredVerdict(name: "inSync", urgency: .fine, at: 1, until: 2, fencingToken: 1).insert(ledger.database)
+      try ledger.run("INSERT INTO verdicts(at, until, name, urgency, fencingToken) VALUES (2, 3, 'failed', '?', 1)")
+
+      #expect(try ledger.verdicts(after: 0).map(\.name) == ["inSync"])
+      #expect(try ledger.lastVerdict() == nil)
     }
   }
 }

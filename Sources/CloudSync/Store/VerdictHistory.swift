@@ -17,7 +17,9 @@ package struct VerdictSpan: Hashable, Sendable {
 }
 
 /// A row of the table `verdicts`: a verdict as one syncing process met it.
-struct StoredVerdict: Hashable, Sendable {
+struct StoredVerdict: Hashable, StoredRow {
+  static let databaseTableName = "verdicts"
+
   var name: String
   var urgency: Verdict.Urgency
   var at: Int64
@@ -102,41 +104,25 @@ extension Ledger {
     if note.extendsLast {
       try run("UPDATE verdicts SET until = max(until, ?) WHERE id = (SELECT max(id) FROM verdicts)", [now])
     }
-    guard let new = note.row else { return }
-    try run(
-      "INSERT INTO verdicts(at, until, name, urgency, fencingToken) VALUES (?, ?, ?, ?, ?)",
-      [new.at, new.until, new.name, new.urgency.rawValue, new.fencingToken]
-    )
+    try note.row?.insert(database)
   }
 
   func lastVerdict() throws -> StoredVerdict? {
-    try row("SELECT * FROM verdicts ORDER BY id DESC LIMIT 1", []).flatMap(StoredVerdict.init)
+    try row("SELECT * FROM verdicts ORDER BY id DESC LIMIT 1", []).flatMap { try? StoredVerdict(row: $0) }
   }
 
-  /// The verdicts that held after a time, oldest first, and the one before them.
+  /// The verdicts that held after a time, oldest first, and the one before them. One that cannot be read is left out:
+  /// no other row depends on it.
   func verdicts(after time: Int64) throws -> [StoredVerdict] {
     let first = "SELECT coalesce(max(id), 0) FROM verdicts WHERE at <= ?"
     return try rows("SELECT * FROM verdicts WHERE id >= (\(first)) ORDER BY id", [time])
-      .compactMap(StoredVerdict.init)
+      .compactMap { try? StoredVerdict(row: $0) }
   }
 
   func removeVerdicts(before time: Int64, keeping count: Int, limit: Int) throws -> Int {
     // The last of the old ones may have held until after that time.
     let old = try expired(in: "verdicts", before: time, keeping: count, limit: limit + 1).dropLast()
     return try remove(Array(old), from: "verdicts")
-  }
-}
-
-extension StoredVerdict {
-  fileprivate init?(_ row: Row) {
-    guard let urgency = Verdict.Urgency(rawValue: row["urgency"]) else { return nil }
-    self.init(
-      name: row["name"],
-      urgency: urgency,
-      at: row["at"],
-      until: row["until"],
-      fencingToken: row["fencingToken"]
-    )
   }
 }
 
