@@ -63,6 +63,25 @@ struct EngineSignsTests {
     #expect(row.signs.judgement(at: again).stalledSince != nil)
   }
 
+  @Test(
+    arguments: [
+      ("busy", 105_000, true, false), ("busy until now", 100_000, true, false), ("busy, silent", 99_999, false, true),
+      ("busy, the clock was moved back a little", 110_000, true, false),
+      ("busy, the clock was moved back", 110_001, false, true), ("idle", nil, false, false),
+      ("idle, it has not answered", nil, true, true),
+    ] as [(String, Int64?, Bool, Bool)]
+  )
+  func `a lease may be taken from a busy process that is silent and from an idle one that has not answered`(
+    name: String,
+    leaseEndsAt: Int64?,
+    hasNotAnswered: Bool,
+    isSilent: Bool
+  ) {
+    let signs = EngineSigns(leaseEndsAt: leaseEndsAt)
+
+    #expect(signs.isSilent(at: 100_000, hasNotAnswered: hasNotAnswered) == isSilent)
+  }
+
   @Test func `a stopped process is looked at again, because it may go on without writing`() {
     #expect(EngineSigns(isStopped: true).judgement(at: 1_000).looksAgainAt == 6_000)
   }

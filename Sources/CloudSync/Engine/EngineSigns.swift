@@ -30,11 +30,11 @@ struct EngineSigns: Hashable, Sendable {
   /// - Parameter clockShift: see `LeaseHolder.clockShift`: a clock that was set is no reason to call a process late.
   init(
     of holder: LeaseHolder?,
-    _ rest: EngineRest?,
+    _ rest: EngineRest? = nil,
     clockShift: Int64,
-    workSince: Int64?,
-    requestedAt: Int64?,
-    isStopped: Bool
+    workSince: Int64? = nil,
+    requestedAt: Int64? = nil,
+    isStopped: Bool = false
   ) {
     self.init(
       leaseEndsAt: holder?.expiresAt.map { $0 + clockShift },
@@ -50,6 +50,11 @@ struct EngineSigns: Hashable, Sendable {
   /// Milliseconds for which an engine may be late, so that a stopped one is reported within ten seconds: a busy machine
   /// may delay it for some.
   static let patience: Int64 = 8_000
+  /// Milliseconds after which a process on standby replaces an idle engine that leaves work undone. Takeover is promised
+  /// in 5 s.
+  static let patienceOnStandby: Int64 = 3_000
+  /// Milliseconds after which a process takes over from an idle engine that has not started a requested sync.
+  static let patienceOfRequest = Lease.duration
 
   struct Judgement: Hashable, Sendable {
     /// Since when the engine has not moved although it should have; nil if it does its work.
@@ -68,8 +73,7 @@ struct EngineSigns: Hashable, Sendable {
     let due: Int64
     let lastMove: Int64
     if let leaseEndsAt {
-      // An end far ahead means that the clock was moved back; a live engine renews the lease soon.
-      guard leaseEndsAt <= now + 2 * Lease.duration else { return Judgement(looksAgainAt: now + Lease.duration) }
+      guard !isFarAhead(leaseEndsAt, of: now) else { return Judgement(looksAgainAt: now + Lease.duration) }
       lastMove = leaseEndsAt - Lease.duration
       due = lastMove
     } else {
@@ -80,4 +84,14 @@ struct EngineSigns: Hashable, Sendable {
     let end = due + Self.patience
     return end < now ? Judgement(stalledSince: lastMove) : Judgement(looksAgainAt: end + 1)
   }
+
+  /// Whether another process may take the lease, although the engine has its lock. A busy engine renews its lease,
+  /// however long its work takes. An idle one does not, so it is silent only if it has not answered in time.
+  func isSilent(at now: Int64, hasNotAnswered: Bool) -> Bool {
+    guard let leaseEndsAt else { return hasNotAnswered }
+    return leaseEndsAt < now || isFarAhead(leaseEndsAt, of: now)
+  }
+
+  /// Whether the end of a lease shows that the clock was moved back; a live engine renews it within one lease.
+  private func isFarAhead(_ end: Int64, of now: Int64) -> Bool { end > now + 2 * Lease.duration }
 }

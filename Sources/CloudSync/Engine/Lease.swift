@@ -24,7 +24,7 @@ package struct Lease: Sendable {
   let oneSync = OneSyncLog()
 
   /// Takes the lease if it is free, or if its holder has been silent past its end while busy or while a request of ours
-  /// waits (`holderIsSilent`).
+  /// waits (`EngineSigns.isSilent`).
   ///
   /// - Parameters:
   ///   - asksApp: whether this process can ask the app, so that nothing waits for it under this lease.
@@ -40,14 +40,18 @@ package struct Lease: Sendable {
     let isFree = lock.take()
     try lock.requireInPlace()
     let now = store.now()
+    func isSilent(_ holder: LeaseHolder?) -> Bool {
+      let clockShift = holder?.clockShift(store.clockOffset()) ?? 0
+      return EngineSigns(of: holder, clockShift: clockShift).isSilent(at: now, hasNotAnswered: holderIsSilent)
+    }
     if !isFree {
       // Processes that wait for the lease check often, so checking must not write: each write notifies every watcher.
       let holder = try store.read { try $0.lease() }
-      guard isSilent(holder, now, store.clockOffset(), holderIsSilent) else { return nil }
+      guard isSilent(holder) else { return nil }
     }
     let fencingToken: Int64? = try store.write { ledger in
       let holder = try ledger.lease()
-      guard isFree || isSilent(holder, now, store.clockOffset(), holderIsSilent) else { return nil }
+      guard isFree || isSilent(holder) else { return nil }
       let fencingToken = (holder?.fencingToken ?? 0) + 1
       let process = ProcessInfo.processInfo
       try ledger.put(
@@ -70,17 +74,6 @@ package struct Lease: Sendable {
     return fencingToken.map {
       Lease(fencingToken: $0, lock: lock, clockOffset: store.clockOffset, life: ProofOfLife(since: now))
     }
-  }
-
-  /// Whether the holder of the lock shows no sign of life. A busy holder renews its lease, however long its work takes.
-  /// An idle one does not, so it is silent only if a request of ours was not answered.
-  private static func isSilent(_ holder: LeaseHolder?, _ now: Int64, _ clockOffset: Int64?, _ hasNotAnswered: Bool)
-    -> Bool
-  {
-    guard let holder, let end = holder.expiresAt else { return hasNotAnswered }
-    let expiresAt = end + holder.clockShift(clockOffset)
-    // An end far ahead means that the clock was moved back; a live holder renews it within one lease.
-    return expiresAt < now || expiresAt > now + 2 * duration
   }
 
   /// Throws unless this process still holds the lease; extends it.

@@ -46,7 +46,7 @@ extension SyncEngine {
     let wakeup = Wakeup()
     let watcher = StoreWatcher(store, queue: .global(), locks: true) { wakeup.wake() }
     defer { _ = watcher }
-    let patience = store.now() + Lease.duration
+    let patience = store.now() + EngineSigns.patienceOfRequest
     var takesOverUntil: Int64?
     while true {
       try Task.checkCancellation()

@@ -12,10 +12,6 @@ enum Outlook: Hashable {
   /// The store cannot be used now, such as on a full disk: nothing was changed, so try again later.
   case waitForStorage
 
-  /// Milliseconds for which an idle holder may leave work undone before it counts as stopped. Takeover is promised in
-  /// 5 s.
-  static let patience: Int64 = 3_000
-
   /// - Parameter fetches: whether there is work besides what is planned to be sent.
   init(_ plan: Step, fetches: Bool) {
     switch plan {
@@ -34,8 +30,8 @@ enum Outlook: Hashable {
   init(standingByUntil leaseEnd: Int64?, wakesAt: Int64?, undoneFor: Int64?, now: Int64) {
     switch (leaseEnd, undoneFor) {
     case (let end?, _): self = .standBy(until: end)
-    case (nil, let time?) where time >= Self.patience: self = .replaceHolder
-    case (nil, let time?): self = .standBy(until: now + Self.patience - time)
+    case (nil, let time?) where time >= EngineSigns.patienceOnStandby: self = .replaceHolder
+    case (nil, let time?): self = .standBy(until: now + EngineSigns.patienceOnStandby - time)
     case (nil, nil): self = .standBy(until: wakesAt)
     }
   }
