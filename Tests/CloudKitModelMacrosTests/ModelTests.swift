@@ -1,6 +1,6 @@
 import CloudKit
 public import CloudKitModelMacros
-public import Foundation
+import Foundation
 import Observation
 import Testing
 
