@@ -72,19 +72,7 @@ import Testing
     var world = Sample.world { $0.now = Int64(Date().timeIntervalSince1970 * 1000) }
     var confirmed: Set<Int64> = []
     func look() throws {
-      let scope = app.scope(world)
-      world.data = try store.view { view in
-        var data = try ViewData(view, scope, Found())
-        // Searches run beside the other readings, but here all is read at once.
-        if let part = scope.queue, data.queue == nil {
-          let (window, retryable) = try view.operations(part.listing, offset: part.offset, limit: part.limit)
-          data.queue = ListPage(part.listing, window, retryable: retryable)
-        }
-        if let part = scope.records, data.records == nil {
-          data.records = ListPage(part.listing, try view.records(part.listing, offset: part.offset, limit: part.limit))
-        }
-        return data
-      }
+      world.data = try ViewData.whole(of: store, app.scope(world))
     }
     /// The operations that the question on top is about.
     func named() throws -> Set<Int64> {
