@@ -25,6 +25,8 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
     case otherRecordType
     /// The archive or the change tag is damaged, or that of another record.
     case systemValue
+    /// The call is for another database than that of the type's models, ``CKRecordModel/databaseScope``.
+    case otherDatabase
     /// A reference leads to another zone.
     case otherZone
     /// A model that this one refers to could not be fetched, for the reason in the `CKError` of ``CKModelError/underlying``.
@@ -57,7 +59,7 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
   public let underlying: any Error
 
   private let reason: String
-  /// The step that failed, as in "encoded" or "saved".
+  /// The step that failed, as in "encoded", "saved" or "used".
   private let step: String
 
   /// Wraps an error of encoding.
@@ -69,6 +71,12 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
   package init(_ model: Any.Type, encoding value: Any, _ reason: String) {
     let context = EncodingError.Context([], ConversionFailure(reason: reason))
     self.init(model, encoding: EncodingError.invalidValue(value, context))
+  }
+
+  /// Refuses a use of any model of a type.
+  init(_ model: String, _ cause: Cause, _ reason: String) {
+    (self.model, field, expected, self.reason, step, self.cause) = (model, nil, nil, reason, "used", cause)
+    underlying = EncodingError.invalidValue(model, .init([], ConversionFailure(reason: reason)))
   }
 
   /// Refuses a field of a model that is known by its record type.

@@ -114,6 +114,7 @@ public struct CKRecordEncoder: Sendable {
     }
     let encoded = EncodedModel(
       record: record,
+      database: DeclaredDatabase(of: Model.self),
       isArchived: system.hasArchive,
       decidesParent: system.decidesParent,
       references: references.references,

@@ -38,7 +38,8 @@ public protocol CKRecordModel {
   static var mergeRules: [String: MergeRule] { get }
 
   /// The database of the type's models: the private one unless declared. Zones of other users are in the shared
-  /// database in any case. See `CKContainer.database(for:in:)`.
+  /// database in any case. See `CKContainer.database(for:in:)`. A call for another database or a store of it throws
+  /// `CKModelError.Cause.otherDatabase`.
   static var databaseScope: CKDatabase.Scope { get }
 
   /// The coding keys of properties that are system values of the record, not fields. By default there are none.

@@ -20,7 +20,8 @@ public struct CKModelChanges: Sendable {
     case edit(EncodedModel, original: EncodedModel, rules: [String: MergeRule])
     /// Creates a model that another refers to, unless the local copy has it.
     case target(EncodedModel, rules: [String: MergeRule])
-    case delete(CKRecord.ID, isArchived: Bool)
+    /// Deletes a record; that of a plan has no model.
+    case delete(CKRecord.ID, isArchived: Bool, DeclaredDatabase? = nil)
   }
 
   private(set) var steps: [Step] = []
@@ -113,9 +114,9 @@ public struct CKModelChanges: Sendable {
   /// Deletes the record of a model, whatever its fields. That of a model with an archive is deleted in its zone.
   ///
   /// - Throws: `CKModelError` if the model's archive is damaged.
-  public mutating func delete(_ model: some CKRecordModel) throws(CKModelError) {
+  public mutating func delete<Model: CKRecordModel>(_ model: Model) throws(CKModelError) {
     let (recordID, isArchived) = try encoder.place(of: model)
-    steps.append(.delete(recordID, isArchived: isArchived))
+    steps.append(.delete(recordID, isArchived: isArchived, DeclaredDatabase(of: Model.self)))
   }
 }
 

@@ -29,6 +29,7 @@ extension SyncStore {
     in zoneID: CKRecordZone.ID? = nil,
     following depth: LinkDepth = .none
   ) async throws -> [String: Result<Model, any Error>] {
+    try checkDatabase(of: type)
     let zone = zoneKey(zoneID).zoneID
     let found = try await records(recordNames.map { CKRecord.ID(recordName: $0, zoneID: zone) })
     let models = try await loader(following: depth).models(type, from: found.map { .success($0) })

@@ -172,7 +172,8 @@ extension SyncStore {
   }
 
   private func recordID(of model: some CKRecordModel, in zoneID: CKRecordZone.ID?) throws -> CKRecord.ID {
-    try CKRecordEncoder(zoneID: zoneKey(zoneID).zoneID).place(of: model).recordID
+    try checkDatabase(of: type(of: model))
+    return try CKRecordEncoder(zoneID: zoneKey(zoneID).zoneID).place(of: model).recordID
   }
 
   /// Accepts the differences between a model and its original before the edit.
@@ -201,6 +202,11 @@ extension SyncStore {
 
   // MARK: - Conversion to store types
 
+  /// Refuses models that belong to another database than this store's.
+  func checkDatabase(of type: any CKRecordModel.Type) throws(CKModelError) {
+    try DeclaredDatabase(of: type).check(scope.database.scope)
+  }
+
   func zoneKey(_ zoneID: CKRecordZone.ID?) -> ZoneKey {
     zoneID.map { ZoneKey($0) } ?? scope.zoneForChangesWithoutOne
   }
@@ -214,6 +220,7 @@ extension SyncStore {
   }
 
   @concurrent private func accept(_ changes: CKModelChanges, group: String? = nil) async throws -> [QueuedChange] {
+    for step in changes.steps { try step.database?.check(scope.database.scope) }
     // Later steps build on the records that earlier steps changed.
     var records: [CKRecord.ID: CKRecord?] = [:]
     var schema = KnownSchema(self)
@@ -308,7 +315,7 @@ extension CKModelChanges.Step {
   var recordID: CKRecord.ID {
     switch self {
     case .save(let model, _, _), .edit(let model, _, _), .target(let model, _): model.record.recordID
-    case .delete(let recordID, _): recordID
+    case .delete(let recordID, _, _): recordID
     }
   }
 
@@ -319,9 +326,12 @@ extension CKModelChanges.Step {
   var isArchived: Bool {
     switch self {
     case .save(let model, _, _), .edit(let model, _, _), .target(let model, _): model.isArchived
-    case .delete(_, let isArchived): isArchived
+    case .delete(_, let isArchived, _): isArchived
     }
   }
+
+  /// The database of the model; nil for the deletion of a plan's record.
+  var database: DeclaredDatabase? { if case .delete(_, _, let database) = self { database } else { model?.database } }
 
   /// The type of the model; nil for a deletion.
   var recordType: CKRecord.RecordType? { model?.record.recordType }

@@ -89,6 +89,7 @@ extension SyncStore {
   // MARK: - Off the caller's actor
 
   private func stored<Model>(_ query: Query<Model>, in zoneID: CKRecordZone.ID?) throws -> StoredQuery {
+    try checkDatabase(of: Model.self)
     let wanted = try query.query(in: zoneID ?? zoneKey(nil).zoneID)
     return try StoredQuery(wanted, in: zoneID.map { ZoneKey($0) }, limit: query.limit)
   }

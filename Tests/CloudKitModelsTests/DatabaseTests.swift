@@ -1,5 +1,7 @@
 import CloudKit
 import CloudKitModels
+import CloudSync
+import CloudSyncModels
 import Foundation
 import Logging
 import Synchronization
@@ -220,6 +222,82 @@ import Testing
     #expect(container.database(for: Post.self, in: foreign).databaseScope == .shared)
     #expect(container.database(for: Post.self, in: CKRecordZone.ID(zoneName: "notes")).databaseScope == .private)
   }
+}
+
+/// Calls for another database than that of the models.
+extension DatabaseTests {
+  private func isRefused<Value>(_ call: () async throws -> Value) async -> Bool {
+    do { _ = try await call() } catch { return (error as? CKModelError)?.cause == .otherDatabase }
+    return false
+  }
+
+  @Test func `a call for another database than that of the models is refused and sends nothing`() async throws {
+    let model = Announcement()
+    let all = Query<Announcement>()
+
+    #expect(await isRefused { try await database.save(model) })
+    #expect(await isRefused { try await database.insert(model) })
+    #expect(await isRefused { try await database.update(model) })
+    #expect(await isRefused { try await database.upsert(model) })
+    #expect(await isRefused { try await database.save([model]) })
+    #expect(await isRefused { try await database.load(Announcement.self, named: "a") })
+    #expect(await isRefused { try await database.load(all) })
+    #expect(await isRefused { try await database.page(of: all) })
+    #expect(await isRefused { try await database.delete(model) })
+    #expect(await isRefused { try await database.delete([model]) })
+    #expect(await isRefused { try await database.delete(model, cascade: .targets) })
+    #expect(await isRefused { try await database.share(model) })
+    #expect(await isRefused { try await database.subscribe(to: Announcement.self) })
+    #expect(await isRefused { try database.forget(model) })
+    let reference = CKRecord.Reference(recordID: CKRecord.ID(recordName: "a"), action: .none)
+    #expect(await isRefused { try await reference.load(Announcement.self, from: database) })
+    #expect(cloud.requests.bodies("records/modify").isEmpty && cloud.requests.bodies("records/query").isEmpty)
+  }
+
+  @Test(arguments: [CKDatabase.Scope.public, .private, .shared])
+  func `a database has the models that declare it, and the shared one those of the private ones of others`(
+    _ scope: CKDatabase.Scope
+  ) async throws {
+    let database = cloud.account().database(with: scope)
+    #expect(await isRefused { try await database.load(Query<Announcement>()) } == (scope != .public))
+    #expect(await isRefused { try await database.load(Query<Post>()) } == (scope == .public))
+  }
+
+  @Test func `a store of another database refuses models to save, load, find and delete`() async throws {
+    let store = try SyncStore(inMemoryFor: "iCloud.test", databaseScope: .private)
+    let (model, all) = (Announcement(), Query<Announcement>())
+    var changes = CKModelChanges()
+    try changes.save(Post())
+    try changes.save(model)
+
+    #expect(await isRefused { try await store.save(model) })
+    #expect(await isRefused { try await store.save(model, changedFrom: model) })
+    #expect(await isRefused { try await store.enqueue(changes) })
+    #expect(await isRefused { try await store.load(Announcement.self, named: "a") })
+    #expect(await isRefused { try await store.load(all) })
+    #expect(await isRefused { try await store.count(all) })
+    #expect(await isRefused { try await store.delete(model) })
+    #expect(await isRefused { try await store.delete(model, cascade: .targets) })
+    #expect(try store.operations().total == 0)
+
+    let shared = try SyncStore(inMemoryFor: "iCloud.test", databaseScope: .shared)
+    #expect(try await shared.load(Query<Post>()).isEmpty)
+  }
+
+  @Test func `a model that refers to one of another database is refused with it`() async throws {
+    let poster = Poster(announcement: Announcement())
+    let store = try SyncStore(inMemoryFor: "iCloud.test", databaseScope: .private)
+
+    #expect(await isRefused { try await database.save(poster) })
+    #expect(await isRefused { try await store.save(poster) })
+    #expect(try cloud.onServer("p", zone: "cktop") == nil && store.operations().total == 0)
+  }
+}
+
+/// A private model that refers to a public one.
+private struct Poster: Codable, Identifiable, CKRecordModel {
+  var id = "p"
+  var announcement: Announcement?
 }
 
 /// A model with a typed list of fields, as `@CKModel` makes it.

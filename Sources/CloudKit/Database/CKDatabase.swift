@@ -78,13 +78,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
   package static let largestBody = 1_500_000
 
   /// The name of the database in URLs.
-  var name: DatabaseName {
-    switch databaseScope {
-    case .public: .public
-    case .private: .private
-    case .shared: .shared
-    }
-  }
+  var name: DatabaseName { databaseScope.name }
 
   /// Sends one request and converts its error to a `CKError`.
   func perform<Answer: Sendable>(
@@ -174,5 +168,27 @@ extension Array {
       groups[key, default: []].append(element)
     }
     return order.map { ($0, groups[$0] ?? []) }
+  }
+}
+
+extension CKDatabase.Scope {
+  /// The name of the database in URLs and stores.
+  package var name: DatabaseName {
+    switch self {
+    case .public: .public
+    case .private: .private
+    case .shared: .shared
+    }
+  }
+}
+
+extension DatabaseName {
+  /// The scope of the database.
+  package var scope: CKDatabase.Scope {
+    switch self {
+    case .public: .public
+    case .private: .private
+    case .shared: .shared
+    }
   }
 }

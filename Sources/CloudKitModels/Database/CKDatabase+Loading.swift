@@ -32,7 +32,8 @@ extension CKDatabase {
     in zoneID: CKRecordZone.ID? = nil,
     following depth: LinkDepth = .none
   ) async throws -> [String: Result<Model, any Error>] {
-    let ids = recordNames.map { CKRecord.ID(recordName: $0, zoneID: zoneID ?? zoneIDForModels) }
+    let zone = try self.zone(zoneID, of: type)
+    let ids = recordNames.map { CKRecord.ID(recordName: $0, zoneID: zone) }
     let found = try await records(for: ids, desiredKeys: type.desiredKeys)
     let results = found.values.map { missingZoneIsEmpty($0, zoneID) }
     let models = try await linkLoader(following: depth).models(type, from: results)
@@ -41,9 +42,9 @@ extension CKDatabase {
 
   /// Removes the record of a model from the cache, so that the next load returns the server's version.
   ///
-  /// - Throws: `CKModelError` if the model's archive is damaged.
+  /// - Throws: `CKModelError` if the model's archive is damaged, or its type's models are in another database.
   public func forget(_ model: some CKRecordModel, in zoneID: CKRecordZone.ID? = nil) throws(CKModelError) {
-    forget(try CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels).place(of: model).recordID)
+    forget(try CKRecordEncoder(zoneID: try zone(zoneID, of: type(of: model))).place(of: model).recordID)
   }
 
   /// Returns all models that match a query, up to its limit.
@@ -123,7 +124,8 @@ extension CKDatabase {
     after cursor: CKQueryOperation.Cursor?
   ) async throws -> CKModelPage<CKRecord> {
     let limit = query.limit ?? CKQueryOperation.maximumResults
-    let wire = try query.query(in: zoneID ?? zoneIDForModels)
+    let zone = try self.zone(zoneID, of: Model.self)
+    let wire = try query.query(in: zone)
     guard query.limit != 0 else { return CKModelPage([]) }
     if query.isLogged { report("Query: \(wire.debugDescription)") }
     do {
@@ -137,7 +139,7 @@ extension CKDatabase {
         } else {
           try await records(
             matching: wire,
-            inZoneWith: zoneID ?? zoneIDForModels,
+            inZoneWith: zone,
             desiredKeys: Model.desiredKeys,
             resultsLimit: limit
           )

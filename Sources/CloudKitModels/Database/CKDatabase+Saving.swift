@@ -88,7 +88,7 @@ extension CKDatabase {
     _ models: [Model],
     in zoneID: CKRecordZone.ID? = nil
   ) async throws -> [Result<Void, any Error>] {
-    let encoder = CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels)
+    let encoder = CKRecordEncoder(zoneID: try zone(zoneID, of: Model.self))
     let ids = try models.map { try encoder.place(of: $0).recordID }
     try Self.refuseRepeated(ids)
     let results = try await modifyRecords(saving: [], deleting: ids, atomically: false).deleteResults
@@ -102,6 +102,14 @@ extension CKDatabase {
   }
 
   // MARK: - Writing
+
+  /// Returns the zone of a call for models: the given one, or that of models without one.
+  ///
+  /// - Throws: `CKModelError` if the type's models are in another database.
+  func zone(_ zoneID: CKRecordZone.ID?, of type: any CKRecordModel.Type) throws(CKModelError) -> CKRecordZone.ID {
+    try DeclaredDatabase(of: type).check(databaseScope)
+    return zoneID ?? zoneIDForModels
+  }
 
   /// The number of attempts to save a record that others change at the same time.
   static var attempts: Int { 16 }

@@ -19,7 +19,7 @@ extension CKDatabase {
     title: String? = nil,
     in zoneID: CKRecordZone.ID? = nil
   ) async throws -> CKShare {
-    let id = try CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels).place(of: model).recordID
+    let id = try CKRecordEncoder(zoneID: try zone(zoneID, of: type(of: model))).place(of: model).recordID
     return try await savedShare(titled: title) {
       let root = try await uncachedRecords(for: [id])[id].map { try missingZoneIsEmpty($0, zoneID).get() }
       guard let root else { throw Self.unanswered(id) }

@@ -9,11 +9,12 @@ extension CKDatabase {
     in zoneID: CKRecordZone.ID?,
     replacing: Set<String> = []
   ) async throws -> [Result<Model, any Error>] {
-    let encoder = CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels)
+    let encoder = CKRecordEncoder(zoneID: try zone(zoneID, of: Model.self))
     let graph = try ModelGraph(models, replacing: replacing, encoder)
     let ids = graph.roots.map(\.record.recordID)
     try Self.refuseRepeated(ids)
     for model in graph.roots + graph.targets { try model.checkZones() }
+    for target in graph.targets { try target.database.check(databaseScope) }
     var writer = ModelWriter(self, verb, in: zoneID, graph)
     try await writer.readBases()
     try await writer.findTargets()

@@ -47,7 +47,7 @@ extension CKDatabase {
     cascade: CKCascade,
     in zoneID: CKRecordZone.ID? = nil
   ) async throws -> CKDeletionPlan {
-    let encoder = CKRecordEncoder(zoneID: zoneID ?? zoneIDForModels)
+    let encoder = CKRecordEncoder(zoneID: try zone(zoneID, of: Model.self))
     let ids = try models.map { try encoder.place(of: $0).recordID }
     try Self.refuseRepeated(ids)
     let database = withoutDownloads

@@ -36,6 +36,7 @@ extension CKDatabase {
     in zoneID: CKRecordZone.ID? = nil,
     configure: (CKSubscription.NotificationInfo) -> Void = { _ in }
   ) async throws -> CKQuerySubscription {
+    try DeclaredDatabase(of: type).check(databaseScope)
     let wanted = try query.subscription(options: options, in: zoneID)
     wanted.notificationInfo.map(configure)
     return try await saved(wanted) { $0.watchesTheSame(as: wanted) && $0.notificationInfo == wanted.notificationInfo }

@@ -19,6 +19,7 @@ extension [CKRecord.Reference] {
     from database: CKDatabase,
     following depth: LinkDepth = .none
   ) async throws -> [Result<Model, any Error>] {
+    try DeclaredDatabase(of: type).check(database.databaseScope)
     let ids = map(\.recordID)
     let records = try await database.records(for: [CKRecord.ID](Set(ids)), desiredKeys: type.desiredKeys)
     let results = ids.map { records[$0] ?? .failure(CKDatabase.unanswered($0)) }

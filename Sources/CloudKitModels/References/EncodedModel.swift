@@ -13,6 +13,8 @@ package struct EncodedModel: Sendable {
 
   /// The record with all fields of the model, set or cleared.
   package let record: CKRecord
+  /// The database that its type declares.
+  package let database: DeclaredDatabase
   /// Whether the model's archive decided the zone.
   package let isArchived: Bool
   /// Whether the model decides the parent, also by having none.
@@ -56,6 +58,7 @@ package struct EncodedModel: Sendable {
     if decidesParent { copy.parent = record.parent }
     return EncodedModel(
       record: copy,
+      database: database,
       isArchived: isArchived,
       decidesParent: decidesParent,
       references: references.filter { !keys.contains($0.key) },

@@ -79,12 +79,6 @@ extension SyncStore.Scope {
     _ environment: CKContainerConfiguration.Environment,
     _ scope: CKDatabase.Scope
   ) {
-    let database: DatabaseName =
-      switch scope {
-      case .public: .public
-      case .private: .private
-      case .shared: .shared
-      }
-    self.init(container: container, environment: environment.rawValue, database: database)
+    self.init(container: container, environment: environment.rawValue, database: scope.name)
   }
 }

@@ -108,13 +108,7 @@ struct ExportedFiles {
 
   private func database(_ session: Session) throws -> CKDatabase {
     let container = CKContainer(sharing: try session.client(store.scope))
-    let scope: CKDatabase.Scope =
-      switch store.scope.database {
-      case .public: .public
-      case .private: .private
-      case .shared: .shared
-      }
-    return container.database(with: scope).withoutDownloads
+    return container.database(with: store.scope.database.scope).withoutDownloads
   }
 
   private mutating func fetch(_ slice: [Wanted], _ database: CKDatabase) async throws {
