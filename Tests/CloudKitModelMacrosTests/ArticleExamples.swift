@@ -152,9 +152,12 @@ private enum ArticleExamples {
     let loaded = try await database.load(Note.self, named: saved.recordName)
     try await database.delete(loaded)
 
-    let results = try await database.save([Note(title: "Bread"), Note(title: "Butter")])
-    let failures = results.filter { if case .failure = $0 { true } else { false } }
-    show(failures)
+    let shopping = [Note(title: "Bread"), Note(title: "Butter")]
+    do {
+      try await database.save(shopping)
+    } catch let error as CKModelBatchError {
+      for failure in error.failures { report(shopping[failure.index], failure.error) }
+    }
 
     for try await page in database.pages(of: Query<Note>()) {
       show(page.models)
@@ -302,6 +305,7 @@ private enum ArticleExamples {
 
   private static func show(_ value: Any?) {}
   private static func report(_ value: Any?) {}
+  private static func report(_ note: Note, _ error: any Error) {}
   private static func log(_ text: String) {}
   private static func merge(_ note: Note, _ record: CKRecord?) {}
 }

@@ -27,7 +27,7 @@ import Testing
     #expect(try await zone.update(Errand(title: "2")).title == "2")
     #expect(try await zone.upsert(Errand(title: "3")).title == "3")
     #expect(try await zone.save(Errand(title: "4")).title == "4")
-    for result in try await zone.save([Errand(id: "b"), Errand(id: "c")]) { _ = try result.get() }
+    #expect(try await zone.save([Errand(id: "b"), Errand(id: "c")]).map(\.id) == ["b", "c"])
 
     let names = ["a", "b", "c"]
     #expect(try await zone.load(Errand.self, named: "a") == Errand(title: "4"))
@@ -39,7 +39,7 @@ import Testing
     #expect(paged.sorted() == names)
 
     try await zone.delete(Errand())
-    for result in try await zone.delete([Errand(id: "b")]) { try result.get() }
+    try await zone.delete([Errand(id: "b")])
     #expect(try await zone.delete(Errand(id: "c"), cascade: .children).error == nil)
     #expect(try await zone.all(Errand.self).isEmpty)
     #expect(try await database.all(Errand.self, in: other).sorted { $0.id < $1.id } == Self.decoys)

@@ -190,6 +190,19 @@ private struct Item: Codable, Identifiable, CKRecordModel {
     #expect(isOnServer("a") && report.results.count == 301)
   }
 
+  @Test func `a model that is not deleted among several is an error, which knows what is deleted`() async throws {
+    try await save("a; b; h: a?")
+
+    let error = try await #require(throws: CKModelBatchError.self) {
+      try await database.delete([Item(id: "b"), Item(id: "a"), Item(id: "unknown")])
+    }
+
+    #expect(error.failures.map(\.index) == [1] && names(error.failures.map(\.recordID)) == ["a"])
+    #expect((error.failures[0].error as? CKError)?.code == .referenceViolation)
+    #expect(names(error.deleted) == ["b", "unknown"] && error.saved.isEmpty)
+    #expect(isOnServer("a") && !isOnServer("b"))
+  }
+
   @Test func `a report of records that were kept has an error`() {
     let record = CKDeletionPlan.Record(recordID: CKRecord.ID(recordName: "a"), recordType: "Item", reason: .requested)
     let report = CKDeletionReport(results: [(record, .kept)])

@@ -85,10 +85,10 @@ import Testing
     }
   }
 
-  @Test func `several models are saved with a result for each, and two of one name are refused`() async throws {
+  @Test func `several models are saved and returned in their order, and two of one name are refused`() async throws {
     try await database.save(Post())
-    let results = try await database.save([Post(id: "a"), Post(id: "b", topics: ["x"]), Post(title: "Oats")])
-    #expect(try results.map { try $0.get().id } == ["a", "b", "post"])
+    let saved = try await database.save([Post(id: "a"), Post(id: "b", topics: ["x"]), Post(title: "Oats")])
+    #expect(saved.map(\.id) == ["a", "b", "post"])
     #expect(try await database.load(Post.self, named: "post").title == "Oats")
 
     #expect(await code { try await database.save([Post(id: "c"), Post(id: "c")]) } == .invalidArguments)
@@ -99,9 +99,26 @@ import Testing
     try await database.save([Post(), Post(id: "b")])
     try await database.delete(Post())
     #expect(try await database.all(Post.self).map(\.id) == ["b"])
-    let results = try await database.delete([Post(id: "b"), Post(id: "c")])
-    #expect(results.count == 2 && results.allSatisfy { (try? $0.get()) != nil })
+    try await database.delete([Post(id: "b"), Post(id: "c")])
     #expect(try await database.all(Post.self).isEmpty)
+  }
+
+  @Test func `a refused model among several is an error, which knows what was saved`() async throws {
+    try await database.save(Post())
+    let stale = try await database.load(TaggedPost.self, named: "post")
+    try await database.save(Post(title: "Oats"))
+
+    let models = [TaggedPost(id: "a"), stale, TaggedPost(id: "b")]
+    let error = try await #require(throws: CKModelBatchError.self) { try await database.save(models) }
+
+    #expect(error.failures.map(\.index) == [1] && error.failures.map(\.recordID.recordName) == ["post"])
+    #expect((error.failures[0].error as? CKError)?.code == .serverRecordChanged)
+    #expect(error.saved.map(\.recordID.recordName) == ["a", "b"] && error.deleted.isEmpty)
+    #expect(error.model == "TaggedPost" && error.localizedDescription.contains("post"))
+    let saved = try error.saved.map { try CKRecordDecoder().decode(TaggedPost.self, from: $0) }
+    #expect(saved.allSatisfy { $0.tag != nil })
+    try await database.save(saved)
+    #expect(try await database.all(Post.self).map(\.id).sorted() == ["a", "b", "post"])
   }
 
   @Test func `several models are loaded by name, each with its own result`() async throws {
@@ -190,10 +207,9 @@ import Testing
     #expect(try await result { database.all(Post.self, completionHandler: $0) } == [Post()])
   }
 
-  @Test func `a list with a handler gives a result for each, and a page its cursor`() async throws {
+  @Test func `a list with a handler gives its models or results, and a page its cursor`() async throws {
     let (database, posts) = (database, [Post(id: "a"), Post(id: "b")])
-    let saved = try await result { database.save(posts, completionHandler: $0) }
-    #expect(try saved.map { try $0.get() } == posts)
+    #expect(try await result { database.save(posts, completionHandler: $0) } == posts)
 
     let loaded = try await result { database.load(Post.self, named: ["a", "none"], completionHandler: $0) }
     #expect(try loaded["a"]?.get() == posts[0])
@@ -209,8 +225,8 @@ import Testing
     let zoneShare = try await result { database.shareZone(zone, completionHandler: $0) }
     #expect(share.url != nil && zoneShare.url != nil && share.url != zoneShare.url)
 
-    let deleted = try await result { database.delete(posts, completionHandler: $0) }
-    #expect(deleted.count == 2 && deleted.allSatisfy { (try? $0.get()) != nil })
+    try await result { database.delete(posts, completionHandler: $0) }
+    #expect(try await database.all(Post.self).isEmpty)
   }
 
   @Test func `a model goes to the database that its type or its zone's owner names`() throws {
@@ -332,6 +348,18 @@ struct PostTitle: Codable, Equatable, Identifiable, CKFieldModel {
 
   static let recordType = "Post"
   enum Fields: String, CKRecordFields { case title }
+}
+
+/// A part of `Post` that knows the version that it was read from.
+private struct TaggedPost: Codable, Identifiable, CKRecordModel {
+  var id: String
+  var title = "Milk"
+  var topics: [String] = []
+  var likes = 0
+  var tag: String?
+
+  static let recordType = "Post"
+  static let systemKeys: [String: CKSystemValue] = ["tag": .changeTag]
 }
 
 struct Announcement: Codable, Identifiable, CKRecordModel {

@@ -240,8 +240,12 @@ enum MagicCRUDPage {
 
   static func batch(_ database: CKDatabase, _ models: [MyModel]) async throws {
     // snippet.batch
-    for (model, result) in zip(models, try await database.save(models)) {
-      if case .failure(let error) = result { print("\(model.recordName): \(error.localizedDescription)") }
+    do {
+      try await database.save(models)
+    } catch let error as CKModelBatchError {
+      for failure in error.failures {
+        print("\(models[failure.index].title): \(failure.error.localizedDescription)")
+      }
     }
     // snippet.end
   }

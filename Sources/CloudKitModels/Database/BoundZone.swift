@@ -29,10 +29,11 @@ extension BoundZone where Base == CKDatabase {
   }
 
   /// Saves several models, as ``CloudKit/CKDatabase/save(_:in:replacing:)-([Model],_,_)`` does.
+  @discardableResult
   public func save<Model: CKRecordModel & Codable>(
     _ models: [Model],
     replacing: Set<String> = []
-  ) async throws -> [Result<Model, any Error>] { try await base.save(models, in: zoneID, replacing: replacing) }
+  ) async throws -> [Model] { try await base.save(models, in: zoneID, replacing: replacing) }
 
   /// Saves a new model, as ``CloudKit/CKDatabase/insert(_:in:)`` does.
   @discardableResult
@@ -56,7 +57,7 @@ extension BoundZone where Base == CKDatabase {
   public func delete(_ model: some CKRecordModel) async throws { try await base.delete(model, in: zoneID) }
 
   /// Deletes the records of several models, as ``CloudKit/CKDatabase/delete(_:in:)-([Model],_)`` does.
-  public func delete<Model: CKRecordModel>(_ models: [Model]) async throws -> [Result<Void, any Error>] {
+  public func delete<Model: CKRecordModel>(_ models: [Model]) async throws {
     try await base.delete(models, in: zoneID)
   }
 

@@ -13,7 +13,7 @@ extension CKDatabase {
   public func save<Model: CKRecordModel & Codable & Sendable>(
     _ models: [Model],
     in zoneID: CKRecordZone.ID? = nil,
-    completionHandler: @escaping @Sendable (Result<[Result<Model, any Error>], any Error>) -> Void
+    completionHandler: @escaping @Sendable (Result<[Model], any Error>) -> Void
   ) { answer(completionHandler) { try await $0.save(models, in: zoneID) } }
 
   /// Saves a new model, as ``insert(_:in:)`` does.
@@ -48,7 +48,7 @@ extension CKDatabase {
   public func delete<Model: CKRecordModel & Sendable>(
     _ models: [Model],
     in zoneID: CKRecordZone.ID? = nil,
-    completionHandler: @escaping @Sendable (Result<[Result<Void, any Error>], any Error>) -> Void
+    completionHandler: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) { answer(completionHandler) { try await $0.delete(models, in: zoneID) } }
 
   /// Deletes the record of a model and the records that a cascade names, as

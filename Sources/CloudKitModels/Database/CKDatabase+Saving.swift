@@ -29,20 +29,24 @@ extension CKDatabase {
     _ model: Model,
     in zoneID: CKRecordZone.ID? = nil,
     replacing: Set<String> = []
-  ) async throws -> Model { try await write([model], .save, in: zoneID, replacing: replacing)[0].get() }
+  ) async throws -> Model { try await write([model], .save, in: zoneID, replacing: replacing)[0].result.get() }
 
-  /// Saves several models, each with its own result, in the order given. Models that they refer to are saved first; if
-  /// one of those fails, the result of the models that refer to it is a ``CKModelError`` with its ID.
+  /// Saves several models, and first those that they refer to and the server lacks. A model that fails does not keep the
+  /// others from being saved, except those that refer to it.
   ///
-  /// - Throws: An error if nothing was saved: `CKModelError`, or `CKError.invalidArguments` if two models have the
-  ///   same record name.
+  /// - Returns: The models as saved, in the order given.
+  /// - Throws: ``CKModelBatchError`` if some of the models failed, with each of them, its error, and the records that were
+  ///   saved. Another error if nothing was saved: `CKModelError`, `CKError.invalidArguments` if two models have the same
+  ///   record name, or the error of the first request.
   @discardableResult
   public func save<Model: CKRecordModel & Codable>(
     _ models: [Model],
     in zoneID: CKRecordZone.ID? = nil,
     replacing: Set<String> = []
-  ) async throws -> [Result<Model, any Error>] {
-    try await write(models, .save, in: zoneID, replacing: replacing)
+  ) async throws -> [Model] {
+    let outcomes = try await write(models, .save, in: zoneID, replacing: replacing)
+    if let error = CKModelBatchError(saving: Model.self, outcomes) { throw error }
+    return try outcomes.map { try $0.result.get() }
   }
 
   /// Saves a new model.
@@ -52,7 +56,7 @@ extension CKDatabase {
   public func insert<Model: CKRecordModel & Codable>(
     _ model: Model,
     in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> Model { try await write([model], .insert, in: zoneID)[0].get() }
+  ) async throws -> Model { try await write([model], .insert, in: zoneID)[0].result.get() }
 
   /// Saves a model whose record exists.
   ///
@@ -61,7 +65,7 @@ extension CKDatabase {
   public func update<Model: CKRecordModel & Codable>(
     _ model: Model,
     in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> Model { try await write([model], .update, in: zoneID)[0].get() }
+  ) async throws -> Model { try await write([model], .update, in: zoneID)[0].result.get() }
 
   /// Saves a model over whatever the server has: its fields win, even if the record has changed since the model was
   /// read. Fields that the model does not declare are kept.
@@ -72,31 +76,37 @@ extension CKDatabase {
   public func upsert<Model: CKRecordModel & Codable>(
     _ model: Model,
     in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> Model { try await write([model], .upsert, in: zoneID)[0].get() }
+  ) async throws -> Model { try await write([model], .upsert, in: zoneID)[0].result.get() }
 
   /// Deletes the record of a model, in any version. That of a model with an archive is deleted in its zone.
   ///
   /// A record that does not exist counts as deleted.
   public func delete(_ model: some CKRecordModel, in zoneID: CKRecordZone.ID? = nil) async throws {
-    try await delete([model], in: zoneID)[0].get()
+    try await deletions([model], in: zoneID)[0].result.get()
   }
 
-  /// Deletes the records of several models, each with its own result, in the order given. Records that do not exist
-  /// count as deleted.
-  @discardableResult
-  public func delete<Model: CKRecordModel>(
+  /// Deletes the records of several models. Records that do not exist count as deleted. A record that cannot be deleted
+  /// does not keep the others from being deleted.
+  ///
+  /// - Throws: ``CKModelBatchError`` if some records were not deleted, with each of them and its error. Another error if
+  ///   nothing was deleted, as for ``save(_:in:replacing:)-([Model],_,_)``.
+  public func delete<Model: CKRecordModel>(_ models: [Model], in zoneID: CKRecordZone.ID? = nil) async throws {
+    if let error = CKModelBatchError(deleting: Model.self, try await deletions(models, in: zoneID)) { throw error }
+  }
+
+  private func deletions<Model: CKRecordModel>(
     _ models: [Model],
-    in zoneID: CKRecordZone.ID? = nil
-  ) async throws -> [Result<Void, any Error>] {
+    in zoneID: CKRecordZone.ID?
+  ) async throws -> [(recordID: CKRecord.ID, result: Result<Void, any Error>)] {
     let encoder = CKRecordEncoder(zoneID: try zone(zoneID, of: Model.self))
     let ids = try models.map { try encoder.place(of: $0).recordID }
     try Self.refuseRepeated(ids)
     let results = try await modifyRecords(saving: [], deleting: ids, atomically: false).deleteResults
     return ids.map { id in
       switch results[id] {
-      case .failure(let error as CKError)? where error.isAbsence: .success(())
-      case let result?: result
-      case nil: .failure(Self.unanswered(id))
+      case .failure(let error as CKError)? where error.isAbsence: (id, .success(()))
+      case let result?: (id, result)
+      case nil: (id, .failure(Self.unanswered(id)))
       }
     }
   }

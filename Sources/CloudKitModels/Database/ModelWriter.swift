@@ -1,6 +1,15 @@
 internal import CloudKit
 internal import Foundation
 
+/// The outcome of saving one of several models.
+struct SavedModel<Model> {
+  let recordID: CKRecord.ID
+  /// The record as saved; nil if it was not.
+  let record: CKRecord?
+  /// The model as saved, or the error.
+  let result: Result<Model, any Error>
+}
+
 extension CKDatabase {
   /// Saves models, and first those that they refer to and the server lacks.
   func write<Model: CKRecordModel & Codable>(
@@ -8,7 +17,7 @@ extension CKDatabase {
     _ verb: ModelWrite,
     in zoneID: CKRecordZone.ID?,
     replacing: Set<String> = []
-  ) async throws -> [Result<Model, any Error>] {
+  ) async throws -> [SavedModel<Model>] {
     let encoder = CKRecordEncoder(zoneID: try zone(zoneID, of: Model.self))
     let graph = try ModelGraph(models, replacing: replacing, encoder)
     let ids = graph.roots.map(\.record.recordID)
@@ -23,7 +32,8 @@ extension CKDatabase {
     let resolver = LinkResolver(models: graph.models)
     return ids.map { id in
       let result = writer.results[id] ?? .failure(Self.unanswered(id))
-      return result.flatMap { record in Result { try resolver.decode(Model.self, from: record) } }
+      let model = result.flatMap { record in Result { try resolver.decode(Model.self, from: record) } }
+      return SavedModel(recordID: id, record: try? result.get(), result: model)
     }
   }
 }
