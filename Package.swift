@@ -136,6 +136,7 @@ let package = Package(
     .target(
       name: "CloudKitMacroExpansion",
       dependencies: [
+        "Facts",
         .product(name: "SwiftDiagnostics", package: "swift-syntax"),
         .product(name: "SwiftSyntax", package: "swift-syntax"),
         .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),

@@ -14,6 +14,8 @@ struct ModelMembers {
   private(set) var recordTypes: [(name: String, declaration: DeclSyntax)] = []
   /// Declarations with the names of generated members.
   private(set) var generated: [String: DeclSyntax] = [:]
+  /// The static properties that name coding keys, with their values.
+  private(set) var keyed: [(name: String, value: ExprSyntax)] = []
   private(set) var hasInitializer = false
   private(set) var hasDecoding = false
   private(set) var hasEncoding = false
@@ -54,6 +56,13 @@ struct ModelMembers {
       for name in ["recordNameKey", "assetKeys", "systemKeys", "referenceActions", "fieldProperties"]
       where variable.names.contains(name) {
         generated[name] = DeclSyntax(variable)
+      }
+      for binding in variable.bindings {
+        guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.plainName,
+          ["systemKeys", "assetKeys", "referenceActions", "mergeRules"].contains(name),
+          let value = binding.initializer?.value
+        else { continue }
+        keyed.append((name, value))
       }
       return
     }

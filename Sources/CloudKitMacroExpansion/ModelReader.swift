@@ -1,5 +1,7 @@
+internal import Facts
 internal import SwiftDiagnostics
 internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
 internal import SwiftSyntaxMacros
 
 /// Reads a model from the source of a type and collects the problems that prevent it from being one.
@@ -37,6 +39,7 @@ struct ModelReader {
       report(attribute, "A model needs at least one stored property besides its identity.")
     }
     readCoding(of: declaration)
+    if problems.isEmpty { checkDeclaredKeys(of: declaration) }
   }
 
   mutating func report(_ node: some SyntaxProtocol, _ text: String, notes: [Note] = [], fixIts: [FixIt] = []) {
@@ -235,6 +238,26 @@ struct ModelReader {
         + "Make it a variable or static.",
       fixIts: [change]
     )
+  }
+
+  /// Reports the keys in the type's declarations that no property has.
+  private mutating func checkDeclaredKeys(of declaration: some DeclGroupSyntax) {
+    let (keys, type) = (model.keys.map(\.fieldName), declaration.typeName?.plainName ?? "")
+    for (name, value) in members.keyed {
+      for literal in value.keyLiterals {
+        guard let key = literal.literalText, !keys.contains(key) else { continue }
+        let change = Words.nearest(to: key, among: keys).map { near in
+          var literalOfNear = StringLiteralExprSyntax(content: near)
+          (literalOfNear.leadingTrivia, literalOfNear.trailingTrivia) = (literal.leadingTrivia, literal.trailingTrivia)
+          return FixIt.replace(
+            message: MacroExpansionFixItMessage("Replace it with '\(near)'"),
+            oldNode: literal,
+            newNode: ExprSyntax(literalOfNear)
+          )
+        }
+        report(literal, Words.noProperty(key, of: "\(type).\(name)", among: keys), fixIts: change.map { [$0] } ?? [])
+      }
+    }
   }
 
   // MARK: - Coding

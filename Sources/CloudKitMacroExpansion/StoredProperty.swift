@@ -115,3 +115,12 @@ extension ExprSyntaxProtocol {
     return literal.segments.first?.as(StringSegmentSyntax.self)?.content.text
   }
 }
+
+extension ExprSyntax {
+  /// The keys of a dictionary literal, or the elements of an array literal; empty for other expressions.
+  var keyLiterals: [ExprSyntax] {
+    if let list = self.as(ArrayExprSyntax.self) { return list.elements.map(\.expression) }
+    guard case .elements(let elements)? = self.as(DictionaryExprSyntax.self)?.content else { return [] }
+    return elements.map(\.key)
+  }
+}

@@ -79,9 +79,9 @@ extension CKEncodable {
   ///
   /// - Throws: `EncodingError` for a value of a Foundation class, such as `NSString`.
   public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: FieldKey.self)
+    var container = encoder.container(keyedBy: ListedKey<Fields>.self)
     for field in Fields.allCases {
-      let key = FieldKey(field.rawValue)
+      let key = ListedKey(field: field)
       switch value(for: field) {
       case nil: try container.encodeNil(forKey: key)
       case let value as any Encodable: try container.encode(value, forKey: key)
@@ -91,4 +91,20 @@ extension CKEncodable {
       }
     }
   }
+}
+
+/// The key of a field in a model's list.
+private struct ListedKey<Field: CKRecordFields>: CodingKey {
+  let field: Field
+  var stringValue: String { field.rawValue }
+  var intValue: Int? { nil }
+
+  init(field: Field) { self.field = field }
+
+  init?(stringValue: String) {
+    guard let field = Field(rawValue: stringValue) else { return nil }
+    self.init(field: field)
+  }
+
+  init?(intValue: Int) { nil }
 }

@@ -18,6 +18,7 @@ public struct CKFieldWriter<Key: CodingKey> {
   @inlinable
   public init(_ encoder: any Encoder, keyedBy: Key.Type) {
     record = encoder as? ModelEncoder
+    record?.note(Key.self)
     container = record == nil ? encoder.container(keyedBy: Key.self) : nil
   }
 

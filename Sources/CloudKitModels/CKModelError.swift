@@ -27,6 +27,8 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
     case systemValue
     /// The call is for another database than that of the type's models, ``CKRecordModel/databaseScope``.
     case otherDatabase
+    /// A declaration of the type, such as ``CKRecordModel/systemKeys``, has a key that no property has.
+    case unknownKey
     /// A reference leads to another zone.
     case otherZone
     /// A model that this one refers to could not be fetched, for the reason in the `CKError` of ``CKModelError/underlying``.

@@ -53,7 +53,9 @@ public struct CKRecordDecoder: Sendable {
       let reason = "The record has type \(record.recordType), but the model has type \(Model.recordType)."
       throw DecodingError.typeMismatch(type, .init([], ConversionFailure(reason: reason)))
     }
-    let model = try Model(from: ModelDecoder(record, for: type, references: references))
+    let decoder = ModelDecoder(record, for: type, references: references)
+    let model = try Model(from: decoder)
+    try decoder.checkDeclaredKeys(of: model)
     guard model.recordName == record.recordID.recordName else {
       let reason =
         "The model does not preserve the record name. A String identity preserves any name."

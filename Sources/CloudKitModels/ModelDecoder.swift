@@ -7,19 +7,29 @@ final class ModelDecoder: Decoder {
   private let recordNameKey: String
   private let systemKeys: [String: CKSystemValue]
   private let references: LinkResolver?
+  private var declared: DeclaredKeys
 
   init<Model: CKRecordModel>(_ record: CKRecord, for type: Model.Type, references: LinkResolver?) {
     self.record = record
     self.references = references
     fields = record.storedFields
     (recordNameKey, systemKeys) = (type.recordNameKey, type.systemKeys)
+    declared = DeclaredKeys(of: type)
+  }
+
+  /// Refuses a type that declares a key that no property has, after a model of it was decoded.
+  ///
+  /// - Throws: `CKModelError` with the cause `unknownKey`.
+  func checkDeclaredKeys(of model: Any) throws(CKModelError) {
+    try declared.check { Mirror(reflecting: model).children.compactMap(\.label) }
   }
 
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(Fields(decoder: self))
+    declared.note(type)
+    return KeyedDecodingContainer(Fields(decoder: self))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

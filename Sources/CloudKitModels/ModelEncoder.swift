@@ -15,6 +15,7 @@ final class ModelEncoder: Encoder {
   private let recordNameKey: String
   private let systemKeys: [String: CKSystemValue]
   private let assetKeys: Set<String>
+  private var declared: DeclaredKeys
   /// The first container requested that records do not support, in case the model ignores the error.
   private var refusal: EncodingError?
 
@@ -34,10 +35,16 @@ final class ModelEncoder: Encoder {
     recordNameKey = Model.recordNameKey
     systemKeys = Model.systemKeys
     assetKeys = Model.assetKeys
+    declared = DeclaredKeys(of: Model.self)
     fields.reserveCapacity(16)
     try model.encode(to: self)
     if let refusal { throw refusal }
+    if !takesSystemValuesOnly { try declared.check { fields.map(\.key) + [recordNameKey] } }
   }
+
+  /// Notes the keys that the model is coded by.
+  @usableFromInline
+  func note(_ keys: any CodingKey.Type) { declared.note(keys) }
 
   /// Sets or clears a field without `Codable`, or accepts the record name for its key. Returns false for what `encode`
   /// has to handle: other values for the name, system values, assets, empty lists, and values whose encoding depends on
@@ -81,7 +88,8 @@ final class ModelEncoder: Encoder {
 
   @usableFromInline
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    KeyedEncodingContainer(Fields(encoder: self))
+    note(type)
+    return KeyedEncodingContainer(Fields(encoder: self))
   }
 
   @usableFromInline

@@ -8,6 +8,12 @@ extension Words {
     return distances.filter { $0.distance <= limit }.min { $0.distance < $1.distance }?.name
   }
 
+  /// Says that a declaration of a model has a key that no property has, and which key was probably meant.
+  package static func noProperty(_ key: String, of declaration: String, among keys: [String]) -> String {
+    let remedy = nearest(to: key, among: keys).map { "Did you mean '\($0)'?" } ?? "The keys are \(list(keys.sorted()))."
+    return "\(declaration) has the key '\(key)', which no property has. \(remedy)"
+  }
+
   /// Returns the number of letters that were added, left out, replaced or swapped with the next between two names.
   private static func distance(_ first: String, _ second: String) -> Int {
     let (first, second) = (Array(first), Array(second))

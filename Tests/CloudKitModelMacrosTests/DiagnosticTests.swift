@@ -543,4 +543,38 @@ private let nameForm = "it must start with a letter (A–Z), followed by letters
       DiagnosticSpec(message: "The type's own CodingKeys set the field name.", line: 3, column: 12)
     )
   }
+
+  @Test func `a declared key is that of a property, and can be corrected`() {
+    expectRefusal(
+      of: """
+        @CKModel struct Note {
+          static let mergeRules: [String: MergeRule] = ["topics": .elements, "tgas": .elements]
+          static let assetKeys: Set<String> = ["picture"]
+          var id: Int
+          var tags: [String]
+          @CKField("topics") var subjects: [String]
+        }
+        """,
+      DiagnosticSpec(
+        message: "Note.mergeRules has the key 'tgas', which no property has. Did you mean 'tags'?",
+        line: 2,
+        column: 70,
+        fixIts: [FixItSpec(message: "Replace it with 'tags'")]
+      ),
+      DiagnosticSpec(
+        message: "Note.assetKeys has the key 'picture', which no property has. The keys are id, tags, topics.",
+        line: 3,
+        column: 40
+      ),
+      fixed: """
+        @CKModel struct Note {
+          static let mergeRules: [String: MergeRule] = ["topics": .elements, "tags": .elements]
+          static let assetKeys: Set<String> = ["picture"]
+          var id: Int
+          var tags: [String]
+          @CKField("topics") var subjects: [String]
+        }
+        """
+    )
+  }
 }

@@ -97,6 +97,57 @@ import Testing
     #expect(mismatch?.cause == .otherRecordType)
   }
 
+  private struct Photo: Codable, Identifiable, CKRecordModel {
+    var id = "p"
+    var createdAt: Date?
+    var blob: Data?
+    var value: Int?
+
+    static var systemKeys: [String: CKSystemValue] { keys("systemKeys", .creationDate) }
+    static var assetKeys: Set<String> { Set(keys("assetKeys", ()).keys) }
+    static var referenceActions: CKReferenceActions { keys("referenceActions", .deleteSelf) }
+    static var mergeRules: [String: MergeRule] { keys("mergeRules", .elements) }
+
+    private static func keys<Element>(_ declaration: String, _ element: Element) -> [String: Element] {
+      ErrorTests.declared.flatMap { $0.declaration == declaration ? [$0.key: element] : nil } ?? [:]
+    }
+  }
+
+  @TaskLocal private static var declared: (declaration: String, key: String)?
+
+  @Test(arguments: [
+    ("systemKeys", "creatdAt", "createdAt"), ("assetKeys", "blub", "blob"), ("referenceActions", "valeu", "value"),
+    ("mergeRules", "vlue", "value"), ("mergeRules", "other", "blob, createdAt, id, value"),
+  ])
+  func `a declared key that no property has is an error of each conversion, which names the nearest`(
+    _ declaration: String,
+    _ key: String,
+    _ near: String
+  ) throws {
+    let record = try CKRecordEncoder().encode(Photo())
+
+    try Self.$declared.withValue((declaration, key)) {
+      let errors = [
+        #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Photo()) },
+        #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Photo.self, from: record) },
+      ]
+      for error in errors {
+        let error = try #require(error)
+        let text = error.localizedDescription
+        #expect(error.cause == .unknownKey && error.model == "Photo" && error.field == nil)
+        #expect(text.contains(declaration) && text.contains("'\(key)'") && text.contains(near) && !text.contains("\n"))
+      }
+    }
+  }
+
+  @Test(arguments: ["id", "createdAt", "blob", "value"])
+  func `a declared key of a property is accepted, whether the property has a value or not`(_ key: String) throws {
+    try Self.$declared.withValue(("mergeRules", key)) {
+      let record = try CKRecordEncoder().encode(Photo())
+      #expect(try CKRecordDecoder().decode(Photo.self, from: record).id == "p")
+    }
+  }
+
   @Test func `an error that the model's own coding throws is kept`() {
     struct Refusal: Error {}
     struct Own: Codable {

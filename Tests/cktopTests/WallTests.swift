@@ -33,7 +33,9 @@ import Testing
     "CloudKitModels": ["CloudKit", "CloudKitSchema", "Facts", "OpenCombine"],
     "CloudKitModelMacros": ["CloudKitMacros", "CloudKitModels"],
     "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
-    "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
+    "CloudKitMacroExpansion": [
+      "Facts", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros",
+    ],
     "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudService", "CloudSync", "OpenCombine"],
     "CloudSync": ["CloudKit", "CloudKitSchema", "Crypto", "Facts", "GRDB", "JSONText", "NetworkShim"],
     "RecordImport": ["CloudKit", "CloudSync", "Facts", "GRDB", "JSONText"],
