@@ -140,7 +140,7 @@ private enum ArticleExamples {
   }
 
   static func systemValues(_ database: CKDatabase, _ name: String) async throws {
-    var page = try await database.load(Page.self, named: name)
+    guard var page = try await database.load(Page.self, named: name) else { return }
     page.text = "Second draft"
     page = try await database.save(page)
   }
@@ -149,8 +149,9 @@ private enum ArticleExamples {
     let container = CKContainer.default()
     let database = container.database(for: Note.self)
     let saved = try await database.insert(Note(title: "Milk"))
-    let loaded = try await database.load(Note.self, named: saved.recordName)
-    try await database.delete(loaded)
+    if let loaded = try await database.load(Note.self, named: saved.recordName) {
+      try await database.delete(loaded)
+    }
 
     let shopping = [Note(title: "Bread"), Note(title: "Butter")]
     do {
@@ -189,7 +190,7 @@ private enum ArticleExamples {
     let title = employees[0].department?.title
 
     let alone = try await database.load(Employee.self, named: name)
-    let boss = try await alone.boss?.load(from: database)
+    let boss = try await alone?.boss?.load(from: database)
 
     let leadsToCycle = try employees[0].hasCycle()
     let canLeadToCycle = Employee.hasCycle()

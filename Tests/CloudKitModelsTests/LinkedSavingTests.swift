@@ -119,8 +119,8 @@ import Testing
     try await database.save(Ledger(id: "l", team: team, members: members))
     let before = (fields("t"), fields("l"))
 
-    try await database.save(try await database.load(Team.self, named: "t", following: depth))
-    try await database.save(try await database.load(Ledger.self, named: "l", following: depth))
+    try await database.save(try #require(try await database.load(Team.self, named: "t", following: depth)))
+    try await database.save(try #require(try await database.load(Ledger.self, named: "l", following: depth)))
 
     #expect(fields("t") == before.0 && fields("l") == before.1)
   }

@@ -201,6 +201,9 @@ import Testing
     #expect(try await service.first(query)?.id == "a")
     #expect(try await service.count(query) == 2)
     #expect(try await service.exists(query, in: .default) == false)
+    #expect(try await service.load(Note.self, named: "a", in: cloud.zone)?.text == "tea")
+    #expect(try await service.load(Note.self, named: "none", in: cloud.zone) == nil)
+    #expect(try await service.load(Note.self, named: ["c", "none"], in: cloud.zone).keys.sorted() == ["c"])
   }
 
   @Test(arguments: [false, true])

@@ -93,10 +93,10 @@ enum CodablePage {
     return record
   }
 
-  static func database(_ database: CKDatabase, _ name: String) async throws -> Person {
+  static func database(_ database: CKDatabase, _ name: String) async throws -> Person? {
     // snippet.database
     let person = try await database.load(Person.self, named: name, in: .default)
-    try await database.save(person)
+    if let person { try await database.save(person) }
     // snippet.end
     return person
   }
@@ -143,7 +143,7 @@ enum CodablePage {
     let decoded = try CodablePage.decode(saved)
     #expect(decoded.name == rambo.name && decoded.cloudKitSystemFields != nil)
 
-    let loaded = try await CodablePage.database(database, rambo.recordName)
+    let loaded = try #require(try await CodablePage.database(database, rambo.recordName))
     #expect(loaded.isDeveloper && loaded.recordName == rambo.recordName)
     #expect(try Data(contentsOf: loaded.avatar) == Data("png".utf8))
     #expect(try await database.all(CodablePage.Person.self).isEmpty)

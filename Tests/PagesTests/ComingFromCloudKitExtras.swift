@@ -127,7 +127,7 @@ enum ExtrasPage {
     return comments
   }
 
-  static func one(_ post: Post, _ database: CKDatabase) async throws -> Post {
+  static func one(_ post: Post, _ database: CKDatabase) async throws -> Post? {
     // snippet.one
     let saved = try await database.save(post)
     let same = try await database.load(Post.self, named: saved.recordName)
@@ -158,7 +158,7 @@ enum ExtrasPage {
     async throws
   {
     let database = cloud.container.publicCloudDatabase
-    #expect(try await ExtrasPage.one(post("old", at: 1), database).text == "old")
+    #expect(try await ExtrasPage.one(post("old", at: 1), database)?.text == "old")
     try await database.save(post("new", at: 2))
     let query = ExtrasPage.query(ana, ["swift", "linux"])
 

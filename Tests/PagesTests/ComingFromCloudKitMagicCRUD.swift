@@ -86,7 +86,7 @@ enum MagicCRUDPage {
     let saved = try await database.save(myObject)
     let loaded = try await database.load(MyModel.self, named: saved.recordName)
     let all = try await database.all(MyModel.self)
-    try await database.delete(loaded)
+    if let loaded { try await database.delete(loaded) }
     // snippet.end
     return all
   }
@@ -119,7 +119,7 @@ enum MagicCRUDPage {
     return configuration
   }
 
-  static func fresh(_ country: Country, _ database: CKDatabase) async throws -> Country {
+  static func fresh(_ country: Country, _ database: CKDatabase) async throws -> Country? {
     // snippet.forget
     try database.forget(country)
     let fresh = try await database.load(Country.self, named: country.id)
@@ -149,7 +149,7 @@ enum MagicCRUDPage {
     var names: [String] = []
     // snippet.loadLinked
     let department = try await database.load(Department.self, named: id, following: .depth(1))
-    for employee in department.employees {
+    for employee in department?.employees ?? [] {
       names.append(employee.model?.name ?? "not loaded: \(employee.recordName)")
     }
     // snippet.end
@@ -336,7 +336,7 @@ enum MagicCRUDPage {
 
     try await MagicCRUDPage.oldRecords(cloud.container)
 
-    #expect(try await database.load(MagicCRUDPage.Country.self, named: "fr").name == "France")
+    #expect(try await database.load(MagicCRUDPage.Country.self, named: "fr")?.name == "France")
   }
 
   @Test func `a cached record is loaded again after it was forgotten`() async throws {
@@ -346,8 +346,8 @@ enum MagicCRUDPage {
     try await database.save(country)
     try await elsewhere.save(MagicCRUDPage.Country(id: "ch", name: "Schweiz"))
 
-    #expect(try await database.load(MagicCRUDPage.Country.self, named: "ch").name == "Suisse")
-    #expect(try await MagicCRUDPage.fresh(country, database).name == "Schweiz")
+    #expect(try await database.load(MagicCRUDPage.Country.self, named: "ch")?.name == "Suisse")
+    #expect(try await MagicCRUDPage.fresh(country, database)?.name == "Schweiz")
   }
 
   @Test func `names and coding are the model's own`() throws {

@@ -67,14 +67,14 @@ extension BoundZone where Base == CKDatabase {
     try await base.delete(model, cascade: cascade, in: zoneID)
   }
 
-  /// Returns the model with a record name, as `CKDatabase` does.
+  /// Returns the model with a record name; nil if there is none.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordName: String,
     following depth: LinkDepth = .none
-  ) async throws -> Model { try await base.load(type, named: recordName, in: zoneID, following: depth) }
+  ) async throws -> Model? { try await base.load(type, named: recordName, in: zoneID, following: depth) }
 
-  /// Returns the models with these record names, each with its own result, as `CKDatabase` does.
+  /// Returns the models with these record names that there are, each with its own result.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordNames: [String],

@@ -10,22 +10,20 @@ internal import Foundation
 /// level, each once, 200 in a request. Without it, a ``Link`` keeps the identity of its target, an optional model is nil,
 /// a list of models is empty, and a property that is a model and not optional is an error.
 extension CKDatabase {
-  /// Returns the model with a record name.
+  /// Returns the model with a record name; nil if there is none.
   ///
-  /// - Throws: `CKError.unknownItem` if there is none; `CKModelError` if the record does not match the model.
+  /// - Throws: `CKModelError` if the record does not match the model; `CKError.zoneNotFound` if the zone that was passed
+  ///   does not exist; otherwise the server's error.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordName: String,
     in zoneID: CKRecordZone.ID? = nil,
     following depth: LinkDepth = .none
-  ) async throws -> Model {
-    guard let result = try await load(type, named: [recordName], in: zoneID, following: depth)[recordName] else {
-      throw CKError(.serverResponseLost, "The reply does not include the record \(recordName).")
-    }
-    return try result.get()
+  ) async throws -> Model? {
+    try await load(type, named: [recordName], in: zoneID, following: depth)[recordName]?.get()
   }
 
-  /// Returns the models with these record names, each with its own result. Sends one request for every 200.
+  /// Returns the models with these record names that there are, each with its own result. Sends one request for every 200.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordNames: [String],
@@ -35,9 +33,10 @@ extension CKDatabase {
     let zone = try self.zone(zoneID, of: type)
     let ids = recordNames.map { CKRecord.ID(recordName: $0, zoneID: zone) }
     let found = try await records(for: ids, desiredKeys: type.desiredKeys)
-    let results = found.values.map { missingZoneIsEmpty($0, zoneID) }
-    let models = try await linkLoader(following: depth).models(type, from: results)
-    return Dictionary(zip(found.keys.map(\.recordName), models)) { first, _ in first }
+    let results = ids.map { (id: $0, result: missingZoneIsEmpty(found[$0] ?? .failure(Self.unanswered($0)), zoneID)) }
+      .filter { !$0.result.isAbsent }
+    let models = try await linkLoader(following: depth).models(type, from: results.map(\.result))
+    return Dictionary(zip(results.map(\.id.recordName), models)) { first, _ in first }
   }
 
   /// Removes the record of a model from the cache, so that the next load returns the server's version.
@@ -230,6 +229,9 @@ extension CKRecordModel {
 }
 
 extension Result<CKRecord, any Error> {
+  /// Whether there is no such record.
+  var isAbsent: Bool { if case .failure(let error as CKError) = self { error.code == .unknownItem } else { false } }
+
   fileprivate func model<Model: CKRecordModel & Decodable>(_ type: Model.Type) -> Result<Model, any Error> {
     flatMap { record in Result<Model, any Error> { try CKRecordDecoder().decode(type, from: record) } }
   }

@@ -1,19 +1,25 @@
 public import CloudKit
 
 extension CKRecord.Reference {
-  /// Returns the model of the record that the reference leads to.
+  /// Returns the model of the record that the reference leads to; nil if there is none.
   ///
-  /// - Throws: `CKError.unknownItem` if the server does not have it; `CKModelError` if the record does not match.
+  /// - Throws: `CKModelError` if the record does not match; otherwise the server's error.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     from database: CKDatabase,
     following depth: LinkDepth = .none
-  ) async throws -> Model { try await [self].load(type, from: database, following: depth)[0].get() }
+  ) async throws -> Model? {
+    do {
+      return try await [self].load(type, from: database, following: depth)[0].get()
+    } catch let error as CKError where error.code == .unknownItem {
+      return nil
+    }
+  }
 }
 
 extension [CKRecord.Reference] {
-  /// Returns the models of the records that the references lead to, each with its own result, in the same order. Fetches
-  /// each record once, 200 in a request.
+  /// Returns the models of the records that the references lead to, each with its own result, in the same order. The result
+  /// is `CKError.unknownItem` if there is none. Fetches each record once, 200 in a request.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     from database: CKDatabase,

@@ -56,10 +56,10 @@ package struct LinkLoader {
 }
 
 extension Link where Model: Decodable {
-  /// Returns the model of the target from the server, whether it is loaded or not.
+  /// Returns the model of the target from the server, whether it is loaded or not; nil if there is none.
   ///
-  /// - Throws: `CKError.unknownItem` if the server does not have it; `CKModelError` if the record does not match.
-  public func load(from database: CKDatabase, following depth: LinkDepth = .none) async throws -> Model {
+  /// - Throws: `CKModelError` if the record does not match; otherwise the server's error.
+  public func load(from database: CKDatabase, following depth: LinkDepth = .none) async throws -> Model? {
     try await database.load(Model.self, named: recordName, in: recordID?.zoneID, following: depth)
   }
 }
