@@ -61,12 +61,16 @@ import Testing
     #expect(lookups == before + 4)
   }
 
-  @Test func `references are followed through the cache`() async throws {
-    try await elsewhere.save(Employee(id: "ann", department: Department(id: "it")))
+  @Test func `references are followed through the cache, and a cycle of them ends`() async throws {
+    let ann = Link<Employee>(to: CKRecord.ID(recordName: "ann", zoneID: database.zoneIDForModels))
+    let bob = Employee(id: "bob", boss: ann)
+    try await elsewhere.save(Employee(id: "ann", department: Department(id: "it"), boss: Link(bob)))
     _ = try await database.load(Employee.self, named: "ann", following: .all)
     let before = lookups
 
-    #expect(try await database.load(Employee.self, named: "ann", following: .all)?.department?.id == "it")
+    let loaded = try #require(try await database.load(Employee.self, named: "ann", following: .all))
+    #expect(loaded.department?.id == "it" && loaded.boss?.model?.name == "Ann")
+    #expect(loaded.boss?.model?.boss?.recordName == "ann" && loaded.boss?.model?.boss?.isLoaded == false)
     #expect(lookups == before)
   }
 
