@@ -95,6 +95,21 @@ import Testing
     #expect(try await database.load(Post.self, named: "c") == nil)
   }
 
+  @Test func `many models are saved in requests of 200, and 500 saves at the same time all succeed`() async throws {
+    let database = database
+    try await database.save(CKRecordZone(zoneID: database.zoneIDForModels))
+    let results = try await database.save((0..<450).map { Post(id: "p\($0)") })
+    #expect(results.count == 450 && results.allSatisfy { (try? $0.get()) != nil })
+    let sizes = cloud.requests.bodies("records/modify").map { ($0["operations"] as? [Any])?.count ?? 0 }
+    #expect(sizes.sorted() == [50, 200, 200])
+
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 450..<950 { group.addTask { _ = try await database.save(Post(id: "p\(number)")) } }
+      try await group.waitForAll()
+    }
+    #expect(try await database.all(Post.self).count == 950)
+  }
+
   @Test func `a deleted model is gone, and deleting it again changes nothing`() async throws {
     try await database.save([Post(), Post(id: "b")])
     try await database.delete(Post())

@@ -147,6 +147,14 @@ import Testing
     #expect(first.models.map(\.likes) == [10, 11, 12])
     let next = try await database.page(of: query.limit(3), after: first.cursor)
     #expect(next.models.map(\.likes) == [13, 14, 15])
+    // The cursor of each page leads to the next one, and that of the last page is nil.
+    var (likes, cursor) = ([Int](), CKQueryOperation.Cursor?.none)
+    repeat {
+      let page = try await database.page(of: query.limit(200), after: cursor)
+      likes += page.models.map(\.likes)
+      cursor = page.cursor
+    } while cursor != nil
+    #expect(likes == Array(10..<450))
   }
 
   @Test func `an unreadable record fails alone, in any zone`() async throws {

@@ -54,6 +54,15 @@ private final class Barrier: CKTransport {
     #expect(saved().map { $0 as NSDictionary } == [expected])
   }
 
+  @Test func `an awaited subscription is on the server, with its options and its push`() async throws {
+    let query = Query<Post>().filter(\.title, equals: "Milk")
+    let made = try await database.subscribe(where: query, options: .firesOnRecordCreation) { $0.alertBody = "Milk" }
+
+    let known = try #require(try await database.subscription(for: made.subscriptionID) as? CKQuerySubscription)
+    #expect(known.recordType == "Post" && known.querySubscriptionOptions == .firesOnRecordCreation)
+    #expect(known.notificationInfo?.alertBody == "Milk" && known.notificationInfo?.category == "Post")
+  }
+
   @Test func `the identifier of a subscription is the same in every process`() async throws {
     let query = Query<Post>().filter(\.title, equals: "Milk").filter(\.likes, .isGreater(than: 2))
 
