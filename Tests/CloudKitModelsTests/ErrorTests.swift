@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitEmulator
 import CloudKitModels
 import Foundation
 import Testing
@@ -95,6 +96,36 @@ import Testing
     let other = CKRecord.fetched("Other", "box", [:])
     let mismatch = #expect(throws: CKModelError.self) { try CKRecordDecoder().decode(Box<Int>.self, from: other) }
     #expect(mismatch?.cause == .otherRecordType)
+    #expect(try await targetErrors().map(\.cause) == [.targetNotFetched, .targetNotSaved, .targetIncomplete])
+  }
+
+  /// The errors of a model whose target cannot be fetched, cannot be saved, and is saved without its reference back.
+  private func targetErrors() async throws -> [CKModelError] {
+    let cloud = try Cloud()
+    let database = cloud.account().privateCloudDatabase
+    try await database.save(CKRecordZone(zoneID: database.zoneIDForModels))
+    func refuse(_ name: String, after requests: Int = 0) {
+      let condition = FaultCondition(operation: "records/modify", recordName: name, after: requests)
+      cloud.emulator.faults = FaultPlan(rules: [FaultRule(when: condition, then: .poison)])
+    }
+    let ann = Employee(id: "ann", boss: Link(Employee(id: "bob")))
+    let loader = LinkLoader(following: .depth(1)) { ids, _ in
+      Dictionary(uniqueKeysWithValues: ids.map { ($0, .failure(CKError(.permissionFailure))) })
+    }
+    let record = Result<CKRecord, any Error> { try CKRecordEncoder().encode(ann) }
+    let loaded = try await loader.models(Employee.self, from: [record])
+    let notFetched = #expect(throws: CKModelError.self) { try loaded[0].get() }
+
+    refuse("bob")
+    let notSaved = await #expect(throws: CKModelError.self) { try await database.save(ann) }
+
+    // The reference that closes the cycle is set by a second request.
+    refuse("dan", after: 1)
+    let cat = Link<Employee>(to: CKRecord.ID(recordName: "cat", zoneID: database.zoneIDForModels))
+    let incomplete = await #expect(throws: CKModelError.self) {
+      try await database.save(Employee(id: "cat", boss: Link(Employee(id: "dan", boss: cat))))
+    }
+    return [notFetched, notSaved, incomplete].compactMap(\.self)
   }
 
   private struct Photo: Codable, Identifiable, CKRecordModel {

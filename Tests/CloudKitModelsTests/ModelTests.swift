@@ -80,7 +80,7 @@ import Testing
     #expect(changes.cleared == ["priority", "due", "tags", "place"])
   }
 
-  @Test func `nil of every type counts as cleared on a new record`() throws {
+  @Test func `nil of every type clears its field, and counts as cleared on a new record`() throws {
     struct Sparse: Codable, CKRecordModel {
       var recordName = "n"
       var bool: Bool?
@@ -98,13 +98,41 @@ import Testing
       var uint32: UInt32?
       var uint64: UInt64?
       var date: Date?
+      var data: Data?
       var reference: CKRecord.Reference?
     }
+    let target = CKRecord.ID(recordName: "t")
+    let full = Sparse(
+      bool: true,
+      string: "a",
+      double: 1.5,
+      float: 2.5,
+      int: 1,
+      int8: 2,
+      int16: 3,
+      int32: 4,
+      int64: 5,
+      uint: 6,
+      uint8: 7,
+      uint16: 8,
+      uint32: 9,
+      uint64: 10,
+      date: Date(timeIntervalSince1970: 1),
+      data: Data("d".utf8),
+      reference: CKRecord.Reference(recordID: target, action: .none)
+    )
+    let record = CKRecord.fetched("Sparse", "n", try CKRecordEncoder().encode(full).wireFields())
+    #expect(record.allKeys().count == 17 && record.changedKeys() == [])
 
-    let record = try CKRecordEncoder().encode(Sparse())
+    try CKRecordEncoder().encode(Sparse(), onto: record)
 
-    #expect(record.changedKeys().count == 16)
+    let changes = try record.changedFields()
+    #expect(changes.set.isEmpty && changes.cleared.count == 17)
     #expect(record.allKeys() == [])
+
+    let new = try CKRecordEncoder().encode(Sparse())
+    #expect(new.changedKeys().count == 17)
+    #expect(new.allKeys() == [])
   }
 
   @Test func `only what differs changes and fields that the model does not know stay`() throws {

@@ -222,13 +222,11 @@ private struct Place: Codable, Equatable {
     #expect(failure { try data.save(in: folder.appending(path: "x.json")) }?.cause == .unsupportedValue(path: "b"))
   }
 
-  @Test func `a text that is not there is empty, and a suffix is deleted once`() {
+  @Test func `a text that is not there is empty, a suffix is deleted once, and a date is read in its format`() throws {
     #expect(String?.none.isEmpty && String?.some("").isEmpty && !String?.some("a").isEmpty)
     #expect("a.json".deleting(suffix: ".json") == "a" && "a.json".deleting(suffix: ".txt") == "a.json")
     #expect("aa".deleting(suffix: "a") == "a" && "a".deleting(suffix: "") == "a")
-  }
-
-  @Test func `a date is read in its format, with English names and in a time zone`() throws {
+    // With English names, and in a time zone.
     #expect(Date(date: "2001-01-02 03:04", format: "yyyy-MM-dd HH:mm")?.timeIntervalSinceReferenceDate == 97_440)
     #expect(Date(date: "2 Jan 2001", format: "d MMM yyyy")?.timeIntervalSinceReferenceDate == 86_400)
     let zone = try #require(TimeZone(secondsFromGMT: 3600))
