@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitEmulator
 import CloudKitSchema
 import Facts
 import Foundation
@@ -49,6 +50,31 @@ import Testing
     #expect(try store.records(named: "apple").count == 2)
     #expect(try store.records(named: "apple", zone: ZoneKey(zone: "other")).count == 1)
     #expect(try store.records(after: nil, zone: ZoneKey(zone: "other"), limit: 9).count == 1)
+  }
+
+  @Test func `a name in two zones is two records, each with its change tag until it is deleted`() async throws {
+    func tags() throws -> [String: String] {
+      let rows = try store.records(named: "apple", mirrorOnly: true)
+      return Dictionary(uniqueKeysWithValues: rows.map { ($0.record.key.zone, $0.changeTag ?? "") })
+    }
+    let first = try tags()
+    try store.accept(world.put("apple", zone: "other", type: "Computer", ["cores": .int64(8)]))
+    try await device.sync()
+    let second = try tags()
+    #expect(second["cktop"] == first["cktop"] && second["other"] != first["other"])
+
+    try store.accept(world.delete("apple", zone: "other"))
+    try await device.sync()
+    let kept = try #require(first["cktop"])
+    #expect(try tags() == ["cktop": kept])
+
+    // The tag of the deleted record is no obstacle to a new one.
+    try store.accept(world.put("apple", zone: "other", type: "Computer", ["cores": .int64(16)]))
+    try await device.sync()
+    #expect(try store.queue() == [])
+    #expect(try tags().keys.sorted() == ["cktop", "other"])
+    #expect(world.onServer("apple", zone: "other") == ["cores": .int64(16)])
+    #expect(world.onServer("apple")?["colour"] == .string("red"))
   }
 
   @Test func `pages are windows on the whole number of rows`() throws {

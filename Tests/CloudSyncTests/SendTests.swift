@@ -247,7 +247,7 @@ import Testing
 
   // MARK: - Zones
 
-  @Test func `a zone is made before its changes and only once`() async throws {
+  @Test func `a zone is made before its changes, only once, and not again after others deleted it`() async throws {
     try store.accept(world.put("a", zone: "one", [:]))
     try store.accept(world.put("b", zone: "two", [:]))
     try await device.sync()
@@ -256,6 +256,15 @@ import Testing
 
     #expect(transport.count("zones/modify") == 1)
     #expect(try store.zones().map(\.state) == ["ready", "ready"])
+
+    try world.emulator.deleteZone("one", in: world.server, at: world.clock.date)
+    try store.accept(world.put("d", zone: "one", [:]))
+    for _ in 0..<2 { try await device.sync() }
+
+    #expect(transport.count("zones/modify") == 1)
+    #expect(try store.heldDeletions().map(\.isWholeZone) == [true])
+    #expect(try store.queue() == ["save d pending"])
+    #expect(world.onServer("d", zone: "one") == nil)
   }
 
   @Test func `a zone can be made and deleted`() async throws {
