@@ -22,6 +22,7 @@ final class Cloud {
   func service(
     _ name: String = "mine",
     user: String = "ana",
+    container: String = "iCloud.test",
     delegate: (any SyncEngineDelegate)? = nil,
     isReadOnly: Bool = false,
     _ change: (inout SyncEngine.Configuration) -> Void = { _ in },
@@ -30,7 +31,7 @@ final class Cloud {
     var transport: any CKTransport = EmulatorTransport(emulator)
     if let probe { transport = ProbedTransport(inner: transport, probe: probe) }
     var configuration = try SyncEngine.Configuration(
-      container: container(of: user, transport),
+      container: self.container(of: user, transport, named: container),
       storePath: folder.path("\(name).sqlite")
     )
     change(&configuration)
@@ -38,9 +39,13 @@ final class Cloud {
   }
 
   /// A container of a user; by default on the server without any detour.
-  func container(of user: String, _ transport: (any CKTransport)? = nil) -> CKContainer {
+  func container(
+    of user: String,
+    _ transport: (any CKTransport)? = nil,
+    named identifier: String = "iCloud.test"
+  ) -> CKContainer {
     CKContainer(
-      identifier: "iCloud.test",
+      identifier: identifier,
       credential: .webAuth(apiToken: "token", webAuthToken: user),
       transport: transport ?? EmulatorTransport(emulator)
     )

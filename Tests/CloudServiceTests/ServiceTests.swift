@@ -30,6 +30,37 @@ import Testing
     await service.stop()
   }
 
+  @Test func `nothing is sent before syncing starts, and then what was queued`() async throws {
+    let requests = Mutex(0)
+    let service = try cloud.service(beforeEachRequest: { requests.withLock { $0 += 1 } })
+    try await service.save(cloud.note("a"))
+    #expect(service.queuedOperationCount == 1)
+    // The server answers others meanwhile.
+    let theirs = try cloud.service("theirs")
+    try await theirs.save(cloud.note("b"))
+    try await theirs.sync()
+    #expect(requests.withLock { $0 } == 0 && service.syncing == .off && service.status.syncingProcess == nil)
+    #expect(service.queuedOperationCount == 1)
+
+    service.start()
+    await until { service.isInSync }
+    #expect(requests.withLock { $0 } > 0 && cloud.emulator.recordCount() == 2)
+    await service.stop()
+  }
+
+  @Test func `a service serves the container that it is made for, and no other from its store`() async throws {
+    let (mine, other) = (try cloud.service(), try cloud.service("other", container: "iCloud.other"))
+    try await mine.save(cloud.note("a"))
+    try await mine.sync()
+    try await other.sync()
+    let databases = ["iCloud.test", "iCloud.other"].map { EmulatorDatabase.private(of: "ana", $0) }
+    #expect(databases.map { cloud.emulator.recordCount(in: $0) } == [1, 0])
+    #expect(try #require(other.store).operations().total == 0)
+
+    let error = #expect(throws: StoreError.self) { try cloud.service(container: "iCloud.other") }
+    #expect(error?.kind == .otherScope)
+  }
+
   @Test func `sync sends and brings, and tells what stopped it`() async throws {
     let (mine, theirs) = (try cloud.service(), try cloud.service("theirs"))
     try await theirs.save(cloud.note("a", "theirs"))
@@ -148,20 +179,5 @@ import Testing
     #expect(listener.names.withLock { $0 } == ["list", "item", "-tag"])
     try await mine.sync()
     #expect(listener.names.withLock { $0 } == ["list", "item", "-tag", "note"])
-  }
-
-  @Test func `a periodic sync goes on with one sync after another`() async throws {
-    let (mine, theirs) = (try cloud.service(), try cloud.service("theirs"))
-    mine.startPeriodicSync(interval: 1)
-    try await theirs.save(cloud.note("a"))
-    try await theirs.sync()
-    await until { mine.status.lastSuccess != nil }
-    while try mine.engine?.record(cloud.id("a")) == nil { await Task.yield() }
-    try await theirs.save(cloud.note("b"))
-    try await theirs.sync()
-    while try mine.engine?.record(cloud.id("b")) == nil { await Task.yield() }
-
-    mine.stopPeriodicSync()
-    await mine.stop()
   }
 }

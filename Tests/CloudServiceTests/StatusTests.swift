@@ -95,6 +95,17 @@ import Testing
     #expect(status.lastFailure?.isCurrent == true && status.lastFailure?.ckError?.serverErrorCode == code)
   }
 
+  @Test func `the account is in one of the framework's five states`() {
+    let states: [(StoreStatus, CKAccountStatus)] = [
+      (store { $0.identity = nil }, .couldNotDetermine), (store(), .available),
+      (store { $0.isRefused = true }, .noAccount),
+      (store { $0.accountProblem = failure("AUTHENTICATION_FAILED") }, .noAccount),
+      (store { $0.accountProblem = failure("ACCESS_DENIED") }, .restricted),
+      (store { $0.accountProblem = failure("THROTTLED") }, .temporarilyUnavailable),
+    ]
+    for (store, expected) in states { #expect(Status(store).account.ckStatus == expected) }
+  }
+
   @Test func `the account is known from the store's user, or unknown`() {
     #expect(Status(store()).account == .available("_ana"))
     #expect(Status(store { $0.identity = nil }).account == .unknown)
@@ -135,6 +146,13 @@ import Testing
     #expect(!Status(store()).verdict.needsPerson)
   }
 
+  @Test func `the states of a sync are equal only to themselves, and errors only for the same reason`() {
+    let states: [CloudKitSyncStatus] = [.idle, .syncing, .paused, .complete, .error("offline"), .error("full")]
+    for (place, state) in states.enumerated() {
+      #expect(states.map { $0 == state } == states.indices.map { $0 == place })
+    }
+  }
+
   @Test func `a status does not change within a day while nothing happens`() {
     var later = store()
     later.generatedAt += 1000
@@ -168,13 +186,23 @@ import Testing
     cancellable.cancel()
   }
 
-  @Test func `periodic syncs end when they are stopped`() async throws {
-    let service = try cloud.service()
-    service.startPeriodicSync(interval: 1)
-    let ticking = try #require(service.ticking)
-    service.stopPeriodicSync()
+  @Test func `a periodic sync goes on with one sync after another, until it is stopped`() async throws {
+    let (mine, theirs) = (try cloud.service(), try cloud.service("theirs"))
+    mine.startPeriodicSync(interval: 1)
+    let ticking = try #require(mine.ticking)
+    try await theirs.save(cloud.note("a"))
+    try await theirs.sync()
+    await until { mine.status.lastSuccess != nil }
+    while try mine.engine?.record(cloud.id("a")) == nil { await Task.yield() }
+    try await theirs.save(cloud.note("b"))
+    try await theirs.sync()
+    while try mine.engine?.record(cloud.id("b")) == nil { await Task.yield() }
+
+    mine.stopPeriodicSync()
+    #expect(mine.ticking == nil)
+    try #require(ticking.isCancelled)
     await ticking.value
-    #expect(service.ticking == nil)
+    await mine.stop()
   }
 
   @Test func `the streams end with the service`() async throws {
@@ -261,6 +289,7 @@ import Testing
     let sending = progress.filter { $0.phase == .sending }
     #expect(sending.map(\.done) == sending.map(\.done).sorted())
     #expect(Set(sending.map(\.done)) == [0, 200, 400, 600] && Set(sending.compactMap(\.total)) == [650])
+    #expect(sending.contains { $0.perSecond ?? 0 > 0 && $0.secondsLeft ?? 0 > 0 })
     let fetched = progress.filter { $0.phase == .fetching }
     #expect(!fetched.isEmpty)
     // The phases may alternate, and each begins anew.
