@@ -22,7 +22,9 @@ import Testing
     try await machine.succeed("sync")
     try await machine.succeed("sync", settings: ben)
 
-    #expect(try await machine.succeed("records", "list", "--json").lines.count == 1)
+    let record = try await machine.succeed("records", "get", "a", "--remote", "--json").object()
+    let fields = try #require(record["fields"] as? [String: [String: Any]])
+    #expect(fields.keys.sorted() == ["title"] && fields["title"]?["value"] as? String == "mine")
     #expect(try await machine.succeed("records", "list", "--json", settings: ben).lines.isEmpty)
     withExtendedLifetime(cloud) {}
   }

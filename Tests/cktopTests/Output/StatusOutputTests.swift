@@ -33,6 +33,19 @@ import Testing
     #expect(waiting.contains(Format().time(1_000, now: 10_000)))
   }
 
+  @Test func `the answer to a request for the account is one of five states`() {
+    let codes: [(ServerErrorCode, AccountState.Status)] = [
+      (.authenticationRequired, .noAccount), (.accessDenied, .restricted), (.throttled, .temporarilyUnavailable),
+      (.badRequest, .couldNotDetermine),
+    ]
+    for (code, status) in codes {
+      let refused = AccountState(.failure(WebServicesError(code, "no")), credential: "webAuth", database: .private)
+      #expect(refused.status == status && refused.user == nil)
+    }
+    let accepted = AccountState(.success("_ana"), credential: "webAuth", database: .private)
+    #expect(accepted.status == .available && accepted.user == "_ana")
+  }
+
   @Test func `a sync that stopped an endless list of changes ends with 5 and says so`() {
     var status = StoreStatus(generatedAt: 10_000)
     let error = WebServicesError.endless(pages: 1_000)
