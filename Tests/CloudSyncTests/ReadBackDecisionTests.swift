@@ -20,23 +20,32 @@ import Testing
     ("new element", unconfirmed(.save, FieldChanges(values: ["set": set("ours")], rules: ["set": .elements])), true),
   ]
 
-  private static let replies: [(name: String, reply: ReadBackReply, databaseWait: Double?)] = [
-    ("our own save", .records([key: .success(server("ours"))]), nil),
-    ("another record", .records([key: .success(server("theirs"))]), nil),
-    ("a set with the element", .records([key: .success(server("base", set: set("ours", "theirs")))]), nil),
+  private static let outcomes: [(name: String, outcome: Outcome, databaseWait: Double?)] = [
+    ("our own save", .verified(.record(server("ours"))), nil),
+    ("another record", .verified(.record(server("theirs"))), nil),
+    ("a set with the element", .verified(.record(server("base", set: set("ours", "theirs")))), nil),
     // The element was never saved, or another device removed it since: the record does not tell.
-    ("a set without the element", .records([key: .success(server("base", set: set("theirs")))]), nil),
-    ("no record", .records([key: .success(nil)]), nil),
-    ("another operation's record", .records([RecordKey(.one, "b"): .success(nil)]), nil),
-    ("its record is throttled", .records([key: .failure(error(.throttled))]), nil),
-    ("its record fails", .records([key: .failure(error(.internalError))]), nil),
-    ("its record is refused", .records([key: .failure(error(.accessDenied))]), nil),
-    ("no zone", .zoneMissing(error(.zoneNotFound)), nil),
-    ("request rejected", .rejected(error(.badRequest, status: 400)), nil),
-    ("server fails", .rejected(error(.internalError, status: 500)), nil),
-    ("server fails for a short time", .rejected(error(.internalError, status: 500)), 10),
-    ("server fails for long", .rejected(error(.internalError, status: 500)), 400),
+    ("a set without the element", .verified(.record(server("base", set: set("theirs")))), nil),
+    ("no record", .verified(.nothing), nil),
+    ("its record is throttled", one(error(.throttled)), nil),
+    ("its record fails", one(error(.internalError)), nil),
+    ("its record is refused", one(error(.accessDenied)), nil),
+    ("no zone", all(error(.zoneNotFound)), nil),
+    ("request rejected", all(error(.badRequest, status: 400)), nil),
+    ("server fails", all(error(.internalError, status: 500)), nil),
+    ("server fails for a short time", all(error(.internalError, status: 500)), 10),
+    ("server fails for long", all(error(.internalError, status: 500)), 400),
   ]
+
+  /// The error of one element of the reply.
+  private static func one(_ error: WebServicesError) -> Outcome {
+    .notVerified(error, Disposition(of: error, during: .verifying(isWhole: false)))
+  }
+
+  /// The error of the whole request.
+  private static func all(_ error: WebServicesError) -> Outcome {
+    .notVerified(error, Disposition(of: error, during: .verifying(isWhole: true)))
+  }
 
   private static func error(_ code: ServerErrorCode, status: Int? = nil) -> WebServicesError {
     OutcomeDecisionTests.error(code, status: status)
@@ -86,33 +95,99 @@ import Testing
   }
 
   @Test func `each record requested has its element of the reply, and one that is omitted an error`() throws {
-    let keys = ["a", "b", "c", "d", "e"].map { RecordKey(.one, $0) }
+    let asked = zip(Int64(1)..., ["a", "b", "c", "d", "e", "f"]).map { id, name in
+      var operation = Self.unconfirmed(.save)
+      (operation.id, operation.key) = (id, RecordKey(.one, name))
+      return operation
+    }
     let results: [WireRecordResult] = [
       .record(WireRecord(recordName: "a", recordType: "Note", recordChangeTag: "1")), .deleted(recordName: "b"),
       .failure(recordName: "c", Self.error(.notFound)), .failure(recordName: "d", Self.error(.internalError)),
+      .failure(recordName: "e", Self.error(.zoneNotFound)), .record(WireRecord(recordName: "g", recordType: "Note")),
     ]
 
     func found(_ results: [WireRecordResult]) throws -> [String] {
-      guard case .records(let found) = try ReadBackReply(results, to: keys, in: .one) else { return [] }
-      return keys.map { key in
-        switch found[key] {
-        case .success(let record): record?.changeTag ?? "none"
-        case .failure(let error): error.code.name
-        case nil: "omitted"
+      let outcomes = try Interpreter.outcomes(ofVerifying: asked, in: .one, results)
+      return asked.map { operation in
+        switch outcomes[operation.id] {
+        case .verified(.record(let record)): record.changeTag
+        case .verified(.nothing): "none"
+        case .notVerified(let error, .backOff): error.code.name
+        default: "omitted"
         }
       }
     }
 
-    #expect(try found(results) == ["1", "none", "none", "INTERNAL_ERROR", "UNEXPECTED_SERVER_RESPONSE"])
+    let named = ["1", "none", "none", "INTERNAL_ERROR", "ZONE_NOT_FOUND"]
+    #expect(try found(results) == named + ["UNEXPECTED_SERVER_RESPONSE"])
     let nameless = results + [.failure(recordName: nil, Self.error(.badRequest))]
-    #expect(try found(nameless) == ["1", "none", "none", "INTERNAL_ERROR", "BAD_REQUEST"])
+    #expect(try found(nameless) == named + ["BAD_REQUEST"])
     let signedOut = WireRecordResult.failure(recordName: nil, Self.error(.authenticationRequired))
     #expect(throws: WebServicesError.self) { try found([signedOut]) }
   }
 
+  // MARK: - Zones
+
+  private static let zoneDelete: QueuedOperation = {
+    var operation = unconfirmed(.zoneDelete, isNew: true)
+    (operation.key, operation.type, operation.zoneToken) = (RecordKey(.one, ""), nil, "t")
+    return operation
+  }()
+
+  private static func decision(of operation: QueuedOperation, _ result: WireZoneResult?) -> OutcomeDecision {
+    let request = SentRequest([operation], seconds: 1, policy: MergePolicy(.manual), now: 100, random: 1)
+    let outcome = Interpreter.outcome(ofVerifyingZone: .one, result)
+    return OutcomeDecision(operation, sent: operation, outcome, of: request)
+  }
+
+  @Test(arguments: ["t", "u", nil] as [String?])
+  func `the delete of a zone is sent again if the zone is as it was, else a person decides`(token: String?) {
+    var zone = WireZone(zoneID: ZoneKey.one.wire)
+    zone.syncToken = token
+
+    let decision = Self.decision(of: Self.zoneDelete, .zone(zone))
+
+    let operation = decision.operation
+    #expect(operation.cause == (token == "t" ? .readyAgain(.zoneStillThere) : .failed(.zoneChanged(zone: "one"))))
+    #expect(!operation.needsReadBack && !decision.isAcknowledged)
+    #expect(decision.writes == [.update(operation)])
+  }
+
+  @Test func `the delete of a zone ends if the zone is missing`() {
+    var deleted = WireZone(zoneID: ZoneKey.one.wire)
+    deleted.deleted = true
+
+    for result in [WireZoneResult.zone(deleted), .failure(deleted.zoneID, Self.error(.zoneNotFound))] {
+      let decision = Self.decision(of: Self.zoneDelete, result)
+
+      #expect(decision.endsZoneOperation && decision.isAcknowledged && decision.writes.isEmpty)
+    }
+  }
+
+  @Test func `the delete of a zone that cannot be verified waits, backs off, and fails after its last attempt`() {
+    let wire = ZoneKey.one.wire
+    var last = Self.zoneDelete
+    for _ in 1..<last.maxAttempts { last.apply(.attempted) }
+
+    let throttled = Self.decision(of: Self.zoneDelete, .failure(wire, Self.error(.throttled)))
+    let omitted = Self.decision(of: Self.zoneDelete, nil)
+    let failed = Self.decision(of: Self.zoneDelete, .failure(wire, Self.error(.internalError)))
+    let failedLast = Self.decision(of: last, .failure(wire, Self.error(.internalError)))
+
+    #expect(throttled.wait == .zone(.one) && omitted.wait == .zone(.one) && failed.wait == nil)
+    #expect(throttled.operation.cause == .checkWaits(.zone("one"), code: "THROTTLED"))
+    #expect(throttled.operation.attempts == 0 && omitted.operation.attempts == 0)
+    #expect(failed.operation.state == .waiting && failed.operation.attempts == 1)
+    let cause = FailureCause.cannotVerifyZone(zone: "one", code: "INTERNAL_ERROR", message: "no")
+    #expect(failedLast.operation.cause == .failed(cause))
+    #expect([throttled, omitted, failed, failedLast].allSatisfy { $0.operation.needsReadBack })
+  }
+
+  // MARK: - The table
+
   private static var table: String {
     var lines: [String] = []
-    for (name, reply, databaseWait) in replies {
+    for (name, outcome, databaseWait) in outcomes {
       lines.append(name)
       // The operations with the same result, in one line.
       var shown: [(result: String, names: [String])] = []
@@ -126,10 +201,11 @@ import Testing
           record: MirrorRecord(key: key, type: "Note", changeTag: "1", fields: base),
           zone: KnownZone(.one, state: .ready)
         )
-        let decision = ReadBackDecision(operation, reply, of: request, facts)
+        let decision = OutcomeDecision(operation, sent: operation, outcome, of: request, facts)
         var parts = decision.writes.compactMap { OutcomeDecisionTests.words($0, of: operation) }
         if let scope = decision.wait { parts.append("\(scope.name) waits") }
-        let result = parts.isEmpty ? "nothing" : parts.joined(separator: "; ")
+        #expect(decision.isAcknowledged == (decision.operation.end != nil))
+        let result = parts.joined(separator: "; ")
         let row = shown.firstIndex { $0.result == result } ?? shown.endIndex
         if row == shown.endIndex { shown.append((result, [])) }
         shown[row].names.append(name)

@@ -118,6 +118,7 @@ extension Cycle {
     verifying outcomes: [Int64: Outcome],
     _ seconds: Double
   ) async throws {
+    summary.requests += 1
     let doubtful = Interpreter.doubtful(outcomes)
     guard !doubtful.isEmpty else { return try finish(operations, outcomes, seconds) }
     let disproved: Set<Int64>
@@ -187,7 +188,6 @@ extension Cycle {
       random: configuration.random(),
       lease
     )
-    summary.requests += 1
     summary.add(counts)
     rate.add(counts.acknowledged)
   }
@@ -195,24 +195,22 @@ extension Cycle {
   /// Re-fetches records whose server version is unknown: after a lost reply, and after a conflict, which comes without
   /// the server's record (reference 6.3).
   private func readBack(_ zone: ZoneKey, _ ids: [Int64]) async throws {
-    let keys = try store.keys(ids)
+    let operations = try store.unconfirmed(ids)
+    guard !operations.isEmpty else { return }
     let (answer, seconds) = await timed { (client, database) async throws(WebServicesError) in
-      try await client.lookup(keys.map(\.name), zone: zone.wire, in: database)
+      try await client.lookup(operations.map(\.key.name), zone: zone.wire, in: database)
     }
     summary.requests += 1
-    let reply: ReadBackReply
+    let outcomes: [Int64: Outcome]
     switch answer {
-    case .success(let results): reply = try ReadBackReply(results, to: keys, in: zone)
-    case .failure(let error) where error.means(.zoneMissing, during: .verifying(isWhole: true)):
-      let failures = Dictionary(uniqueKeysWithValues: keys.map { ($0, Result<MirrorRecord?, _>.failure(error)) })
-      reply = try await isMissing(zone) ? .zoneMissing(error) : .records(failures)
-    case .failure(let error) where Disposition(of: error, during: .verifying(isWhole: true)).stopsSync: throw error
-    case .failure(let error): reply = .rejected(error)
+    case .success(let results): outcomes = try Interpreter.outcomes(ofVerifying: operations, in: zone, results)
+    case .failure(let error):
+      var disposition = Disposition(of: error, during: .verifying(isWhole: true))
+      if disposition.stopsSync { throw error }
+      if disposition == .zoneMissing, try await !isMissing(zone) { disposition = .backOff }
+      outcomes = Dictionary(uniqueKeysWithValues: operations.map { ($0.id, .notVerified(error, disposition)) })
     }
-    let random = configuration.random()
-    let counts = try store.finishReadBack(ids, reply, policy: merging, seconds: seconds, random: random, lease)
-    summary.add(counts)
-    rate.add(counts.acknowledged)
+    try finish(operations, outcomes, seconds)
   }
 }
 

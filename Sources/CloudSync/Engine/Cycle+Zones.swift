@@ -39,10 +39,10 @@ extension Cycle {
   /// Verifies a zone delete whose reply was lost before it is repeated: it may have been carried out, and the zone may
   /// have been recreated.
   func lookUpZone(_ id: Int64) async throws {
-    guard let zone = try store.keys([id]).first?.zoneKey else { return }
-    let result = try await lookUp(zone)
-    let counts = try store.finishZoneLookUp(id, result, policy: merging, random: configuration.random(), lease)
-    summary.add(counts)
+    guard let operation = try store.unconfirmed([id]).first else { return }
+    let zone = operation.key.zoneKey
+    let outcome = Interpreter.outcome(ofVerifyingZone: zone, try await lookUp(zone))
+    try finish([operation], [id: outcome], 0)
   }
 
   /// Returns whether a zone is missing, after a reply said so.

@@ -1,6 +1,6 @@
 package import CloudKit
 
-/// The server's result for one operation that was sent.
+/// The server's result for one operation that was sent or verified.
 package enum Outcome: Hashable, Sendable {
   /// Saved, with the record as the server holds it now.
   case saved(MirrorRecord)
@@ -8,10 +8,40 @@ package enum Outcome: Hashable, Sendable {
   /// The zone was created or deleted.
   case zoneDone
   case failed(WebServicesError, Disposition)
+  /// Asked what became of an unconfirmed operation, the server returned this.
+  case verified(Found)
+  case notVerified(WebServicesError, Disposition)
 
-  /// Whether the server carried it out.
+  /// The object of an operation on the server.
+  package enum Found: Hashable, Sendable {
+    case record(MirrorRecord)
+    case zone(token: String?)
+    case nothing
+  }
+
+  /// Whether the server carried it out, or returned what is needed to verify it.
   var isSuccess: Bool {
-    if case .failed = self { false } else { true }
+    switch self {
+    case .saved, .deleted, .zoneDone, .verified: true
+    case .failed, .notVerified: false
+    }
+  }
+
+  /// Whether it answers a request that verifies, not one that sends.
+  var isOfVerification: Bool {
+    switch self {
+    case .saved, .deleted, .zoneDone, .failed: false
+    case .verified, .notVerified: true
+    }
+  }
+
+  /// Whether the request failed as a whole, so that bisection finds the operation at fault, if any is.
+  var isRejection: Bool {
+    switch self {
+    case .failed(_, let disposition), .notVerified(_, let disposition):
+      [.isolate, .outage, .readBack].contains(disposition)
+    case .saved, .deleted, .zoneDone, .verified: false
+    }
   }
 
   /// Whether the server reports that the zone does not exist.
@@ -24,9 +54,13 @@ package enum Outcome: Hashable, Sendable {
     if case .failed(let error, .acknowledge) = self { error.code == .notFound } else { false }
   }
 
-  /// Whether the server carried it out, or reports that there is nothing to do.
+  /// Whether the server carried it out when it was sent, or reported that there was nothing to do.
   var isDone: Bool {
-    if case .failed(_, let disposition) = self { disposition == .acknowledge } else { true }
+    switch self {
+    case .saved, .deleted, .zoneDone: true
+    case .failed(_, let disposition): disposition == .acknowledge
+    case .verified, .notVerified: false
+    }
   }
 }
 
@@ -123,6 +157,60 @@ package enum Interpreter {
       case .failure(_, let error): return failure(of: operation, error, isWhole: error.code == .atomicError)
       case nil: return lost(operation, "the reply does not include the zone")
       }
+    }
+  }
+
+  // MARK: - Verifying
+
+  /// Turns the reply to a re-fetch into one outcome for each operation verified, all of one zone.
+  ///
+  /// - Throws: an error without a name that ends the sync.
+  static func outcomes(
+    ofVerifying asked: [QueuedOperation],
+    in zone: ZoneKey,
+    _ results: [WireRecordResult]
+  ) throws(WebServicesError) -> [Int64: Outcome] {
+    var found: [String: Outcome] = [:]
+    var nameless: WebServicesError?
+    for result in results {
+      switch result {
+      case .record(let wire):
+        if let record = MirrorRecord(wire, in: zone) { found[record.key.name] = .verified(.record(record)) }
+      case .deleted(let name, _): found[name] = .verified(.nothing)
+      case .failure(let name?, let error): found[name] = outcome(ofVerifyingOne: error)
+      case .failure(nil, let error) where Disposition(of: error, during: .fetching).stopsSync: throw error
+      case .failure(nil, let error): nameless = error
+      }
+    }
+    func omitted(_ name: String) -> Outcome {
+      outcome(
+        ofVerifyingOne: nameless ?? WebServicesError(.unexpectedServerResponse, "the reply omits \(name)")
+      )
+    }
+    return Dictionary(uniqueKeysWithValues: asked.map { ($0.id, found[$0.key.name] ?? omitted($0.key.name)) })
+  }
+
+  /// The outcome of the error of one record. One wrong reply does not prove that its zone is missing.
+  private static func outcome(ofVerifyingOne error: WebServicesError) -> Outcome {
+    switch Disposition(of: error, during: .verifying(isWhole: false)) {
+    case .absent: .verified(.nothing)
+    case .zoneMissing: .notVerified(error, .backOff)
+    case let disposition: .notVerified(error, disposition)
+    }
+  }
+
+  /// The outcome of verifying an operation on a zone, given the zone's element of the reply.
+  static func outcome(ofVerifyingZone zone: ZoneKey, _ result: WireZoneResult?) -> Outcome {
+    switch result {
+    case .zone(let zone) where zone.deleted != true: .verified(.zone(token: zone.syncToken))
+    case .failure(_, let error) where result?.isMissing == false:
+      .notVerified(error, Disposition(of: error, during: .verifying(isWhole: false)))
+    case .zone, .failure: .verified(.nothing)
+    case nil:
+      .notVerified(
+        WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(zone.zone)"),
+        .wait(.throttle)
+      )
     }
   }
 

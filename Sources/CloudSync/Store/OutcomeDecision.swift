@@ -29,7 +29,7 @@ struct SentRequest: Hashable {
 /// The decision about one operation, given its outcome.
 struct OutcomeDecision: Hashable {
   private(set) var writes: [StoreWrite] = []
-  /// Whether the server holds everything that was sent.
+  /// Whether the server holds everything that was sent, or verifying showed that nothing is left to send.
   private(set) var isAcknowledged = false
   /// Whether it acknowledges the creation or deletion of a zone, which ends the operation.
   private(set) var endsZoneOperation = false
@@ -55,7 +55,7 @@ struct OutcomeDecision: Hashable {
     _ facts: RecordFacts = RecordFacts()
   ) {
     (self.operation, self.sent, self.request, self.facts) = (operation, sent, request, facts)
-    self.operation.apply(.answered)
+    if !outcome.isOfVerification { self.operation.apply(.answered) }
     switch outcome {
     case .saved(let record): acknowledgeSave(as: record)
     case .deleted: acknowledgeDelete()
@@ -69,6 +69,8 @@ struct OutcomeDecision: Hashable {
       } else {
         acknowledgeZone()
       }
+    case .verified(let found): compare(with: found)
+    case .notVerified(let error, let disposition): stayUnconfirmed(error, disposition)
     }
   }
 
@@ -104,7 +106,76 @@ struct OutcomeDecision: Hashable {
   private mutating func acknowledgeZone() { (isAcknowledged, endsZoneOperation) = (true, true) }
 
   private mutating func rebase(onto server: MirrorRecord?) {
-    writes += Rebase(operation, onto: server, facts, policy: request.policy, now: request.now).writes
+    let rebase = Rebase(operation, onto: server, facts, policy: request.policy, now: request.now)
+    operation = rebase.operation
+    writes += rebase.writes
+  }
+
+  // MARK: - Verifying
+
+  private mutating func compare(with found: Outcome.Found) {
+    switch found {
+    case .record(let record): rebaseUnconfirmed(onto: record)
+    case .nothing where operation.kind.isOfZone: acknowledgeZone()
+    case .nothing: rebaseUnconfirmed(onto: nil)
+    case .zone(let token):
+      // A zone of that name may be the old one or a recreated one. It is known to be the old one only if nothing in it
+      // has changed since its delete was sent; otherwise a person decides.
+      operation.apply(.compared)
+      operation.apply(
+        token != nil && token == operation.zoneToken
+          ? .ready(.readyAgain(.zoneStillThere), now: request.now) : .failed(.zoneChanged(zone: operation.key.zone))
+      )
+      writes.append(.update(operation))
+    }
+  }
+
+  private mutating func rebaseUnconfirmed(onto server: MirrorRecord?) {
+    if operation.bisection?.isCheck == true { operation.apply(.bisected(nil)) }
+    rebase(onto: server)
+    isAcknowledged = operation.end != nil
+  }
+
+  private mutating func stayUnconfirmed(_ error: WebServicesError, _ disposition: Disposition) {
+    switch disposition {
+    case .zoneMissing:
+      operation.apply(.compared)
+      operation.apply(.confirmed())
+      writes = operation.meetMissingZone(error, facts, now: request.now)
+      isAcknowledged = operation.end != nil
+    case .isolate, .outage:
+      self.error = error
+      if disposition == .outage { wait = .database }
+      // The server may be failing in general: no operation is at fault unless other requests succeed or this lasts.
+      let isPassing = request.waits[.database].map { $0 < Throttles.longWait } ?? false
+      let isToBlame = operation.bisection != nil && !isPassing
+      operation.apply(.bisected(.check(request: request.number)))
+      if request.count == 1, isToBlame || disposition == .isolate {
+        failCheck(error)
+      } else {
+        operation.cause = .checkRefused(code: error.code.name)
+      }
+    default:
+      self.error = error
+      wait = disposition.scope(in: operation.key.zoneKey)
+      failCheck(error, waitsFor: wait)
+    }
+    writes.append(.update(operation))
+  }
+
+  /// Handles the error of a single check, which does not hold up the others.
+  private mutating func failCheck(_ error: WebServicesError, waitsFor scope: WaitScope? = nil) {
+    let (code, message) = (error.code.name, error.reason)
+    writes.append(.attempt(of: operation.id, to: "read it back", error, seconds: request.seconds))
+    (operation.errorCode, operation.errorMessage) = (code, message)
+    if let scope { return operation.cause = .checkWaits(scope.asCause, code: code) }
+    backOff(error)
+    guard operation.attempts >= operation.maxAttempts else { return }
+    let failure: FailureCause =
+      operation.kind.isOfZone
+      ? .cannotVerifyZone(zone: operation.key.zone, code: code, message: message)
+      : .cannotVerify(code: code, message: message)
+    operation.apply(.failed(failure))
   }
 
   // MARK: - Failing
@@ -254,4 +325,8 @@ struct OutcomeDecision: Hashable {
     let end = max(own, (error.asksToWait ? request.now : own) + Backoff.milliseconds(scopeSeconds + 1))
     operation.apply(.deferred(until: end, isServersWait: operation.isServersWait))
   }
+}
+
+extension QueuedOperation.Bisection {
+  var isCheck: Bool { if case .check = self { true } else { false } }
 }

@@ -11,7 +11,7 @@ struct OutcomeWriter {
   var result = SyncStore.OutcomeCounts()
   private var waits: [WaitScope: WebServicesError] = [:]
   private var tooLarge = false
-  /// Bytes of what the server took.
+  /// The bytes of what the server saved when it was sent.
   private var bytes = 0
   private var epochs: [ZoneKey: Int64] = [:]
 
@@ -72,7 +72,8 @@ struct OutcomeWriter {
 
   /// Applies the outcome of one operation, if there is any.
   private mutating func write(_ sent: QueuedOperation) throws {
-    guard let outcome = outcomes[sent.id], let operation = try ledger.operation(sent.id), operation.state == .inFlight
+    guard let outcome = outcomes[sent.id], let operation = try ledger.operation(sent.id),
+      outcome.isOfVerification ? operation.needsReadBack : operation.state == .inFlight
     else { return }
     let facts = try facts(about: operation, outcome)
     let decision = OutcomeDecision(operation, sent: sent, outcome, of: request, facts)
@@ -83,11 +84,11 @@ struct OutcomeWriter {
     if decision.isTooLarge { tooLarge = true }
     if decision.isAcknowledged {
       result.acknowledged += 1
-      bytes += sent.bytes
+      if !outcome.isOfVerification { bytes += sent.bytes }
+    } else if decision.operation.state == .failed {
+      result.failed += 1
     }
-    guard let error = decision.error else { return }
-    result.error = error
-    if decision.operation.state == .failed { result.failed += 1 }
+    result.error = decision.error ?? result.error
   }
 
   private mutating func facts(about operation: QueuedOperation, _ outcome: Outcome) throws -> RecordFacts {
@@ -96,10 +97,11 @@ struct OutcomeWriter {
     case .saved:
       let awaits = try operation.needsReadBack && ledger.hasZoneDelete(zone)
       return RecordFacts(epoch: try epoch(zone), hasZoneDelete: awaits)
-    case .failed(_, let disposition) where disposition == .vanished || disposition == .zoneMissing:
-      let isMissing = disposition == .zoneMissing
-      return try RecordFacts(of: operation, zoneIsMissing: isMissing, request.policy, ledger)
-    default: return RecordFacts()
+    case .failed(_, .zoneMissing), .notVerified(_, .zoneMissing):
+      return try RecordFacts(of: operation, zoneIsMissing: true, request.policy, ledger)
+    case .failed(_, .vanished), .verified(.record), .verified(.nothing):
+      return try RecordFacts(of: operation, zoneIsMissing: false, request.policy, ledger)
+    case .deleted, .zoneDone, .failed, .verified(.zone), .notVerified: return RecordFacts()
     }
   }
 
@@ -111,13 +113,20 @@ struct OutcomeWriter {
     return epoch
   }
 
-  /// When the whole request failed, clears the operations in the same bisection that were not in it.
+  /// When the whole request failed, clears the operations in the same bisection that were not in it: they are not its
+  /// cause.
   private func clearOthers() throws {
-    let isRefused = sent.allSatisfy { operation in
-      guard case .failed(_, let disposition)? = outcomes[operation.id] else { return false }
-      return [.isolate, .outage, .readBack].contains(disposition)
+    guard sent.allSatisfy({ outcomes[$0.id]?.isRejection ?? false }), let first = sent.first else { return }
+    let verifies = outcomes[first.id]?.isOfVerification ?? false
+    let bisections = sent.compactMap(\.bisection).filter { !verifies || $0.isCheck }
+    let ids = Set(sent.map(\.id))
+    for bisection in Set(bisections) {
+      for var operation in try ledger.operations(of: first.key.zoneKey, in: bisection) where !ids.contains(operation.id)
+      {
+        operation.apply(verifies ? .bisected(nil) : .cleared)
+        try ledger.update(operation)
+      }
     }
-    if isRefused { try ledger.clear(sent.compactMap(\.bisection), except: sent, by: .cleared) }
   }
 
   /// Applies the facts about the request as a whole: throttled scopes, cleared scopes, and the size limit.
@@ -137,24 +146,5 @@ struct OutcomeWriter {
     let limit = Int(try ledger.value(.operationLimit) ?? Int64(most))
     let next = tooLarge ? max(1, min(limit, sent.count) / 2) : !succeededIn.isEmpty ? min(most, limit + 5) : limit
     if next != limit { try ledger.setValue(.operationLimit, Int64(next)) }
-  }
-}
-
-extension Ledger {
-  /// Applies an event to the operations in these bisections that were not in a request which failed as a whole: they
-  /// are not its cause.
-  func clear(
-    _ bisections: [QueuedOperation.Bisection],
-    except requested: [QueuedOperation],
-    by event: DoubtEvent
-  ) throws {
-    guard let zone = requested.first?.key.zoneKey else { return }
-    let ids = Set(requested.map(\.id))
-    for bisection in Set(bisections) {
-      for var operation in try operations(of: zone, in: bisection) where !ids.contains(operation.id) {
-        operation.apply(event)
-        try update(operation)
-      }
-    }
   }
 }

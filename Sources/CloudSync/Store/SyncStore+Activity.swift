@@ -220,10 +220,9 @@ extension SyncStore {
     }
   }
 
-  func keys(_ ids: [Int64]) throws(StoreError) -> [RecordKey] {
-    try read { ledger in
-      try ledger.operations(ids).map(\.key)
-    }
+  /// Those of these operations that must be verified.
+  func unconfirmed(_ ids: [Int64]) throws(StoreError) -> [QueuedOperation] {
+    try read { try $0.operations(ids).filter(\.needsReadBack) }
   }
 
   // MARK: - Zones made by the engine

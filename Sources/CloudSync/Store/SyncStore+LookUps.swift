@@ -1,60 +1,8 @@
 import CloudKit
 import Facts
 
-/// Writing the results of verifying zones and referenced records.
+/// Writing the results of verifying referenced records.
 extension SyncStore {
-  /// Applies the verification of a zone whose delete is unconfirmed.
-  ///
-  /// A zone of that name may be the old one or a recreated one. It is known to be the old one only if nothing in it has
-  /// changed since the delete was sent; otherwise a person decides.
-  func finishZoneLookUp(
-    _ id: Int64,
-    _ result: WireZoneResult?,
-    policy: MergePolicy,
-    random: Double,
-    _ lease: Lease
-  ) throws(StoreError) -> OutcomeCounts {
-    return try write(lease) { ledger, now in
-      var counts = OutcomeCounts()
-      guard var operation = try ledger.operation(id), operation.needsReadBack else { return counts }
-      let name = operation.key.zone
-      switch result {
-      case .zone(let zone) where zone.deleted != true:
-        operation.apply(.compared)
-        if let token = operation.zoneToken, token == zone.syncToken {
-          operation.apply(.ready(.readyAgain(.zoneStillThere), now: now))
-        } else {
-          operation.apply(.failed(.zoneChanged(zone: name)))
-          counts.failed += 1
-        }
-        try ledger.update(operation)
-      case .failure(_, let error) where result?.isMissing == false:
-        counts.error = error
-        let disposition = Disposition(of: error, during: .verifying(isWhole: false))
-        if let scope = disposition.scope(in: operation.key.zoneKey) {
-          try Throttles.set(scope, error, now: now, random: random, ledger)
-          break
-        }
-        operation.apply(.attempted)
-        operation.apply(.backedOff(error, now: now, random: random))
-        if operation.attempts >= operation.maxAttempts {
-          operation.apply(.failed(.cannotVerifyZone(zone: name, code: error.code.name, message: error.reason)))
-          counts.failed += 1
-        }
-        try ledger.update(operation)
-      case nil:
-        let error = WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(name)")
-        try Throttles.set(.zone(operation.key.zoneKey), error, now: now, random: random, ledger)
-        counts.error = error
-      case .zone, .failure:
-        try Self.acknowledgeZone(operation, now: now, ledger)
-        counts.acknowledged += 1
-      }
-      try ledger.count(sent: counts.acknowledged, now: now)
-      return counts
-    }
-  }
-
   /// Applies the result of looking for the records to which rejected saves refer.
   ///
   /// - Returns: the number of saves that became dead letters, because no queued operation creates the missing record.
