@@ -134,7 +134,7 @@ extension Receipt {
     if status.isPaused { return "syncing is paused" }
     if let wait = status.throttles.filter({ !$0.isOwn }).max(by: { $0.until < $1.until }) {
       let until = Format().time(wait.until, now: status.generatedAt)
-      return WaitScope(name: wait.scope).asCause.wait(until: until, isOwn: false)
+      return wait.scope.asCause.wait(until: until, isOwn: false)
     }
     if let problem = status.networkProblem { return "offline: \(problem.message)" }
     return status.verdict(hasCredential: true).sentence(Format(), now: status.generatedAt)

@@ -96,9 +96,9 @@ extension CloudKitService.Status.Account {
 }
 
 extension CloudKitService.Status.Throttle {
-  init(_ throttle: StoreStatus.Throttle) {
-    let own: Reason = throttle.isOwn ? .backOff : .server
-    switch WaitScope(name: throttle.scope) {
+  init(_ wait: ScopeWait) {
+    let own: Reason = wait.isOwn ? .backOff : .server
+    switch wait.scope {
     case .network: (scope, reason) = (.everything, .noNetwork)
     case .account: (scope, reason) = (.everything, .account)
     case .quota: (scope, reason) = (.saves, .fullQuota)
@@ -106,8 +106,8 @@ extension CloudKitService.Status.Throttle {
     case .zone(let zone): (scope, reason) = (.zone(zone.zoneID), own)
     case .feed: (scope, reason) = (.fetching, own)
     }
-    until = Date(milliseconds: throttle.until)
-    failure = SyncFailure(code: throttle.error, message: throttle.message)
+    until = Date(milliseconds: wait.until)
+    failure = SyncFailure(code: wait.code, message: wait.message)
   }
 }
 
@@ -124,9 +124,11 @@ extension CloudKitService.Status.Failure {
     let last = store.lastError
     // A problem lasts until a request succeeds, whatever else has failed meanwhile.
     let problem = store.accountProblem ?? store.networkProblem ?? store.quotaProblem
-    guard let failure = problem ?? last else { return nil }
-    let time = last?.code == failure.code ? last?.at : nil
-    let known = SyncFailure(code: failure.code, message: failure.message)
+    guard
+      let known = problem.map({ SyncFailure(code: $0.code, message: $0.message) })
+        ?? last.map({ SyncFailure(code: $0.code, message: $0.message) })
+    else { return nil }
+    let time = last?.code == known.code ? last?.at : nil
     error = CloudKitServiceError(known.ckError)
     message = error.errorDescription ?? known.message
     date = time.map(Date.init(milliseconds:))

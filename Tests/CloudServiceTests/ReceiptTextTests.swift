@@ -34,7 +34,7 @@ import Testing
     var status = StoreStatus(generatedAt: now)
     let until = now + 3_600_000
     status.throttles = [
-      StoreStatus.Throttle(scope: "database", until: until, error: "THROTTLED", message: "", isOwn: false, since: now)
+      ScopeWait(scope: .database, until: until, code: "THROTTLED", message: "", isOwn: false, since: now)
     ]
     return status
   }

@@ -21,6 +21,10 @@ import Testing
     return store
   }
 
+  private func wait(_ scope: WaitScope, _ code: String = "THROTTLED", isOwn: Bool = true) -> ScopeWait {
+    ScopeWait(scope: scope, until: 9_000, code: code, message: "reason", isOwn: isOwn, since: 0)
+  }
+
   private func failure(_ code: String, at time: Int64 = 3_000) -> StoreStatus.Failure {
     StoreStatus.Failure(code: code, message: "reason", at: time)
   }
@@ -56,33 +60,25 @@ import Testing
   }
 
   @Test(arguments: [
-    ("network", true, Status.Throttle.Scope.everything, Status.Throttle.Reason.noNetwork),
-    ("account", true, .everything, .account),
-    ("quota", false, .saves, .fullQuota),
-    ("database", false, .everything, .server),
-    ("database", true, .everything, .backOff),
-    ("zone:notes", false, .zone(CKRecordZone.ID(zoneName: "notes")), .server),
-    ("feed:notes", true, .fetching, .backOff),
+    (WaitScope.network, true, Status.Throttle.Scope.everything, Status.Throttle.Reason.noNetwork),
+    (.account, true, .everything, .account),
+    (.quota, false, .saves, .fullQuota),
+    (.database, false, .everything, .server),
+    (.database, true, .everything, .backOff),
+    (.zone(ZoneKey(zone: "notes")), false, .zone(CKRecordZone.ID(zoneName: "notes")), .server),
+    (.feed("notes"), true, .fetching, .backOff),
   ])
   func `a wait says what waits and why`(
-    scope: String,
+    scope: WaitScope,
     isOwn: Bool,
     expected: CloudKitService.Status.Throttle.Scope,
     reason: CloudKitService.Status.Throttle.Reason
   ) {
-    let throttle = StoreStatus.Throttle(
-      scope: scope,
-      until: 9_000,
-      error: "THROTTLED",
-      message: "m",
-      isOwn: isOwn,
-      since: 0
-    )
-    let status = Status(store { $0.throttles = [throttle] })
+    let status = Status(store { $0.throttles = [wait(scope, isOwn: isOwn)] })
 
-    let wait = status.throttles.first
-    #expect(wait?.scope == expected && wait?.reason == reason && wait?.until == Date(timeIntervalSince1970: 9))
-    #expect(wait?.failure.ckError.code == .requestRateLimited)
+    let shown = status.throttles.first
+    #expect(shown?.scope == expected && shown?.reason == reason && shown?.until == Date(timeIntervalSince1970: 9))
+    #expect(shown?.failure.ckError.code == .requestRateLimited)
   }
 
   @Test(arguments: [
@@ -90,7 +86,7 @@ import Testing
     ("THROTTLED", .temporarilyUnavailable), ("BAD_REQUEST", .unknown),
   ])
   func `the account follows the server's refusal`(code: String, expected: CloudKitService.Status.Account) {
-    let status = Status(store { $0.accountProblem = failure(code) })
+    let status = Status(store { $0.accountProblem = wait(.account, code) })
     #expect(status.account == expected)
     #expect(status.lastFailure?.isCurrent == true && status.lastFailure?.ckError?.serverErrorCode == code)
   }
@@ -99,9 +95,9 @@ import Testing
     let states: [(StoreStatus, CKAccountStatus)] = [
       (store { $0.identity = nil }, .couldNotDetermine), (store(), .available),
       (store { $0.isRefused = true }, .noAccount),
-      (store { $0.accountProblem = failure("AUTHENTICATION_FAILED") }, .noAccount),
-      (store { $0.accountProblem = failure("ACCESS_DENIED") }, .restricted),
-      (store { $0.accountProblem = failure("THROTTLED") }, .temporarilyUnavailable),
+      (store { $0.accountProblem = wait(.account, "AUTHENTICATION_FAILED") }, .noAccount),
+      (store { $0.accountProblem = wait(.account, "ACCESS_DENIED") }, .restricted),
+      (store { $0.accountProblem = wait(.account, "THROTTLED") }, .temporarilyUnavailable),
     ]
     for (store, expected) in states { #expect(Status(store).account.ckStatus == expected) }
   }
@@ -118,7 +114,7 @@ import Testing
     #expect(late.isCurrent && late.date == Date(timeIntervalSince1970: 3) && late.ckError?.code == .invalidArguments)
     let early = try #require(Status(store { $0.lastError = failure("BAD_REQUEST", at: 1_000) }).lastFailure)
     #expect(!early.isCurrent)
-    let quota = try #require(Status(store { $0.quotaProblem = failure("QUOTA_EXCEEDED") }).lastFailure)
+    let quota = try #require(Status(store { $0.quotaProblem = wait(.quota, "QUOTA_EXCEEDED") }).lastFailure)
     #expect(quota.isCurrent && quota.ckError?.code == .quotaExceeded && quota.date == nil)
   }
 

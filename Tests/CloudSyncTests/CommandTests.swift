@@ -137,7 +137,7 @@ import Testing
 
     _ = try store.flush(actor: "ana")
 
-    #expect(try store.status().throttles.map(\.scope) == ["database"])
+    #expect(try store.status().throttles.map(\.scope.name) == ["database"])
   }
 
   @Test func `pausing everything holds what comes later, too`() throws {

@@ -55,7 +55,7 @@ import Testing
     #expect(order.withLock { Array($0.prefix(5)) } == ["endless", "endless", "endless", "other", "send"])
     #expect(try mine.store.mirror("b") == [:] && world.onServer("c", zone: "other") != nil)
     #expect(order.withLock { $0.filter { $0 == "endless" }.count } < 24)
-    #expect(try mine.store.status().throttles.map(\.scope) == ["feed:endless"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["feed:endless"])
     let requests = mine.transport.count("changes/zone")
     _ = try mine.store.enqueue([world.put("d", zone: "other", [:])])
     let lease = try #require(try Lease.acquire(mine.store))
@@ -76,7 +76,7 @@ import Testing
     #expect(!summary.reachedEnd && world.onServer("a") != nil)
     #expect(summary.lastItemError?.code == .unexpectedServerResponse)
     #expect(mine.transport.count("changes/database") == 7)
-    #expect(try mine.store.status().throttles.map(\.scope) == ["feed:"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["feed:"])
     #expect(try errors(mine) == 1)
   }
 
@@ -156,7 +156,7 @@ import Testing
     #expect(try await !mine.sync().reachedEnd)
 
     #expect(mine.transport.count("changes/zone") == 3)
-    #expect(try mine.store.status().throttles.map(\.scope) == ["feed:cktop"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["feed:cktop"])
   }
 
   @Test func `a long feed is fetched to its end in turns, between which changes are sent`() async throws {
@@ -205,7 +205,7 @@ import Testing
     let summary = try await mine.sync()
 
     #expect(!summary.reachedEnd && summary.lastItemError?.code == .unexpectedServerResponse)
-    #expect(try mine.store.status().throttles.map(\.scope) == [scope])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == [scope])
     mine.transport.interfere(nil)
     world.clock.advance(600)
     #expect(try await mine.sync().reachedEnd)
@@ -221,7 +221,7 @@ import Testing
     #expect(try await !mine.sync(["Note"]).reachedEnd)
 
     #expect(mine.transport.count("records/query") == 1)
-    #expect(try mine.store.status().throttles.map(\.scope) == ["feed:_defaultZone/Note"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["feed:_defaultZone/Note"])
   }
 
   @Test func `a store drops tokens that are too large, and fetches from the start`() async throws {

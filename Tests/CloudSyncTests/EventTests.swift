@@ -77,13 +77,13 @@ struct EventTests {
       world.clock.advance(400)
     }
     #expect(try kinds(device.store) == ["error"])
-    #expect(try device.store.status().networkDownSince == 1_700_000_000_000)
+    #expect(try device.store.status().networkProblem?.since == 1_700_000_000_000)
     device.transport.interfere(nil)
     try await device.sync()
 
     let events = try events(device.store)
     #expect(events.count == 2 && events.last == .recovered(.network, seconds: 1200))
-    #expect(try device.store.status().networkDownSince == nil)
+    #expect(try device.store.status().networkProblem?.since == nil)
   }
 
   @Test(

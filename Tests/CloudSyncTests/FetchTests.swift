@@ -200,7 +200,7 @@ import Testing
     #expect(!summary.reachedEnd)
     #expect(try mine.store.mirror("b") == [:])
     #expect(try !mine.store.status().isInSync)
-    #expect(try mine.store.status().throttles.map(\.scope) == ["zone:one"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["zone:one"])
     let before = mine.transport.count("changes/zone")
     try await mine.sync()
     #expect(mine.transport.count("changes/zone") == before)

@@ -221,7 +221,7 @@ import Testing
     #expect(world.onServer("b", zone: "good") == nil)
     #expect((world.onServer("c", zone: "third") != nil) == isMissing)
     #expect(try mine.store.queue() == ["save a pending"])
-    #expect(try mine.store.status().throttles.map(\.scope) == ["zone:bad"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["zone:bad"])
   }
 
   @Test(arguments: ["nan", "inf", "-inf", "-5", "1e300", "soon"])
@@ -240,6 +240,6 @@ import Testing
         try Throttles.set(.database, error, now: store.now(), random: 0, ledger)
       }
     }
-    #expect(try store.status().throttles.map(\.scope) == ["database", "quota"])
+    #expect(try store.status().throttles.map(\.scope.name) == ["database", "quota"])
   }
 }

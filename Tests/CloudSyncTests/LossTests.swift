@@ -85,7 +85,7 @@ import Testing
     #expect(world.onServer("b") != nil)
     #expect(!summary.reachedEnd && !status.isInSync)
     #expect(summary.lastItemError?.code == .badRequest)
-    #expect(status.throttles.map(\.scope) == ["feed:_defaultZone/Note"])
+    #expect(status.throttles.map(\.scope.name) == ["feed:_defaultZone/Note"])
     // The wait ends, the indexes are still missing.
     world.clock.advance(600)
     #expect(try mine.store.status().rejectedQueries.map(\.type) == ["Note"])
@@ -130,7 +130,7 @@ import Testing
     #expect(summary.error?.code == .authenticationFailed)
     #expect(operation.key.name == "a" && operation.state == .pending)
     #expect(try mine.store.mirror("a") == nil)
-    #expect(try mine.store.status().throttles.map(\.scope) == ["account"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["account"])
     #expect(try mine.store.status().verdict(hasCredential: true).kind == .wrongAccount)
     // It is put right, and the change goes to whom it belongs.
     world.clock.advance(120)
@@ -156,7 +156,7 @@ import Testing
     try await mine.sync()
 
     #expect(mine.transport.count("records/modify") == before + 1)
-    #expect(try mine.store.status().throttles.map(\.scope) == ["quota"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["quota"])
   }
 
   @Test func `a server that fails as a whole makes no dead letters of the queue, and is asked ever more seldom`()

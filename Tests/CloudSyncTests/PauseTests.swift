@@ -142,7 +142,7 @@ import Testing
       try Throttles.set(scope, WebServicesError(code, "x", retryAfter: 30), now: world.clock.now, random: 0, ledger)
     }
 
-    let scopes = try store.status().throttles.map(\.scope)
+    let scopes = try store.status().throttles.map(\.scope.name)
     #expect(scopes == (code == .networkError ? ["account", "network"] : left))
     #expect(try (store.status().accountProblem != nil) == (code != .throttled))
   }

@@ -8,18 +8,19 @@ import Testing
 /// The status as a store has it. `VerdictTests` has the verdicts.
 @Suite(.serialized) struct StatusTests {
   @Test func `the next request is made after the longest wait that stops all, else after the shortest`() {
-    func next(_ waits: [(String, Int64)], retryAt: Int64? = nil) -> Int64? {
+    func next(_ waits: [(WaitScope, Int64)], retryAt: Int64? = nil) -> Int64? {
       var status = StoreStatus(generatedAt: 100)
       status.nextRetryAt = retryAt
       status.throttles = waits.map {
-        .init(scope: $0, until: $1, error: "THROTTLED", message: "", isOwn: false, since: 0)
+        ScopeWait(scope: $0, until: $1, code: "THROTTLED", message: "", isOwn: false, since: 0)
       }
       return status.nextActionAt
     }
     #expect(next([]) == nil)
     #expect(next([], retryAt: 300) == 300)
-    #expect(next([("database", 200), ("network", 400)], retryAt: 300) == 400)
-    #expect(next([("zone:a", 200), ("zone:b", 400)], retryAt: 300) == 200)
+    #expect(next([(.database, 200), (.network, 400)], retryAt: 300) == 400)
+    let zones = ["a", "b"].map { WaitScope.zone(ZoneKey(zone: $0)) }
+    #expect(next([(zones[0], 200), (zones[1], 400)], retryAt: 300) == 200)
   }
 
   // MARK: - From a store

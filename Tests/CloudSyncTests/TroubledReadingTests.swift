@@ -44,7 +44,7 @@ import Testing
     try await mine.sync()
 
     #expect(world.onServer("b") != nil)
-    #expect(try mine.store.status().throttles.map(\.scope) == ["feed:\(zone)"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["feed:\(zone)"])
   }
 
   @Test func `what was deleted from here is not believed to be there, though nothing has been read yet`() async throws {

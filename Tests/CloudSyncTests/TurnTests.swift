@@ -167,7 +167,7 @@ import Testing
     try await mine.sync()
     #expect(!summary.reachedEnd)
     #expect(mine.transport.count("changes/zone") == pages && mine.transport.count("records/modify") == 2)
-    #expect(try mine.store.status().throttles.map(\.scope) == ["zone:cktop"])
+    #expect(try mine.store.status().throttles.map(\.scope.name) == ["zone:cktop"])
 
     isRefusing.withLock { $0 = false }
     world.clock.advance(200)

@@ -33,10 +33,12 @@ struct VerdictTests {
       status.queue.total += 1
       status.queue.parts.append(QueuePart(state: state, zone: zone, type: "Note", count: 1, bytes: 1))
     }
-    func wait(_ scope: String, _ code: String, isOwn: Bool) {
-      status.throttles.append(.init(scope: scope, until: 20, error: code, message: "", isOwn: isOwn, since: 1))
+    func wait(_ scope: WaitScope, _ code: String, isOwn: Bool) {
+      status.throttles.append(ScopeWait(scope: scope, until: 20, code: code, message: "", isOwn: isOwn, since: 1))
     }
-    let problem = StoreStatus.Failure(code: "AUTHENTICATION_FAILED", message: "no", at: 1)
+    func problem(_ scope: WaitScope, _ code: String, _ message: String) -> ScopeWait {
+      ScopeWait(scope: scope, until: 20, code: code, message: message, isOwn: true, since: 1)
+    }
     switch fact {
     case .full: status.storageTrouble = .full
     case .stalled:
@@ -44,12 +46,12 @@ struct VerdictTests {
       status.syncingProcess?.stalledSince = 5
     case .silent: status.silentSince = 5
     case .refused: status.isRefused = true
-    case .signedOut: status.accountProblem = problem
+    case .signedOut: status.accountProblem = problem(.account, "AUTHENTICATION_FAILED", "no")
     case .onHold:
       status.heldDeletions.append(
         HeldDeletions(zone: zone, version: "v", records: 150, isWholeZone: false, since: .distantPast)
       )
-    case .quota: status.quotaProblem = .init(code: "QUOTA_EXCEEDED", message: "full", at: 1)
+    case .quota: status.quotaProblem = problem(.quota, "QUOTA_EXCEEDED", "full")
     case .unreadable: status.unreadable.append(Unreadable(zone: zone, type: "Note", message: "no READ", since: 1))
     case .failed:
       add(.failed)
@@ -62,8 +64,8 @@ struct VerdictTests {
       add(.pending)
       status.queue.pending += 1
       status.canSendLater = true
-      status.networkProblem = .init(code: "NETWORK_ERROR", message: "cut", at: 20)
-      wait("network", "NETWORK_ERROR", isOwn: true)
+      status.networkProblem = problem(.network, "NETWORK_ERROR", "cut")
+      wait(.network, "NETWORK_ERROR", isOwn: true)
     case .inFlight:
       add(.inFlight)
       status.queue.inFlight += 1
@@ -75,7 +77,7 @@ struct VerdictTests {
       add(.pending)
       status.queue.pending += 1
       status.canSendLater = true
-      wait("database", "THROTTLED", isOwn: false)
+      wait(.database, "THROTTLED", isOwn: false)
     case .changeThrottled:
       add(.waiting)
       status.queue.waiting += 1
@@ -239,19 +241,19 @@ struct VerdictTests {
   }
 
   @Test func `what waits for a person is not retrying or throttled besides`() {
-    let waits: [(Fact, scope: String, code: String, VerdictState)] = [
-      (.quota, "quota", "QUOTA_EXCEEDED", .blocked), (.signedOut, "account", "AUTHENTICATION_FAILED", .signedOut),
-      (.sendable, "zone:notes", "QUOTA_EXCEEDED", .blocked),
+    let waits: [(Fact, scope: WaitScope, code: String, VerdictState)] = [
+      (.quota, .quota, "QUOTA_EXCEEDED", .blocked), (.signedOut, .account, "AUTHENTICATION_FAILED", .signedOut),
+      (.sendable, .zone(Self.zone), "QUOTA_EXCEEDED", .blocked),
     ]
     for (fact, scope, code, verdict) in waits {
       for isOwn in [true, false] {
         var status = Self.status([fact], isSyncing: true)
-        status.throttles = [.init(scope: scope, until: 20, error: code, message: "", isOwn: isOwn, since: 1)]
+        status.throttles = [ScopeWait(scope: scope, until: 20, code: code, message: "", isOwn: isOwn, since: 1)]
         #expect(status.verdicts(hasCredential: true).all.map(\.kind).filter { $0 != .sending } == [verdict])
 
         // Another wait is news of its own.
         status.throttles.append(
-          .init(scope: "zone:b", until: 30, error: "THROTTLED", message: "", isOwn: isOwn, since: 1)
+          ScopeWait(scope: .zone(ZoneKey(zone: "b")), until: 30, code: "THROTTLED", message: "", isOwn: isOwn, since: 1)
         )
         #expect(status.verdicts(hasCredential: true).all.map(\.kind).contains(isOwn ? .retrying : .throttled))
       }

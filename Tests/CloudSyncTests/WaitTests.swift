@@ -131,7 +131,7 @@ import Testing
     try await device.sync()
 
     #expect(try store.queue() == ["save a pending"])
-    #expect(try store.status().throttles.map(\.scope) == ["zone:one"])
+    #expect(try store.status().throttles.map(\.scope.name) == ["zone:one"])
     #expect(try store.status().state == .waiting)
     transport.interfere(nil)
     world.clock.advance(31)
@@ -235,7 +235,7 @@ import Testing
     #expect(world.onServer("old") == nil)
     #expect(try store.queue() == ["save a pending", "save b pending"])
     #expect(try store.operations().rows.map(\.attempts) == [0, 0])
-    #expect(try store.status().throttles.map(\.scope) == ["quota"])
+    #expect(try store.status().throttles.map(\.scope.name) == ["quota"])
     transport.interfere(nil)
     world.clock.advance(61)
     try await device.sync()

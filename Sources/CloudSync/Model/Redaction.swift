@@ -87,6 +87,12 @@ package struct Redaction: Hashable, Sendable {
     return failure
   }
 
+  private func redact(_ wait: ScopeWait) -> ScopeWait {
+    var wait = wait
+    wait.message = redact(wait.message)
+    return wait
+  }
+
   func redact(_ status: StoreStatus) -> StoreStatus {
     var status = status
     status.accountProblem = status.accountProblem.map(redact)
@@ -95,7 +101,7 @@ package struct Redaction: Hashable, Sendable {
     status.lastError = status.lastError.map(redact)
     status.deliveryProblem = status.deliveryProblem.map(redact)
     status.topFailure = status.topFailure.map { redact($0, \.cause, \.message) }
-    for index in status.throttles.indices { status.throttles[index].message = redact(status.throttles[index].message) }
+    status.throttles = status.throttles.map(redact)
     for index in status.unreadable.indices {
       status.unreadable[index].message = redact(status.unreadable[index].message)
     }

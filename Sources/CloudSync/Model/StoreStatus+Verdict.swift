@@ -62,10 +62,10 @@ extension StoreStatus {
     }
     guard !isSyncing, isReady else { return nil }
     // A sync ends our own waits.
-    let wait = throttles.filter { $0.stopsAll && !$0.isOwn }.max { $0.until < $1.until }
+    let wait = throttles.filter { $0.scope.stopsAll && !$0.isOwn }.max { $0.until < $1.until }
     return .notSyncing(
       unsent: queue.going,
-      wait: wait.map { Verdict.Wait(scope: WaitScope(name: $0.scope).asCause, code: $0.error, until: $0.until) }
+      wait: wait.map { Verdict.Wait(scope: $0.scope.asCause, code: $0.code, until: $0.until) }
     )
   }
 
@@ -118,7 +118,7 @@ extension StoreStatus {
     }
     return .offline(
       reason: problem.message,
-      since: networkDownSince,
+      since: problem.since,
       nextTry: wait(.network)?.until,
       unsent: queue.going
     )
@@ -147,7 +147,7 @@ extension StoreStatus {
       return .account(code: problem.code, message: problem.message)
     }
     let standing = errorStands ? lastError.map { ($0.code, $0.message) } : nil
-    for (code, message) in [standing].compactMap(\.self) + throttles.map({ ($0.error, $0.message) }) {
+    for (code, message) in [standing].compactMap(\.self) + throttles.map({ ($0.code, $0.message) }) {
       guard ServerErrorCode(code).needsPerson, !(Self.isSignedOut(code) && accountProblem?.code == code) else {
         continue
       }
@@ -166,15 +166,15 @@ extension StoreStatus {
     )
   }
 
-  private func wait(_ scope: WaitScope) -> Throttle? { throttles.first { $0.scope == scope.name } }
+  private func wait(_ scope: WaitScope) -> ScopeWait? { throttles.first { $0.scope == scope } }
 }
 
-extension StoreStatus.Throttle {
+extension ScopeWait {
   /// Whether it lasts until a person acts, however often the server is asked again.
   fileprivate var needsPerson: Bool {
-    switch WaitScope(name: scope) {
+    switch scope {
     case .account, .quota: true
-    case .network, .database, .zone, .feed: ServerErrorCode(error).needsPerson
+    case .network, .database, .zone, .feed: ServerErrorCode(code).needsPerson
     }
   }
 }

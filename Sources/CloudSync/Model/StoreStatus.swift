@@ -46,20 +46,6 @@ package struct StoreStatus: Hashable, Sendable {
     package var retryable: Int { failed + waiting }
   }
 
-  /// A wait of a scope.
-  package struct Throttle: Hashable, Sendable {
-    package var scope: String
-    package var until: Int64
-    package var error: String
-    package var message: String
-    package var isOwn: Bool
-    /// When the trouble began.
-    package var since: Int64
-
-    /// Whether no request is made until it ends.
-    var stopsAll: Bool { WaitScope(name: scope).stopsAll }
-  }
-
   /// An error with its time.
   package struct Failure: Hashable, Sendable {
     package var code: String
@@ -117,20 +103,19 @@ package struct StoreStatus: Hashable, Sendable {
   package var recordsByZone: [String: Int] = [:]
   package var identity: String?
   /// The reason why the account cannot be used; nil if it can, as far as known.
-  package var accountProblem: Failure?
+  package var accountProblem: ScopeWait?
   /// The page on which the user can sign in; nil where the server named none.
   package var signInURL: String?
   /// The reason why no request reaches the server; nil if the last one did.
-  package var networkProblem: Failure?
-  /// Since when no request gets through.
-  package var networkDownSince: Int64?
+  package var networkProblem: ScopeWait?
   /// The reason why saves are rejected for lack of storage; nil if they are not.
-  package var quotaProblem: Failure?
+  package var quotaProblem: ScopeWait?
   /// The most frequent cause of failed operations; nil if none failed.
   package var topFailure: FailureSummary?
   /// Whether the last sync was rejected because its credential belongs to another user.
   package var isRefused = false
-  package var throttles: [Throttle] = []
+  /// The waits that have not ended.
+  package var throttles: [ScopeWait] = []
   /// The latest error, until a request of its scope succeeds.
   package var lastError: Failure?
   /// The reason why the app rejected the latest changes; nil if it did not.
@@ -227,7 +212,7 @@ package struct StoreStatus: Hashable, Sendable {
 
   /// The time of the next request that a wait puts off; nil if none does.
   package var nextActionAt: Int64? {
-    let stops = throttles.filter(\.stopsAll).map(\.until).max()
+    let stops = throttles.filter(\.scope.stopsAll).map(\.until).max()
     return isPaused ? nil : stops ?? (throttles.map(\.until) + [nextRetryAt].compactMap(\.self)).min()
   }
 

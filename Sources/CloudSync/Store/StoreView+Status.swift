@@ -144,26 +144,12 @@ extension StoreView {
     status.rejectedQueries = waits.compactMap(RejectedQuery.init)
     // The quota stops saves: with none left to send it stops nothing.
     let isSending = status.queue.pending + status.queue.waiting + status.queue.inFlight > 0
-    status.throttles = waits.filter { $0.until > now && ($0.scope != .quota || isSending) }.map { wait in
-      StoreStatus.Throttle(
-        scope: wait.scope.name,
-        until: wait.until,
-        error: wait.code,
-        message: wait.message,
-        isOwn: wait.isOwn,
-        since: wait.since
-      )
-    }
+    status.throttles = waits.filter { $0.until > now && ($0.scope != .quota || isSending) }
     // A problem lasts until a request succeeds, not until the next try.
-    func problem(_ scope: WaitScope) -> StoreStatus.Failure? {
-      waits.first { $0.scope == scope && !$0.isOver }.map {
-        StoreStatus.Failure(code: $0.code, message: $0.message, at: $0.until)
-      }
-    }
+    func problem(_ scope: WaitScope) -> ScopeWait? { waits.first { $0.scope == scope && !$0.isOver } }
     status.accountProblem = problem(.account)
     if status.accountProblem != nil { status.signInURL = try ledger.value(.signInURL) }
     status.networkProblem = problem(.network)
-    status.networkDownSince = waits.first { $0.scope == .network && !$0.isOver }?.since
     status.quotaProblem = isSending ? problem(.quota) : nil
     status.isRefused = try ledger.isTrue(.isRefused)
   }

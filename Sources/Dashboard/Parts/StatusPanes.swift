@@ -50,7 +50,7 @@ struct SyncPane: Sendable {
   private func headline(_ status: StoreStatus) -> StyledText {
     if let progress = status.progress { return progress.line }
     if let wait = status.throttles.max(by: { $0.until < $1.until }) {
-      let text = WaitScope(name: wait.scope).asCause.wait(until: world.time(wait.until), isOwn: wait.isOwn)
+      let text = wait.scope.asCause.wait(until: world.time(wait.until), isOwn: wait.isOwn)
       return StyledText(text.sentence, .warning)
     }
     let next = status.nextActionAt.map { "  next try \(world.moment($0))" } ?? ""

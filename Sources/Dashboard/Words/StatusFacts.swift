@@ -32,8 +32,8 @@ extension StoreStatus {
   package func waitFacts(_ format: Format, now: Int64) -> [Fact] {
     let waits = throttles.sorted { $0.until < $1.until }.map { wait in
       let (since, until) = (format.time(wait.since, now: now), format.time(wait.until, now: now))
-      let what = "\(WaitScope(name: wait.scope).asCause.text) since \(since), until \(until)"
-      return Fact(wait.isOwn ? "Retrying" : "Throttled", "\(what): \(Words.joined(wait.message, wait.error))", .warning)
+      let what = "\(wait.scope.asCause.text) since \(since), until \(until)"
+      return Fact(wait.isOwn ? "Retrying" : "Throttled", "\(what): \(Words.joined(wait.message, wait.code))", .warning)
     }
     return waits
       + [changeThrottledUntil].compactMap(\.self).map {

@@ -36,7 +36,7 @@ extension StoreStatus {
     if networkProblem != nil || silentSince != nil || changeThrottledUntil != nil { return true }
     return throttles.contains { wait in
       // Nothing that is to be sent waits for a feed.
-      if case .feed = WaitScope(name: wait.scope) { false } else { true }
+      if case .feed = wait.scope { false } else { true }
     }
   }
 }

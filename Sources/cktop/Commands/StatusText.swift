@@ -151,7 +151,7 @@ struct StatusMetrics {
     text += gauge(
       "cktop_throttled_until_timestamp_seconds",
       "Waits by scope.",
-      status.throttles.map { ([("scope", $0.scope), ("error", $0.error)], seconds($0.until)) }
+      status.throttles.map { ([("scope", $0.scope.name), ("error", $0.code)], seconds($0.until)) }
     )
     text += gauge(
       "cktop_driver_live",

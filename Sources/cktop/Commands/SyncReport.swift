@@ -78,7 +78,7 @@ struct SyncReport {
     if let problem = state.accountProblem { return WebServicesError(ServerErrorCode(problem.code), problem.message) }
     if let wait = state.throttles.first {
       let seconds = Double(max(0, wait.until - state.generatedAt)) / 1000
-      return WebServicesError(ServerErrorCode(wait.error), wait.message, retryAfter: seconds)
+      return WebServicesError(ServerErrorCode(wait.code), wait.message, retryAfter: seconds)
     }
     guard let error = state.lastError, error.at >= startedAt else { return nil }
     return WebServicesError(ServerErrorCode(error.code), error.message)
@@ -114,8 +114,7 @@ struct SyncReport {
     // The error that stopped the sync has already been printed.
     if error == nil, state.queue.pending > 0 {
       for wait in state.throttles {
-        let scope = WaitScope(name: wait.scope).asCause
-        let what = "\(scope.text): \(Words.joined(wait.message, wait.error))"
+        let what = "\(wait.scope.asCause.text): \(Words.joined(wait.message, wait.code))"
         CommandFailure("\(what); run cktop status to see until when", status).report()
       }
     }

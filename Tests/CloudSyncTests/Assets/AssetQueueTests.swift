@@ -366,7 +366,7 @@ import Testing
 
     try await device.sync()
     #expect(asked() == sent + 1)
-    #expect(try device.store.status().throttles.map(\.scope) == ["database"])
+    #expect(try device.store.status().throttles.map(\.scope.name) == ["database"])
     for _ in 0..<5 {
       world.clock.advance(130)
       try await device.sync()

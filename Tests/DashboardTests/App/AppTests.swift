@@ -417,7 +417,7 @@ struct AppTests {
   @Test func `y copies the page to sign in on while signed out`() {
     var session = Session(
       Sample.world { world in
-        world.data.status?.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_REQUIRED", message: "", at: 0)
+        world.data.status?.accountProblem = Sample.wait(.account, "AUTHENTICATION_REQUIRED")
         world.data.status?.signInURL = "https://example.org/sign-in"
       }
     )
@@ -515,7 +515,7 @@ struct AppTests {
       (
         "Signed out; after a sign-in S syncs",
         { @Sendable world in
-          world.data.status?.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_REQUIRED", message: "", at: 0)
+          world.data.status?.accountProblem = Sample.wait(.account, "AUTHENTICATION_REQUIRED")
         }
       ),
       (

@@ -126,6 +126,18 @@ enum Sample {
     return status
   }
 
+  /// A wait of a scope, or what is wrong with it.
+  static func wait(
+    _ scope: WaitScope,
+    _ code: String,
+    _ message: String = "",
+    until: Int64 = 0,
+    isOwn: Bool = true,
+    since: Int64 = now
+  ) -> ScopeWait {
+    ScopeWait(scope: scope, until: until, code: code, message: message, isOwn: isOwn, since: since)
+  }
+
   static let zone = ZoneKey(zone: "Shop")
 
   static let operations: [QueueRow] = [

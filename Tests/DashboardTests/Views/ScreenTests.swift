@@ -28,7 +28,7 @@ import Testing
     (
       "signedOut",
       {
-        $0.data.status?.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_REQUIRED", message: "", at: 0)
+        $0.data.status?.accountProblem = Sample.wait(.account, "AUTHENTICATION_REQUIRED")
         $0.data.status?.signInURL = "https://idmsa.example.org/sign-in"
       }
     ),
@@ -40,7 +40,7 @@ import Testing
         ]
       }
     ),
-    ("blocked", { $0.data.status?.quotaProblem = StoreStatus.Failure(code: "QUOTA_EXCEEDED", message: "", at: 0) }),
+    ("blocked", { $0.data.status?.quotaProblem = Sample.wait(.quota, "QUOTA_EXCEEDED") }),
     ("failed", { _ in }),
     (
       "conflicts",
@@ -67,12 +67,8 @@ import Testing
       "offline",
       {
         $0.data = Sample.data(Array(Sample.operations.suffix(2)))
-        $0.data.status?.networkProblem = StoreStatus.Failure(
-          code: "NETWORK_ERROR",
-          message: "connection refused",
-          at: 0
-        )
-        $0.data.status?.networkDownSince = Sample.now - 300_000
+        let since = Sample.now - 300_000
+        $0.data.status?.networkProblem = Sample.wait(.network, "NETWORK_ERROR", "connection refused", since: since)
       }
     ),
     (
@@ -88,14 +84,7 @@ import Testing
       {
         $0.data = Sample.data(Array(Sample.operations.suffix(2)))
         $0.data.status?.throttles = [
-          StoreStatus.Throttle(
-            scope: "database",
-            until: Sample.now + 65_000,
-            error: "THROTTLED",
-            message: "",
-            isOwn: false,
-            since: Sample.now
-          )
+          Sample.wait(.database, "THROTTLED", until: Sample.now + 65_000, isOwn: false)
         ]
       }
     ),

@@ -371,14 +371,14 @@ struct ViewTests {
 
   @Test(
     arguments: [
-      (StoreStatus.Failure(code: "QUOTA_EXCEEDED", message: "", at: 0), nil, "the storage quota is full"),
-      (nil, StoreStatus.Failure(code: "ACCESS_DENIED", message: "", at: 0), "the server refuses this account"),
+      (Sample.wait(.quota, "QUOTA_EXCEEDED"), nil, "the storage quota is full"),
+      (nil, Sample.wait(.account, "ACCESS_DENIED"), "the server refuses this account"),
       (nil, nil, "no process is syncing"),
-    ] as [(StoreStatus.Failure?, StoreStatus.Failure?, String)]
+    ] as [(ScopeWait?, ScopeWait?, String)]
   )
   func `the account promises no sync to changes that a quota or a permission stops`(
-    _ quota: StoreStatus.Failure?,
-    _ account: StoreStatus.Failure?,
+    _ quota: ScopeWait?,
+    _ account: ScopeWait?,
     _ reason: String
   ) throws {
     let world = Sample.world { world in
@@ -412,14 +412,7 @@ struct ViewTests {
         world.data = Sample.data(Array(Sample.operations.suffix(1)))
         let until = Sample.now + 3_600_000
         world.data.status?.throttles = [
-          StoreStatus.Throttle(
-            scope: "database",
-            until: until,
-            error: "THROTTLED",
-            message: "",
-            isOwn: false,
-            since: Sample.now
-          )
+          Sample.wait(.database, "THROTTLED", until: until, isOwn: false)
         ]
       }
     )
@@ -432,7 +425,7 @@ struct ViewTests {
   @Test func `while signed out the account's copy is the page to sign in at`() {
     var session = Session(
       Sample.world { world in
-        world.data.status?.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_REQUIRED", message: "", at: 0)
+        world.data.status?.accountProblem = Sample.wait(.account, "AUTHENTICATION_REQUIRED")
         world.data.status?.signInURL = "https://example.org/sign-in"
       }
     )

@@ -18,7 +18,7 @@ import Testing
       journal.lines(status(.offline), events) == [
         "1970-01-01T00:00:01.000Z error cut (NETWORK_ERROR)",
         "1970-01-01T00:00:02.000Z merge a␛[2J: the server's values were kept",
-        "1970-01-01T00:00:03.000Z state offline: Offline: cut",
+        "1970-01-01T00:00:03.000Z state offline: Offline since 00:00:00: cut",
       ]
     )
     #expect(journal.lines(status(.offline), events).isEmpty)
@@ -49,7 +49,8 @@ import Testing
 
     #expect(
       states.flatMap { journal.lines($0, []) }.map { $0.split(separator: " ", maxSplits: 1)[1] } == [
-        "state offline: Offline: cut", "state in sync: Everything is on the server; last full sync 00:00:04",
+        "state offline: Offline since 00:00:00: cut",
+        "state in sync: Everything is on the server; last full sync 00:00:04",
       ]
     )
   }
@@ -138,7 +139,16 @@ import Testing
     for (state, count) in [(OperationState.failed, failed), (.waiting, waiting)] where count > 0 {
       status.queue.parts.append(QueuePart(state: state, zone: zone, type: "Task", count: count, bytes: 0))
     }
-    if state == .offline { status.networkProblem = StoreStatus.Failure(code: "NETWORK_ERROR", message: "cut", at: 0) }
+    if state == .offline {
+      status.networkProblem = ScopeWait(
+        scope: .network,
+        until: 0,
+        code: "NETWORK_ERROR",
+        message: "cut",
+        isOwn: true,
+        since: 0
+      )
+    }
     (status.lastSuccessAt, status.reachedEnd) = (lastSuccessAt, lastSuccessAt != nil)
     return status
   }

@@ -50,7 +50,14 @@ import Testing
     var status = StoreStatus(generatedAt: 10_000)
     let error = WebServicesError.endless(pages: 1_000)
     status.throttles = [
-      .init(scope: "feed:", until: 12_000, error: error.code.name, message: error.reason, isOwn: true, since: 9_000)
+      ScopeWait(
+        scope: .feed(""),
+        until: 12_000,
+        code: error.code.name,
+        message: error.reason,
+        isOwn: true,
+        since: 9_000
+      )
     ]
 
     let report = SyncReport(SyncSummary(), status, startedAt: 1_000, failedForPerson: 0, waitForCloud: 0)
@@ -75,7 +82,12 @@ import Testing
   }
 
   private typealias Change = @Sendable (inout StoreStatus) -> Void
-  private static let problem = StoreStatus.Failure(code: "QUOTA_EXCEEDED", message: "full", at: 1)
+  private static let problem = wait(.quota, "QUOTA_EXCEEDED", "full")
+
+  /// A wait that is over; its problem lasts.
+  private static func wait(_ scope: WaitScope, _ code: String, _ message: String) -> ScopeWait {
+    ScopeWait(scope: scope, until: 1, code: code, message: message, isOwn: true, since: 1)
+  }
 
   /// What is wrong, the verdict about it, and the exit code.
   private static let standing: [(Change, String, CommandStatus)] = [
@@ -83,14 +95,24 @@ import Testing
     ({ $0.hasChores = true }, "notSyncing", .personNeeded),
     ({ $0.quotaProblem = problem }, "blocked", .personNeeded),
     ({ $0.accountProblem = problem }, "blocked", .personNeeded),
-    ({ ($0.lastError, $0.errorStands) = (problem, true) }, "blocked", .personNeeded),
     (
-      { $0.throttles = [.init(scope: "zone:n", until: 9, error: problem.code, message: "", isOwn: true, since: 1)] },
+      {
+        let error = StoreStatus.Failure(code: problem.code, message: problem.message, at: 1)
+        ($0.lastError, $0.errorStands) = (error, true)
+      }, "blocked", .personNeeded
+    ),
+    (
+      {
+        let zone = WaitScope.zone(ZoneKey(zone: "n"))
+        $0.throttles = [ScopeWait(scope: zone, until: 9, code: problem.code, message: "", isOwn: true, since: 1)]
+      },
       "blocked",
       .personNeeded
     ),
     (
-      { $0.throttles = [.init(scope: "database", until: 9, error: "THROTTLED", message: "", isOwn: false, since: 1)] },
+      {
+        $0.throttles = [ScopeWait(scope: .database, until: 9, code: "THROTTLED", message: "", isOwn: false, since: 1)]
+      },
       "throttled", .done
     ),
     ({ $0.isRefused = true }, "wrongAccount", .personNeeded),
@@ -126,10 +148,10 @@ import Testing
     status.syncingProcess = .init(pid: 1, host: "h", isLive: true)
   }
 
-  private static func waits(_ scope: String, _ code: String, isOwn: Bool = true) -> Change {
+  private static func waits(_ scope: WaitScope, _ code: String, isOwn: Bool = true) -> Change {
     { status in
       isLive(&status)
-      status.throttles = [.init(scope: scope, until: 2_000_000, error: code, message: "", isOwn: isOwn, since: 1)]
+      status.throttles = [ScopeWait(scope: scope, until: 2_000_000, code: code, message: "", isOwn: isOwn, since: 1)]
     }
   }
 
@@ -154,24 +176,24 @@ import Testing
       $0.hasChores = true
     },
     Situation(name: "offline", codes: [.done, .done, .cloudUnreachable]) {
-      waits("network", "NETWORK_ERROR")(&$0)
-      $0.networkProblem = .init(code: "NETWORK_ERROR", message: "cut", at: 1)
+      waits(.network, "NETWORK_ERROR")(&$0)
+      $0.networkProblem = wait(.network, "NETWORK_ERROR", "cut")
     },
     Situation(name: "a silent server", codes: [.done, .done, .cloudUnreachable]) {
       isLive(&$0)
       $0.silentSince = 1
     },
-    Situation(name: "throttled", codes: [.done, .done, .cloudUnreachable], change: waits("database", "THROTTLED")),
+    Situation(name: "throttled", codes: [.done, .done, .cloudUnreachable], change: waits(.database, "THROTTLED")),
     Situation(
       name: "a wait of the server",
       codes: [.done, .done, .cloudUnreachable],
-      change: waits("zone:a", "THROTTLED", isOwn: false)
+      change: waits(.zone(ZoneKey(zone: "a")), "THROTTLED", isOwn: false)
     ),
     Situation(name: "a change throttled", codes: [.done, .done, .cloudUnreachable]) {
       isLive(&$0)
       $0.changeThrottledUntil = 2_000_000
     },
-    Situation(name: "a feed waits", codes: [.done, .done, .personNeeded], change: waits("feed:a", "THROTTLED")),
+    Situation(name: "a feed waits", codes: [.done, .done, .personNeeded], change: waits(.feed("a"), "THROTTLED")),
     Situation(name: "retrying", codes: [.done, .done, .personNeeded]) {
       isLive(&$0)
       $0.queue.parts = [zone]
@@ -185,7 +207,7 @@ import Testing
       ($0.queue.conflicts, $0.conflictsForApp) = (1, 1)
     },
     Situation(name: "waits for the app and the server", codes: [.personNeeded, .done, .personNeeded]) {
-      waits("database", "THROTTLED")(&$0)
+      waits(.database, "THROTTLED")(&$0)
       $0.savesForApp = 1
     },
   ]
@@ -194,14 +216,14 @@ import Testing
     Situation(name: "disk full", codes: [.personNeeded, .personNeeded, .personNeeded]) { $0.storageTrouble = .full },
     Situation(name: "wrong account", codes: [.personNeeded, .personNeeded, .personNeeded]) { $0.isRefused = true },
     Situation(name: "signed out", codes: [.personNeeded, .personNeeded, .personNeeded]) {
-      waits("account", "AUTHENTICATION_FAILED")(&$0)
-      $0.accountProblem = .init(code: "AUTHENTICATION_FAILED", message: "no", at: 1)
+      waits(.account, "AUTHENTICATION_FAILED")(&$0)
+      $0.accountProblem = wait(.account, "AUTHENTICATION_FAILED", "no")
     },
     Situation(name: "deletions on hold", hasUnsent: false, codes: [.personNeeded, .personNeeded, .personNeeded]) {
       $0.heldDeletions = [.init(zone: mine, version: "v", records: 9, isWholeZone: false, since: .distantPast)]
     },
     Situation(name: "quota", codes: [.personNeeded, .personNeeded, .personNeeded]) {
-      waits("quota", "QUOTA_EXCEEDED")(&$0)
+      waits(.quota, "QUOTA_EXCEEDED")(&$0)
       $0.quotaProblem = problem
     },
     Situation(name: "unreadable zone", hasUnsent: false, codes: [.personNeeded, .personNeeded, .personNeeded]) {
@@ -214,7 +236,7 @@ import Testing
       $0.queue.failed = 1
     },
     Situation(name: "failed, and throttled", codes: [.itemsFailed, .itemsFailed, .cloudUnreachable]) {
-      waits("database", "THROTTLED")(&$0)
+      waits(.database, "THROTTLED")(&$0)
       $0.queue.failed = 1
     },
     Situation(name: "failed, and no process", codes: [.personNeeded, .itemsFailed, .personNeeded]) {
@@ -262,7 +284,7 @@ import Testing
   @Test func `a token of another user is said to be that`() {
     var status = StoreStatus(generatedAt: 0)
     (status.identity, status.isRefused) = ("_ana", true)
-    status.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_FAILED", message: "not _ben's", at: 1)
+    status.accountProblem = Self.wait(.account, "AUTHENTICATION_FAILED", "not _ben's")
     let scope = SyncStore.Scope(container: "iCloud.a", environment: "development", database: .private)
     let account = AccountState(status, credential: "webAuth")
 
@@ -285,7 +307,7 @@ import Testing
   @Test func `one line is whole in a pipe, and as wide as a terminal on one`() {
     let reason = Array(repeating: "the account may not do this", count: 9).joined(separator: ", ")
     var status = StoreStatus(generatedAt: 0)
-    status.accountProblem = StoreStatus.Failure(code: "ACCESS_DENIED", message: reason, at: 0)
+    status.accountProblem = Self.wait(.account, "ACCESS_DENIED", reason)
     let text = StatusText(object([], status))
 
     #expect(text.line().contains(reason))

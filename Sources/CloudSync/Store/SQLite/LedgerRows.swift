@@ -104,7 +104,7 @@ package struct PolledQuery: Hashable, StoredRow {
 package struct ScopeWait: Hashable, Sendable {
   package var scope: WaitScope
   package var until: Int64
-  package var seconds: Double
+  package var seconds = 0.0
   package var code: String
   package var message: String
   /// Whether this is our own back-off, which an operator may end, and not a wait the server asked for.

@@ -133,7 +133,8 @@ struct StatusObject {
     .array(
       status.throttles.map {
         [
-          "scope": .text($0.scope), "until": .time($0.until), "error": .text($0.error), "message": .text($0.message),
+          "scope": .text($0.scope.name), "until": .time($0.until), "error": .text($0.code),
+          "message": .text($0.message),
           "since": .time($0.since),
         ]
       }
