@@ -18,7 +18,7 @@ extension Ledger {
       var arguments = StatementArguments()
       for index in part.indices {
         part[index].assets = part[index].assets.kept(by: part[index].changes)
-        arguments += try values(part[index]) + fixedValues(part[index])
+        arguments += try values(of: Self.writtenColumns, in: part[index])
       }
       try run(Self.batchInsertion, arguments)
       // Identifiers increase by one: this transaction is the only writer.
@@ -30,30 +30,7 @@ extension Ledger {
     return try ids + operations[full...].map { try insert($0) }
   }
 
-  /// The columns that never change. A new operation gets its identifier from the database.
-  func fixedValues(_ operation: QueuedOperation) -> StatementArguments {
-    [
-      operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
-      operation.maxAttempts, operation.enqueuedAt, operation.enqueuedBy?.name, operation.enqueuedBy?.pid,
-      operation.id == 0 ? nil : operation.id,
-    ]
-  }
-
   private static let batchInsertion = insertion(of: insertedAtOnce)
-  static let singleInsertion = insertion(of: 1)
-
-  /// The statement that inserts so many operations.
-  private static func insertion(of count: Int) -> String {
-    let columns = """
-      operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
-      sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
-      errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload,
-      isUnanswered, lostRounds, askedAbout, bisection, zone, owner, name, maxAttempts, enqueuedAt, program, pid, id
-      """
-    let row = "(" + Array(repeating: "?", count: columns.split(separator: ",").count).joined(separator: ", ") + ")"
-    let rows = Array(repeating: row, count: count).joined(separator: ", ")
-    return "INSERT INTO operations(\(columns)) VALUES \(rows)"
-  }
 
   /// Returns the positions of the keys for which the store has a record, an operation, or a dropped change that can be
   /// undone.

@@ -2,11 +2,57 @@ import CloudKit
 import Facts
 import GRDB
 
+/// The columns of `operations` that are written, each with its value.
+extension Ledger {
+  typealias WrittenColumn = (
+    name: String, value: @Sendable (QueuedOperation) throws -> (any DatabaseValueConvertible)?
+  )
+
+  private static let changingColumns: [WrittenColumn] = [
+    ("operation", { $0.kind.rawValue }), ("type", { $0.type }), ("changes", { try JSONColumn.text($0.changes) }),
+    ("base", { try $0.base.isEmpty ? "{}" : JSONColumn.text($0.base) }), ("baseTag", { $0.zoneToken ?? $0.baseTag }),
+    ("state", { $0.state.rawValue }), ("reason", { $0.cause.stored }), ("generation", { $0.generation }),
+    ("sentGeneration", { $0.sentGeneration }), ("sentOperation", { $0.sentKind?.rawValue }),
+    ("sentChanges", { try $0.sentChanges.isEmpty ? nil : JSONColumn.text($0.sentChanges) }),
+    ("isRecreation", { $0.isRecreation }), ("needsReadBack", { $0.needsReadBack }),
+    ("conflictRounds", { $0.conflictRounds }), ("attempts", { $0.attempts }), ("nextAttemptAt", { $0.waitsUntil }),
+    ("isServersWait", { $0.isServersWait }), ("errorCode", { $0.errorCode }), ("errorMessage", { $0.errorMessage }),
+    ("editedAt", { $0.editedAt }), ("conflictAt", { $0.conflictAt }), ("bytes", { $0.bytes }),
+    ("atomicGroup", { $0.group }), ("assets", { try JSONColumn.text(of: $0.assets) }),
+    ("needsUpload", { $0.needsUpload }), ("isUnanswered", { $0.isUnanswered }), ("lostRounds", { $0.lostRounds }),
+    ("askedAbout", { $0.asked?.stored }), ("bisection", { $0.bisection?.stored }),
+  ]
+
+  /// A new operation gets its identifier from the database.
+  private static let fixedColumns: [WrittenColumn] = [
+    ("zone", { $0.key.zone }), ("owner", { $0.key.owner }), ("name", { $0.key.name.isEmpty ? nil : $0.key.name }),
+    ("maxAttempts", { $0.maxAttempts }), ("enqueuedAt", { $0.enqueuedAt }), ("program", { $0.enqueuedBy?.name }),
+    ("pid", { $0.enqueuedBy?.pid }), ("id", { $0.id == 0 ? nil : $0.id }),
+  ]
+
+  static let writtenColumns = changingColumns + fixedColumns
+
+  private static let replacement =
+    "UPDATE operations SET \(changingColumns.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE id = ?"
+  private static let singleInsertion = insertion(of: 1)
+
+  /// The statement that inserts so many operations.
+  static func insertion(of count: Int) -> String {
+    let row = "(" + Array(repeating: "?", count: writtenColumns.count).joined(separator: ", ") + ")"
+    let rows = Array(repeating: row, count: count).joined(separator: ", ")
+    return "INSERT INTO operations(\(writtenColumns.map(\.name).joined(separator: ", "))) VALUES \(rows)"
+  }
+
+  func values(of columns: [WrittenColumn], in operation: QueuedOperation) throws -> StatementArguments {
+    try StatementArguments(columns.map { try $0.value(operation) })
+  }
+}
+
 /// Writing the tables `operations` and `refs`.
 extension Ledger {
   /// Adds an operation with its references: one that was queued before under its identifier, others under a new one.
   func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
-    try run(Self.singleInsertion, try values(operation) + fixedValues(operation))
+    try run(Self.singleInsertion, try values(of: Self.writtenColumns, in: operation))
     let id = database.lastInsertedRowID
     try link(operation, links, as: id)
     return id
@@ -14,41 +60,12 @@ extension Ledger {
 
   /// Updates an operation, except for what never changes: its key, its `enqueuedAt` and its `maxAttempts`.
   func replace(_ operation: QueuedOperation, _ links: RecordLinks) throws {
-    try run(
-      """
-      UPDATE operations SET operation = ?, type = ?, changes = ?, base = ?, baseTag = ?, state = ?, reason = ?,
-        generation = ?, sentGeneration = ?, sentOperation = ?, sentChanges = ?, isRecreation = ?, needsReadBack = ?,
-        conflictRounds = ?, attempts = ?, nextAttemptAt = ?, isServersWait = ?, errorCode = ?, errorMessage = ?,
-        editedAt = ?, conflictAt = ?, bytes = ?, atomicGroup = ?, assets = ?, needsUpload = ?,
-        isUnanswered = ?, lostRounds = ?, askedAbout = ?, bisection = ?
-      WHERE id = ?
-      """,
-      try values(operation) + [operation.id]
-    )
+    try run(Self.replacement, try values(of: Self.changingColumns, in: operation) + [operation.id])
     if try links != self.links(of: operation.id) {
       try run("DELETE FROM refs WHERE operation = ?", [operation.id])
       try insert(links, of: operation.id)
     }
     try noteBlocker(of: operation.id)
-  }
-
-  /// The columns that may change, in the order of `replace` and of `insertion`.
-  func values(_ operation: QueuedOperation) throws -> StatementArguments {
-    [
-      operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
-      try operation.base.isEmpty ? "{}" : JSONColumn.text(operation.base), operation.zoneToken ?? operation.baseTag,
-      operation.state.rawValue,
-      operation.cause.stored,
-      operation.generation, operation.sentGeneration, operation.sentKind?.rawValue,
-      try operation.sentChanges.isEmpty ? nil : JSONColumn.text(operation.sentChanges), operation.isRecreation,
-      operation.needsReadBack,
-      operation.conflictRounds, operation.attempts, operation.waitsUntil, operation.isServersWait,
-      operation.errorCode, operation.errorMessage, operation.editedAt, operation.conflictAt, operation.bytes,
-      operation.group,
-      try JSONColumn.text(of: operation.assets),
-      operation.needsUpload,
-      operation.isUnanswered, operation.lostRounds, operation.asked?.stored, operation.bisection?.stored,
-    ]
   }
 
   private func links(of id: Int64) throws -> RecordLinks {
