@@ -79,8 +79,8 @@ extension Receipt {
     if changed == 0, let leftAlone { return leftAlone.sentence }
     if changed == 0, result.notReached == 0 { return "Nothing to \(verb.rawValue): no operation matches" }
     var text = "\(did(verb.rawValue)) \(Words.count(changed, "operation"))"
-    if !result.unanswered.isEmpty {
-      let which = changed == 1 ? "it" : "\(result.unanswered.count) of them"
+    if !result.unconfirmed.isEmpty {
+      let which = changed == 1 ? "it" : "\(result.unconfirmed.count) of them"
       text += "; the reply to \(which) was lost, so the server may have \(changed == 1 ? "it" : "them")"
     }
     return text + rest + (result.recreated.isEmpty ? "" : "; \(Words.recreates(result.recreated))")

@@ -82,7 +82,7 @@ import Testing
     ),
     (
       performed(.discard) {
-        ($0.changed, $0.unanswered, $0.skipped, $0.unknown) = ([4], [4], [5: .beingSent], [6])
+        ($0.changed, $0.unconfirmed, $0.skipped, $0.unknown) = ([4], [4], [5: .beingSent], [6])
       },
       "Discarded 1 operation; the reply to it was lost, so the server may have it; "
         + "left operation 5 as it is: it is being sent (and 1 more)"

@@ -173,7 +173,7 @@ import Testing
       return candidate
     }
     for candidate in all { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
-    if random.next() % 2 == 0 { workload.readBacks = Array(all.shuffled(using: &random).prefix(9)) }
+    if random.next() % 2 == 0 { workload.toVerify = Array(all.shuffled(using: &random).prefix(9)) }
     if random.next() % 2 == 0 { workload.scope.missingZones = Set(zones.prefix(2)) }
     if random.next() % 2 == 0, let zone = zones.last {
       workload.scope.zoneOperations = [Candidate(id: 999, kind: .zoneSave, zone: zone, bytes: 0)]
@@ -185,8 +185,8 @@ import Testing
     if workload.scope.waits.keys.contains(where: \.stopsAll) { #expect(step == .held(until: 70)) }
     switch step {
     case .makeZones(let zones): #expect(zones.allSatisfy(isOpen))
-    case .sendZoneOperation, .lookUpZone: #expect(workload.scope.zoneOperations.allSatisfy { isOpen($0.zone) })
-    case .readBack(let zone, _): #expect(isOpen(zone))
+    case .sendZoneOperation, .verifyZone: #expect(workload.scope.zoneOperations.allSatisfy { isOpen($0.zone) })
+    case .verify(let zone, _): #expect(isOpen(zone))
     case .send(let zone, let ids, _, _):
       #expect(isOpen(zone) && !workload.scope.missingZones.contains(zone))
       let kinds = workload.candidates.filter { ids.contains($0.id) }.map(\.kind)

@@ -23,14 +23,14 @@ import Testing
       _ kind: OperationKind = .save,
       _ state: OperationState = .pending,
       generation: Int64 = 1,
-      isUnanswered: Bool = false,
+      isUnconfirmed: Bool = false,
       tag: String? = "a"
     ) -> String {
-      DecisionVersion.operation(id, kind, state, generation: generation, isUnanswered: isUnanswered, serverTag: tag)
+      DecisionVersion.operation(id, kind, state, generation: generation, isUnconfirmed: isUnconfirmed, serverTag: tag)
     }
     let different = [
       version(), version(2), version(1, .delete), version(1, .save, .failed), version(generation: 2),
-      version(isUnanswered: true), version(1, .save, .conflict), version(1, .save, .conflict, tag: "b"),
+      version(isUnconfirmed: true), version(1, .save, .conflict), version(1, .save, .conflict, tag: "b"),
       version(1, .save, .conflict, tag: "gone"), version(1, .save, .conflict, tag: nil),
     ]
 
@@ -38,7 +38,7 @@ import Testing
     #expect(different.allSatisfy(DecisionVersion.isWellFormed))
     #expect(version(tag: "b") == version())
     // What a process that died left in flight is pending again before anything is done to it.
-    #expect(version(1, .save, .inFlight) == version(isUnanswered: true))
+    #expect(version(1, .save, .inFlight) == version(isUnconfirmed: true))
     #expect(version(1, .zoneSave, .inFlight) == version(1, .zoneSave))
   }
 

@@ -104,7 +104,7 @@ extension DeletionHoldTests {
       operation == "records/modify" ? .answerLost : operation == "records/lookup" ? .offline : .pass
     }
     try await mine.sync()
-    #expect(try mine.store.operation(removal).needsReadBack)
+    #expect(try mine.store.operation(removal).needsVerification)
     _ = try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
     // The feed has not heard of it yet.
     mine.transport.answer("changes/database", #"{"zones":[],"syncToken":"same","moreComing":false}"#)

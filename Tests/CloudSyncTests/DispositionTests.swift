@@ -17,7 +17,7 @@ struct DispositionTests {
     (.wait(.quota), "quota", "Saves wait until there is space; deletes continue. No attempt is counted."),
     (.wait(.throttle), "throttled", "The database waits, or the zone of a single item. No attempt is counted."),
     (.backOff, "back off", "The item is tried again later. The last attempt makes it a dead letter."),
-    (.readBack, "verify", "The effect is unknown: the record is re-fetched, then the change is merged."),
+    (.verify, "verify", "The effect is unknown: the record is re-fetched, then the change is merged."),
     (.compare, "merge", "The server has another version: it is re-fetched, then the change is merged."),
     (.vanished, "deleted", "The server deleted the record: an edit meets a delete."),
     (.zoneMissing, "no zone", "The zone does not exist: the server is asked once more, then its changes wait."),
@@ -129,7 +129,7 @@ struct DispositionTests {
 
   @Test func `both engines send a record again after the same errors, but for three`() {
     let again: [Disposition] = [
-      .wait(.network), .wait(.account), .wait(.quota), .wait(.throttle), .backOff, .readBack, .sibling, .split,
+      .wait(.network), .wait(.account), .wait(.quota), .wait(.throttle), .backOff, .verify, .sibling, .split,
     ]
     let different = (ServerErrorCode.allNamed + [.unknown("NEW")]).filter { code in
       let error = WebServicesError(code, "")

@@ -257,7 +257,7 @@ import Testing
     try await mine.sync()
 
     let operation = try mine.store.operation(id)
-    #expect(operation.state != .failed && operation.needsReadBack && operation.isUnanswered)
+    #expect(operation.state != .failed && operation.needsVerification && operation.isUnconfirmed)
     #expect(mine.transport.count("records/lookup") == 0)
     world.clock.advance(600)
     try await mine.sync()
@@ -327,7 +327,7 @@ import Testing
     }
     let id = try mine.store.accept(change("mine"))
     try await mine.sync()
-    #expect(try mine.store.operation(id).isUnanswered)
+    #expect(try mine.store.operation(id).isUnconfirmed)
     mine.transport.interfere(nil)
     world.clock.advance(600)
 

@@ -368,7 +368,7 @@ import Testing
       _ = try mine.store.apply(page, to: zone, since: since, policy: MergePolicy(.server), lease)
     }
     #expect(try fetch() == nil)
-    try mine.store.restartReading(zone, lease)
+    try mine.store.restartFetch(zone, lease)
     #expect(try fetch() == ZoneRow.Fetch(isOfAll: true, fetched: 0))
     try page(["a", "b"], token: "1", since: nil, moreComing: true)
     try page(["c"], token: "2", since: "1", moreComing: true)

@@ -104,13 +104,13 @@ import Testing
         ) : .pass
     }
 
-    #expect(try await Set(mine.engine.lookUp(["a", "b", "gone"], in: zone).keys.map(\.name)) == ["a", "b"])
+    #expect(try await Set(mine.engine.refetch(["a", "b", "gone"], in: zone).keys.map(\.name)) == ["a", "b"])
     #expect(mine.transport.count("records/lookup") == 2)
     mine.transport.answer(
       "records/lookup",
       #"{"records":[{"recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"not yours"}]}"#
     )
-    await #expect(throws: WebServicesError.self) { try await mine.engine.lookUp(["a"], in: zone) }
+    await #expect(throws: WebServicesError.self) { try await mine.engine.refetch(["a"], in: zone) }
   }
 
   @Test func `what a dead driver sent is said to be unknown, also where it is discarded`() async throws {
@@ -128,7 +128,7 @@ import Testing
     #expect(try mine.store.detail(of: sent)?.operation?.cause == .senderEnded)
     let dry = try mine.store.perform(.discard, on: .all, dryRun: true, actor: "test")
     let done = try mine.store.perform(.discard, on: .all, actor: "test")
-    #expect(dry.unanswered == [sent] && done.unanswered == [sent])
+    #expect(dry.unconfirmed == [sent] && done.unconfirmed == [sent])
     #expect(done.changed == [sent, other])
   }
 

@@ -151,7 +151,7 @@ import Testing
     parts.append("\(what) on \(operation.baseTag ?? "nothing")")
     if operation.changes.isInsert { parts.append(operation.changes.yields ? "yields" : "must be new") }
     if operation.isRecreation { parts.append("recreates") }
-    if operation.needsReadBack { parts.append("to be compared") }
+    if operation.needsVerification { parts.append("to be compared") }
     if intake.dropped != nil { parts.append("drops the save") }
     return parts.joined(separator: "; ")
   }

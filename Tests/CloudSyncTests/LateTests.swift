@@ -128,7 +128,7 @@ import Testing
     // The next driver reads back that there is no such record.
     transport.interfere { operation, _, _ in operation == "records/modify" ? .offline : .pass }
     try await device.sync()
-    #expect(try store.operation(id).needsReadBack == false)
+    #expect(try store.operation(id).needsVerification == false)
 
     try store.accept(world.delete("r"))
     try arrive()
@@ -152,7 +152,7 @@ import Testing
     // The next driver reads back that there is no such record.
     transport.interfere { operation, _, _ in operation == "records/modify" ? .offline : .pass }
     try await device.sync()
-    #expect(try store.operation(id).needsReadBack == false)
+    #expect(try store.operation(id).needsVerification == false)
 
     try arrive()
     transport.interfere(nil)

@@ -238,7 +238,7 @@ import Testing
 
     #expect(try store.mirror("a") == ["x": .int64(3)])
     #expect(try store.operation(id).baseTag == "tag3")
-    #expect(try !store.operation(id).needsReadBack)
+    #expect(try !store.operation(id).needsVerification)
     #expect(try store.queue() == ["save a pending"])
   }
 
@@ -251,7 +251,7 @@ import Testing
     try take(record(world, "tag2", x: 2, at: 2), store)
 
     #expect(try store.mirror("a") == ["x": .int64(3)])
-    #expect(try store.operation(id).needsReadBack)
+    #expect(try store.operation(id).needsVerification)
     #expect(try store.operation(id).changes["x"] == .int64(9))
   }
 

@@ -123,7 +123,7 @@ import Testing
     )
 
     #expect(outcomes[1]?.isSuccess == true)
-    #expect(disposition(outcomes[2]) == .readBack)
+    #expect(disposition(outcomes[2]) == .verify)
   }
 
   @Test func `two spellings of an accent are two records`() {
@@ -150,7 +150,7 @@ import Testing
       .success([.record(WireRecord(recordName: "a")), .deleted(recordName: "b"), saved("c")])
     )
 
-    #expect(sent.map { disposition(outcomes[$0.id]) } == [.readBack, .readBack, .readBack, .readBack])
+    #expect(sent.map { disposition(outcomes[$0.id]) } == [.verify, .verify, .verify, .verify])
   }
 
   @Test func `a failure of the request is everybody's`() {

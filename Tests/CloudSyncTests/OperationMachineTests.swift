@@ -58,7 +58,7 @@ import Testing
   /// A new operation, or one of which every value that an event may reset is set.
   private static func operation(_ kind: OperationKind, _ phase: Phase, isNew: Bool) -> QueuedOperation {
     let isOfZone = kind == .zoneSave || kind == .zoneDelete
-    let doubt = QueuedOperation.Doubt(isUnanswered: true, sentChanges: [FieldChanges(cleared: ["y"])], lostRounds: 2)
+    let doubt = QueuedOperation.Doubt(isUnconfirmed: true, sentChanges: [FieldChanges(cleared: ["y"])], lostRounds: 2)
     return QueuedOperation(
       id: 1,
       kind: kind,
@@ -158,8 +158,8 @@ import Testing
     let texts: [(name: String, value: (QueuedOperation) -> String)] = [
       ("cause", { $0.cause.text }), ("generation", { "\($0.generation)" }), ("edited at", { "\($0.editedAt)" }),
       ("attempts", { "\($0.attempts)" }), ("conflict rounds", { "\($0.conflictRounds)" }),
-      ("error", { $0.errorCode ?? "none" }), ("needs read-back", { "\($0.needsReadBack)" }),
-      ("unanswered", { "\($0.isUnanswered)" }), ("sent changes", { names($0.sentChanges) }),
+      ("error", { $0.errorCode ?? "none" }), ("needs verification", { "\($0.needsVerification)" }),
+      ("unconfirmed", { "\($0.isUnconfirmed)" }), ("sent changes", { names($0.sentChanges) }),
       ("lost rounds", { "\($0.lostRounds)" }), ("bisection", { $0.bisection.map { "\($0)" } ?? "none" }),
       ("recreation", { "\($0.isRecreation)" }), ("base tag", { $0.baseTag ?? "none" }),
       ("base", { $0.base.keys.sorted().joined(separator: ", ") }), ("changes", { names([$0.changes]) }),

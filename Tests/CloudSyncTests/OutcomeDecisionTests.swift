@@ -42,8 +42,8 @@ import Testing
     ("throttled, whole request", error(.throttled, status: 503), .wait(.throttle)),
     ("back off", error(.internalError), .backOff),
     ("back off, referred to", error(.validatingReferenceError), .backOff),
-    ("verify", error(.networkError, .unknown), .readBack),
-    ("verify, gateway", error(.unexpectedServerResponse, .unknown, status: 502), .readBack),
+    ("verify", error(.networkError, .unknown), .verify),
+    ("verify, gateway", error(.unexpectedServerResponse, .unknown, status: 502), .verify),
     ("merge", error(.conflict), .compare), ("deleted", error(.notFound), .vanished),
     ("no zone", error(.zoneNotFound), .zoneMissing), ("again", error(.atomicError), .sibling),
     ("less", error(.limitExceeded), .split), ("bisect", error(.badRequest), .isolate),
@@ -133,7 +133,7 @@ import Testing
     error.retryAfter = 60
     var ends: [Int64?] = []
 
-    for case .update(let operation) in Self.decision(Self.kinds[1], .alone, .failed(error, .readBack)).writes {
+    for case .update(let operation) in Self.decision(Self.kinds[1], .alone, .failed(error, .verify)).writes {
       ends.append(operation.waitsUntil)
     }
 
@@ -279,8 +279,8 @@ import Testing
     }
     if let end = operation.waitsUntil { parts.append("until \(end)") }
     if operation.attempts > stored.attempts { parts.append("counts an attempt") }
-    if operation.needsReadBack { parts.append("to be compared") }
-    if operation.isUnanswered { parts.append("unanswered") }
+    if operation.needsVerification { parts.append("to be compared") }
+    if operation.isUnconfirmed { parts.append("unconfirmed") }
     if operation.bisection != stored.bisection {
       parts.append(operation.bisection.map { "bisected: \($0)" } ?? "not bisected")
     }

@@ -204,7 +204,7 @@ import Testing
     #expect(afterFirst == 0)
     let attempts = try #require(try mine.store.detail(of: id)).attempts
     #expect(attempts.map(\.code) == ["AUTHENTICATION_REQUIRED", "NETWORK_ERROR"])
-    #expect(attempts.first?.message == "read it back: no")
+    #expect(attempts.first?.message == "verify it: no")
     // The feed has told meanwhile that it was saved.
     #expect(try mine.store.queue() == [])
   }

@@ -108,7 +108,7 @@ import Testing
       $0.wait(scope, until: 70)
       $0.wait(.zone(self.zone), until: 10)
       $0.scope.zoneOperations = [save(9)]
-      $0.readBacks = [save(8)]
+      $0.toVerify = [save(8)]
       $0.scope.missingZones = [self.zone]
     }
 
@@ -135,7 +135,7 @@ import Testing
     let zoneOperation = Candidate(id: 7, kind: .zoneSave, zone: other, bytes: 0)
     var workload = SampleWorkload()
     workload.candidates = [save(1)]
-    workload.readBacks = [save(2), save(3, zone: other), save(4)]
+    workload.toVerify = [save(2), save(3, zone: other), save(4)]
     workload.scope.missingZones = [other]
     workload.scope.zoneOperations = [zoneOperation]
 
@@ -143,8 +143,8 @@ import Testing
     workload.scope.zoneOperations = []
     #expect(workload.step() == .makeZones([other]))
     workload.scope.missingZones = []
-    #expect(workload.step() == .readBack(zone, [2, 4]))
-    workload.readBacks = []
+    #expect(workload.step() == .verify(zone, [2, 4]))
+    workload.toVerify = []
     #expect(workload.step() == .send(zone, [1], atomic: false))
   }
 
@@ -153,7 +153,7 @@ import Testing
       $0.wait(.zone(self.zone), until: 70)
       $0.scope.zoneOperations = [Candidate(id: 7, kind: .zoneDelete, zone: self.zone, bytes: 0)]
       $0.scope.missingZones = [self.zone]
-      $0.readBacks = [save(2)]
+      $0.toVerify = [save(2)]
     }
 
     #expect(step == .rest(until: 70))
@@ -194,7 +194,7 @@ import Testing
       $0.scope.zoneOperations[0].needsCheck = true
     }
 
-    #expect(step == .lookUpZone(7))
+    #expect(step == .verifyZone(7))
   }
 
   // MARK: - One that makes a request fail
@@ -208,12 +208,12 @@ import Testing
   }
 
   @Test func `a refused look-up goes by halves, one before a refused request does not`() {
-    let readBacks = { (bisection: Int64) in
-      self.plan([]) { $0.readBacks = (1...4).map { self.save($0, bisection: bisection) } }
+    let toVerify = { (bisection: Int64) in
+      self.plan([]) { $0.toVerify = (1...4).map { self.save($0, bisection: bisection) } }
     }
 
-    #expect(readBacks(-1) == .readBack(zone, [1, 2]))
-    #expect(readBacks(1) == .readBack(zone, [1, 2, 3, 4]))
+    #expect(toVerify(-1) == .verify(zone, [1, 2]))
+    #expect(toVerify(1) == .verify(zone, [1, 2, 3, 4]))
   }
 
   @Test(arguments: [2, 3, 50, 199, 200])

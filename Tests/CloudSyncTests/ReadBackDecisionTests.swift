@@ -69,7 +69,7 @@ import Testing
       baseTag: isNew ? nil : "1",
       cause: .unconfirmed(code: "NETWORK_ERROR"),
       generation: 1,
-      doubt: .init(needsReadBack: true, isUnanswered: true, sentChanges: kind == .save ? [changes] : []),
+      doubt: .init(needsVerification: true, isUnconfirmed: true, sentChanges: kind == .save ? [changes] : []),
       attempts: attempts,
       maxAttempts: 8,
       enqueuedAt: 1,
@@ -149,7 +149,7 @@ import Testing
 
     let operation = decision.operation
     #expect(operation.cause == (token == "t" ? .readyAgain(.zoneStillThere) : .failed(.zoneChanged(zone: "one"))))
-    #expect(!operation.needsReadBack && !decision.isAcknowledged)
+    #expect(!operation.needsVerification && !decision.isAcknowledged)
     #expect(decision.writes == [.update(operation)])
   }
 
@@ -180,7 +180,7 @@ import Testing
     #expect(failed.operation.state == .waiting && failed.operation.attempts == 1)
     let cause = FailureCause.cannotVerifyZone(zone: "one", code: "INTERNAL_ERROR", message: "no")
     #expect(failedLast.operation.cause == .failed(cause))
-    #expect([throttled, omitted, failed, failedLast].allSatisfy { $0.operation.needsReadBack })
+    #expect([throttled, omitted, failed, failedLast].allSatisfy { $0.operation.needsVerification })
   }
 
   // MARK: - The table

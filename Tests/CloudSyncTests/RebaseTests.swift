@@ -14,10 +14,10 @@ import Testing
     [
       ("edit", change(.save)), ("edit, failed", change(.save, phase: .failed)),
       ("edit, in conflict", change(.save, phase: .conflict(since: 5))),
-      ("edit, unanswered", change(.save, doubt: unanswered)),
+      ("edit, unconfirmed", change(.save, doubt: unconfirmed)),
       ("edit, ninth conflict in a row", change(.save, rounds: 9)), ("edit that adds a file", fileEdit),
-      ("create", change(.save, isNew: true)), ("create, unanswered", change(.save, isNew: true, doubt: unanswered)),
-      ("insert", insert(yields: false)), ("insert, unanswered", insert(yields: false, doubt: unanswered)),
+      ("create", change(.save, isNew: true)), ("create, unconfirmed", change(.save, isNew: true, doubt: unconfirmed)),
+      ("insert", insert(yields: false)), ("insert, unconfirmed", insert(yields: false, doubt: unconfirmed)),
       ("insert that yields", insert(yields: true)), ("recreation", change(.save, isRecreation: true)),
       ("delete", change(.delete)), ("delete, paused", change(.delete, phase: .paused)),
       ("delete, ninth conflict in a row", change(.delete, rounds: 9)),
@@ -53,9 +53,9 @@ import Testing
     return operation
   }
 
-  private static let unanswered = QueuedOperation.Doubt(
-    needsReadBack: true,
-    isUnanswered: true,
+  private static let unconfirmed = QueuedOperation.Doubt(
+    needsVerification: true,
+    isUnconfirmed: true,
     sentChanges: [FieldChanges(values: ["title": .string("ours")])]
   )
 
@@ -121,8 +121,8 @@ import Testing
     } else {
       parts.append("\(operation.state), \(operation.cause.text)")
       parts.append("\(operation.kind) \(operation.changes.listed) on \(operation.baseTag ?? "nothing")")
-      if operation.needsReadBack { parts.append("to be compared") }
-      if operation.isUnanswered { parts.append("unanswered") }
+      if operation.needsVerification { parts.append("to be compared") }
+      if operation.isUnconfirmed { parts.append("unconfirmed") }
     }
     for dropped in rebase.dropped {
       if dropped.dropsChange { parts.append("drops \(dropped.changes.names.sorted().joined(separator: ", "))") }

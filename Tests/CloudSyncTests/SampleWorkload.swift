@@ -6,8 +6,8 @@ struct SampleWorkload: Workload {
   var turn: Int64 = 0
   var candidates: [Candidate] = []
   var uploads: [Candidate] = []
-  var readBacks: [Candidate] = [] {
-    didSet { for index in readBacks.indices { readBacks[index].needsCheck = true } }
+  var toVerify: [Candidate] = [] {
+    didSet { for index in toVerify.indices { toVerify[index].needsCheck = true } }
   }
   var groupSizes: [String: Int] = [:]
   var hasOldNotes = false

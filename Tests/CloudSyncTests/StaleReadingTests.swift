@@ -75,7 +75,7 @@ import Testing
   @Test func `an edit laid over a queued one is compared by its own reading`() async throws {
     let id = try mine.store.accept(world.put("a", ["y": .int64(5)]))
     try mine.store.accept(edit(["x": .int64(2), "y": .int64(6)], tag: nil))
-    #expect(try mine.store.operation(id).needsReadBack)
+    #expect(try mine.store.operation(id).needsVerification)
     #expect(try mine.store.operation(id).cause == .basedOnOldVersion)
 
     try await mine.sync()

@@ -145,7 +145,7 @@ import Testing
     let store = try world.open("new")
     let saved = try store.read { try $0.operations(after: 0, limit: 1000) }
     #expect(salvage.saved == saved.count && saved.count >= 180 && salvage.known ?? 200 == 200)
-    #expect(saved.allSatisfy { $0.kind == .save && !$0.changes.isEmpty && $0.needsReadBack })
+    #expect(saved.allSatisfy { $0.kind == .save && !$0.changes.isEmpty && $0.needsVerification })
     #expect(try store.owner() == "_ana")
     #expect(try bytes("cut.sqlite") == whole.dropLast(4096))
     #expect(throws: StoreError.self) { try SyncStore.salvage(path, into: world.folder.path("new.sqlite")) }
@@ -302,7 +302,7 @@ import Testing
       "UPDATE operations SET reason = NULL",
       "UPDATE operations SET attempts = 'many'",
       "INSERT INTO operations SELECT 99, operation, zone, owner, name, type, changes, base, baseTag, state, reason, "
-        + "generation, sentGeneration, sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, "
+        + "generation, sentGeneration, sentOperation, sentChanges, isRecreation, needsVerification, conflictRounds, "
         + "attempts, maxAttempts, nextAttemptAt, isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, "
         + "conflictAt, bytes, atomicGroup FROM operations",
       "INSERT INTO history VALUES (1, 1, 'save', 'z', '', 'a', 'T', 'vanished', '', 0, 0)",

@@ -93,7 +93,7 @@ import Testing
     try store.fill(1200)
     try store.execute("UPDATE operations SET state = 'conflict', conflictAt = 1")
     // The app was asked about most of them, about some of these in an earlier version, and some recur without end.
-    let version = "conflictVersion(id, operation, generation + (id <= 50), isUnanswered, NULL)"
+    let version = "conflictVersion(id, operation, generation + (id <= 50), isUnconfirmed, NULL)"
     try store.execute("UPDATE operations SET askedAbout = \(version) WHERE id <= 1100")
     try store.execute("UPDATE operations SET conflictRounds = 9 WHERE id > 1190")
 

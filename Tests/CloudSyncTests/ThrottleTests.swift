@@ -25,7 +25,7 @@ struct ThrottleTests {
     let device = try world.device("mine")
     let names = (1...8).map { "r\($0)" }
     for name in names { try device.store.accept(world.put(name, [:])) }
-    try device.store.execute("UPDATE operations SET needsReadBack = 1")
+    try device.store.execute("UPDATE operations SET needsVerification = 1")
     let items = names.map { #"{"recordName":"\#($0)","serverErrorCode":"THROTTLED","reason":"wait","retryAfter":30}"# }
     device.transport.answer("records/lookup", #"{"records":[\#(items.joined(separator: ","))]}"#)
 

@@ -418,7 +418,7 @@ import Testing
     _ = try device.store.undo(id, actor: "ana")
 
     let back = try device.store.operation(id)
-    #expect(back.state == .failed && back.needsReadBack && back.cause.notes == [.serverRecordChanged])
+    #expect(back.state == .failed && back.needsVerification && back.cause.notes == [.serverRecordChanged])
     #expect(back.errorCode == "BAD_REQUEST")
     _ = try device.store.perform(.retry, on: .ids([id]), actor: "ana")
     try await device.sync()

@@ -364,7 +364,10 @@ import Testing
     try acceptChildOfDead()
     try backOff("child", 5)
     let unconfirmed = Cause.unconfirmed(code: "NETWORK_ERROR")
-    try store.execute("UPDATE operations SET needsReadBack = 1, reason = ? WHERE name = 'child'", [unconfirmed.stored])
+    try store.execute(
+      "UPDATE operations SET needsVerification = 1, reason = ? WHERE name = 'child'",
+      [unconfirmed.stored]
+    )
 
     #expect(try nextAction() == 5)
     #expect(try row("child").cause == unconfirmed)
@@ -437,7 +440,7 @@ import Testing
 
     try await device.sync()
 
-    #expect(try store.isHeld(.feed()))
+    #expect(try store.isBackingOff(.feed()))
     #expect(try store.status().state == .error)
     #expect(try store.status().nextActionAt == world.clock.now + 1000)
     transport.interfere(nil)

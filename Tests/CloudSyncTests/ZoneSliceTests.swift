@@ -219,7 +219,7 @@ import Testing
     }
 
     let effect = try whileSyncing { lease in
-      _ = try store.startReading(zone, lease)
+      _ = try store.startFetch(zone, lease)
       return try store.apply(page, to: zone, since: nil, policy: MergePolicy(.server), lease)
     }
 
@@ -241,13 +241,13 @@ import Testing
     #expect(try store.status().verdict(hasCredential: true).kind == .notSyncing)
     // Another device creates it again.
     try store.write { try $0.needsFetch(zone) }
-    #expect(try store.read { try $0.hasZoneDelete(zone) } && store.zonesToRead() == [])
+    #expect(try store.read { try $0.hasZoneDelete(zone) } && store.zonesToFetch() == [])
     let scope = try store.read { try $0.sendScope(now: 0, savesWaitForApp: false) }
     #expect(scope.emptiedZones == [zone])
 
     try whileSyncing { try store.finishChores($0) }
 
-    #expect(try !store.status().hasChores && store.zonesToRead() == [zone])
+    #expect(try !store.status().hasChores && store.zonesToFetch() == [zone])
     #expect(try store.count("SELECT count(*) FROM records") == 0)
     #expect(
       try store.count("SELECT count(*) FROM deliveries WHERE number < (SELECT number FROM deliveries WHERE name = '')")

@@ -169,7 +169,7 @@ final class SimulatedDevice {
     // Of an element in the base it knows that the server had it.
     guard lists(operation.changes[Tally.elements]), !lists(operation.base[Tally.elements]) else { return false }
     let isSent = operation.sentChanges.contains { lists($0[Tally.elements]) }
-    return operation.state == .inFlight || (operation.isUnanswered && isSent)
+    return operation.state == .inFlight || (operation.isUnconfirmed && isSent)
   }
 
   /// Where the app's database differs from the mirror; nil: nowhere.

@@ -201,13 +201,13 @@ extension SimulatedWorld {
 
   func perform(_ verb: QueueVerb, _ row: QueueRow, _ device: SimulatedDevice) throws {
     let operation = try device.store.view { try $0.detail(of: row.id) }?.operation
-    let isUnanswered = operation.map { $0.isUnanswered || $0.state == .inFlight } ?? false
+    let isUnconfirmed = operation.map { $0.isUnconfirmed || $0.state == .inFlight } ?? false
     let result = try device.store.perform(verb, on: .ids([row.id]), actor: "operator")
     if verb == .discard, result.changed == [row.id] {
       if row.key.zoneKey == Self.renewed, row.key.name.isEmpty { intents.giveUpAll(in: Self.renewed) }
       intents.giveUp(row.key, by: device)
       // With it goes what was sent: if the server has taken that, it is a stranger's now.
-      if isUnanswered { intents.lose(row.key, by: device) }
+      if isUnconfirmed { intents.lose(row.key, by: device) }
     }
     note("\(device.name) \(verb.rawValue) \(row.id): \(result.changed)")
   }

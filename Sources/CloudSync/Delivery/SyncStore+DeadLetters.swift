@@ -231,7 +231,7 @@ extension QueuedOperation {
     if mirror?.changeTag != baseTag || mirror?.changeTag != tag { apply(.stale) }
     generation += 1
     // A reverted field need not be sent, unless the record is created with it or an unconfirmed request may write it.
-    guard !isUnanswered else { return }
+    guard !isUnconfirmed else { return }
     let isCreate = baseTag == nil
     for name in edit.names where changes[name].isSame(as: base[name]) && !(isCreate && !base[name].isAbsent) {
       changes.forget(name)

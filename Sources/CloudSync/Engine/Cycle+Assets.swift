@@ -97,7 +97,7 @@ extension Cycle {
     } catch {
       let half = needs.count / 2
       switch Disposition(of: error, during: .preparingUpload) {
-      case .wait(.quota): try store.hold(.quota, error, random: configuration.random(), lease)
+      case .wait(.quota): try store.backOff(.quota, error, random: configuration.random(), lease)
       case .isolate where error.asksToWait, .outage where error.asksToWait: try leaveAlone(needs, error)
       case .outage where half > 0: return try await prepare(Array(needs[..<half]), request, refused: refused)
       case .outage: try giveUp(needs, error)
@@ -124,7 +124,7 @@ extension Cycle {
   /// Backs off after the server asked to wait. Bisection isolates an asset that may be the cause: the first half is
   /// sent after the wait, the other one later.
   private func leaveAlone(_ needs: [Need], _ error: WebServicesError) throws {
-    try store.hold(.database, error, random: configuration.random(), lease)
+    try store.backOff(.database, error, random: configuration.random(), lease)
     try finish(needs[(needs.count / 2)...].map { ($0, .failed(error)) })
   }
 

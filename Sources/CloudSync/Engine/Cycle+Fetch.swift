@@ -18,10 +18,10 @@ extension Cycle {
   /// Fetches one change feed or polled query. If it fails, it backs off alone; others and the sending continue.
   ///
   /// - Returns: whether it was fetched to its end.
-  func reading(_ feed: WaitScope, of zone: ZoneKey? = nil, _ body: () async throws -> FeedEnd) async throws
+  func fetching(_ feed: WaitScope, of zone: ZoneKey? = nil, _ body: () async throws -> FeedEnd) async throws
     -> Bool
   {
-    guard try !isInterrupted && !store.isHeld(feed, of: zone) else { return false }
+    guard try !isInterrupted && !store.isBackingOff(feed, of: zone) else { return false }
     switch try await body() {
     case .done, .unreadable:
       try store.release(feed, lease)
@@ -29,7 +29,7 @@ extension Cycle {
     case .waits: return false
     case .failed(let scope, let error):
       summary.lastItemError = error
-      try store.hold(scope, error, random: configuration.random(), lease)
+      try store.backOff(scope, error, random: configuration.random(), lease)
       return false
     }
   }
@@ -38,10 +38,10 @@ extension Cycle {
 
   private func fetchChanges() async throws -> Bool {
     unwrittenZones = []
-    var isComplete = try await reading(.feed(of: nil)) { try await read(databaseFeed()) }
-    let stored = isInterrupted ? [] : try store.zonesToRead()
+    var isComplete = try await fetching(.feed(of: nil)) { try await fetch(databaseFeed()) }
+    let stored = isInterrupted ? [] : try store.zonesToFetch()
     for zone in isInterrupted ? [] : stored + unwrittenZones.filter({ !stored.contains($0) }) {
-      let isRead = try await reading(.feed(of: zone), of: zone) {
+      let isFetched = try await fetching(.feed(of: zone), of: zone) {
         let end = try await fetchZone(zone)
         switch end {
         case .done: try store.noteReadable(zone, type: nil, lease)
@@ -51,7 +51,7 @@ extension Cycle {
         }
         return end
       }
-      isComplete = isComplete && isRead
+      isComplete = isComplete && isFetched
     }
     return isComplete
   }
@@ -90,16 +90,16 @@ extension Cycle {
     var ahead: (token: String, page: ZonePage)?
     var pages = 0
     defer { ahead?.page.cancel() }
-    return try await read(
+    return try await fetch(
       Feed(
         scope: .feed(of: zone),
         zone: zone,
-        start: try store.startReading(zone, lease),
+        start: try store.startFetch(zone, lease),
         turn: configuration.feedTurn,
         limit: FeedLength.Limit(pages: configuration.pageLimit),
         restart: { [self] in
           try await requireSameUser()
-          try store.restartReading(zone, lease)
+          try store.restartFetch(zone, lease)
           engine.broadcast.send(.refetching(zone.zoneID))
           return nil
         },
@@ -135,14 +135,14 @@ extension Cycle {
     guard !effect.isStale else {
       // Deleted here meanwhile: the database's change feed reports a recreated zone.
       guard try store.read({ try $0.zone(zone) }) != nil else { return .end(.done) }
-      return .from(try store.startReading(zone, lease))
+      return .from(try store.startFetch(zone, lease))
     }
     note(effect)
     if let failure = effect.failure { return .end(.failed(.feed(of: zone), of: zone, failure)) }
     return page.moreComing ? .more(page.syncToken) : .end(.done)
   }
 
-  /// Adds the effects of a page or a look-up.
+  /// Adds the effects of a page or of re-fetched records.
   func note(_ effect: SyncStore.PageEffect) {
     summary.fetched += effect.changed
     summary.deleted += effect.deleted

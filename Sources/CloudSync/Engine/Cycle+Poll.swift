@@ -9,8 +9,8 @@ extension Cycle {
     let toScan = try queriesToScan(polledQueries, fullScans)
     for zone in Set(polledQueries.map(\.zoneKey)) { try await refetchUnreadable(in: zone) }
     for polled in polledQueries {
-      let isRead = try await reading(.feed(of: polled.zoneKey, type: polled.type), of: polled.zoneKey) {
-        let end = try await read(polled, scans: toScan.contains(polled))
+      let isFetched = try await fetching(.feed(of: polled.zoneKey, type: polled.type), of: polled.zoneKey) {
+        let end = try await fetch(polled, scans: toScan.contains(polled))
         switch end {
         case .done: try store.noteReadable(polled.zoneKey, type: polled.type, lease)
         case .unreadable(let error): try noteUnreadable(polled, error)
@@ -18,7 +18,7 @@ extension Cycle {
         }
         return end
       }
-      isComplete = isComplete && isRead
+      isComplete = isComplete && isFetched
     }
     guard !isInterrupted else { return false }
     for zone in Set(toScan.map(\.zoneKey)) {
@@ -31,7 +31,7 @@ extension Cycle {
   /// change of it, that it can be read.
   private func refetchUnreadable(in zone: ZoneKey) async throws {
     let names = try store.unreadableNames(in: zone)
-    guard !names.isEmpty, case .success(let results) = try await lookUp(names, in: zone) else { return }
+    guard !names.isEmpty, case .success(let results) = try await refetch(names, in: zone) else { return }
     note(try store.applyFullScan(results, of: zone, policy: merging, lease))
   }
 
@@ -53,13 +53,14 @@ extension Cycle {
       try polledQueries.filter { try ledger.recordTypes(in: $0.zoneKey).contains($0.type) }
     }
     let due = try known.filter { polled in
-      try isDue(polled, fullScans) && !store.isHeld(.feed(of: polled.zoneKey, type: polled.type), of: polled.zoneKey)
+      try isDue(polled, fullScans)
+        && !store.isBackingOff(.feed(of: polled.zoneKey, type: polled.type), of: polled.zoneKey)
     }
     let zones = Set(due.map(\.zoneKey))
     return known.filter { zones.contains($0.zoneKey) }
   }
 
-  private func read(_ polled: PolledQuery, scans: Bool) async throws -> FeedEnd {
+  private func fetch(_ polled: PolledQuery, scans: Bool) async throws -> FeedEnd {
     let end = try await poll(polled)
     if case .done = end, scans { return try await scan(polled) }
     return end
@@ -77,7 +78,7 @@ extension Cycle {
       filterBy: filters ?? [],
       sortBy: [WireSort(modified, ascending: true)]
     )
-    return try await read(
+    return try await fetch(
       feed(query, of: polled) { [self] page in
         // This cycle may have sent the first record of the type since it asked before.
         summary.unknownTypes.removeAll { $0 == polled.type }
@@ -138,7 +139,7 @@ extension Cycle {
       return .done
     }
     var unknown: Set<RecordKey> = []
-    let end = try await read(
+    let end = try await fetch(
       feed(WireQuery(recordType: polled.type), desiredKeys: [], of: polled) { [self] page in
         // The scan writes nothing else before its end, so renew the lease.
         try lease.renew(store)
@@ -163,7 +164,7 @@ extension Cycle {
     let most = CKDatabase.largestBatch
     for start in stride(from: 0, to: names.count, by: most) {
       let results: [WireRecordResult]
-      switch try await lookUp(Array(names[start..<min(start + most, names.count)]), in: polled.zoneKey) {
+      switch try await refetch(Array(names[start..<min(start + most, names.count)]), in: polled.zoneKey) {
       case .success(let found): results = found
       case .failure(let error): return .failed(feed, of: polled.zoneKey, error)
       }
@@ -182,7 +183,7 @@ extension Cycle {
   {
     let doubtful = try store.deletedLately(results, in: zone)
     guard !doubtful.isEmpty else { return .success(results) }
-    return try await lookUp(doubtful.sorted(), in: zone).map { current in
+    return try await refetch(doubtful.sorted(), in: zone).map { current in
       results.filter { !doubtful.contains($0.recordName ?? "") }
         + current.filter { result in
           switch result {

@@ -23,12 +23,12 @@ extension Cycle {
         continue
       case .makeZones(let zones): try await makeZones(zones)
       case .sendZoneOperation(let id): try await sendZoneOperation(id)
-      case .readBack(let zone, let ids): try await readBack(zone, ids)
+      case .verify(let zone, let ids): try await verify(zone, ids)
       case .supplyAssets(let zone, let ids):
         try await supplyAssets(zone, ids)
         // An upload counts like several requests: up to 16 MB, or one file.
         left -= 10
-      case .lookUpZone(let id): try await lookUpZone(id)
+      case .verifyZone(let id): try await verifyZone(id)
       case .send(let zone, let ids, let atomic, let isCycle):
         try await sendBatch(zone, ids, atomic: atomic, isCycle: isCycle)
       }
@@ -65,7 +65,7 @@ extension Cycle {
     guard try await send() else { return !isInterrupted }
     hasSentMeanwhile = true
     lease.shown.start(.fetching)
-    return try !isInterrupted && !store.isHeld(feed, of: zone)
+    return try !isInterrupted && !store.isBackingOff(feed, of: zone)
   }
 
   private func sendBatch(_ zone: ZoneKey, _ ids: [Int64], atomic: Bool, isCycle: Bool) async throws {
@@ -106,7 +106,7 @@ extension Cycle {
     // The saves back off in any case, even if the server does not allow a re-fetch now.
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes)
     where try store.mayRequest() && store.serversWait(in: .zone(zone)) == nil {
-      try await lookUpTargets(zone, targets, of: operations)
+      try await refetchTargets(zone, targets, of: operations)
     }
   }
 
@@ -139,7 +139,7 @@ extension Cycle {
   > {
     let ids = Set(operations.map(\.id))
     if zoneIsMissing || operations.contains(where: \.kind.isOfZone) { return try await isMissing(zone) ? [] : ids }
-    guard case .success(let results) = try await lookUp(operations.map(\.key.name), in: zone) else { return ids }
+    guard case .success(let results) = try await refetch(operations.map(\.key.name), in: zone) else { return ids }
     let absent = Interpreter.absent(in: results, zone)
     if !absent.isEmpty { try await requireSameUser() }
     return Set(operations.filter { !absent.contains($0.key) }.map(\.id))
@@ -155,8 +155,8 @@ extension Cycle {
   }
 
   /// Re-fetches the records that rejected saves refer to: if they are missing, retrying does not help.
-  private func lookUpTargets(_ zone: ZoneKey, _ targets: [String], of operations: [QueuedOperation]) async throws {
-    switch try await lookUp(targets, in: zone) {
+  private func refetchTargets(_ zone: ZoneKey, _ targets: [String], of operations: [QueuedOperation]) async throws {
+    switch try await refetch(targets, in: zone) {
     case .success(let results):
       let absent = Interpreter.absent(in: results, zone)
       summary.failed += try store.finishTargets(absent, of: operations.map(\.id), policy: merging, lease)
@@ -194,7 +194,7 @@ extension Cycle {
 
   /// Re-fetches records whose server version is unknown: after a lost reply, and after a conflict, which comes without
   /// the server's record (reference 6.3).
-  private func readBack(_ zone: ZoneKey, _ ids: [Int64]) async throws {
+  private func verify(_ zone: ZoneKey, _ ids: [Int64]) async throws {
     let operations = try store.unconfirmed(ids)
     guard !operations.isEmpty else { return }
     let (answer, seconds) = await timed { (client, database) async throws(WebServicesError) in

@@ -38,10 +38,10 @@ extension Cycle {
 
   /// Verifies a zone delete whose reply was lost before it is repeated: it may have been carried out, and the zone may
   /// have been recreated.
-  func lookUpZone(_ id: Int64) async throws {
+  func verifyZone(_ id: Int64) async throws {
     guard let operation = try store.unconfirmed([id]).first else { return }
     let zone = operation.key.zoneKey
-    let outcome = Interpreter.outcome(ofVerifyingZone: zone, try await lookUp(zone))
+    let outcome = Interpreter.outcome(ofVerifyingZone: zone, try await refetch(zone))
     try finish([operation], [id: outcome], 0)
   }
 
@@ -51,13 +51,13 @@ extension Cycle {
   /// server is asked once more for a zone that was there or is to be deleted.
   func isMissing(_ zone: ZoneKey) async throws -> Bool {
     guard try store.read({ try $0.zone(zone)?.state == .ready || $0.hasZoneDelete(zone) }) else { return true }
-    guard try await lookUp(zone)?.isMissing ?? false else { return false }
+    guard try await refetch(zone)?.isMissing ?? false else { return false }
     try await requireSameUser()
     return true
   }
 
   /// Asks the server for a zone. An error that does not concern everything is the result.
-  private func lookUp(_ zone: ZoneKey) async throws(WebServicesError) -> WireZoneResult? {
+  private func refetch(_ zone: ZoneKey) async throws(WebServicesError) -> WireZoneResult? {
     let results: [WireZoneResult]
     do {
       results = try await request { (client, database) async throws(WebServicesError) in

@@ -105,7 +105,7 @@ final class Cycle {
     if endsBackOffs { _ = try store.flush(actor: nil) }
     try engine.takeSettings(session)
     settings = try store.settings().completed
-    var readAt = store.now()
+    var fetchBeganAt = store.now()
     var isComplete = try await fetch(types: requests.types, fullScans: fullScans)
     if isInterrupted { return nil }
     try await confirmUser()
@@ -115,7 +115,7 @@ final class Cycle {
     // rounds is limited in case another client writes all the time.
     while !isInterrupted, rounds < Self.roundLimit, hasSent || hasSentMeanwhile || hasSentDeletes || hasMoreToFetch {
       if !hasMoreToSend, !hasMoreToFetch { rounds += 1 }
-      readAt = store.now()
+      fetchBeganAt = store.now()
       // A delete may cascade by `DELETE_SELF`, which only a change feed or a full scan shows, so look for that after
       // the last one.
       let mayHaveDeletedMore = hasSentDeletes && !hasMoreToSend
@@ -130,7 +130,7 @@ final class Cycle {
     try store.removeUnneededAssets(amongAll: !session.hasRemovedUnneededAssets)
     session.hasRemovedUnneededAssets = true
     summary.reachedEnd = try isComplete && store.unreadable().isEmpty
-    return .init(readAt: readAt, isComplete: isComplete)
+    return .init(fetchBeganAt: fetchBeganAt, isComplete: isComplete)
   }
 
   /// Records the error that stopped the cycle.

@@ -12,9 +12,9 @@ package enum Phase: Hashable, Sendable {
   case verifying(isWhole: Bool)
   /// Requesting a change feed.
   case fetching
-  /// Reading the zone in the reply of its change feed.
+  /// Decoding the zone in the reply of its change feed.
   case fetchingZone
-  /// Reading one record in a page of changes, of a query or of a full scan.
+  /// Decoding one record in a page of changes, of a query or of a full scan.
   case fetchingRecord
   /// Requesting a query, in a zone without a change feed.
   case polling
@@ -36,7 +36,7 @@ package enum Disposition: Hashable, Sendable {
   /// A temporary failure of this item: back off and count an attempt.
   case backOff
   /// The effect is unknown: re-fetch the record, then merge. No attempt is counted.
-  case readBack
+  case verify
   /// The server holds another version: re-fetch the record, then merge. No attempt is counted.
   case compare
   /// The record to be updated was deleted on the server: an edit meets a delete.
@@ -123,12 +123,12 @@ package enum Disposition: Hashable, Sendable {
   ) -> Disposition {
     switch error.code {
     case .throttled: .wait(.throttle)
-    case .tryAgainLater where error.effect == .unknown: .readBack
+    case .tryAgainLater where error.effect == .unknown: .verify
     case .tryAgainLater: error.retryAfter != nil || isWhole ? .wait(.throttle) : transient
     // The write may have taken effect all the same: it is verified before it is sent again (`OutcomeWriter`).
     case .internalError: isWhole ? .outage : transient
-    case .networkError: error.effect == .notSent ? .wait(.network) : .readBack
-    case .unexpectedServerResponse: .readBack
+    case .networkError: error.effect == .notSent ? .wait(.network) : .verify
+    case .unexpectedServerResponse: .verify
     case .conflict, .exists:
       switch kind {
       case .save, .delete: .compare

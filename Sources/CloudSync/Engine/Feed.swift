@@ -119,7 +119,7 @@ extension Cycle {
   /// Fetches a turn of a feed, page by page, and sends queued changes in between.
   ///
   /// - Throws: `WebServicesError` if all other requests would fail too.
-  func read<Page>(_ feed: Feed<Page>) async throws -> FeedEnd {
+  func fetch<Page>(_ feed: Feed<Page>) async throws -> FeedEnd {
     var token = feed.start
     if FetchPositions.isOversized(token), let restart = feed.restart { token = try await restart() }
     var positions = FetchPositions(from: token)
@@ -179,8 +179,8 @@ extension Cycle {
     return next
   }
 
-  /// Looks up records of a feed. The result is an error that does not concern everything.
-  func lookUp(_ names: [String], in zone: ZoneKey) async throws -> Result<[WireRecordResult], WebServicesError> {
+  /// Fetches records of a feed by name. The result is an error that does not concern everything.
+  func refetch(_ names: [String], in zone: ZoneKey) async throws -> Result<[WireRecordResult], WebServicesError> {
     summary.requests += 1
     do {
       return .success(

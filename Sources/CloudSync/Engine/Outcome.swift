@@ -39,7 +39,7 @@ package enum Outcome: Hashable, Sendable {
   var isRejection: Bool {
     switch self {
     case .failed(_, let disposition), .notVerified(_, let disposition):
-      [.isolate, .outage, .readBack].contains(disposition)
+      [.isolate, .outage, .verify].contains(disposition)
     case .saved, .deleted, .zoneDone, .verified: false
     }
   }

@@ -30,11 +30,11 @@ package struct Planner: Hashable, Sendable {
     if scope.isPaused { return .held(until: nil) }
     if let end = scope.stopsUntil { return .held(until: end) }
     if let operation = scope.zoneOperations.first(where: scope.isReady) {
-      return operation.needsCheck ? .lookUpZone(operation.id) : .sendZoneOperation(operation.id)
+      return operation.needsCheck ? .verifyZone(operation.id) : .sendZoneOperation(operation.id)
     }
     let missing = try workload.missingZones.prefix(Self.requestLimit)
     if !missing.isEmpty { return .makeZones(Array(missing)) }
-    if let step = readBack(try workload.readBacks.filter(scope.isReady)) { return step }
+    if let step = verify(try workload.toVerify.filter(scope.isReady)) { return step }
     let turn = workload.turn % Self.cycleTurns
     let (uploadsGoFirst, cyclesGoFirst) = (turn == Self.cycleTurns / 2, turn == Self.cycleTurns - 1)
     if uploadsGoFirst, let step = try upload(workload) { return step }
@@ -74,12 +74,12 @@ package struct Planner: Hashable, Sendable {
   private var room: Room { Room(operations: operationLimit) }
 
   /// Records of one zone to re-fetch. If a request with them was rejected as a whole, half of them.
-  private func readBack(_ readBacks: [Candidate]) -> Step? {
-    guard let first = readBacks.first else { return nil }
+  private func verify(_ toVerify: [Candidate]) -> Step? {
+    guard let first = toVerify.first else { return nil }
     let refused = { (candidate: Candidate) in candidate.bisection.flatMap { $0 < 0 ? $0 : nil } }
-    let alike = readBacks.filter { $0.zone == first.zone && refused($0) == refused(first) }
+    let alike = toVerify.filter { $0.zone == first.zone && refused($0) == refused(first) }
     let limit = refused(first) == nil ? operationLimit : min(operationLimit, (alike.count + 1) / 2)
-    return .readBack(first.zone, alike.prefix(limit).map(\.id))
+    return .verify(first.zone, alike.prefix(limit).map(\.id))
   }
 
   /// One request for a zone: single operations or one whole atomic group.

@@ -113,7 +113,7 @@ extension SyncEngine {
   /// Compares the records of these names in a zone with the server's, and adds those that differ.
   private func compare(_ names: [String], _ difference: inout ZoneDifference) async throws {
     let zone = difference.zone
-    let current = try await lookUp(names, in: zone)
+    let current = try await refetch(names, in: zone)
     let keys = names.map { RecordKey(zone, $0) }
     for (key, local) in zip(keys, try mirrored(keys)) {
       switch (local, current[key]) {
@@ -138,7 +138,7 @@ extension SyncEngine {
 
   private func hasFeed(_ zone: ZoneKey) -> Bool { database != .public && !zone.isDefaultZone }
 
-  // MARK: - Reading the server
+  // MARK: - Fetching
 
   /// The zones of the database, as the server lists them.
   package func zonesOfServer() async throws -> [ZoneKey] {
@@ -170,7 +170,7 @@ extension SyncEngine {
   /// - Throws: `CKError.invalidArguments` if the server does not support the query; `WebServicesError`.
   package func recordsOfServer(in zone: ZoneKey, matching query: CKQuery) async throws -> [MirrorRecord] {
     var records: [RecordKey: MirrorRecord] = [:]
-    try await read(query.wire(zoneID: zone.zoneID), zone) { page in
+    try await fetch(query.wire(zoneID: zone.zoneID), zone) { page in
       for (key, record) in page { records[key] = record }
     }
     return Array(records.values)
@@ -197,11 +197,11 @@ extension SyncEngine {
     }
     guard hasFeed(zone) else {
       for type in Set(try store.knownTypes(in: zone) + types).sorted() {
-        try await read(WireQuery(recordType: type), zone, keep)
+        try await fetch(WireQuery(recordType: type), zone, keep)
       }
       return
     }
-    try await readPages { token in
+    try await fetchPages { token in
       let result = try await client.zoneChanges(zone.wire, since: token, in: database)
       switch result {
       case .failure(_, let error) where error.means(.zoneMissing, during: .fetchingZone): try rows.removeAll()
@@ -212,8 +212,8 @@ extension SyncEngine {
     }
   }
 
-  private func read(_ query: WireQuery, _ zone: ZoneKey, _ take: ([Reported]) throws -> Void) async throws {
-    try await readPages { marker in
+  private func fetch(_ query: WireQuery, _ zone: ZoneKey, _ take: ([Reported]) throws -> Void) async throws {
+    try await fetchPages { marker in
       let page: WireRecords
       do {
         page = try await client.query(query, zone: zone.wire, continuing: marker, in: database)
@@ -229,7 +229,7 @@ extension SyncEngine {
   /// Fetches pages to the end, and changes nothing in the store.
   ///
   /// - Parameter next: fetches the page at a position; returns nil if there is nothing to fetch.
-  private func readPages(_ next: (String?) async throws -> (any FeedPage)?) async throws {
+  private func fetchPages(_ next: (String?) async throws -> (any FeedPage)?) async throws {
     var position: String?
     var positions = FetchPositions()
     let limit = FeedLength.Limit(pages: configuration.pageLimit)
@@ -264,7 +264,7 @@ extension SyncEngine {
   }
 
   /// Records of a zone; names that the server does not know are omitted.
-  package func lookUp(_ names: [String], in zone: ZoneKey) async throws -> [RecordKey: MirrorRecord] {
+  package func refetch(_ names: [String], in zone: ZoneKey) async throws -> [RecordKey: MirrorRecord] {
     var records: [RecordKey: MirrorRecord] = [:]
     var left = names[...]
     while !left.isEmpty {

@@ -10,7 +10,7 @@ package protocol Workload {
   /// Zones to create on the server before their changes can be sent.
   var missingZones: [ZoneKey] { get throws }
   /// Operations that must be verified first, oldest first.
-  var readBacks: [Candidate] { get throws }
+  var toVerify: [Candidate] { get throws }
   /// Operations whose assets must be uploaded first, oldest first.
   var uploads: [Candidate] { get throws }
   /// Zones with changes to be sent, the one served longest ago first.
@@ -127,9 +127,9 @@ package enum Step: Hashable, Sendable {
   case makeZones([ZoneKey])
   case sendZoneOperation(Int64)
   /// Verify whether the zone exists before an operation whose reply was lost is repeated.
-  case lookUpZone(Int64)
+  case verifyZone(Int64)
   /// Re-fetch the records of these operations, all of one zone.
-  case readBack(ZoneKey, [Int64])
+  case verify(ZoneKey, [Int64])
   /// Get upload receipts for the assets of these operations, all of one zone.
   case supplyAssets(ZoneKey, [Int64])
   /// Send these operations in this order in one request. `isCycle`: they block each other, so all are sent or none.
@@ -145,8 +145,8 @@ package enum Step: Hashable, Sendable {
   var operations: [Int64] {
     switch self {
     case .makeZones, .rest, .held: []
-    case .sendZoneOperation(let id), .lookUpZone(let id): [id]
-    case .readBack(_, let ids), .supplyAssets(_, let ids), .noteBlockers(let ids), .send(_, let ids, _, _): ids
+    case .sendZoneOperation(let id), .verifyZone(let id): [id]
+    case .verify(_, let ids), .supplyAssets(_, let ids), .noteBlockers(let ids), .send(_, let ids, _, _): ids
     }
   }
 }

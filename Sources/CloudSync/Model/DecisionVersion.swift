@@ -17,7 +17,7 @@ package enum DecisionVersion {
     _ kind: OperationKind,
     _ state: OperationState,
     generation: Int64,
-    isUnanswered: Bool,
+    isUnconfirmed: Bool,
     serverTag: String?
   ) -> String {
     // An operation in flight whose process died becomes pending and unconfirmed, without a change of version.
@@ -29,7 +29,7 @@ package enum DecisionVersion {
       kind.rawValue,
       isInFlight ? OperationState.pending.rawValue : state.rawValue,
       "\(generation)",
-      "\(isUnanswered || (isInFlight && !kind.isOfZone))",
+      "\(isUnconfirmed || (isInFlight && !kind.isOfZone))",
       server
     )
   }
@@ -60,7 +60,7 @@ extension QueuedOperation {
       kind,
       state,
       generation: generation,
-      isUnanswered: isUnanswered,
+      isUnconfirmed: isUnconfirmed,
       serverTag: serverTag
     )
   }

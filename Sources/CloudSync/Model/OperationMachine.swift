@@ -72,10 +72,10 @@ package struct QueuedOperation: Hashable, Sendable {
   package struct Doubt: Hashable, Sendable {
     /// Whether it must be verified before anything is sent, after a lost reply or a conflict without the server's
     /// record.
-    package var needsReadBack = false
+    package var needsVerification = false
     /// Whether a request's reply was lost: it may have been carried out, or still be, until the server's record is seen
     /// to have changed.
-    package var isUnanswered = false
+    package var isUnconfirmed = false
     /// The changes of unconfirmed saves, latest last: if the server holds them, they are our own and no conflict.
     package var sentChanges: [FieldChanges] = []
     /// Replies lost in a row.
@@ -106,7 +106,7 @@ extension QueuedOperation {
     case .recovered:
       // An edit of what was in flight has noted it already.
       if kind == .save, phase == .inFlight(generation: generation, .save) { doubt.remember(changes) }
-      (doubt.needsReadBack, doubt.isUnanswered) = (kind != .zoneSave, !kind.isOfZone)
+      (doubt.needsVerification, doubt.isUnconfirmed) = (kind != .zoneSave, !kind.isOfZone)
       (phase, cause) = (.pending, .sentBeforeRestart(isRepeated: kind == .zoneSave))
     case .attempted: attempts += 1
     case .backedOff(let error, let rounds, let now, let random): backOff(error, rounds ?? attempts, now, random)
@@ -126,18 +126,18 @@ extension QueuedOperation {
 
   mutating func apply(_ event: DoubtEvent) {
     switch event {
-    case .stale: doubt.needsReadBack = true
-    case .compared: doubt.needsReadBack = false
-    case .leftInDoubt: (doubt.needsReadBack, doubt.isUnanswered) = (true, !kind.isOfZone)
+    case .stale: doubt.needsVerification = true
+    case .compared: doubt.needsVerification = false
+    case .leftInDoubt: (doubt.needsVerification, doubt.isUnconfirmed) = (true, !kind.isOfZone)
     case .replyLost(let code):
-      (doubt.needsReadBack, doubt.isUnanswered, cause) = (true, !kind.isOfZone, .unconfirmed(code: code))
+      (doubt.needsVerification, doubt.isUnconfirmed, cause) = (true, !kind.isOfZone, .unconfirmed(code: code))
       doubt.lostRounds += 1
     case .disputed(let code):
-      (doubt.needsReadBack, doubt.lostRounds, cause) = (true, 0, .unconfirmed(code: code))
+      (doubt.needsVerification, doubt.lostRounds, cause) = (true, 0, .unconfirmed(code: code))
       conflictRounds += 1
     case .mayBeCarriedOut(let changes): doubt.remember(changes)
-    case .confirmed(let left): (doubt.sentChanges, doubt.isUnanswered) = (left, !left.isEmpty)
-    case .createNotFound: doubt.isUnanswered = false
+    case .confirmed(let left): (doubt.sentChanges, doubt.isUnconfirmed) = (left, !left.isEmpty)
+    case .createNotFound: doubt.isUnconfirmed = false
     case .uploaded: doubt.lostRounds = 0
     case .uploadFailed: doubt.lostRounds += 1
     case .bisected(let bisection): self.bisection = bisection

@@ -58,8 +58,8 @@ extension QueuedOperation {
 
   var conflictAt: Int64? { if case .conflict(let since) = phase { since } else { nil } }
 
-  package var needsReadBack: Bool { doubt.needsReadBack }
-  package var isUnanswered: Bool { doubt.isUnanswered }
+  package var needsVerification: Bool { doubt.needsVerification }
+  package var isUnconfirmed: Bool { doubt.isUnconfirmed }
   package var sentChanges: [FieldChanges] { doubt.sentChanges }
   package var lostRounds: Int { doubt.lostRounds }
 

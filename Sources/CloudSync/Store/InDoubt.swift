@@ -5,19 +5,19 @@ extension QueuedOperation {
   /// Returns the base, with the values our own unconfirmed request wrote in place of the original ones where no other
   /// client has written.
   mutating func base(resolvingInDoubt server: MirrorRecord, _ rules: [String: MergeRule]) -> [String: FieldValue] {
-    let isNews = !isUnanswered || server.changeTag != baseTag || state == .conflict
+    let isNews = !isUnconfirmed || server.changeTag != baseTag || state == .conflict
     guard !sentChanges.isEmpty, isNews else { return base }
     var result = base
     for name in sentChanges.names {
       let sent = sentChanges.filter { $0.names.contains(name) }
       let rule = changes.rules[name] ?? sent.last?.rules[name] ?? rules[name] ?? .value
-      if rule == .elements, isUnanswered,
+      if rule == .elements, isUnconfirmed,
         let applied = sent.last(where: { hasApplied(name, of: $0, rule, on: server) == true })
       {
         // Other clients may have added or removed elements since. If they removed the very ones that were added, the record
         // looks as if the request had never arrived: it is sent again, so that no addition is lost.
         result[name] = applied[name]
-      } else if sent.contains(where: { $0[name].isSame(as: server.fields[name]) }), isUnanswered || rule == .value {
+      } else if sent.contains(where: { $0[name].isSame(as: server.fields[name]) }), isUnconfirmed || rule == .value {
         result[name] = server.fields[name]
       }
     }
@@ -38,7 +38,7 @@ extension QueuedOperation {
 
   /// Whether the server's record may be what an earlier request made: nothing that can be compared says otherwise.
   func mayHaveMade(_ server: MirrorRecord) -> Bool {
-    isUnanswered
+    isUnconfirmed
       && sentChanges.contains { sent in sent.names.allSatisfy { hasApplied($0, of: sent, on: server) != false } }
   }
 
@@ -70,7 +70,7 @@ extension QueuedOperation {
   ///
   /// The save is then sent with its old tag, so that the server rejects it and both sides are compared again.
   func mayHoldSameFiles(as server: MirrorRecord) -> Bool {
-    guard !isRecreation, !isUnanswered, sentChanges.isEmpty, !conflictsEndlessly else { return false }
+    guard !isRecreation, !isUnconfirmed, sentChanges.isEmpty, !conflictsEndlessly else { return false }
     return changes.values.contains { name, value in
       guard let theirs = server.fields[name], theirs != base[name], let others = theirs.assets else { return false }
       let mine = value.assets ?? []
@@ -81,7 +81,7 @@ extension QueuedOperation {
 
   /// Fields that an unconfirmed request may still set to a value other than the current one.
   var fieldsStillOnTheirWay: Set<String> {
-    guard isUnanswered else { return [] }
+    guard isUnconfirmed else { return [] }
     // A delete that still arrives removes every field; once the record has been written again, the server rejects it.
     if isRecreation { return changes.names }
     var names: Set<String> = []

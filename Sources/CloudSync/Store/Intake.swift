@@ -225,7 +225,7 @@ struct Intake {
     (operation.kind, operation.isRecreation, operation.changes) = (.delete, false, FieldChanges())
     // If neither side has a version, keep the base of the save.
     if mirror != nil || change.baseTag != nil { (operation.base, operation.baseTag) = (base, baseTag) }
-    let isLeaving = operation.state == .inFlight || operation.isUnanswered
+    let isLeaving = operation.state == .inFlight || operation.isUnconfirmed
     if operation.baseTag == nil, !isLeaving { operation.apply(.stale) }
     return edited(operation)
   }
@@ -295,7 +295,7 @@ extension QueuedOperation {
 
   /// Whether no request with it may have reached the server.
   fileprivate var neverLeft: Bool {
-    baseTag == nil && state != .inFlight && !needsReadBack && !isUnanswered && attempts == 0
+    baseTag == nil && state != .inFlight && !needsVerification && !isUnconfirmed && attempts == 0
   }
 
   /// Whether the edit resolves the conflict. A conflict that recurs without end still needs a person.
@@ -308,7 +308,7 @@ extension QueuedOperation {
   /// Whether nothing is left to send: the operation was never sent and every field has its old value again.
   fileprivate var isChangedBack: Bool {
     guard kind == .save, !isRecreation, baseTag != nil, errorCode != StoreError.unreadable else { return false }
-    guard state != .inFlight, state != .conflict, !isUnanswered, sentChanges.isEmpty else { return false }
+    guard state != .inFlight, state != .conflict, !isUnconfirmed, sentChanges.isEmpty else { return false }
     // The base is not known before the record is fetched again.
     if baseTag?.hasPrefix(MirrorRecord.unreadable) == true { return false }
     return changes.effective(on: base).isEmpty

@@ -81,7 +81,7 @@ struct OutcomeDecision: Hashable {
     isAcknowledged = true
     operation.apply(.saved(tag: record.changeTag))
     // An edit based on an older version must still be compared.
-    if operation.kind == .save, operation.needsReadBack {
+    if operation.kind == .save, operation.needsVerification {
       for name in sent.changes.names { operation.base[name] = record.fields[name] }
       return rebase(onto: record)
     }
@@ -166,7 +166,7 @@ struct OutcomeDecision: Hashable {
   /// Handles the error of a single check, which does not hold up the others.
   private mutating func failCheck(_ error: WebServicesError, waitsFor scope: WaitScope? = nil) {
     let (code, message) = (error.code.name, error.reason)
-    writes.append(.attempt(of: operation.id, to: "read it back", error, seconds: request.seconds))
+    writes.append(.attempt(of: operation.id, to: "verify it", error, seconds: request.seconds))
     (operation.errorCode, operation.errorMessage) = (code, message)
     if let scope { return operation.cause = .checkWaits(scope.asCause, code: code) }
     backOff(error)
@@ -185,7 +185,7 @@ struct OutcomeDecision: Hashable {
     operation.errorMessage = error.reason
     // A reply that names the operation ends its bisection; a wait does not.
     switch disposition {
-    case .wait, .isolate, .outage, .readBack: break
+    case .wait, .isolate, .outage, .verify: break
     default: operation.apply(.cleared)
     }
     // The server may have carried out a write on which it failed. Creating an existing zone changes nothing.
@@ -197,7 +197,7 @@ struct OutcomeDecision: Hashable {
     if operation.state == .failed, operation.generation != sent.sentGeneration {
       operation.apply(.ready(.readyAgain(.editedWhileSent), now: request.now))
       operation.apply(.forgiven)
-      if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.apply(.stale) }
+      if operation.kind == .delete, operation.baseTag == nil, !operation.isUnconfirmed { operation.apply(.stale) }
     }
     // Even a rejected request may be delivered a second time, and be accepted then.
     if sent.kind == .save { operation.apply(.mayBeCarriedOut(sent.changes)) }
@@ -219,8 +219,8 @@ struct OutcomeDecision: Hashable {
         operation.cause = .stillReferredTo(code: code, attempt: attempt, of: limit)
       }
     // Creating an existing zone changes nothing; everything else is verified before it is repeated.
-    case .readBack where operation.kind == .zoneSave: backOff(error)
-    case .readBack:
+    case .verify where operation.kind == .zoneSave: backOff(error)
+    case .verify:
       operation.apply(.replyLost(code: code))
       // Verify the first lost reply at once. If replies keep getting lost, the network or the request is at fault.
       if operation.lostRounds > 1 || error.httpStatus != nil { bisect(error, .network) }

@@ -73,7 +73,7 @@ struct OutcomeWriter {
   /// Applies the outcome of one operation, if there is any.
   private mutating func write(_ sent: QueuedOperation) throws {
     guard let outcome = outcomes[sent.id], let operation = try ledger.operation(sent.id),
-      outcome.isOfVerification ? operation.needsReadBack : operation.state == .inFlight
+      outcome.isOfVerification ? operation.needsVerification : operation.state == .inFlight
     else { return }
     let facts = try facts(about: operation, outcome)
     let decision = OutcomeDecision(operation, sent: sent, outcome, of: request, facts)
@@ -95,7 +95,7 @@ struct OutcomeWriter {
     let zone = operation.key.zoneKey
     switch outcome {
     case .saved:
-      let awaits = try operation.needsReadBack && ledger.hasZoneDelete(zone)
+      let awaits = try operation.needsVerification && ledger.hasZoneDelete(zone)
       return RecordFacts(epoch: try epoch(zone), hasZoneDelete: awaits)
     case .failed(_, .zoneMissing), .notVerified(_, .zoneMissing):
       return try RecordFacts(of: operation, zoneIsMissing: true, request.policy, ledger)

@@ -34,7 +34,7 @@ struct Rebase: Hashable {
     case (.save, let server?): rebaseSave(onto: server)
     case (.save, nil): rebaseSaveOntoNothing(known: facts.record)
     case (.delete, let server?): rebaseDelete(onto: server)
-    case (.delete, nil) where operation.isUnanswered && operation.baseTag == nil && !operation.sentChanges.isEmpty:
+    case (.delete, nil) where operation.isUnconfirmed && operation.baseTag == nil && !operation.sentChanges.isEmpty:
       // The create request may still be carried out after this. The record is then known.
       self.operation.apply(.createNotFound)
       goOn(.deletesUnconfirmedSave)
@@ -84,7 +84,7 @@ struct Rebase: Hashable {
     if operation.mayHoldSameFiles(as: server) { return operation.apply(.ready(.comparesFile, now: now)) }
     let rules = policy.rules[server.type]
     // The unconfirmed request may have used up the upload receipts.
-    if operation.isUnanswered { operation.dropReceipts() }
+    if operation.isUnconfirmed { operation.dropReceipts() }
     let base = operation.base(resolvingInDoubt: server, rules)
     let merge = Merge(
       operation.changes,
@@ -171,11 +171,11 @@ struct Rebase: Hashable {
 
   private mutating func rebaseSaveOntoNothing(known: MirrorRecord?) {
     // A create whose reply was lost may still be carried out.
-    if !operation.isUnanswered || operation.baseTag != nil { operation.apply(.confirmed()) }
+    if !operation.isUnconfirmed || operation.baseTag != nil { operation.apply(.confirmed()) }
     // Deleted on both sides, then recreated locally.
     if operation.isRecreation {
       // The recreation, or the create that it replaces, may still be carried out; clear its fields in that case.
-      let sent = operation.isUnanswered ? operation.sentChanges : []
+      let sent = operation.isUnconfirmed ? operation.sentChanges : []
       let cleared = operation.changes.only(operation.changes.cleared.intersection(sent.names))
       // Fields that were unchanged did not have to be sent; now they are missing on the server.
       operation.apply(.recreated(from: known?.fields ?? [:]))
@@ -186,7 +186,7 @@ struct Rebase: Hashable {
     }
     // A record that the server does not hold was not created: send the create (again).
     guard operation.baseTag != nil else {
-      if operation.isUnanswered { operation.dropReceipts() }
+      if operation.isUnconfirmed { operation.dropReceipts() }
       if operation.conflictsEndlessly, !operation.isHeldByPerson {
         operation.apply(.conflicted(.existsUnseen, now: now))
       } else if operation.state != .conflict {

@@ -10,7 +10,7 @@ struct Reconciliation {
 
   /// Requests a re-fetch of the server's record before anything is decided. Leaves operations in flight and conflicts
   /// alone.
-  func readBack(_ operation: QueuedOperation) throws {
+  func verify(_ operation: QueuedOperation) throws {
     guard operation.state != .inFlight, operation.state != .conflict else { return }
     var operation = operation
     operation.apply(.stale)

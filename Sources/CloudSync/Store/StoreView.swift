@@ -145,7 +145,7 @@ package struct StoreView {
         isDeletePending: deleted.contains(zone.key),
         isPaused: paused.contains(.zone(zone.key)),
         isDenied: denied.contains(zone.key),
-        fetch: zone.needsFetch ? .init(isOfAll: zone.readingAll, fetched: zone.fetched) : nil
+        fetch: zone.needsFetch ? .init(isOfAll: zone.fetchingAll, fetched: zone.fetched) : nil
       )
     }
   }

@@ -110,7 +110,7 @@ extension SyncStore {
   /// The result of a sync that was not interrupted.
   struct Completion: Sendable {
     /// When the last fetch of changes began; a change accepted later was not sent by then.
-    var readAt: Int64
+    var fetchBeganAt: Int64
     /// Whether every change feed was fetched to its end, except those that the server does not let us read.
     var isComplete: Bool
   }
@@ -154,8 +154,8 @@ extension SyncStore {
     try ledger.changeActivity { row in
       row.perSecond = nil
       // A time in the future was set before the clock was moved back.
-      if let acceptedAt = row.lastEnqueueAt, acceptedAt > now { row.lastEnqueueAt = completion.readAt }
-      row.reachedEnd = isWhole && row.lastEnqueueAt ?? 0 <= completion.readAt
+      if let acceptedAt = row.lastEnqueueAt, acceptedAt > now { row.lastEnqueueAt = completion.fetchBeganAt }
+      row.reachedEnd = isWhole && row.lastEnqueueAt ?? 0 <= completion.fetchBeganAt
       if isWhole { row.lastSuccessAt = now }
       if completion.isComplete { row.errorStands = false }
     }
@@ -222,7 +222,7 @@ extension SyncStore {
 
   /// Those of these operations that must be verified.
   func unconfirmed(_ ids: [Int64]) throws(StoreError) -> [QueuedOperation] {
-    try read { try $0.operations(ids).filter(\.needsReadBack) }
+    try read { try $0.operations(ids).filter(\.needsVerification) }
   }
 
   // MARK: - Zones made by the engine
@@ -247,18 +247,18 @@ extension SyncStore {
             let cause = FailureCause.zoneCannotBeCreated(zone: zone.zone, code: code, message: error.reason)
             let last = try ledger.lastOperation()
             try ledger.begin(.fail(zone, cause, during: .unconfirmed, through: last), now: now)
-          default: try Self.hold(zone, error, now: now, random: random, ledger)
+          default: try Self.backOff(zone, error, now: now, random: random, ledger)
           }
         case nil:
           let error = WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(zone.zone)")
-          try Self.hold(zone, error, now: now, random: random, ledger)
+          try Self.backOff(zone, error, now: now, random: random, ledger)
         }
       }
     }
   }
 
   /// Backs off a zone that cannot be created now.
-  private static func hold(
+  private static func backOff(
     _ zone: ZoneKey,
     _ error: WebServicesError,
     now: Int64,

@@ -9,7 +9,7 @@ package struct CommandResult: Hashable, Sendable {
   /// Selected identifiers that are not in the queue.
   package var unknown: [Int64] = []
   /// Changed operations whose request is unconfirmed: the server may have carried it out.
-  package var unanswered: [Int64] = []
+  package var unconfirmed: [Int64] = []
   /// Pause rules that were set or lifted, which changes no operation.
   package var rules: [PauseRule] = []
   /// Skipped operations that changed since the version that was decided on, in their current version.
@@ -27,7 +27,7 @@ package struct CommandResult: Hashable, Sendable {
     changed += other.changed
     skipped.merge(other.skipped) { $1 }
     unknown += other.unknown
-    unanswered += other.unanswered
+    unconfirmed += other.unconfirmed
     moved += other.moved
     restored.merge(other.restored) { $1 }
     recreated.formUnion(other.recreated)
@@ -162,7 +162,7 @@ extension SyncStore {
         continue
       }
       result.changed.append(id)
-      if operation.isUnanswered { result.unanswered.append(id) }
+      if operation.isUnconfirmed { result.unconfirmed.append(id) }
       ready.append(operation)
     }
     if verb == .retry {

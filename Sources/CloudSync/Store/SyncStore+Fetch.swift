@@ -74,10 +74,10 @@ extension SyncStore {
         let known = try ledger.zone(key)
         // A zone that was deleted and recreated needs a fetch even if its token is known.
         let isUnread = zone.syncToken == nil || known?.token != zone.syncToken || known?.state == .deleted
-        if isUnread { try Self.readSoon([key], ledger) }
+        if isUnread { try Self.fetchSoon([key], ledger) }
       // The page has no data on this zone and the token advances, so fetch the zone's own changes.
-      case .failure(let id?, _): try Self.readSoon([key(id)], ledger)
-      case .failure(nil, _): try Self.readSoon(ledger.zones().filter { $0.state == .ready }.map(\.key), ledger)
+      case .failure(let id?, _): try Self.fetchSoon([key(id)], ledger)
+      case .failure(nil, _): try Self.fetchSoon(ledger.zones().filter { $0.state == .ready }.map(\.key), ledger)
       }
     }
     try ledger.setValue(.databaseToken, page.syncToken)
@@ -86,7 +86,7 @@ extension SyncStore {
   }
 
   /// Marks zones to be fetched. A default zone has no change feed.
-  static func readSoon(_ zones: [ZoneKey], _ ledger: Ledger) throws {
+  static func fetchSoon(_ zones: [ZoneKey], _ ledger: Ledger) throws {
     let zones = zones.filter { !$0.isDefaultZone }
     guard !zones.isEmpty else { return }
     for zone in zones { try ledger.needsFetch(zone) }
@@ -109,7 +109,7 @@ extension SyncStore {
   // MARK: - Zone changes
 
   /// The zones with changes to fetch. A default zone has no change feed; it is polled.
-  func zonesToRead() throws(StoreError) -> [ZoneKey] {
+  func zonesToFetch() throws(StoreError) -> [ZoneKey] {
     try read { ledger in
       // A zone that is still to be emptied would lose what is fetched.
       let emptied = try ledger.chores().compactMap(\.chore.emptiedZone)
@@ -120,7 +120,7 @@ extension SyncStore {
   }
 
   /// Whether a change feed, or its zone, is backing off.
-  func isHeld(_ feed: WaitScope, of zone: ZoneKey? = nil) throws(StoreError) -> Bool {
+  func isBackingOff(_ feed: WaitScope, of zone: ZoneKey? = nil) throws(StoreError) -> Bool {
     let now = now()
     let scopes = [feed] + (zone.map { [WaitScope.zone($0)] } ?? [])
     return try read { ledger in
@@ -130,7 +130,7 @@ extension SyncStore {
 
   /// Backs off one scope after an error; others go on. An error that waiting does not cure is shown until a sync
   /// succeeds.
-  func hold(_ scope: WaitScope, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
+  func backOff(_ scope: WaitScope, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try Throttles.set(scope, error, now: now, random: random, ledger)
       try ledger.noteError(error, stands: error.retryAfter == nil, now: now)
@@ -147,7 +147,7 @@ extension SyncStore {
 
   /// Returns the token to fetch a zone's changes from. Nil starts a full fetch, in a new epoch: writes during an
   /// earlier attempt do not count as seen.
-  func startReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> String? {
+  func startFetch(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> String? {
     if let token = try read({ try $0.zone(zone)?.token }) { return token }
     return try write(lease) { ledger, now in
       guard let known = try ledger.zone(zone) else { return nil }
@@ -181,14 +181,14 @@ extension SyncStore {
       try Throttles.endTrouble(ledger)
       try DeletionHold.release(zone, ledger)
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      var effect = try take(&slice, zone, epoch: known.epoch, isWhole: known.readingAll, reconciliation)
+      var effect = try take(&slice, zone, epoch: known.epoch, isWhole: known.fetchingAll, reconciliation)
       guard slice.isLast, !hasFailed(page.records) else { return (effect, false) }
       if !page.moreComing {
-        let candidates = try known.readingAll ? ledger.recordCount(of: zone) : ledger.goneCount(zone)
+        let candidates = try known.fetchingAll ? ledger.recordCount(of: zone) : ledger.goneCount(zone)
         guard candidates <= Planner.requestLimit else { return (effect, true) }
         let hold = DeletionHold(reconciliation: reconciliation)
         // A full fetch has seen every record; those not seen were deleted.
-        if known.readingAll {
+        if known.fetchingAll {
           for name in try ledger.namesNotSeen(zone, epoch: known.epoch) { try hold.note(RecordKey(zone, name)) }
         }
         let names = try hold.conclude(hold.survey(zone))
@@ -203,7 +203,7 @@ extension SyncStore {
     guard parts.last?.isOpen == true else { return effect }
     // Many deletions, or a large zone that was fetched in full: others write in between, and the token comes last.
     let unseen = try read { ledger -> [String] in
-      guard let known = try ledger.zone(zone), known.token == token, known.readingAll else { return [] }
+      guard let known = try ledger.zone(zone), known.token == token, known.fetchingAll else { return [] }
       return try ledger.namesNotSeen(zone, epoch: known.epoch)
     }
     if !unseen.isEmpty {
@@ -222,7 +222,7 @@ extension SyncStore {
   private func hasAll(of page: WireZoneChanges, _ zone: ZoneKey, since token: String?, _ ledger: Ledger) throws -> Bool
   {
     guard page.records.count <= Planner.requestLimit, let known = try ledger.zone(zone),
-      known.token == token, !known.readingAll, known.heldSince == nil, try ledger.goneCount(zone) == 0,
+      known.token == token, !known.fetchingAll, known.heldSince == nil, try ledger.goneCount(zone) == 0,
       try !Throttles.hasOpenTrouble(ledger)
     else { return false }
     let records = page.records.compactMap {
@@ -277,7 +277,7 @@ extension SyncStore {
   }
 
   /// Starts a full fetch of a zone whose token the server no longer knows. Queued changes are kept.
-  func restartReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) {
+  func restartFetch(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.restart(zone)
       try EventLog.add(.zoneRestarted(zone: zone.title), in: zone, now: now, ledger)

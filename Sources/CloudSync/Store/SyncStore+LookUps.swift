@@ -17,7 +17,7 @@ extension SyncStore {
       // These may be some of many deletions: decide at the end of the change feed.
       for key in absent.sorted() where try ledger.changeTag(key) != nil {
         try DeletionHold(reconciliation: reconciliation).note(key)
-        try Self.readSoon([key.zoneKey], ledger)
+        try Self.fetchSoon([key.zoneKey], ledger)
       }
       var failed = 0
       for id in ids {

@@ -128,7 +128,7 @@ extension Reconciliation {
     for (record, version) in queued {
       guard let operation = try ledger.operation(for: record.key) else { continue }
       switch version {
-      case .older: try readBack(operation)
+      case .older: try verify(operation)
       case _ where operation.state == .inFlight: try ledger.put(record, epoch: epoch)
       default: try rebase(operation, onto: record, epoch: epoch)
       }

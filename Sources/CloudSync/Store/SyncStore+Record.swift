@@ -23,7 +23,7 @@ extension SyncStore {
       if known.state == .deleted { return .absent }
       // A poll fetches by type, so records of other types may exist.
       let hasFeed = scope.database != .public && !zone.isDefaultZone
-      let isFetched = known.lastFetchAt != nil && !known.needsFetch && !known.readingAll
+      let isFetched = known.lastFetchAt != nil && !known.needsFetch && !known.fetchingAll
       return hasFeed && isFetched ? .absent : .unknown
     }
   }

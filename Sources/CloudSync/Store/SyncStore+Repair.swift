@@ -22,7 +22,7 @@ extension SyncStore {
           continue
         }
         // A full fetch that has just begun compares everything already.
-        if let known = try ledger.zone(zone), known.token == nil, known.readingAll { continue }
+        if let known = try ledger.zone(zone), known.token == nil, known.fetchingAll { continue }
         try ledger.restart(zone)
       }
       try ledger.changeActivity { $0.reachedEnd = false }

@@ -220,7 +220,7 @@ extension SyncStore {
     if let problem = EncryptedFields.problem(of: operation.changes, known) { throw StoreError(.invalid, problem) }
     if let deletion = try ledger.operation(for: operation.key) {
       guard deletion.id == id, deletion.kind == .delete else { return false }
-      guard deletion.state != .inFlight, !deletion.isUnanswered else { throw Self.isBeingSent(id) }
+      guard deletion.state != .inFlight, !deletion.isUnconfirmed else { throw Self.isBeingSent(id) }
       try ledger.removeOperations([id])
     } else if dropped.overwritten != nil {
       return false
@@ -239,7 +239,7 @@ extension SyncStore {
     try ledger.removeEnding(of: id)
     if let group = operation.group { try Self.check(group, ledger) }
     let server = try ledger.record(operation.key)
-    if server?.changeTag != operation.baseTag, !operation.isUnanswered, try !ledger.isGone(operation.key) {
+    if server?.changeTag != operation.baseTag, !operation.isUnconfirmed, try !ledger.isGone(operation.key) {
       let policy = MergePolicy(.manual, rules: try ledger.settings().merging().rules)
       try Reconciliation(policy: policy, now: now, ledger: ledger)
         .rebase(operation, onto: server, epoch: ledger.epoch(operation.key.zoneKey))

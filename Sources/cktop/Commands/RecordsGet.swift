@@ -40,7 +40,7 @@ struct RecordsGet: Verb {
     let zones = if let zone { [zone] } else { try await engine.zonesOfServer() }
     var found: [String: RecordRow] = [:]
     for zone in zones {
-      for record in try await engine.lookUp(names, in: zone).values {
+      for record in try await engine.refetch(names, in: zone).values {
         let name = record.key.name
         if let other = found.updateValue(RecordRow(onServer: record), forKey: name), other.record.key.zoneKey != zone {
           throw CommandFailure.severalZones(of: name, [other.record.key.zoneKey, zone])

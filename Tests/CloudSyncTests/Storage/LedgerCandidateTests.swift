@@ -120,7 +120,7 @@ import Testing
 
   @Test func `read-backs apart, saves not where they are held, groups whole or not at all`() throws {
     try write { ledger in
-      _ = try ledger.insert(.save("lost", doubt: .init(needsReadBack: true)))
+      _ = try ledger.insert(.save("lost", doubt: .init(needsVerification: true)))
       var delete = QueuedOperation.save("delete")
       delete.kind = .delete
       _ = try ledger.insert(delete)
@@ -131,7 +131,7 @@ import Testing
       }
       _ = try ledger.insert(.save("save"))
 
-      #expect(try names(ledger, workload(ledger).readBacks) == ["lost"])
+      #expect(try names(ledger, workload(ledger).toVerify) == ["lost"])
       #expect(try free(ledger) == ["delete", "save"])
       #expect(try free(ledger, .one, now: 0, savesWait: true) == ["delete"])
 

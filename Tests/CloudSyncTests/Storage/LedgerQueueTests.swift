@@ -30,8 +30,8 @@ import Testing
         generation: 3,
         isRecreation: true,
         doubt: QueuedOperation.Doubt(
-          needsReadBack: true,
-          isUnanswered: true,
+          needsVerification: true,
+          isUnconfirmed: true,
           sentChanges: [FieldChanges(values: ["x": .string("é")]), FieldChanges(values: ["x": .int64(2)])],
           lostRounds: 2
         ),
@@ -210,9 +210,9 @@ import Testing
       try ledger.markInFlight([sent, sentZone])
       #expect(try ledger.operations(in: .inFlight).map(\.sentGeneration) == [1, 1])
       #expect(try ledger.recoverInFlight() == 2)
-      #expect(try ledger.operation(sent)?.needsReadBack == true)
+      #expect(try ledger.operation(sent)?.needsVerification == true)
       #expect(try ledger.operation(sent)?.cause == .sentBeforeRestart(isRepeated: false))
-      #expect(try ledger.operation(sentZone)?.needsReadBack == false)
+      #expect(try ledger.operation(sentZone)?.needsVerification == false)
       #expect(try ledger.operation(sentZone)?.cause == .sentBeforeRestart(isRepeated: true))
 
       #expect(try ledger.nextBackOffEnd(after: 899) == 900)

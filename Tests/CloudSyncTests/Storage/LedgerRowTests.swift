@@ -52,7 +52,7 @@ import Testing
       zone.tokenAt = 1
       zone.lastFetchAt = 2
       zone.epoch = 3
-      zone.readingAll = true
+      zone.fetchingAll = true
       (zone.fetched, zone.served, zone.heldSince) = (4, 5, 6)
       zone.recentLosses = RecentLosses(since: 7, records: 8, deleted: 9)
       try ledger.put(zone)

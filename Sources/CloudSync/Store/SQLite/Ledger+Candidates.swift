@@ -39,7 +39,7 @@ extension Ledger {
     SELECT id, operation, zone, owner, bytes, atomicGroup, bisection,
       CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id AND isReleased = 0) ELSE 0 END AS links,
       CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets,
-      type, state, nextAttemptAt, needsReadBack, needsUpload, \(isRecordGone) AS isGone,
+      type, state, nextAttemptAt, needsVerification, needsUpload, \(isRecordGone) AS isGone,
       waitsFor IS id AS closesCycle
     """
 
@@ -121,7 +121,7 @@ extension Ledger {
         (SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(:held))
     """
 
-  static let ready = "\(sendable) AND needsReadBack = 0 AND needsUpload = 0"
+  static let ready = "\(sendable) AND needsVerification = 0 AND needsUpload = 0"
 
   /// The condition for operations whose record the server has deleted, as far as that is not applied yet.
   static let isRecordGone = """

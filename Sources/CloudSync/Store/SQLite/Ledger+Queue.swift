@@ -177,7 +177,7 @@ extension Ledger {
   /// asked.
   private static let isForApp = """
     (conflictRounds <= \(QueuedOperation.conflictRoundLimit) AND askedAbout IS NOT
-      conflictVersion(id, operation, generation, isUnanswered, (SELECT changeTag FROM records r
+      conflictVersion(id, operation, generation, isUnconfirmed, (SELECT changeTag FROM records r
         WHERE r.zone = operations.zone AND r.owner = operations.owner AND r.name = operations.name)))
     """
 

@@ -14,12 +14,12 @@ extension Ledger {
     ("state", { $0.state.rawValue }), ("reason", { $0.cause.stored }), ("generation", { $0.generation }),
     ("sentGeneration", { $0.sentGeneration }), ("sentOperation", { $0.sentKind?.rawValue }),
     ("sentChanges", { try $0.sentChanges.isEmpty ? nil : JSONColumn.text($0.sentChanges) }),
-    ("isRecreation", { $0.isRecreation }), ("needsReadBack", { $0.needsReadBack }),
+    ("isRecreation", { $0.isRecreation }), ("needsVerification", { $0.needsVerification }),
     ("conflictRounds", { $0.conflictRounds }), ("attempts", { $0.attempts }), ("nextAttemptAt", { $0.waitsUntil }),
     ("isServersWait", { $0.isServersWait }), ("errorCode", { $0.errorCode }), ("errorMessage", { $0.errorMessage }),
     ("editedAt", { $0.editedAt }), ("conflictAt", { $0.conflictAt }), ("bytes", { $0.bytes }),
     ("atomicGroup", { $0.group }), ("assets", { try JSONColumn.text(of: $0.assets) }),
-    ("needsUpload", { $0.needsUpload }), ("isUnanswered", { $0.isUnanswered }), ("lostRounds", { $0.lostRounds }),
+    ("needsUpload", { $0.needsUpload }), ("isUnconfirmed", { $0.isUnconfirmed }), ("lostRounds", { $0.lostRounds }),
     ("askedAbout", { $0.asked?.stored }), ("bisection", { $0.bisection?.stored }),
   ]
 

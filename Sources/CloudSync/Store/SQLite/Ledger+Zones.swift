@@ -101,7 +101,7 @@ extension Ledger {
       zone.token = nil
       zone.tokenAt = nil
       zone.epoch += 1
-      zone.readingAll = true
+      zone.fetchingAll = true
       zone.needsFetch = true
       zone.fetched = 0
     }
@@ -118,7 +118,7 @@ extension Ledger {
       zone.fetched = atEnd ? 0 : zone.fetched + fetched
       guard atEnd else { return }
       zone.needsFetch = false
-      zone.readingAll = false
+      zone.fetchingAll = false
     }
   }
 
@@ -158,7 +158,7 @@ extension Ledger {
       zone.token = nil
       zone.tokenAt = nil
       zone.needsFetch = false
-      zone.readingAll = false
+      zone.fetchingAll = false
       zone.fetched = 0
       zone.heldSince = heldSince
       if heldSince == nil { zone.recentLosses = nil }

@@ -6,7 +6,7 @@ import GRDB
 extension QueueRow {
   /// The columns of `operations` that a row of a list needs, without the payload.
   static let columns = """
-    id, operation, zone, owner, name, type, state, reason, generation, isUnanswered, attempts, maxAttempts, nextAttemptAt, \
+    id, operation, zone, owner, name, type, state, reason, generation, isUnconfirmed, attempts, maxAttempts, nextAttemptAt, \
     errorCode, errorMessage, bytes, enqueuedAt, atomicGroup, CASE \
       WHEN state = 'conflict' THEN conflictAt \
       WHEN state IN ('failed', 'waiting') THEN \
@@ -29,7 +29,7 @@ extension QueueRow {
         kind,
         state,
         generation: row["generation"],
-        isUnanswered: row["isUnanswered"],
+        isUnconfirmed: row["isUnconfirmed"],
         serverTag: serverTag
       ),
       kind: kind,

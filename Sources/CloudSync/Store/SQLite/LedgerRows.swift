@@ -41,7 +41,7 @@ package struct KnownZone: Hashable, StoredRow {
   package var lastFetchAt: Int64?
   /// Incremented by each full fetch; records not seen in the current epoch were deleted on the server.
   package var epoch: Int64 = 0
-  package var readingAll = false
+  package var fetchingAll = false
   /// The changes that the unfinished fetch has read; 0 if none is unfinished.
   package var fetched = 0
   /// The number of the last request for the zone: the lowest is next.

@@ -50,10 +50,10 @@ enum Quarantine {
     let ledger = Ledger(database)
     guard let row = try ledger.row("SELECT * FROM operations WHERE id = ?", [id]) else { return }
     let part = ReadablePart(row)
-    let columns = "changes = ?, base = ?, baseTag = ?, assets = ?, needsReadBack = ?, sentChanges = ?"
+    let columns = "changes = ?, base = ?, baseTag = ?, assets = ?, needsVerification = ?, sentChanges = ?"
     let readable: StatementArguments = [
       try JSONColumn.text(part.changes), try part.base.isEmpty ? "{}" : JSONColumn.text(part.base), part.baseTag,
-      try JSONColumn.text(of: part.assets), part.needsReadBack,
+      try JSONColumn.text(of: part.assets), part.needsVerification,
     ]
     if part.lost == nil, mends(id, columns, readable + [part.sentChanges], database) {
       return try EventLog.add(.mendedOperation(id, reason: reason), operation: id, zone: nil, now: now, ledger)
@@ -65,7 +65,7 @@ enum Quarantine {
       sql: """
         UPDATE operations SET \(columns), needsUpload = 0, state = 'failed', reason = ?, errorCode = ?,
           errorMessage = ?, nextAttemptAt = NULL, isServersWait = 0, sentGeneration = NULL, sentOperation = NULL,
-          conflictAt = NULL, isUnanswered = 0,
+          conflictAt = NULL, isUnconfirmed = 0,
           operation = CASE WHEN name IS NULL THEN 'zoneSave' WHEN operation = 'delete' THEN 'delete' ELSE 'save' END
         WHERE id = ?
         """,
@@ -186,7 +186,7 @@ struct ReadablePart {
   private(set) var baseTag: String?
   private(set) var sentChanges: String?
   private(set) var assets: [QueuedAsset] = []
-  private(set) var needsReadBack: Bool
+  private(set) var needsVerification: Bool
   /// The part of the change that is lost, in words; nil if all of it can be read.
   private(set) var lost: String?
 
@@ -212,18 +212,18 @@ struct ReadablePart {
     if isSave, !isWhole || !lostFields.isEmpty {
       lost = lostFields.isEmpty ? "its fields" : lostFields.map(FieldChanges.shown).sorted().joined(separator: ", ")
     }
-    (baseTag, needsReadBack) = (row["baseTag"], row["needsReadBack"])
+    (baseTag, needsVerification) = (row["baseTag"], row["needsVerification"])
     let sent: String? = row["sentChanges"]
     sentChanges = sent.flatMap { (try? JSONColumn.value($0, as: [FieldChanges].self)) == nil ? nil : $0 }
     if let base = try? JSONColumn.value(row["base"], as: [String: FieldValue].self) {
       self.base = base
     } else if name != nil {
       // The server's fields are the base if it still has that version. Those of a conflict are not.
-      let isOpen = state == "conflict" || needsReadBack || row["isUnanswered"]
+      let isOpen = state == "conflict" || needsVerification || row["isUnconfirmed"]
       if !isOpen, let tag = baseTag, !tag.hasPrefix(MirrorRecord.unreadable) { baseTag = MirrorRecord.unreadable + tag }
-      needsReadBack = true
+      needsVerification = true
     }
-    if sent != nil, sentChanges == nil { needsReadBack = true }
+    if sent != nil, sentChanges == nil { needsVerification = true }
   }
 }
 

@@ -30,9 +30,9 @@ extension QueuedOperation {
   /// The columns in the order in which they are selected: access by index is faster than by name.
   fileprivate enum Column: Int, CaseIterable {
     case id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation,
-      sentGeneration, sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts,
+      sentGeneration, sentOperation, sentChanges, isRecreation, needsVerification, conflictRounds, attempts,
       maxAttempts, nextAttemptAt, isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt,
-      bytes, atomicGroup, assets, isUnanswered, lostRounds, askedAbout, bisection, program, pid
+      bytes, atomicGroup, assets, isUnconfirmed, lostRounds, askedAbout, bisection, program, pid
   }
 
   static let columns = Column.allCases.map { "\($0)" }.joined(separator: ", ")
@@ -77,8 +77,8 @@ extension QueuedOperation {
       generation: row[.generation],
       isRecreation: row[.isRecreation],
       doubt: Doubt(
-        needsReadBack: row[.needsReadBack],
-        isUnanswered: row[.isUnanswered],
+        needsVerification: row[.needsVerification],
+        isUnconfirmed: row[.isUnconfirmed],
         sentChanges: try (row[.sentChanges] as String?).map { try JSONColumn.value($0) } ?? [],
         lostRounds: row[.lostRounds]
       ),

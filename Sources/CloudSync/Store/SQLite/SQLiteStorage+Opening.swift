@@ -226,14 +226,14 @@ extension SQLiteStorage {
   private static let conflictVersion = DatabaseFunction("conflictVersion", argumentCount: 5, pure: true) { values in
     guard let id = Int64.fromDatabaseValue(values[0]),
       let kind = String.fromDatabaseValue(values[1]).flatMap(OperationKind.init(rawValue:)),
-      let generation = Int64.fromDatabaseValue(values[2]), let isUnanswered = Bool.fromDatabaseValue(values[3])
+      let generation = Int64.fromDatabaseValue(values[2]), let isUnconfirmed = Bool.fromDatabaseValue(values[3])
     else { return nil }
     return DecisionVersion.operation(
       id,
       kind,
       .conflict,
       generation: generation,
-      isUnanswered: isUnanswered,
+      isUnconfirmed: isUnconfirmed,
       serverTag: String.fromDatabaseValue(values[4])
     )
   }

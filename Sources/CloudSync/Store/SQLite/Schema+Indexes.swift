@@ -51,13 +51,13 @@ extension Schema {
     CREATE INDEX operationsToSend ON operations(zone, owner, state, id);
     -- Operations to send that have no known blocker: by part of the queue, and by the end of their wait.
     CREATE INDEX operationsFree ON operations(zone, owner, operation, type, id)
-      WHERE state = 'pending' AND waitsFor IS NULL AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL;
+      WHERE state = 'pending' AND waitsFor IS NULL AND needsVerification = 0 AND needsUpload = 0 AND name IS NOT NULL;
     CREATE INDEX operationsDue ON operations(zone, owner, operation, type, nextAttemptAt)
-      WHERE state = 'waiting' AND waitsFor IS NULL AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL;
-    CREATE INDEX operationsToReadBack ON operations(id)
-      WHERE needsReadBack = 1 AND \(Ledger.isOpen) AND name IS NOT NULL;
+      WHERE state = 'waiting' AND waitsFor IS NULL AND needsVerification = 0 AND needsUpload = 0 AND name IS NOT NULL;
+    CREATE INDEX operationsToVerify ON operations(id)
+      WHERE needsVerification = 1 AND \(Ledger.isOpen) AND name IS NOT NULL;
     CREATE INDEX operationsToUpload ON operations(id)
-      WHERE needsUpload = 1 AND needsReadBack = 0 AND \(Ledger.isOpen);
+      WHERE needsUpload = 1 AND needsVerification = 0 AND \(Ledger.isOpen);
     CREATE INDEX operationsToOffer ON operations(id)
       WHERE state = 'failed' AND operation IN ('save', 'delete') AND askedAbout IS NOT CAST(generation AS TEXT);
     CREATE INDEX conflictsAsked ON operations(id) WHERE state = 'conflict' AND \(wasAsked);

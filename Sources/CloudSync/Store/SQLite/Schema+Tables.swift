@@ -15,7 +15,7 @@ extension Schema {
       lastFetchAt INTEGER,
       -- Raised by each fetch from the beginning; the server has deleted what such a fetch did not see.
       epoch INTEGER NOT NULL DEFAULT 0,
-      readingAll INTEGER NOT NULL DEFAULT 0,
+      fetchingAll INTEGER NOT NULL DEFAULT 0,
       -- The records that the unfinished fetch has read.
       fetched INTEGER NOT NULL DEFAULT 0,
       -- The number of the last request that went to the zone.
@@ -133,8 +133,8 @@ extension Schema {
       -- A list: several requests of one operation may be on their way, or lost.
       sentChanges TEXT,
       isRecreation INTEGER NOT NULL DEFAULT 0,
-      isUnanswered INTEGER NOT NULL DEFAULT 0,
-      needsReadBack INTEGER NOT NULL DEFAULT 0,
+      isUnconfirmed INTEGER NOT NULL DEFAULT 0,
+      needsVerification INTEGER NOT NULL DEFAULT 0,
       conflictRounds INTEGER NOT NULL DEFAULT 0,
       lostRounds INTEGER NOT NULL DEFAULT 0,
       attempts INTEGER NOT NULL DEFAULT 0,
@@ -152,7 +152,7 @@ extension Schema {
       needsUpload INTEGER NOT NULL DEFAULT 0,
       -- The generation and the server's tag that the app was asked about without resolving the conflict.
       askedAbout TEXT,
-      -- Operations of one number were in a request that was rejected whole for one of them; below zero it was a look-up.
+      -- Operations of one number were in a request that was rejected whole for one of them; below zero: a re-fetch.
       bisection INTEGER,
       -- The program that enqueued it, and its process.
       program TEXT,

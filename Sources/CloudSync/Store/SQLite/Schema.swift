@@ -6,7 +6,7 @@ import GRDB
 /// Raise its number when a table or the encoding of a column changes.
 enum Schema {
   /// The number of the schema that this version reads and writes.
-  static let version = 38
+  static let version = 39
 
   static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()

@@ -51,21 +51,21 @@ struct StoredWorkload: Workload {
     return parts.filter { scope.isReady($0.candidate) }.map(\.zone).filter { known.insert($0).inserted }
   }
 
-  var readBacks: [Candidate] {
+  var toVerify: [Candidate] {
     get throws {
       let held = try Self.json(parts) { change in
         var change = change
         change.needsCheck = true
         return !scope.isReady(change)
       }
-      let condition = "\(Ledger.isOpen) AND needsReadBack = 1 AND \(Ledger.sendable)"
-      return try found("operationsToReadBack", condition, ["held": held])
+      let condition = "\(Ledger.isOpen) AND needsVerification = 1 AND \(Ledger.sendable)"
+      return try found("operationsToVerify", condition, ["held": held])
     }
   }
 
   var uploads: [Candidate] {
     get throws {
-      let condition = "\(Ledger.isOpen) AND needsReadBack = 0 AND needsUpload = 1 AND \(Ledger.sendable)"
+      let condition = "\(Ledger.isOpen) AND needsVerification = 0 AND needsUpload = 1 AND \(Ledger.sendable)"
       return try found("operationsToUpload", condition, ["held": held])
     }
   }
@@ -204,7 +204,7 @@ struct StoredWorkload: Workload {
         FROM operations o INDEXED BY \(isPending ? "operationsFree" : "operationsDue")
         WHERE zone = :zone AND owner = :owner AND operation = :kind AND type IS :type
           AND \(isPending ? "state = 'pending'" : "state = 'waiting' AND nextAttemptAt <= :now")
-          AND waitsFor IS NULL AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL
+          AND waitsFor IS NULL AND needsVerification = 0 AND needsUpload = 0 AND name IS NOT NULL
           AND NOT \(Ledger.isRecordGone) AND \(Ledger.isOfReadyGroup) AND \(Ledger.isOfFreeGroup)
         ORDER BY \(isPending ? "id" : "nextAttemptAt") LIMIT :limit
         """,

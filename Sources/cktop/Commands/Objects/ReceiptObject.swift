@@ -40,7 +40,7 @@ extension Receipt {
         skipped.map { ["id": .integer($0.key), "why": .text($0.value.text), "reason": .text($0.value.text)] }
       ),
       "unknown": .array(result.unknown.map(OutputJSON.integer)),
-      "unanswered": .array(result.unanswered.map(OutputJSON.integer)),
+      "unanswered": .array(result.unconfirmed.map(OutputJSON.integer)),
       "rules": .array(result.rules.map { .text($0.text) }),
       "recreatedZones": .array(result.recreated.sorted().map(OutputJSON.text)),
       "moved": .array(result.moved.map { .object($0.json) } + moved.map { .object($0.json) }),
