@@ -171,3 +171,45 @@ func ordered(_ members: [Candidate]) -> [Candidate] {
   return dependencyOrder(members.map { Set($0.blockers.union($0.precedents).compactMap { places[$0] }) })
     .map { members[$0] }
 }
+
+/// The next step of the engine.
+package enum Step: Hashable, Sendable {
+  case makeZones([ZoneKey])
+  case sendZoneOperation(Int64)
+  /// Verify whether the zone exists before an operation whose reply was lost is repeated.
+  case verifyZone(Int64)
+  /// Re-fetch the records of these operations, all of one zone.
+  case verify(ZoneKey, [Int64])
+  /// Get upload receipts for the assets of these operations, all of one zone.
+  case supplyAssets(ZoneKey, [Int64])
+  /// Send these operations in this order in one request. `isCycle`: they block each other, so all are sent or none.
+  case send(ZoneKey, [Int64], atomic: Bool, isCycle: Bool = false)
+  /// Note the blockers of these operations, renew notes that may be out of date, and plan again.
+  case noteBlockers([Int64])
+  /// Nothing can be sent before this time; nil if no time is known.
+  case rest(until: Int64?)
+  /// No request may be made before this time; nil while everything is paused.
+  case held(until: Int64?)
+
+  /// The operations that it is about.
+  var operations: [Int64] {
+    switch self {
+    case .makeZones, .rest, .held: []
+    case .sendZoneOperation(let id), .verifyZone(let id): [id]
+    case .verify(_, let ids), .supplyAssets(_, let ids), .noteBlockers(let ids), .send(_, let ids, _, _): ids
+    }
+  }
+}
+
+/// An order of record types: earlier ones are saved first and deleted last, unless a reference requires otherwise.
+package struct TypeOrder: Hashable, Sendable {
+  package let types: [String]
+
+  package init(_ types: [String] = []) { self.types = types }
+
+  /// The rank of an operation: types that are not listed are saved last and deleted first.
+  func rank(_ kind: OperationKind, _ type: String?) -> Int {
+    let place = type.flatMap(types.firstIndex) ?? types.count
+    return kind == .delete ? types.count - place : place
+  }
+}

@@ -47,11 +47,6 @@ package enum DecisionVersion {
   }
 }
 
-extension OperationKind {
-  /// Whether it concerns a zone, not a record.
-  package var isOfZone: Bool { self == .zoneSave || self == .zoneDelete }
-}
-
 extension QueuedOperation {
   /// The operation's version; in a conflict it depends on the server's change tag.
   package func version(serverTag: String?) -> String {

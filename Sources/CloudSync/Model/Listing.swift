@@ -196,3 +196,33 @@ extension String {
     return inner.contains(quote) ? nil : inner
   }
 }
+
+/// A query for the queue list.
+package struct ListQuery: Hashable, Sendable {
+  package var filter: QueueFilter?
+  /// Texts that all have to be in what lists show of an operation, or in a value that it sets.
+  package var words: [String] = []
+  package var now: Int64
+}
+
+/// The number of records by zone name and type.
+package struct RecordTotal: Hashable, Sendable {
+  package var zone: String
+  package var type: String
+  package var count: Int
+}
+
+/// A part of a list with its total number of rows, so that a screen can scroll without loading all.
+package struct Window<Element: Sendable & Hashable>: Sendable, Hashable {
+  package var total: Int
+  package var offset: Int
+  package var rows: [Element]
+
+  package init(total: Int, offset: Int, rows: [Element]) {
+    self.total = total
+    self.offset = offset
+    self.rows = rows
+  }
+
+  package static var empty: Window { Window(total: 0, offset: 0, rows: []) }
+}

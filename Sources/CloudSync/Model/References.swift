@@ -84,3 +84,16 @@ extension FieldChanges {
     }
   }
 }
+
+/// The references that determine when an operation can be sent: those in the new values of a save, or in the server's
+/// record for a delete.
+package struct RecordLinks: Hashable, Sendable {
+  /// Parents and `VALIDATE` references: the server rejects a save before their targets exist, and a delete of the
+  /// target while the referring record exists.
+  package var blocking: Set<RecordKey> = []
+  /// All other references. The server accepts them in any order.
+  package var plain: Set<RecordKey> = []
+  /// References that a save removes from the server's record: until then, deleting the target would also delete this
+  /// record, or be rejected because of it.
+  package var released: Set<RecordKey> = []
+}
