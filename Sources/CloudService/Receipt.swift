@@ -20,7 +20,6 @@ package struct Receipt: Sendable {
   package var isToBeSent = false
   /// Whether waits of the whole store or a zone were ended.
   package var endsWaits = false
-  /// The summary of a sync.
   package var summary: SyncSummary?
   /// The store's state after a sync.
   package var status: StoreStatus?

@@ -94,7 +94,6 @@ extension SyncStore {
     return try StoredQuery(wanted, in: zoneID.map { ZoneKey($0) }, limit: query.limit)
   }
 
-  /// Returns all records that a query matches.
   func records(matching query: StoredQuery) async throws -> [CKRecord] {
     var records: [CKRecord] = []
     try await eachSlice(of: query) { records += $0 }

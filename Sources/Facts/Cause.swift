@@ -22,7 +22,6 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   case unconfirmed(code: String)
   /// The server refused a request that only fetched the record; smaller ones follow.
   case checkRefused(code: String)
-  /// The check waits for a scope.
   case checkWaits(Scope, code: String)
   /// Sent by a process that ended before the reply. `isRepeated`: it is sent again without a check.
   case sentBeforeRestart(isRepeated: Bool)

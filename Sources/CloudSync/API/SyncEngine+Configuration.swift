@@ -50,7 +50,6 @@ extension SyncEngine.Configuration {
     return shared
   }
 
-  /// Whether the store exists.
   package var hasStore: Bool {
     get throws(StoreError) { try path.map(SyncStore.exists) ?? false }
   }

@@ -100,7 +100,6 @@ extension SyncStore {
 
 /// Failed saves that a person edits.
 extension SyncStore {
-  /// The result of an edit.
   package enum EditOutcome: Hashable, Sendable {
     /// The change is sent again.
     case queued

@@ -22,7 +22,6 @@ struct Rate: Sendable {
 
 /// The progress of a sync's current phase.
 package struct Progress: Hashable, Sendable {
-  /// The phase of a sync.
   package enum Phase: String, Hashable, Sendable {
     /// Operations are being sent.
     case send

@@ -139,7 +139,6 @@ public actor SyncEngine {
   static let overdueLimit = 7
   /// Whether an operator released what waits for the app for every sync cycle of this engine.
   var isAlwaysWithoutApp = false
-  /// Wakes the delivery loop.
   nonisolated let deliveryWakeup = Wakeup()
 
   package init(store: SyncStore, _ configuration: Configuration, delegate: (any SyncEngineDelegate)? = nil) {

@@ -1,6 +1,3 @@
-package import Facts
-import Foundation
-
 /// The work that could be done now. Each part is read only if the parts before it offer nothing to do.
 package protocol Workload {
   /// Everything outside a change that can hold it back.

@@ -2,7 +2,6 @@ package import CloudKit
 
 /// A change that a caller requests.
 package struct Change: Hashable, Sendable {
-  /// The kind of change.
   package enum Kind: Hashable, Sendable {
     /// Sets and clears just these fields; creates the record if it does not exist.
     case save(type: String, FieldChanges)

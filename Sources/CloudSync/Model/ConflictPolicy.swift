@@ -1,5 +1,3 @@
-package import CloudKit
-
 /// Decides which side wins if both changed the same field.
 public enum ConflictPolicy: String, Hashable, Sendable, CaseIterable, Codable {
   /// The server's value stays. The local change is dropped and can be undone. The default.

@@ -3,7 +3,6 @@ import CloudKit
 /// A record as this machine has it: the server's version with the queued change applied.
 struct LocalRecord: Hashable, Sendable {
   let key: RecordKey
-  /// The record in the mirror.
   let mirror: MirrorRecord?
   /// The queued change of the record.
   let queued: QueuedOperation?

@@ -1,4 +1,3 @@
-/// The kind of an operation.
 package enum OperationKind: String, Hashable, Sendable, CaseIterable, Codable {
   case save, delete, zoneSave, zoneDelete
 
@@ -6,7 +5,6 @@ package enum OperationKind: String, Hashable, Sendable, CaseIterable, Codable {
   package var isOfZone: Bool { self == .zoneSave || self == .zoneDelete }
 }
 
-/// The state of an operation.
 package enum OperationState: String, Hashable, Sendable, CaseIterable, Codable {
   /// Ready to be sent, apart from its order or a throttled scope. Ends when it is sent.
   case pending

@@ -46,7 +46,6 @@ package struct QueuedOperation: Hashable, Sendable {
   package fileprivate(set) var end: End?
   /// The identifiers of the operations that block this one.
   package var blockedBy: [Int64] = []
-  /// The program that enqueued it.
   package var enqueuedBy: ProgramID?
   /// The time of the next attempt where something else than its own wait decides it. Not stored.
   package var explainedAttemptAt: Int64??

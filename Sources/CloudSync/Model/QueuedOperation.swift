@@ -1,4 +1,3 @@
-package import CloudKit
 import Facts
 import Foundation
 
@@ -62,7 +61,6 @@ package struct ProgramID: Hashable, Sendable {
 
   package init(name: String, pid: Int64) { (self.name, self.pid) = (name, pid) }
 
-  /// This process.
   package static let current = ProgramID(
     name: ProcessInfo.processInfo.processName,
     pid: Int64(ProcessInfo.processInfo.processIdentifier)

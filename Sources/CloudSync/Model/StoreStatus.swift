@@ -86,9 +86,7 @@ package struct StoreStatus: Hashable, Sendable {
   package var generatedAt: Int64
   /// The current activity of the syncing process.
   package var activity = SyncStore.Activity.idle
-  /// Whether everything is paused.
   package var isPaused: Bool { pauses.ofEverything != nil }
-  /// The pause rules in effect.
   package var pauses: [Pause] = []
   package var lastSuccessAt: Int64?
   package var lastEnqueueAt: Int64?
@@ -128,7 +126,6 @@ package struct StoreStatus: Hashable, Sendable {
   package var rejectedQueries: [RejectedQuery] = []
   /// The sums of the last 24 hours.
   package var lastDay = Throughput(at: 0)
-  /// The stored settings.
   package var settings = OutcomeSettings()
   /// Saves and conflicts that wait for the app, because no syncing process can ask it.
   package var savesForApp = 0

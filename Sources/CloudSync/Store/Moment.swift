@@ -17,7 +17,6 @@ package struct Moment: Hashable, Sendable {
     counts = throughput.first { $0.at == from } ?? Throughput(at: from)
   }
 
-  /// Its events.
   package var events: EventListing {
     var listing = EventListing()
     listing.time = at..<at + 60_000

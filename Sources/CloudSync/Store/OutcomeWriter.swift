@@ -105,7 +105,6 @@ struct OutcomeWriter {
     }
   }
 
-  /// The zone's current epoch.
   private mutating func epoch(_ zone: ZoneKey) throws -> Int64 {
     if let known = epochs[zone] { return known }
     let epoch = try ledger.epoch(zone)

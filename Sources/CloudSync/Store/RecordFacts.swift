@@ -1,8 +1,5 @@
-import CloudKit
-
 /// The facts of the store about an operation's record and its zone.
 struct RecordFacts: Hashable {
-  /// The record in the mirror.
   var record: MirrorRecord?
   /// Whether the mirror has the record, even in an unreadable row.
   var isKnown = false

@@ -15,7 +15,6 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     case otherVersion
     /// The store is that of another container, environment or database.
     case otherScope
-    /// The disk is full.
     case diskFull
     /// The store, or what is queued in it, belongs to another user.
     case otherUser

@@ -18,7 +18,6 @@ extension SyncStore {
     ZoneTitles(scope.database == .shared ? try read { try $0.zones().map(\.key) } : [])
   }
 
-  /// Whether the store knows a zone.
   package func knows(_ zone: ZoneKey) throws(StoreError) -> Bool { try read { try $0.zone(zone) != nil } }
 
   /// Whether the store has the zone, has deleted it, or has a pause rule for it. Always true for the default zone.

@@ -38,7 +38,6 @@ extension SyncStore {
     return wanted.filter { polled in !known.contains { $0.zoneKey == polled.zoneKey && $0.type == polled.type } }
   }
 
-  /// The polled record types.
   func polledTypes() throws(StoreError) -> [String] {
     try read { ledger in Array(Set(try ledger.polledQueries().map(\.type))).sorted() }
   }

@@ -63,7 +63,6 @@ extension SyncStore {
 
   // MARK: - Waiting for the app
 
-  /// Counts the saves and the conflicts that wait for the app.
   package func waitingForApp() throws(StoreError) -> (saves: Int, conflicts: Int) {
     (try savesForApp(), try conflictsForApp())
   }

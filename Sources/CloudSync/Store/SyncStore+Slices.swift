@@ -14,14 +14,14 @@ struct TransactionSlice<Row> {
     self.ends = ends
   }
 
-  /// The next row; nil when this transaction has to end or all rows are written.
+  /// The next row of this transaction; nil after its last one.
   mutating func next() -> Row? {
     guard taken < rows.count, taken == 0 || !ends(taken) else { return nil }
     defer { taken += 1 }
     return rows[rows.startIndex + taken]
   }
 
-  /// At most `count` next rows; nil when this transaction has to end or all rows are written.
+  /// At most `count` next rows of this transaction; nil after its last one.
   mutating func next(_ count: Int) -> [Row]? {
     var rows: [Row] = []
     while rows.count < count, let row = next() { rows.append(row) }

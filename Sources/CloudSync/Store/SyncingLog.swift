@@ -42,7 +42,6 @@ extension SyncStore {
 }
 
 extension Event.SyncingProcess {
-  /// This process.
   static var current: Event.SyncingProcess {
     let process = ProcessInfo.processInfo
     return Event.SyncingProcess(

@@ -7,7 +7,6 @@ import Foundation
   import Musl
 #endif
 
-/// The file system of a store.
 struct FileSystem: Hashable, Sendable {
   /// The bytes that this user may still write.
   var freeBytes: UInt64

@@ -3,10 +3,7 @@ import GRDB
 
 /// Adding many operations.
 extension Ledger {
-  /// The number of rows that one statement inserts.
-  ///
-  /// SQLite writes the text index at the end of each statement, not of each transaction: row by row that costs more
-  /// than all the rest.
+  /// The number of rows that one statement inserts. Row by row, the statements cost more than the rows.
   static let insertedAtOnce = 50
 
   /// Adds operations with their references. Returns their identifiers, in order.

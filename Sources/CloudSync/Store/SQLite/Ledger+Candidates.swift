@@ -199,7 +199,6 @@ extension Ledger {
     )
   }
 
-  /// The earliest end of a back-off after a time.
   func nextBackOffEnd(after time: Int64) throws -> Int64? {
     // Only waiting operations have a `nextAttemptAt`.
     try one("SELECT min(nextAttemptAt) FROM operations WHERE nextAttemptAt > ?", [time])

@@ -14,7 +14,6 @@ package struct FieldTypes: Hashable, Sendable {
 
 /// The types of the fields of records, as the newest records and changes have them.
 extension Ledger {
-  /// The fields of the newest record of a type in a zone.
   func newestFields(of type: String, in zone: ZoneKey) throws -> [String: FieldValue] {
     let sql = """
       SELECT \(MirrorRecord.columns) FROM records WHERE zone = ? AND owner = ? AND type = ? ORDER BY rowid DESC LIMIT 1

@@ -49,7 +49,6 @@ extension Ledger {
     return known
   }
 
-  /// Records of the mirror by name.
   func records(_ names: [String], in zone: ZoneKey) throws -> [RecordKey: MirrorRecord] {
     guard !names.isEmpty else { return [:] }
     let sql = """

@@ -266,7 +266,6 @@ extension Ledger {
     try keys(inGroup: group).compactMap { try operation(for: $0) }
   }
 
-  /// Whether a delete of the zone is queued.
   func isDeleteQueued(_ zone: ZoneKey) throws -> Bool {
     try zoneOperations(of: zone).contains { $0.kind == .zoneDelete }
   }

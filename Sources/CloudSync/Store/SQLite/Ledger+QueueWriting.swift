@@ -101,7 +101,6 @@ extension Ledger {
     }
   }
 
-  /// Row by row, the text index would be rewritten for each.
   func removeOperations(_ ids: [Int64]) throws {
     guard !ids.isEmpty else { return }
     try run("DELETE FROM operations WHERE id IN (SELECT value FROM json_each(?))", [Self.json(ids)])

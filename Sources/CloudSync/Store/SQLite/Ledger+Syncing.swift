@@ -110,7 +110,6 @@ extension Ledger {
     ) ?? false
   }
 
-  /// Whether a scope waits now.
   func isWaiting(_ scope: WaitScope, now: Int64) throws -> Bool { try wait(scope).map { $0.until > now } ?? false }
 }
 

@@ -16,7 +16,6 @@ package struct MirrorVersion: Hashable, Sendable {
   package var formerTags: [String]
 }
 
-/// The state of a zone.
 package enum ZoneState: String, Hashable, Sendable, CaseIterable, Codable {
   /// Not yet seen on the server: it is created before anything is sent to it.
   case unconfirmed

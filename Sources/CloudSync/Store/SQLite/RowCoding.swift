@@ -179,7 +179,6 @@ extension MirrorRecord {
     )
   }
 
-  /// The values of the columns.
   var values: [(any DatabaseValueConvertible)?] {
     get throws {
       [

@@ -222,7 +222,6 @@ extension SQLiteStorage {
     return Event(kind: kind, stored: text).text
   }
 
-  /// The version of a conflict.
   private static let conflictVersion = DatabaseFunction("conflictVersion", argumentCount: 5, pure: true) { values in
     guard let id = Int64.fromDatabaseValue(values[0]),
       let kind = String.fromDatabaseValue(values[1]).flatMap(OperationKind.init(rawValue:)),
