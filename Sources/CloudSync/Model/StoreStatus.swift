@@ -166,8 +166,7 @@ package struct StoreStatus: Hashable, Sendable {
   /// The time at which the signs of the syncing process are to be looked at again; nil if time alone changes nothing.
   package var looksAgainAt: Int64?
 
-  /// A day.
-  package static let standardFreshness: Int64 = 86_400_000
+  package static let standardFreshness = SystemClock.day
 
   package init(generatedAt: Int64) { self.generatedAt = generatedAt }
 

@@ -5,7 +5,7 @@ import Facts
 /// checked now and then, because servers and people remove them.
 extension Cycle {
   /// Milliseconds after which the server is asked for its subscriptions again.
-  private static let verificationInterval: Int64 = 86_400_000
+  private static let verificationInterval = SystemClock.day
 
   /// Milliseconds after which a server that rejected the subscriptions is asked again.
   private static let retryInterval: Int64 = 600_000

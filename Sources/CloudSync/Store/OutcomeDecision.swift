@@ -44,8 +44,8 @@ struct OutcomeDecision: Hashable {
   private let facts: RecordFacts
 
   /// - Parameters:
-  ///   - operation: the operation as it is stored, in flight.
-  ///   - sent: the operation as it was sent.
+  ///   - operation: the operation as it is stored: in flight, or unconfirmed if it was verified.
+  ///   - sent: the operation as it was sent or verified.
   ///   - facts: needed after a save of an earlier generation, and if the record or its zone is missing.
   init(
     _ operation: QueuedOperation,

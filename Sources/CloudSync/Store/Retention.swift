@@ -5,7 +5,7 @@ import CloudKit
 enum Retention {
   /// How long endings, commands, dropped changes, tombstones, and deliveries that no app takes are kept: 90 days in
   /// milliseconds.
-  static let age: Int64 = 90 * 86_400_000
+  static let age = 90 * SystemClock.day
   /// The maximum number of endings kept.
   static let endings = 100_000
   /// The number of latest deletions whose tombstones are kept. They outlast their endings: when an app saves an object

@@ -14,6 +14,8 @@ enum SystemClock {
 
   /// One hour in milliseconds.
   static let hour: Int64 = 3_600_000
+  /// One day in milliseconds.
+  static let day: Int64 = 86_400_000
 
   /// The time in milliseconds since 1970.
   static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }

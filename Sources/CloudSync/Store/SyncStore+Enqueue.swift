@@ -182,7 +182,7 @@ extension SyncStore {
   private static func wasDeletedHere(_ change: Change, _ ledger: Ledger) throws -> Bool {
     guard change.baseTag != nil else { return false }
     // Allow a month of difference between the server's clock and ours.
-    let since = max(0, change.readAt ?? 0) - 30 * 86_400_000
+    let since = max(0, change.readAt ?? 0) - 30 * SystemClock.day
     return try ledger.wasDeleted(change.key, since: since) || ledger.wasDeleted(change.key.zoneKey, since: since)
   }
 

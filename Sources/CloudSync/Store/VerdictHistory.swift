@@ -32,7 +32,7 @@ struct StoredVerdict: Hashable, StoredRow {
 /// Decides what the history of verdicts has.
 enum VerdictHistory {
   /// How long verdicts are kept: 14 days in milliseconds.
-  static let age: Int64 = 14 * 86_400_000
+  static let age = 14 * SystemClock.day
   /// The maximum number of verdicts kept.
   static let kept = 20_000
 

@@ -3,12 +3,10 @@ import GRDB
 
 /// The table `deliveries`, which triggers on `records` and `operations` fill.
 extension Ledger {
-  private static let day: Int64 = 86_400_000
-
   /// Whether changes are recorded for the app, and the latest request for them is known to within a day.
   func isDelivering(now: Int64) throws -> Bool {
     guard let asked = try value(.deliveriesAskedAt) else { return false }
-    return (0..<Self.day).contains(now - asked)
+    return (0..<SystemClock.day).contains(now - asked)
   }
 
   /// Starts recording changes for the app, unless it has started already: first every record in the mirror, from then on
