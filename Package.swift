@@ -268,7 +268,7 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       exclude: [
-        "Intake.txt", "OperationMachine.txt", "OutcomeDecision.txt", "ReadBackDecision.txt", "Rebase.txt",
+        "Intake.txt", "OperationMachine.txt", "OutcomeDecision.txt", "Rebase.txt", "VerificationDecision.txt",
       ]
     ),
     .testTarget(name: "RecordImportTests", dependencies: ["RecordImport", "CloudSync", "CloudKit"]),

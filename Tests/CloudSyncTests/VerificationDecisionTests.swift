@@ -1,13 +1,12 @@
 import CloudKit
 import Facts
-import Foundation
 import Testing
 
 @testable import CloudSync
 
 /// What becomes of each kind of unconfirmed operation with each reply to its re-fetch. `RECORD_SNAPSHOTS=1` writes the
 /// table.
-@Suite struct ReadBackDecisionTests {
+@Suite struct VerificationDecisionTests {
   private static let key = RecordKey(.one, "a")
   private static let base: [String: FieldValue] = ["title": .string("base")]
 
@@ -88,10 +87,7 @@ import Testing
   private static func set(_ elements: String...) -> FieldValue { .list(.string, elements.map(FieldValue.string)) }
 
   @Test func `the table of every reply to every operation is the recorded one`() throws {
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "ReadBackDecision.txt")
-    let text = Self.table
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
-    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+    try expectRecorded("VerificationDecision.txt", Self.table)
   }
 
   @Test func `each record requested has its element of the reply, and one that is omitted an error`() throws {
