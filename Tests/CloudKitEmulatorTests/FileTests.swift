@@ -147,18 +147,27 @@ import Testing
     }
   }
 
-  @Test func `a damaged record is an error of the server, never one that is not there, and nothing rests on it`()
-    async throws
-  {
+  @Test(
+    arguments: [
+      "body = substr(body, 1, length(body) - 1)", "body = body || 'x'", "body = '[]'", "body = x'7b80'",
+      #"body = '{"n":{"value":"text","type":"INT64"}}'"#, #"body = '{"n":{"value":1,"type":"NUMBER"}}'"#,
+      #"body = '{"n":{"type":"INT64"}}'"#, #"body = '{"n":{"value":{"size":1},"type":"ASSETID"}}'"#,
+      "createdTimestamp = NULL", "modifiedUserRecordName = NULL",
+    ]
+  )
+  func `a damaged record is an error of the server, never one that is not there, and nothing rests on it`(
+    damage: String
+  ) async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.appendingPathComponent("data.sqlite").path
-      try Fixture.makeDamagedFile(path)
+      try Fixture.makeDamagedFile(path, damage)
 
       let fixture = try Fixture(path: path)
 
       #expect(try fixture.post("records/lookup", Self.lookup).code == "INTERNAL_ERROR")
       #expect(try fixture.modify(Fixture.save("a"), Fixture.save("c")).code == "INTERNAL_ERROR")
       #expect(try fixture.query(#""filterBy":[]"#).code == "INTERNAL_ERROR")
+      #expect(try fixture.query(#""sortBy":[{"fieldName":"n"}]"#).code == "INTERNAL_ERROR")
       #expect(try fixture.changes().code == "INTERNAL_ERROR")
       #expect(try fixture.modify(Fixture.save("d")).outcomes == ["saved"])
       let names = fixture.emulator.records(in: .private(of: "ana", "iCloud.test"), zone: "notes").map(\.recordName)
@@ -172,6 +181,7 @@ import Testing
       try { _ = try Self.write(path) }()
       var random = SplitMix64(seed: 7)
       try DatabaseQueue(path: path).inDatabase { db in
+        // A tombstone is damaged too, which no lookup reads.
         let sound = try #require(try Data.fetchOne(db, sql: "SELECT body FROM record WHERE name = 'a'"))
         for number in 0..<600 {
           var body = sound
@@ -179,9 +189,12 @@ import Testing
             body[Int.random(in: body.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
           }
           if random.next() % 4 == 0 { body = body.prefix(Int.random(in: body.indices, using: &random)) }
-          let zone = "(SELECT id FROM zone WHERE name = 'notes')"
+          let system = "createdTimestamp, createdUserRecordName, modifiedTimestamp, modifiedUserRecordName"
           try db.execute(
-            sql: "INSERT INTO record (zone, name, sequence, deleted, isShare, body) VALUES (\(zone), ?, ?, ?, 0, ?)",
+            sql: """
+              INSERT INTO record (zone, name, sequence, deleted, type, tag, \(system), body)
+              SELECT zone, ?, ?, ?, type, tag, \(system), ? FROM record WHERE name = 'a'
+              """,
             arguments: ["x\(number)", 1000 + number, number % 5 == 0, body]
           )
         }
@@ -197,6 +210,79 @@ import Testing
       #expect(Set(outcomes.keys) == ["saved", "NOT_FOUND", "INTERNAL_ERROR"])
       #expect(try fixture.query(#""filterBy":[]"#).code == "INTERNAL_ERROR")
     }
+  }
+
+  @Test func `every value is read as it was written`() throws {
+    let fixture = try Fixture.withZone()
+    let database = EmulatorDatabase.private(of: "ana", "iCloud.test")
+    let details = ["altitude": -0.5, "timestamp": -9_007_199_254_740_992]
+    let place = EmulatorLocation(latitude: -90, longitude: 1e-9, details: details)
+    let strings = ["", "é", "\0\u{1F}\"\\/😀\u{2028}"].map { EmulatorValue.string($0) }
+    let integers = [Int64.min, .max, 9_007_199_254_740_993].map { EmulatorValue.int64($0) }
+    let doubles = [3, 0.1, 5e-324, 1.7976931348623157e308, 9.223372036854776e18, 9_007_199_254_740_994]
+      .map { EmulatorValue.double($0) }
+    let references = [EmulatorReference(recordName: "b"), EmulatorReference(recordName: "b", action: .validate)]
+      .map { EmulatorValue.reference($0) }
+    var fields: [String: EmulatorValue] = [
+      "s": strings[2], "strings": .list(.string, strings), "i": integers[0], "integers": .list(.int64, integers),
+      "d": doubles[0], "doubles": .list(.double, doubles), "b": .bytes(Data(0...255)),
+      "blobs": .list(.bytes, [.bytes(Data())]), "t": .timestamp(.max), "times": .list(.timestamp, [.timestamp(-1)]),
+      "l": .location(place), "places": .list(.location, [.location(place)]), "r": references[1],
+      "references": .list(.reference, references),
+    ]
+    let save = { (fields: [String: EmulatorValue]) in
+      try fixture.emulator.save(
+        in: database,
+        zone: "notes",
+        recordType: "Note",
+        recordName: "a",
+        fields: fields,
+        at: fixture.now
+      )
+    }
+    _ = try fixture.modify(Fixture.save("b"))
+
+    #expect(try save(fields).fields == fields)
+    fields["strings"] = .list(nil, [])
+    #expect(try save(["strings": .list(.string, [])]).fields == fields)
+    let asset = try fixture.upload("picture", "a")
+    _ = try fixture.modify(Fixture.save("a", #""photo":{"value":\#(asset)}"#))
+    #expect(try fixture.open(try fixture.downloadURL("a")).body == Data("picture".utf8))
+  }
+
+  @Test func `an index made of stored records has the order of one that every save extends`() throws {
+    let sorts =
+      ["n", "s", "d", "t", "b"].map { #"{"fieldName":"\#($0)"}"# }
+      + ["recordName", "createdTimestamp", "modifiedTimestamp", "createdUserRecordName", "parent"].map {
+        #"{"systemFieldName":"\#($0)"}"#
+      }
+    let values = [(-2, "é", -0.5), (0, "", 0.0), (9_007_199_254_740_993, "ab", 1e300), (-9, "a", -0.0)]
+    let saves = values.enumerated().map { number, value in
+      Fixture.save(
+        "a\(number)",
+        #""n":{"value":\#(value.0)},"s":{"value":"\#(value.1)"},"d":{"value":\#(value.2),"type":"DOUBLE"},"#
+          + #""t":{"value":\#(-number),"type":"TIMESTAMP"},"b":{"value":"AA0\#(number)","type":"BYTES"},"#
+          + #""r":{"value":{"recordName":"a\#(3 - number)","action":"NONE"}}"#,
+        more: number == 3 ? #","parent":{"recordName":"a0"}"# : ""
+      )
+    }
+    let (early, late) = (try Fixture.withZone(), try Fixture.withZone())
+    let orders = { (fixture: Fixture) throws -> [[String]] in
+      fixture.pass(10)
+      return try sorts.map { try fixture.query(#""sortBy":[\#($0)]"#).names }
+    }
+    for fixture in [early, late] { _ = try fixture.modify(saves[0], Fixture.save("bare")) }
+
+    _ = try orders(early)
+    for fixture in [early, late] {
+      for save in saves { #expect(try fixture.modify(save).outcomes == ["saved"]) }
+    }
+
+    let (found, expected) = (try orders(late), try orders(early))
+    #expect(found == expected)
+    #expect(found.allSatisfy { $0.count == 5 })
+    #expect(found[0] == ["bare", "a3", "a0", "a1", "a2"])
+    #expect(found[2] == ["bare", "a0", "a1", "a3", "a2"])
   }
 
   @Test func `a subscription that cannot be written fails alone, a zone ends the request`() async throws {

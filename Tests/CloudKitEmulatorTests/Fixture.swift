@@ -75,14 +75,14 @@ final class Fixture: Sendable {
   }
 
   /// Makes a data file with the records `a`, which is damaged, and `b`.
-  static func makeDamagedFile(_ path: String) throws {
+  static func makeDamagedFile(_ path: String, _ damage: String) throws {
     try {
       let fixture = try Fixture(path: path)
       try fixture.createZone("notes")
       _ = try fixture.modify(save("a", #""n":{"value":1}"#), save("b"))
     }()
     try DatabaseQueue(path: path).inDatabase { db in
-      try db.execute(sql: "UPDATE record SET body = substr(body, 1, length(body) - 1) WHERE name = 'a'")
+      try db.execute(sql: "UPDATE record SET \(damage) WHERE name = 'a'")
     }
   }
 

@@ -35,7 +35,7 @@ import Testing
   @Test(
     arguments: [
       ("PRAGMA user_version = 99", EmulatorFileError.Reason.foreign), ("CREATE TABLE stranger (a)", .foreign),
-      ("CREATE TABLE stranger (a); PRAGMA user_version = 4", .foreign),
+      ("CREATE TABLE stranger (a); PRAGMA user_version = 5", .foreign),
       ("CREATE TABLE stranger (a); PRAGMA application_id = 7", .foreign),
       ("CREATE TABLE record (a); CREATE TABLE asset (a); PRAGMA application_id = 7", .foreign),
     ]
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [0, 3, 5])
+  @Test(arguments: [0, 4, 6])
   func `a file of another version is refused and left as it is`(version: Int) async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.appendingPathComponent("data.sqlite").path

@@ -19,7 +19,7 @@ public enum EmulatorValue: Sendable, Hashable {
   case reference(EmulatorReference)
   /// A file whose bytes have been uploaded.
   case asset(EmulatorAsset)
-  /// A list of values of one scalar type. The type is `nil` only for an empty list that was sent without a type.
+  /// A list of values of one scalar type. An empty list that was saved has no type, as on the wire.
   case list(CKSchema.ValueType?, [EmulatorValue])
 
   /// The wire type of a scalar; `nil` for a list.
@@ -35,6 +35,11 @@ public enum EmulatorValue: Sendable, Hashable {
     case .asset: .asset
     case .list: nil
     }
+  }
+
+  /// Whether this is a file or a list of files.
+  var isAsset: Bool {
+    if case .list(let type, _) = self { type == .asset } else { scalarType == .asset }
   }
 
   /// The approximate number of bytes that count against the record size limit. Files do not count. [D]

@@ -167,8 +167,9 @@ enum FieldDecoding {
       details[key] = object[key]?.number
     }
     if let timestamp = object["timestamp"] {
-      guard let milliseconds = milliseconds(timestamp, fraction) else { return nil }
-      details["timestamp"] = Double(milliseconds)
+      // The largest times round up to 2^63, which could be stored and sent but not read.
+      guard let time = milliseconds(timestamp, fraction).map(Double.init), time < 0x1p63 else { return nil }
+      details["timestamp"] = time
     }
     return EmulatorLocation(latitude: latitude, longitude: longitude, details: details)
   }

@@ -11,6 +11,19 @@ struct FieldEncoding {
   /// Encodes a file. Responses add its download URL.
   var asset: (EmulatorAsset) -> JSONObject = { $0.json }
 
+  /// Returns the `fields` of a record, sorted by name.
+  ///
+  /// - Parameter keys: The names of the wanted fields; `nil` for all.
+  func fields(_ fields: RecordFields, keys: Set<String>? = nil, schema: CKSchema.RecordType? = nil) -> JSONObject {
+    var object = JSONObject()
+    for field in fields where keys?.contains(field.name) ?? true {
+      let isEncrypted = schema?.fields[field.name]?.type.isEncrypted ?? false
+      let stored = isEncrypted || numbersAsStrings || field.value.isAsset ? nil : field.json
+      object.append(field.name, stored ?? self.field(field.value, isEncrypted: isEncrypted))
+    }
+    return object
+  }
+
   func field(_ value: EmulatorValue, isEncrypted: Bool) -> JSON {
     var object: JSONObject = ["value": bare(value)]
     switch value {

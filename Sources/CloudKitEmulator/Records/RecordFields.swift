@@ -1,9 +1,13 @@
+import JSONText
+
 /// The field values of a record, sorted by field name. Records have few fields, so a binary search is fast enough, and
 /// the order gives equal contents equal bytes.
-struct RecordFields: Sendable, Hashable, Sequence {
-  struct Member: Sendable, Hashable {
+struct RecordFields: Sendable, Sequence {
+  struct Member: Sendable {
     var name: String
     var value: EmulatorValue
+    /// The JSON from which the value was read; `nil` for a value of a request.
+    var json: JSON?
   }
 
   private(set) var members: [Member] = []
@@ -23,7 +27,7 @@ struct RecordFields: Sendable, Hashable, Sequence {
     set {
       let place = place(of: name)
       switch (newValue, holds(name, at: place)) {
-      case (let value?, true): members[place].value = value
+      case (let value?, true): members[place] = Member(name: name, value: value)
       case (let value?, false): members.insert(Member(name: name, value: value), at: place)
       case (nil, true): members.remove(at: place)
       case (nil, false): break

@@ -87,11 +87,7 @@ final class StoredRecord: Sendable {
   /// Returns the record dictionary of a response (reference 2.4) [D], with the keys observed in addition [L3]. Fields
   /// are sorted by name, so that equal states give equal bytes.
   func json(keys: Set<String>?, zoneID: JSON, schema: CKSchema.RecordType?, encoding: FieldEncoding) -> JSONObject {
-    var fields = JSONObject()
-    for field in content.fields where keys?.contains(field.name) ?? true {
-      let isEncrypted = schema?.fields[field.name]?.type.isEncrypted ?? false
-      fields.append(field.name, encoding.field(field.value, isEncrypted: isEncrypted))
-    }
+    let fields = encoding.fields(content.fields, keys: keys, schema: schema)
     var object: JSONObject = [
       "recordName": .string(name), "recordType": .string(type), "fields": .object(fields), "pluginFields": .object([:]),
       "recordChangeTag": .string(tag), "created": created.json, "modified": modified.json, "deleted": .bool(false),

@@ -1,6 +1,9 @@
 import GRDB
 import JSONText
 
+/// Thrown for rows that this code cannot have written.
+struct DamagedRow: Error {}
+
 /// The reason why a data file cannot be used.
 public struct EmulatorFileError: Error, CustomStringConvertible {
   /// The kind of problem.
@@ -30,7 +33,7 @@ public struct EmulatorFileError: Error, CustomStringConvertible {
     case FileSchema.Refusal.otherVersion: reason = .otherVersion
     case FileSchema.Refusal.notOurs, FileSchema.Refusal.foreignLog: reason = .foreign
     case is EmulatorStore.UnsafeFileSystem: reason = .inaccessible
-    case is DamagedBytes, is JSONError, is ServerError:
+    case is DamagedRow, is JSONError, is ServerError:
       // Rows are parsed like requests; details of the failure would not help.
       (reason, description) = (.damaged, "The data file is damaged.")
       return

@@ -9,7 +9,8 @@ extension EmulatorStore {
     try queue.inDatabase { db in
       for commit in try Self.databases(db) { world.apply(commit) }
       let shares = """
-        SELECT zone.database, zone.name AS zone, record.name FROM record JOIN zone ON zone.id = record.zone WHERE isShare
+        SELECT zone.database, zone.name AS zone, record.name FROM record JOIN zone ON zone.id = record.zone
+        WHERE sharing IS NOT NULL
         """
       for row in try Row.fetchAll(db, sql: shares) {
         world.addShare(row["name"], in: ZoneKey(database: try Self.database(row["database"]), zone: row["zone"]))
@@ -43,14 +44,14 @@ extension EmulatorStore {
 
   private static func schemas(_ db: Database) throws -> [String: CKSchema] {
     try Row.fetchAll(db, sql: "SELECT name, text FROM schema").reduce(into: [:]) { schemas, row in
-      guard var schema = try? CKSchema(parsing: row["text"]) else { throw DamagedBytes() }
+      guard var schema = try? CKSchema(parsing: row["text"]) else { throw DamagedRow() }
       schema.completePredefinedTypes()
       schemas[row["name"]] = schema
     }
   }
 
   private static func database(_ path: String) throws -> DatabaseKey {
-    guard let key = DatabaseKey(path: path) else { throw DamagedBytes() }
+    guard let key = DatabaseKey(path: path) else { throw DamagedRow() }
     return key
   }
 
@@ -83,7 +84,7 @@ extension EmulatorStore {
   private static func subscriptions(_ db: Database) throws -> [String: [Commit.Change]] {
     try changes(db, "subscription") { row, _ in
       guard let body = try JSON(json: row["body"]).object, let scope = Route.Scope(rawValue: row["scope"])
-      else { throw DamagedBytes() }
+      else { throw DamagedRow() }
       let name = Subscription.Key(scope: scope, owner: row["owner"], id: row["id"])
       return .subscribed(try Subscription(body, key: name, zonesOf: name.owner))
     }

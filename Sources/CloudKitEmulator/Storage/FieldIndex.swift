@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JSONText
 
 /// An index of one type's records by one field, stored in rows that each commit updates.
 struct FieldIndex {
@@ -20,23 +21,21 @@ struct FieldIndex {
   static func make(_ name: IndexName, zone: Int64, _ db: Database) throws -> FieldIndex {
     try db.run("INSERT INTO fieldIndex (zone, type, field) VALUES (?, ?, ?)", [zone, name.type, name.key.schemaName])
     let index = FieldIndex(id: db.lastInsertedRowID, name: name)
-    let key = DatabaseFunction("sortKeyOf", argumentCount: 2, pure: true) { values in
-      guard let record = String.fromDatabaseValue(values[0]), let body = Data.fromDatabaseValue(values[1]) else {
-        throw DamagedBytes()
-      }
-      return try body.withUnsafeBytes { try PackedRecord.sortKey($0, name: record, in: name) }?.bytes
-    }
+    let key = DatabaseFunction("sortKeyOf", argumentCount: 1, pure: true) { try name.key.sortKey(stored: $0[0]).bytes }
     db.add(function: key)
     defer { db.remove(function: key) }
+    let (column, path) = name.key.column
     // Scans in row order, because name order would jump around in the file.
     try db.execute(
       sql: """
         INSERT INTO entry
         SELECT ?, key, name, id
-        FROM (SELECT sortKeyOf(name, body) AS key, name, id FROM record NOT INDEXED WHERE zone = ? AND NOT deleted)
-        WHERE key IS NOT NULL ORDER BY key, name
+        FROM (
+          SELECT sortKeyOf(\(column)) AS key, name, id FROM record NOT INDEXED
+          WHERE zone = ? AND NOT deleted AND type = ?)
+        ORDER BY key, name
         """,
-      arguments: [index.id, zone]
+      arguments: [index.id] + path + [zone, name.type]
     )
     return index
   }
@@ -57,12 +56,12 @@ struct FieldIndex {
     let (condition, arguments) = condition(range, from: from, ascending: ascending)
     let direction = ascending ? "ASC" : "DESC"
     let sql = """
-      SELECT entry.name, sequence, body FROM entry CROSS JOIN record ON record.id = entry.record
+      SELECT \(RecordTable.columns) FROM entry CROSS JOIN record ON record.id = entry.record
       WHERE \(condition) ORDER BY key \(direction), entry.name \(direction) LIMIT ?
       """
     let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments + [limit])
     var found: [StoredRecord] = []
-    while let row = try rows.next() { found.append(try RecordTable.record(row, name: row["name"])) }
+    while let row = try rows.next() { found.append(try RecordTable.record(row)) }
     return found
   }
 
@@ -121,5 +120,28 @@ extension FieldKey {
 
   fileprivate init(schemaName: String) {
     self = System.allCases.first { $0.schemaName == schemaName }.map { .system($0) } ?? .field(schemaName)
+  }
+
+  /// The SQL expression of the stored value, and its arguments.
+  fileprivate var column: (sql: String, arguments: StatementArguments) {
+    switch self {
+    // The fields of shares have names with points.
+    case .field(let name): ("json_extract(body, ?)", ["$.\"\(name)\""])
+    case .system(.recordName): ("name", [])
+    case .system(let system): (system.rawValue, [])
+    case .wholeRecord: preconditionFailure("A whole record has no index.")
+    }
+  }
+
+  /// Returns the sort key of what `column` has: for a field its JSON, for a system field a number or a name.
+  fileprivate func sortKey(stored value: DatabaseValue) throws -> SortKey {
+    switch (self, value.storage) {
+    case (_, .null): return .null
+    case (.field(let name), .string(let text)):
+      return try StoredFields.value(JSON(json: Data(text.utf8)), of: name).sortKey
+    case (.system, .int64(let number)): return .int(number)
+    case (.system, .string(let text)): return .string(text)
+    default: throw DamagedRow()
+    }
   }
 }

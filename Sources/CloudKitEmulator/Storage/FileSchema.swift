@@ -4,7 +4,7 @@ import GRDB
 /// The tables of a data file.
 enum FileSchema {
   /// The value of `PRAGMA user_version`.
-  static let version = 4
+  static let version = 5
   /// The value of `PRAGMA application_id`, `ckem` in ASCII.
   private static let identity = 0x636B_656D
 
@@ -117,12 +117,16 @@ enum FileSchema {
     CREATE TABLE zone (
       id INTEGER PRIMARY KEY, database TEXT NOT NULL, name TEXT NOT NULL, identity INTEGER NOT NULL,
       sequence INTEGER NOT NULL, changed INTEGER NOT NULL, deleted INTEGER NOT NULL, UNIQUE (database, name));
-    -- Tombstones are rows too: each name belongs to a record or a tombstone.
+    -- Tombstones are rows too: each name belongs to a record or a tombstone. The system fields have their wire names.
+    -- The body is the member "fields" of the wire; the column sharing, which shares have, and a tombstone's body are JSON
+    -- of the emulator's own.
     CREATE TABLE record (
       id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, name TEXT NOT NULL, sequence INTEGER NOT NULL,
-      deleted INTEGER NOT NULL, isShare INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (zone, name));
+      deleted INTEGER NOT NULL, type TEXT NOT NULL, tag TEXT NOT NULL, createdTimestamp INTEGER,
+      createdUserRecordName TEXT, modifiedTimestamp INTEGER, modifiedUserRecordName TEXT, parent TEXT, shortGUID TEXT,
+      share TEXT, formerShare TEXT, sharing TEXT, body TEXT NOT NULL, UNIQUE (zone, name));
     CREATE UNIQUE INDEX recordBySequence ON record (zone, sequence);
-    CREATE INDEX share ON record (zone, name) WHERE isShare;
+    CREATE INDEX share ON record (zone, name) WHERE sharing IS NOT NULL;
     -- References between records and to assets. The kinds are those of RecordLink.
     CREATE TABLE link (
       kind INTEGER NOT NULL, target TEXT NOT NULL, zone INTEGER NOT NULL, source TEXT NOT NULL,

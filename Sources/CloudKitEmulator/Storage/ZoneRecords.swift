@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JSONText
 
 /// The records of one zone, read on demand.
 final class ZoneRecords {
@@ -35,18 +36,18 @@ final class ZoneRecords {
 
   /// The current version of a record.
   subscript(name: String) -> StoredRecord? {
-    row(name, deleted: false) { try RecordTable.record($0, name: name) }
+    row(name, deleted: false, RecordTable.record)
   }
 
   func tombstone(of name: String) -> Tombstone? {
-    row(name, deleted: true) { try RecordTable.tombstone($0, name: name) }
+    row(name, deleted: true, RecordTable.tombstone)
   }
 
   private func row<Value>(_ name: String, deleted: Bool, _ body: (Row) throws -> Value) -> Value? {
     // SQLite would cut the name at its first NUL.
     guard StoredRecord.isName(name) else { return nil }
     return read(otherwise: nil) { db, id in
-      let sql = "SELECT sequence, body FROM record WHERE zone = ? AND name = ? AND deleted = ?"
+      let sql = "SELECT \(RecordTable.columns) FROM record WHERE zone = ? AND name = ? AND deleted = ?"
       let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [id, name, deleted])
       return try rows.next().map(body)
     }
@@ -108,8 +109,15 @@ struct RecordTable {
 
   func save(_ record: StoredRecord, over old: StoredRecord?) throws {
     try unlink(old)
-    let id = try put(record.name, record.sequence, isShare: record.content.sharing != nil, PackedRecord.bytes(record))
-    for link in record.content.links {
+    let (content, created, modified) = (record.content, record.created, record.modified)
+    let id = try put(
+      [
+        zone, record.name, record.sequence, false, record.type, record.tag, created.milliseconds,
+        created.userRecordName, modified.milliseconds, modified.userRecordName, content.parent, content.shortGUID,
+        content.share, record.formerShare, content.sharing?.row.text, StoredFields.text(content.fields),
+      ]
+    )
+    for link in content.links {
       try db.run("INSERT INTO link VALUES (?, ?, ?, ?)", [link.kind.rawValue, link.target, zone, record.name])
     }
     for index in indexes where index.name.type == record.type {
@@ -120,32 +128,36 @@ struct RecordTable {
 
   func bury(_ tombstone: Tombstone, over old: StoredRecord?) throws {
     try unlink(old)
-    var writer = PackedWriter()
-    writer.add(tombstone.type)
-    writer.add(tombstone.tag)
-    // An empty name marks a silent tombstone; no share has an empty name.
-    for share in (tombstone.isSilent ? [""] : []) + tombstone.shares { writer.add(share) }
-    try put(tombstone.name, tombstone.sequence, deleted: true, writer.bytes)
+    let body: JSON = .object([
+      "shares": .array(tombstone.shares.map { .string($0) }), "isSilent": .bool(tombstone.isSilent),
+    ])
+    try put(
+      [zone, tombstone.name, tombstone.sequence, true, tombstone.type, tombstone.tag]
+        + StatementArguments(repeatElement(nil as String?, count: 9)) + [body.text]
+    )
   }
 
-  /// Writes a row and returns its ID.
+  /// The columns of a record or tombstone, except the zone.
+  static let columns = """
+    record.name, sequence, deleted, type, tag, createdTimestamp, createdUserRecordName, modifiedTimestamp, \
+    modifiedUserRecordName, parent, shortGUID, share, formerShare, sharing, body
+    """
+
+  /// Writes a row with the zone and `columns`, and returns its ID.
   @discardableResult
-  private func put(
-    _ name: String,
-    _ sequence: Int64,
-    deleted: Bool = false,
-    isShare: Bool = false,
-    _ body: [UInt8]
-  ) throws -> Int64? {
-    let sql = """
-      INSERT INTO record (zone, name, sequence, deleted, isShare, body) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (zone, name) DO UPDATE SET (sequence, deleted, isShare, body)
-        = (excluded.sequence, excluded.deleted, excluded.isShare, excluded.body)
-      RETURNING id
-      """
-    let arguments: StatementArguments = [zone, name, sequence, deleted, isShare, Data(body)]
-    return try Int64.fetchAll(db.cachedStatement(sql: sql), arguments: arguments).first
+  private func put(_ values: StatementArguments) throws -> Int64? {
+    try Int64.fetchAll(db.cachedStatement(sql: Self.upsert), arguments: values).first
   }
+
+  private static let upsert: String = {
+    let names = columns.replacing("record.", with: "").split(separator: ", ")
+    let marks = repeatElement("?", count: names.count + 1).joined(separator: ", ")
+    let changes = names.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    return """
+      INSERT INTO record (zone, \(names.joined(separator: ", "))) VALUES (\(marks))
+      ON CONFLICT (zone, name) DO UPDATE SET \(changes) RETURNING id
+      """
+  }()
 
   /// Deletes the links and index entries of the last version of a record.
   private func unlink(_ old: StoredRecord?) throws {
@@ -172,23 +184,44 @@ struct RecordTable {
     try db.run("DELETE FROM fieldIndex WHERE zone = ?", [zone])
   }
 
-  static func record(_ row: Row, name: String) throws -> StoredRecord {
-    let sequence: Int64 = row["sequence"]
-    return try row.withUnsafeData(named: "body") { body in
-      try (body ?? Data()).withUnsafeBytes { try PackedRecord.record($0, name: name, sequence: sequence) }
+  static func record(_ row: Row) throws -> StoredRecord {
+    var content = StoredRecord.Content(name: try row.decode(forColumn: "name"), type: try row.decode(forColumn: "type"))
+    content.parent = try row.decode(forColumn: "parent")
+    content.shortGUID = try row.decode(forColumn: "shortGUID")
+    content.share = try row.decode(forColumn: "share")
+    if let json = try row.decode(Data?.self, forColumn: "sharing") {
+      guard let sharing = try JSON(json: json).object.flatMap(ShareState.init(row:)) else { throw DamagedRow() }
+      content.sharing = sharing
     }
+    content.fields = try row.withUnsafeData(named: "body") { try ($0 ?? Data()).withUnsafeBytes(StoredFields.fields) }
+    return StoredRecord(
+      content: content,
+      tag: try row.decode(forColumn: "tag"),
+      sequence: try row.decode(forColumn: "sequence"),
+      created: try stamp(row, "created"),
+      modified: try stamp(row, "modified"),
+      formerShare: try row.decode(forColumn: "formerShare")
+    )
   }
 
-  fileprivate static func tombstone(_ row: Row, name: String) throws -> Tombstone {
-    let (sequence, body): (Int64, Data) = (row["sequence"], row["body"])
-    return try body.withUnsafeBytes { bytes in
-      var reader = PackedReader(bytes)
-      var tombstone = Tombstone(name: name, type: try reader.text(), sequence: sequence, tag: try reader.text())
-      while !reader.isAtEnd {
-        let share = try reader.text()
-        if share.isEmpty { tombstone.isSilent = true } else { tombstone.shares.append(share) }
-      }
-      return tombstone
-    }
+  private static func stamp(_ row: Row, _ word: String) throws -> StoredRecord.Stamp {
+    StoredRecord.Stamp(
+      milliseconds: try row.decode(forColumn: "\(word)Timestamp"),
+      userRecordName: try row.decode(forColumn: "\(word)UserRecordName")
+    )
+  }
+
+  fileprivate static func tombstone(_ row: Row) throws -> Tombstone {
+    let body = try JSON(json: try row.decode(Data.self, forColumn: "body")).object
+    guard let shares = body?["shares"]?.array?.compactMap(\.string), let isSilent = body?["isSilent"]?.bool
+    else { throw DamagedRow() }
+    return Tombstone(
+      name: try row.decode(forColumn: "name"),
+      type: try row.decode(forColumn: "type"),
+      sequence: try row.decode(forColumn: "sequence"),
+      tag: try row.decode(forColumn: "tag"),
+      shares: shares,
+      isSilent: isSilent
+    )
   }
 }
