@@ -297,6 +297,11 @@ package struct TextPosition: Hashable, Sendable {
     let start = offset + 1
     var end = start
     var isEscaped = false
+    // Most strings have neither escapes nor errors, and end at the first quote.
+    if let first = bytes.baseAddress, let quote = memchr(first + start, CInt(UInt8(ascii: "\"")), bytes.count - start) {
+      let place = UnsafeRawPointer(quote) - first
+      if UnsafeRawBufferPointer(rebasing: bytes[start..<place]).needsNoEscapes { end = place }
+    }
     while end < bytes.count {
       let byte = bytes[end]
       if byte == UInt8(ascii: "\"") {

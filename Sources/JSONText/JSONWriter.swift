@@ -166,6 +166,7 @@ package struct JSONFragment: JSONWritable, Sendable {
     var text = text
     text.withUTF8 { text in
       // Most strings need no escapes and are copied at once.
+      guard !UnsafeRawBufferPointer(text).needsNoEscapes else { return bytes.append(contentsOf: text) }
       var start = 0
       for index in text.indices {
         let byte = text[index]
@@ -194,5 +195,17 @@ package struct JSONFragment: JSONWritable, Sendable {
       bytes.append(digits[Int(byte >> 4)])
       bytes.append(digits[Int(byte & 15)])
     }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether the bytes are the contents of a JSON string as they are. The loop has no early exit, so that many bytes are
+  /// checked at once.
+  var needsNoEscapes: Bool {
+    var special: UInt8 = 0
+    for byte in self {
+      special |= (byte < 0x20 ? 1 : 0) | (byte == UInt8(ascii: "\"") ? 1 : 0) | (byte == UInt8(ascii: "\\") ? 1 : 0)
+    }
+    return special == 0
   }
 }
