@@ -156,7 +156,7 @@ import Testing
     await pages.wait(for: 2)
 
     #expect(pages.all.map(\.total) == [0, 1])
-    #expect(gate.count == 6)
+    #expect(gate.count == 2)
   }
 
   // MARK: - In the service
