@@ -34,6 +34,6 @@ enum ContractRoute: Hashable, Sendable {
   private static func transport(_ port: Int) throws -> CKHTTPTransport {
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw CocoaError(.fileReadUnknown) }
     // Of a thousand at once the last may wait long for its turn on a busy machine.
-    return CKHTTPTransport(baseURL: url, timeout: .seconds(900), connectTimeout: .seconds(600), proxies: .none)
+    return CKHTTPTransport(baseURL: url, timeout: .seconds(3_600), connectTimeout: .seconds(3_600), proxies: .none)
   }
 }
