@@ -1,7 +1,7 @@
 public import CloudKit
 import Foundation
 
-/// The error of a call for several models of which some failed. The others are saved or deleted.
+/// The error of a call for several models when some of them failed. The others are saved or deleted.
 ///
 /// ```swift
 /// do {

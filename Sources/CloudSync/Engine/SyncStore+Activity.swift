@@ -149,7 +149,7 @@ extension SyncStore {
     }
   }
 
-  /// Those of these operations that must be verified.
+  /// The operations among these that must be verified.
   func unconfirmed(_ ids: [Int64]) throws(StoreError) -> [QueuedOperation] {
     try read { try $0.operations(ids).filter(\.needsVerification) }
   }
