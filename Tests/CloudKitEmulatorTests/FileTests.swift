@@ -219,7 +219,7 @@ import Testing
     let place = EmulatorLocation(latitude: -90, longitude: 1e-9, details: details)
     let strings = ["", "é", "\0\u{1F}\"\\/😀\u{2028}"].map { EmulatorValue.string($0) }
     let integers = [Int64.min, .max, 9_007_199_254_740_993].map { EmulatorValue.int64($0) }
-    let doubles = [3, 0.1, 5e-324, 1.7976931348623157e308, 9.223372036854776e18, 9_007_199_254_740_994]
+    let doubles = [3, 0.1, .leastNonzeroMagnitude, 1.7976931348623157e308, 9.223372036854776e18, 9_007_199_254_740_994]
       .map { EmulatorValue.double($0) }
     let references = [EmulatorReference(recordName: "b"), EmulatorReference(recordName: "b", action: .validate)]
       .map { EmulatorValue.reference($0) }
