@@ -264,6 +264,7 @@ let package = Package(
       dependencies: [
         "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "CloudKitSchema", "JSONText",
         "TestSupport",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],

@@ -2,7 +2,7 @@ import Facts
 import Foundation
 import GRDB
 
-/// Opening a store's file. Nothing is changed if it is not a store of this version.
+/// Opening a store's file. Nothing is changed if it is not a store that this version can use.
 extension SQLiteStorage {
   /// The type of the file at a path, if any. Opening a pipe would block.
   static func type(of path: String) -> FileAttributeType? {
@@ -37,22 +37,24 @@ extension SQLiteStorage {
         try onFullDisk(path) {
           let queue = try openToRead(path)
           try requireMade(queue, path)
+          try requireCurrent(queue, path)
           return queue
         } alone: {
           try requireMade($0, path)
+          try requireCurrent($0, path)
           return nil
         }
       }
     case .changing:
       // Opening a pool writes to the file, so check it first.
       try whole(path) { try SQLiteLog.leavingNone(path) { try requireMade(openToRead(path), path) } }
-      return try openPool(path)
+      return try openMigrated(path)
     case .making:
       try FileSystem.makeFolder(URL(fileURLWithPath: path).deletingLastPathComponent())
       // Do not create a lock file beside a file that may not be a store.
       let pool =
         isThere && !StoreLock.isKnown(path)
-        ? try openOrMake(path)
+        ? try openMigrated(path)
         : try StoreLock.whileMaking(path) { isLocked in
           // Another process may have created it while this one waited for the lock.
           let isNew = try isLocked && !self.isThere(path)
@@ -91,7 +93,7 @@ extension SQLiteStorage {
     return try open(path, address, configuration(isReadOnly: true))
   }
 
-  /// Opens an address of a file, and rejects a file that is not a store of this version.
+  /// Opens an address of a file, and rejects a file that is not a store that this version can use.
   static func open(_ path: String, _ address: String, _ configuration: Configuration) throws -> DatabaseQueue {
     let queue = try DatabaseQueue(path: address, configuration: configuration)
     try queue.read { try inspect(path, $0) }
@@ -114,6 +116,15 @@ extension SQLiteStorage {
       : StoreError(.missing, "the store \(path) is empty: making it was cut off; run `cktop sync` once")
   }
 
+  /// Rejects a store of an earlier schema, which is migrated when it is opened to be written.
+  private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
+    guard try !reader.read(Schema.migrator.hasCompletedMigrations) else { return }
+    throw StoreError(
+      .otherVersion,
+      "the store \(path) was made by an earlier version of cktop; run `cktop sync` once to migrate it"
+    )
+  }
+
   /// Opens a file for reading and writing, and creates an empty one if there is none.
   private static func openPool(_ path: String) throws -> DatabasePool {
     let configuration = configuration()
@@ -129,9 +140,19 @@ extension SQLiteStorage {
     return pool
   }
 
+  /// Opens a file that is there. One process at a time migrates a store of an earlier schema.
+  private static func openMigrated(_ path: String) throws -> DatabasePool {
+    let pool = try openPool(path)
+    if try pool.read(Schema.migrator.hasCompletedMigrations) { return pool }
+    return try StoreLock.whileMaking(path) { _ in
+      guard try isThere(path) else { throw StoreError.missing(path) }
+      return try openOrMake(path)
+    }
+  }
+
   private static func openOrMake(_ path: String) throws -> DatabasePool {
     let pool = try openPool(path)
-    if try !pool.read(hasTables) { try Schema.migrator.migrate(pool) }
+    if try !pool.read(Schema.migrator.hasCompletedMigrations) { try Schema.migrator.migrate(pool) }
     return pool
   }
 
@@ -158,7 +179,7 @@ extension SQLiteStorage {
     guard try database.tableExists("operations"), let version = try Schema.version(of: database) else {
       throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
     }
-    if version != Schema.version { throw StoreError.otherVersion(path, schema: version) }
+    if Schema.fit(version) == .rejected { throw StoreError.otherVersion(path, schema: version) }
   }
 
   /// Whether the file holds more than the list of its migrations, which is made first.

@@ -33,7 +33,7 @@ extension SyncStore {
         // Without a transaction: one in which a page was missing could not be ended.
         let names = try old.unsafeRead { database in
           // Where even this is damaged, the store counts as one of this version.
-          if let version = try? Schema.version(of: database), version != Schema.version {
+          if let version = try? Schema.version(of: database), Schema.fit(version) == .rejected {
             throw StoreError.otherVersion(path, schema: version)
           }
           let ledger = Ledger(database)
