@@ -75,7 +75,7 @@ struct ContractScratch: Sendable {
   func postToDevice(_ operation: String, _ body: String) async throws -> ContractReply {
     let body = try Self.object(body)
     return try await reply { () async throws(WebServicesError) in
-      try await client.callDevice(operation) { $0.members(body) }
+      try await client.call(operation, in: nil) { $0.members(body) }
     }
   }
 

@@ -1,5 +1,5 @@
 // Sources: Wire/*.swift Transport/CKTransport.swift Transport/CKAssetTransport.swift WebServices/HTTPDate.swift
-// Sources: WebServices/Refusals.swift
+// Sources: WebServices/Responses.swift
 
 // Exported, as the module itself exports it.
 @_exported public import Foundation

@@ -4,15 +4,15 @@ import JSONText
 extension WebServicesClient {
   /// Creates a push token, and the URL that delivers its pushes, for a client without a push service.
   package func createToken(apnsEnvironment: String) async throws(WebServicesError) -> WirePushToken {
-    try await callDevice("tokens/create") { $0.member("apnsEnvironment", apnsEnvironment) }
+    try await call("tokens/create", in: nil) { $0.member("apnsEnvironment", apnsEnvironment) }
   }
 
   /// Registers a device token of Apple's push service for pushes. The reply has no documented contents.
   package func registerToken(_ token: String, apnsEnvironment: String) async throws(WebServicesError) {
-    try await sendDevice("tokens/register") {
+    try await post("tokens/register", in: nil) {
       $0.member("apnsEnvironment", apnsEnvironment)
       $0.member("apnsToken", token)
-    }
+    }.check(now: configuration.now())
   }
 }
 

@@ -42,6 +42,33 @@ extension CKTransportResponse {
   /// The identifier that the server gave the request (reference 1.2).
   var requestID: String? { header("X-Apple-Request-UUID") }
 
+  /// Decodes the body of a reply.
+  ///
+  /// - Throws: The server's refusal, or `unexpectedServerResponse` for a body that is not CloudKit's.
+  func answer<Answer: JSONReadable>(now: @autoclosure () -> Date) throws(WebServicesError) -> Answer {
+    try check(now: now())
+    do throws(JSONError) {
+      let answer = try Answer(json: body)
+      guard let id = requestID, let items = answer as? any WireItems else { return answer }
+      return items.naming(request: id) as? Answer ?? answer
+    } catch {
+      var failure = WebServicesError(
+        .unexpectedServerResponse,
+        "the reply is not CloudKit's: \(body.count) bytes could not be decoded (\(error))",
+        effect: .unknown,
+        httpStatus: status
+      )
+      failure.response = WebServicesError.excerpt(body)
+      failure.uuid = requestID
+      throw failure
+    }
+  }
+
+  /// Throws the server's refusal if the status is not 2xx.
+  func check(now: @autoclosure () -> Date) throws(WebServicesError) {
+    guard (200..<300).contains(status) else { throw WebServicesError(refusal: self, now: now()) }
+  }
+
   /// Whether the connection led to another server than the request is for: a 421 without the protocol's envelope. The
   /// request had no effect (reference 1.2).
   var isMisdirected: Bool { status == 421 && (try? WireItemError(json: body)) == nil }
