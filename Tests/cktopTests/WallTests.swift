@@ -47,8 +47,8 @@ import Testing
     "CktopDemo": ["CloudKit", "CloudKitEmulator", "CloudSync"],
     "cktop": [
       "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitContract", "CloudKitEmulator", "CloudKitSchema",
-      "CloudService", "CloudSync", "Crypto", "Dashboard", "Facts", "JSONText", "NIOCore", "RecordImport", "TOMLKit",
-      "Terminal", "TerminalUI",
+      "CloudService", "CloudSync", "Crypto", "Dashboard", "Facts", "JSONText", "NIOCore", "NIOPosix", "RecordImport",
+      "TOMLKit", "Terminal", "TerminalUI",
     ],
   ]
 

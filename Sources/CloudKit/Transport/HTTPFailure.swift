@@ -103,6 +103,13 @@ struct HTTPFailure {
   }
 }
 
+extension CKTransportError {
+  /// Creates the error for a failed connection that no request was sent over.
+  package init(connecting error: any Error, to url: URL, _ route: ProxySettings.Route) {
+    self = HTTPFailure(error).transportError(bodyLeft: false, hasBody: false, to: url, route)
+  }
+}
+
 extension URL {
   /// The host and port, for messages.
   var hostForPeople: String {

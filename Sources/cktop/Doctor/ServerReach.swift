@@ -1,10 +1,10 @@
-internal import AsyncHTTPClient
-internal import Foundation
-internal import NIOCore
-internal import NIOPosix
+import CloudKit
+import Foundation
+import NIOCore
+import NIOPosix
 
 /// The result of connecting once to a server, or to the proxy on the way to it.
-package enum ServerReach: Hashable, Sendable {
+enum ServerReach: Hashable, Sendable {
   /// A connection was made. `address`: the address of the server or the proxy; nil if unknown.
   case connected(address: String?)
   /// No name server knows the name, or none replied. The message is for people.
@@ -15,7 +15,7 @@ package enum ServerReach: Hashable, Sendable {
   /// Connects and disconnects. Sends nothing.
   ///
   /// - Parameter timeout: The maximum time, including the search for the name.
-  package static func connect(
+  static func connect(
     to url: URL,
     _ route: ProxySettings.Route,
     timeout: Duration = .seconds(5)
@@ -25,13 +25,13 @@ package enum ServerReach: Hashable, Sendable {
     // An address of version 6 has brackets in a URL.
     if host.hasPrefix("[") { host = String(host.dropFirst().dropLast()) }
     do {
-      let channel = try await ClientBootstrap(group: HTTPClient.defaultEventLoopGroup)
+      let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connectTimeout(TimeAmount(timeout)).connect(host: host, port: port).get()
       let address = channel.remoteAddress?.ipAddress
       try? await channel.close()
       return .connected(address: address)
     } catch {
-      let message = HTTPFailure(error).transportError(bodyLeft: false, hasBody: false, to: url, route).message
+      let message = CKTransportError(connecting: error, to: url, route).message
       let isNotFound = (error as? NIOConnectionError)?.connectionErrors.isEmpty == true
       return isNotFound ? .notFound(message) : .failed(message)
     }
