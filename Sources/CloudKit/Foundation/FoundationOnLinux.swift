@@ -27,7 +27,10 @@ extension FileManager {
     guard !groupIdentifier.isEmpty, groupIdentifier != ".", groupIdentifier != "..",
       !groupIdentifier.contains("/"), !groupIdentifier.contains("\0")
     else { return nil }
-    let data = BaseDirectory.data.path(ProcessInfo.processInfo.environment)
+    let environment = ProcessInfo.processInfo.environment
+    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+    // The XDG standard requires that relative paths are ignored.
+    let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(home)/.local/share"
     let folder = URL(fileURLWithPath: data).appending(path: "Group Containers").appending(path: groupIdentifier)
     guard (try? createDirectory(at: folder, withIntermediateDirectories: true)) != nil else { return nil }
     return folder

@@ -1,4 +1,4 @@
-import CloudKit
+import CloudSync
 import Foundation
 import TerminalUI
 

@@ -1,4 +1,4 @@
-import CloudKit
+import CloudSync
 import Facts
 import Foundation
 

@@ -73,7 +73,8 @@ struct SyncEngineStateTests {
 
   @Test func `a state in UserDefaults is on disk once the delegate has handled its update`() async throws {
     let suite = "cktop-tests-\(UUID().uuidString)"
-    let folder = URL(filePath: BaseDirectory.config.path(ProcessInfo.processInfo.environment))
+    let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? "\(NSHomeDirectory())/.config"
+    let folder = URL(filePath: configuration)
     let file = folder.appending(path: "\(suite).plist")
     defer { try? FileManager.default.removeItem(at: file) }
     let emulator = try Emulator()

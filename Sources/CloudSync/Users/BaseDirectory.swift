@@ -1,10 +1,9 @@
-internal import Foundation
+import Foundation
 
 /// A base directory of the XDG standard.
 package enum BaseDirectory: String {
   case config = "XDG_CONFIG_HOME"
   case state = "XDG_STATE_HOME"
-  case data = "XDG_DATA_HOME"
 
   /// Returns the directory's path. The standard requires that relative ones are ignored.
   package func path(_ environment: [String: String]) -> String {
@@ -13,7 +12,6 @@ package enum BaseDirectory: String {
     return switch self {
     case .config: "\(home)/.config"
     case .state: "\(home)/.local/state"
-    case .data: "\(home)/.local/share"
     }
   }
 
