@@ -119,7 +119,7 @@ extension StoredField {
 
 extension FieldValue {
   /// Creates a list of values of one type.
-  static func list(of values: [FieldValue]) throws(PredicateFailure) -> FieldValue {
+  package static func list(of values: [FieldValue]) throws(PredicateFailure) -> FieldValue {
     guard let list = FieldValue(list: values) else { throw PredicateFailure("a list mixes types or contains lists") }
     return list
   }

@@ -1,15 +1,17 @@
 /// The reason that a predicate cannot be used. It never contains the caller's values, which may be private.
-struct PredicateFailure: Error, Hashable {
+package struct PredicateFailure: Error, Hashable {
   private let reason: String
   /// The position of the part in the format, in Unicode scalars from 0.
   private let offset: Int?
 
-  init(_ reason: String, at offset: Int? = nil) {
+  /// Creates a failure, with the position of the part in the format if there is a format.
+  package init(_ reason: String, at offset: Int? = nil) {
     self.reason = reason
     self.offset = offset
   }
 
-  var message: String { offset.map { "\(reason) (position \($0 + 1) of the format)" } ?? reason }
+  /// The reason, with the position as people count, from 1.
+  package var message: String { offset.map { "\(reason) (position \($0 + 1) of the format)" } ?? reason }
 
   /// Returns the failure with a position, unless it already has one.
   func at(_ offset: Int) -> PredicateFailure {
@@ -17,7 +19,7 @@ struct PredicateFailure: Error, Hashable {
   }
 
   /// Returns the failure with the name of its part in front.
-  func about(_ part: String) -> PredicateFailure {
+  package func about(_ part: String) -> PredicateFailure {
     PredicateFailure("\(part): \(reason)", at: offset)
   }
 }

@@ -150,7 +150,7 @@ package struct PredicateComparison: Hashable, Sendable, Codable {
   }
 
   /// Returns the comparison of the same field with another value.
-  func with(_ comparator: Operator? = nil, value: FieldValue) -> PredicateComparison {
+  package func with(_ comparator: Operator? = nil, value: FieldValue) -> PredicateComparison {
     PredicateComparison(left, comparator ?? self.comparator, .value(value), options: options, quantifier: quantifier)
   }
 

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// Matches of a string with a pattern, for the operators that compare parts of strings.
 extension PredicateComparison.Options {
@@ -72,7 +72,7 @@ extension PredicateComparison.Options {
   }
 
   /// Returns the regular expression for a `MATCHES` pattern, which runs to the end of a string; nil if it is invalid.
-  static func wholeMatch(_ pattern: String, _ flags: NSRegularExpression.Options = []) -> NSRegularExpression? {
+  package static func wholeMatch(_ pattern: String, _ flags: NSRegularExpression.Options = []) -> NSRegularExpression? {
     // Check the pattern alone first: an unbalanced parenthesis must not pair with the added ones.
     guard (try? NSRegularExpression(pattern: pattern)) != nil else { return nil }
     return try? NSRegularExpression(pattern: "(?:\(pattern))\\z", options: flags)

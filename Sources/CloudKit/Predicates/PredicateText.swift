@@ -4,7 +4,7 @@ internal import Foundation
 
 extension PredicateNode {
   /// Returns the predicate as text.
-  func text(showingValues: Bool = false) -> String {
+  package func text(showingValues: Bool = false) -> String {
     /// Returns the text of a part of a compound.
     func part(_ part: PredicateNode) -> String {
       switch part {

@@ -144,7 +144,7 @@ extension PredicateComparison {
   }
 
   /// Returns `value operator field` as the equivalent `field operator value`.
-  func turned() throws(PredicateFailure) -> PredicateComparison {
+  package func turned() throws(PredicateFailure) -> PredicateComparison {
     let isList = if case .value(.list) = left { true } else { false }
     let comparators: (Quantifier?, Operator)? =
       switch (quantifier, comparator) {

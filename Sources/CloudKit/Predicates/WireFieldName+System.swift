@@ -28,7 +28,7 @@ extension WireFieldName {
 
   /// The type of a system field; nil for other fields, whose type only the schema knows. Callers compare some system
   /// fields with names, but the wire format uses references.
-  var systemType: FieldType? {
+  package var systemType: FieldType? {
     guard case .system(let name) = self else { return nil }
     return name.hasSuffix("Timestamp") ? .timestamp : .reference
   }

@@ -108,4 +108,14 @@ import Testing
   @Test func `a record's words are cut at white space`() {
     #expect(record.allTokens() == ["Café", "Crème", "red", "blue", "The", "Red", "Fox"])
   }
+
+  @Test func `integers and floating-point numbers are compared exactly`() {
+    let large: Int64 = 9_007_199_254_740_993
+    #expect(FieldValue.int64(large).order(.double(9_007_199_254_740_992), []) == 1)
+    #expect(FieldValue.double(9_007_199_254_740_992).order(.int64(large), []) == -1)
+    #expect(FieldValue.int64(.max).order(.double(0x1p63), []) == -1)
+    #expect(FieldValue.int64(.min).order(.double(-0x1p63), []) == 0)
+    #expect(FieldValue.int64(.min).order(.double(-1e300), []) == 1)
+    #expect(FieldValue.int64(-1).order(.double(-1.5), []) == 1 && FieldValue.int64(1).order(.double(1.5), []) == -1)
+  }
 }

@@ -185,4 +185,14 @@ import Testing
     #expect(predicate == NSPredicate(format: "(title = 'private') && n IN {1}"))
     #expect(predicate != NSPredicate(format: "title == 'other' AND n IN {1}"))
   }
+
+  @Test(arguments: [
+    "n == 9223372036854775808", "n == -9223372036854775809", "d == 1e400", "d == 1e-400", "d > -0.1e-999",
+  ])
+  func `a number that no field can hold is refused`(format: String) {
+    #expect(
+      CKQuery(recordType: "Note", predicate: NSPredicate(format: format)).problem?.contains("a number that a field")
+        == true
+    )
+  }
 }

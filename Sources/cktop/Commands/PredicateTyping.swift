@@ -1,3 +1,6 @@
+import CloudKit
+import Foundation
+
 extension CKQuery {
   /// Returns the query with the compared values in the types of the fields, so that it matches the same records here and
   /// on the server: a text or a number of milliseconds becomes a TIMESTAMP, a whole number a DOUBLE, and so on.
@@ -6,7 +9,7 @@ extension CKQuery {
   ///   - types: The wire types of fields by name. Values of other fields are left as they are.
   ///   - times: Returns the milliseconds since 1970 that a text stands for, such as those of a day; nil if it is no time.
   /// - Throws: `CKError.invalidArguments` that names the comparison that the type of its field does not allow.
-  package func typed(
+  func typed(
     by types: [String: String],
     times: @escaping (_ text: String) -> Range<Int64>?
   ) throws(CKError) -> CKQuery {
@@ -16,7 +19,7 @@ extension CKQuery {
       query.sortDescriptors = sortDescriptors
       return query
     } catch {
-      throw .invalidArguments("The predicate cannot be used in a query: \(error.message).")
+      throw CKError(.invalidArguments, "The predicate cannot be used in a query: \(error.message).")
     }
   }
 }
