@@ -1,4 +1,5 @@
 public import CloudKit
+internal import Facts
 
 /// Models saved to and deleted from the server directly. `SyncStore` has the same calls for models in the durable
 /// queue.
@@ -178,5 +179,7 @@ enum ModelWrite: Sendable {
 
 extension CKDatabase.Scope {
   /// The zone of models that are saved without one in a database of this scope.
-  public var zoneIDForModels: CKRecordZone.ID { self == .private ? DatabaseName.private.zoneForChanges : .default }
+  public var zoneIDForModels: CKRecordZone.ID {
+    CKRecordZone.ID(zoneName: ZoneForChanges.name(isPrivate: self == .private))
+  }
 }

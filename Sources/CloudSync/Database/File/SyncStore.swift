@@ -1,4 +1,5 @@
 package import CloudKit
+import Facts
 import Foundation
 import Synchronization
 
@@ -35,7 +36,7 @@ public final class SyncStore: Sendable {
 
     /// The zone of changes that name none.
     package var zoneForChangesWithoutOne: ZoneKey {
-      ZoneKey(database.zoneForChanges)
+      ZoneKey(zone: ZoneForChanges.name(isPrivate: database == .private))
     }
   }
 
