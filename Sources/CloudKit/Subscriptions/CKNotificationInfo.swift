@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: a lock protects all mutable state.
 public final class CKNotificationInfo: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
-  private let state: Mutex<WireNotificationInfo>
+  fileprivate let state: Mutex<WireNotificationInfo>
 
   var wire: WireNotificationInfo { state.withLock { $0 } }
 
@@ -13,17 +13,6 @@ public final class CKNotificationInfo: NSObject, CKArchivable, NSCopying, @unche
   public override convenience init() { self.init(wire: WireNotificationInfo()) }
 
   init(wire: WireNotificationInfo) { state = Mutex(wire) }
-
-  private subscript<Value: Sendable>(_ part: any KeyPath<WireNotificationInfo, Value> & Sendable) -> Value {
-    state.withLock { $0[keyPath: part] }
-  }
-
-  private func assign<Value: Sendable>(
-    _ part: any WritableKeyPath<WireNotificationInfo, Value> & Sendable,
-    _ value: Value
-  ) {
-    state.withLock { $0[keyPath: part] = value }
-  }
 
   /// Creates a push with all of its properties.
   public convenience init(
@@ -68,112 +57,58 @@ public final class CKNotificationInfo: NSObject, CKArchivable, NSCopying, @unche
   }
 
   /// The text of the alert.
-  public var alertBody: String? {
-    get { self[\.alertBody] }
-    set { assign(\.alertBody, newValue) }
-  }
+  @CKPushProperty(\.alertBody) public var alertBody: String?
 
   /// The localization key of the alert's text in the app.
-  public var alertLocalizationKey: String? {
-    get { self[\.alertLocalizationKey] }
-    set { assign(\.alertLocalizationKey, newValue) }
-  }
+  @CKPushProperty(\.alertLocalizationKey) public var alertLocalizationKey: String?
 
   /// The fields whose values are inserted into the localized text.
-  public var alertLocalizationArgs: [CKRecord.FieldKey]? {
-    get { self[\.alertLocalizationArgs] }
-    set { assign(\.alertLocalizationArgs, newValue) }
-  }
+  @CKPushProperty(\.alertLocalizationArgs) public var alertLocalizationArgs: [CKRecord.FieldKey]?
 
   /// The localization key of the action button's text in the app.
-  public var alertActionLocalizationKey: String? {
-    get { self[\.alertActionLocalizationKey] }
-    set { assign(\.alertActionLocalizationKey, newValue) }
-  }
+  @CKPushProperty(\.alertActionLocalizationKey) public var alertActionLocalizationKey: String?
 
   /// The image to show while the app launches from the alert.
-  public var alertLaunchImage: String? {
-    get { self[\.alertLaunchImage] }
-    set { assign(\.alertLaunchImage, newValue) }
-  }
+  @CKPushProperty(\.alertLaunchImage) public var alertLaunchImage: String?
 
   /// The title of the alert.
-  public var title: String? {
-    get { self[\.title] }
-    set { assign(\.title, newValue) }
-  }
+  @CKPushProperty(\.title) public var title: String?
 
   /// The localization key of the title in the app.
-  public var titleLocalizationKey: String? {
-    get { self[\.titleLocalizationKey] }
-    set { assign(\.titleLocalizationKey, newValue) }
-  }
+  @CKPushProperty(\.titleLocalizationKey) public var titleLocalizationKey: String?
 
   /// The fields whose values are inserted into the localized title.
-  public var titleLocalizationArgs: [CKRecord.FieldKey]? {
-    get { self[\.titleLocalizationArgs] }
-    set { assign(\.titleLocalizationArgs, newValue) }
-  }
+  @CKPushProperty(\.titleLocalizationArgs) public var titleLocalizationArgs: [CKRecord.FieldKey]?
 
   /// The subtitle of the alert.
-  public var subtitle: String? {
-    get { self[\.subtitle] }
-    set { assign(\.subtitle, newValue) }
-  }
+  @CKPushProperty(\.subtitle) public var subtitle: String?
 
   /// The localization key of the subtitle in the app.
-  public var subtitleLocalizationKey: String? {
-    get { self[\.subtitleLocalizationKey] }
-    set { assign(\.subtitleLocalizationKey, newValue) }
-  }
+  @CKPushProperty(\.subtitleLocalizationKey) public var subtitleLocalizationKey: String?
 
   /// The fields whose values are inserted into the localized subtitle.
-  public var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
-    get { self[\.subtitleLocalizationArgs] }
-    set { assign(\.subtitleLocalizationArgs, newValue) }
-  }
+  @CKPushProperty(\.subtitleLocalizationArgs) public var subtitleLocalizationArgs: [CKRecord.FieldKey]?
 
   /// The sound to play.
-  public var soundName: String? {
-    get { self[\.soundName] }
-    set { assign(\.soundName, newValue) }
-  }
+  @CKPushProperty(\.soundName) public var soundName: String?
 
   /// The fields to copy into the push; at most three on Apple's server.
-  public var desiredKeys: [CKRecord.FieldKey]? {
-    get { self[\.additionalFields] }
-    set { assign(\.additionalFields, newValue) }
-  }
+  @CKPushProperty(\.additionalFields) public var desiredKeys: [CKRecord.FieldKey]?
 
   /// The category of actions that the alert offers.
-  public var category: String? {
-    get { self[\.category] }
-    set { assign(\.category, newValue) }
-  }
+  @CKPushProperty(\.category) public var category: String?
 
   /// The field used as collapse ID: a push replaces earlier pushes with the same value.
-  public var collapseIDKey: String? {
-    get { self[\.collapseIdKey] }
-    set { assign(\.collapseIdKey, newValue) }
-  }
+  @CKPushProperty(\.collapseIdKey) public var collapseIDKey: String?
 
   /// Whether the push increments the app's badge.
-  public var shouldBadge: Bool {
-    get { self[\.shouldBadge] ?? false }
-    set { assign(\.shouldBadge, newValue) }
-  }
+  @CKPushProperty(\.shouldBadge.orFalse) public var shouldBadge: Bool
 
   /// Whether the push wakes the app without notifying the user.
-  public var shouldSendContentAvailable: Bool {
-    get { self[\.shouldSendContentAvailable] ?? false }
-    set { assign(\.shouldSendContentAvailable, newValue) }
-  }
+  @CKPushProperty(\.shouldSendContentAvailable.orFalse) public var shouldSendContentAvailable: Bool
 
   /// Whether the app may change the push before it is shown.
-  public var shouldSendMutableContent: Bool {
-    get { self[\.shouldSendMutableContent] ?? false }
-    set { assign(\.shouldSendMutableContent, newValue) }
-  }
+  @CKPushProperty(\.shouldSendMutableContent.orFalse) public var shouldSendMutableContent: Bool
 
   /// Decodes an archived push; nil if there is none.
   public init?(coder: NSCoder) {
@@ -191,6 +126,39 @@ public final class CKNotificationInfo: NSObject, CKArchivable, NSCopying, @unche
   public override func isEqual(_ object: Any?) -> Bool { (object as? CKNotificationInfo)?.wire == wire }
   /// A hash value that is equal for equal pushes.
   public override var hash: Int { wire.hashValue }
+}
+
+/// A property of a push. Any thread can get and set it.
+///
+/// It is public because a property wrapper must be as visible as its properties. See `CKParameter` for the subscript.
+@propertyWrapper
+public struct CKPushProperty<Value: Sendable> {
+  private let part: any WritableKeyPath<WireNotificationInfo, Value> & Sendable
+
+  init(_ part: any WritableKeyPath<WireNotificationInfo, Value> & Sendable) { self.part = part }
+
+  /// Never used: only pushes have such properties.
+  @available(*, unavailable) public var wrappedValue: Value {
+    get { preconditionFailure("Only pushes have such properties.") }
+    set { preconditionFailure("Only pushes have such properties.") }
+  }
+
+  /// The value in a push.
+  public static subscript(
+    _enclosingInstance info: CKNotificationInfo,
+    wrapped _: ReferenceWritableKeyPath<CKNotificationInfo, Value>,
+    storage storage: ReferenceWritableKeyPath<CKNotificationInfo, Self>
+  ) -> Value {
+    get { info.state.withLock { $0[keyPath: info[keyPath: storage].part] } }
+    set { info.state.withLock { $0[keyPath: info[keyPath: storage].part] = newValue } }
+  }
+}
+
+extension Bool? {
+  fileprivate var orFalse: Bool {
+    get { self ?? false }
+    set { self = newValue }
+  }
 }
 
 extension Array {
