@@ -94,8 +94,8 @@ struct ContractSkip: Error {
 }
 
 extension ContractCheck {
-  /// All checks, in the order in which they run: the assumptions in the order of the questions' switches, then the rules
-  /// in the order of the protocol reference.
+  /// All checks, in the order in which they run: the assumptions in the order of the questions' switches, then the
+  /// rules in the order of the protocol reference.
   package static let all: [ContractCheck] =
     requestAssumptions + writingAssumptions + schemaAssumptions + readingAssumptions + zoneAssumptions
     + subscriptionAssumptions + requestRules + fieldRules + recordRules + conflictRules + changeRules + serviceRules

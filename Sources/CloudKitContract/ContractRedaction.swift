@@ -24,8 +24,8 @@ struct ContractRedaction: Sendable {
 
   private static let longest = 200
 
-  /// Returns the text without private values: those that are known, the queries of URLs, hosts, names of users, and anything
-  /// else long enough to be a token or an identifier.
+  /// Returns the text without private values: those that are known, the queries of URLs, hosts, names of users, and
+  /// anything else long enough to be a token or an identifier.
   func redact(_ text: String) -> String {
     var text = text
     for secret in secrets.sorted(by: { $0.count > $1.count }) where secret.count > 1 {

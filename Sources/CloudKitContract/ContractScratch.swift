@@ -169,8 +169,8 @@ struct ContractScratch: Sendable {
     )
   }
 
-  /// The IDs of all subscriptions of the checks. They are fixed, so that each run replaces and removes those of a run that
-  /// was killed.
+  /// The IDs of all subscriptions of the checks. They are fixed, so that each run replaces and removes those of a run
+  /// that was killed.
   enum Subscription: String, CaseIterable {
     case database = "cktop-contract-database"
     case zone = "cktop-contract-zone"

@@ -23,7 +23,8 @@
 ///   added to a model that has older records. Nil and empty lists are stored as a missing value, so optional properties
 ///   and lists read a missing value as nil or empty instead of their default.
 /// - `Fields` has one case for each field. Its raw value is the field's name on the server. `queryKey(for:)` returns it
-///   for a key path of the property, and `fieldProperties` the key paths by field, from which `CKSchema` makes a schema.
+///   for a key path of the property, and `fieldProperties` the key paths by field, from which `CKSchema` makes a
+///   schema.
 /// - A property marked `@CKField(asset: true)` is stored as an asset. One marked `@CKSystem` is a system value of the
 ///   record and not a field.
 /// - A type with its own `CodingKeys` keeps them. They select and name the fields, so a property without a case is not

@@ -37,8 +37,8 @@ extension CKSchema {
     public var to: String?
     /// Whether production refuses the change.
     ///
-    /// Production keeps all deployed record types and fields, and the types of fields. Only a `NUMBER` may become `INT64`
-    /// or `DOUBLE`, once. [FW]
+    /// Production keeps all deployed record types and fields, and the types of fields. Only a `NUMBER` may become
+    /// `INT64` or `DOUBLE`, once. [FW]
     public var isRefused = false
 
     /// The change in one sentence.

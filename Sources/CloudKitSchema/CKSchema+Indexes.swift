@@ -22,9 +22,9 @@ extension CKSchema {
     /// The keywords, in the order in which the service exports them. [C]
     public var keywords: [String] { Self.named.filter { contains($0.index) }.map(\.keyword) }
 
-    /// Returns all indexes that a field of the type can have. Strings have all three; numbers, timestamps and bytes have
-    /// all but SEARCHABLE, as exported schemas show [C]. Encrypted values and assets have none [FW]. References and
-    /// lists have QUERYABLE, and lists of strings also SEARCHABLE [E].
+    /// Returns all indexes that a field of the type can have. Strings have all three; numbers, timestamps and bytes
+    /// have all but SEARCHABLE, as exported schemas show [C]. Encrypted values and assets have none [FW]. References
+    /// and lists have QUERYABLE, and lists of strings also SEARCHABLE [E].
     package static func fitting(_ type: FieldType) -> Indexes {
       if type.isEncrypted || type.scalar == .asset { return [] }
       if type.isList { return type.scalar == .string ? [.queryable, .searchable] : .queryable }

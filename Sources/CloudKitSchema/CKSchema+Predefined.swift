@@ -5,8 +5,8 @@ extension CKSchema {
   /// The name of the type of shares. The documented name with a capital K does not work. [L3]
   package static let shareType = "cloudkit.share"
 
-  /// The schema of a new container. `Users` is predefined [D], with the grants that exported schemas show [C]. Shares are
-  /// predefined too [FW]; the server adds these fields to their declaration [C].
+  /// The schema of a new container. `Users` is predefined [D], with the grants that exported schemas show [C]. Shares
+  /// are predefined too [FW]; the server adds these fields to their declaration [C].
   public static let predefined = CKSchema(types: [usersType: users, shareType: shares])
 
   private static let users = RecordType(

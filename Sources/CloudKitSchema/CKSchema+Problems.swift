@@ -21,7 +21,8 @@ extension CKSchema {
     public var type: String
     /// The name of the field; `nil` for a problem of the record type.
     public var field: String?
-    /// The words of the schema for the type or the indexes that it declares, e.g. `LIST<STRING>`; `nil` if there are none.
+    /// The words of the schema for the type or the indexes that it declares, e.g. `LIST<STRING>`; `nil` if there are
+    /// none.
     public var declared: String?
     /// The words of the schema for the type or the indexes that the use needs; `nil` for a name.
     public var needed: String?

@@ -1,5 +1,5 @@
-/// A schema: the record types and roles of one container and environment, as Apple's schema language (`.ckdb`) describes
-/// them.
+/// A schema: the record types and roles of one container and environment, as Apple's schema language (`.ckdb`)
+/// describes them.
 ///
 /// Two schemas are equal if they declare the same, whatever their comments and order.
 public struct CKSchema: Sendable {

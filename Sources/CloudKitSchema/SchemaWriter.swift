@@ -1,7 +1,7 @@
 extension CKSchema {
-  /// The schema in the canonical layout: one declaration a line, keywords in capitals, types in a column, permissions and
-  /// indexes in the service's order. The comments and the order of a parsed text are kept. Formatting the result again
-  /// does not change it.
+  /// The schema in the canonical layout: one declaration a line, keywords in capitals, types in a column, permissions
+  /// and indexes in the service's order. The comments and the order of a parsed text are kept. Formatting the result
+  /// again does not change it.
   public var formatted: String { SchemaWriter.text(lines) }
 
   /// The schema as the service exports it: without comments, with every system field, types, fields and roles sorted by

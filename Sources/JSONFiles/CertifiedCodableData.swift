@@ -7,8 +7,8 @@ internal import Foundation
 public struct CertifiedCodableData: Codable {
   private let values: [String: Value]
 
-  /// The paths of the values that have other types, such as `owner.picture`. They are not in ``dictionary``, and encoding
-  /// them is an error.
+  /// The paths of the values that have other types, such as `owner.picture`. They are not in ``dictionary``, and
+  /// encoding them is an error.
   public let unsupported: [String]
 
   /// The dictionary.

@@ -199,8 +199,8 @@ package struct JSONFragment: JSONWritable, Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether the bytes are the contents of a JSON string as they are. The loop has no early exit, so that many bytes are
-  /// checked at once.
+  /// Whether the bytes are the contents of a JSON string as they are. The loop has no early exit, so that many bytes
+  /// are checked at once.
   var needsNoEscapes: Bool {
     var special: UInt8 = 0
     for byte in self {

@@ -107,8 +107,8 @@ extension CKDatabase {
     }
   }
 
-  /// Returns the assets that the server allows to be referenced again. The others must be uploaded, unless the server asks
-  /// for a pause, which is the failure.
+  /// Returns the assets that the server allows to be referenced again. The others must be uploaded, unless the server
+  /// asks for a pause, which is the failure.
   private func rereference(
     _ needs: [Need],
     in zoneID: CKRecordZoneID

@@ -23,11 +23,11 @@ public struct CKContainerConfiguration: Sendable {
   /// Called with each web auth token that replaces the previous one, before the reply that contained it is returned.
   /// Keep the newest token: the documentation says that the previous one is invalid at once.
   public var webAuthTokenRotated: @Sendable (String) -> Void
-  /// Called with a web auth token for which the server asks for a new sign-in, or whose user signed out: it is no longer
-  /// valid. A rejected API token leaves the user signed in.
+  /// Called with a web auth token for which the server asks for a new sign-in, or whose user signed out: it is no
+  /// longer valid. A rejected API token leaves the user signed in.
   ///
-  /// This callback and `webAuthTokenRotated` may sign in or out, which happens when the callback has returned. They must
-  /// not wait for a request of the container.
+  /// This callback and `webAuthTokenRotated` may sign in or out, which happens when the callback has returned. They
+  /// must not wait for a request of the container.
   public var webAuthTokenRefused: @Sendable (String) -> Void
   /// The logger for requests, without secrets and field values: replies at `debug`, rejected requests and lost replies
   /// at `warning`.
@@ -40,8 +40,8 @@ public struct CKContainerConfiguration: Sendable {
   public var assetDownloads = CKAssetDownloads.eager
   /// The folder for downloaded files that are in use; nil for a folder of this user next to other temporary files.
   public var assetFolder: URL?
-  /// The cache of records that are fetched by ID; off by default. Containers made from copies of this configuration share
-  /// one cache, as long as neither this setting nor the transport is set in a copy.
+  /// The cache of records that are fetched by ID; off by default. Containers made from copies of this configuration
+  /// share one cache, as long as neither this setting nor the transport is set in a copy.
   public var cache = CKRecordCacheSettings.off { didSet { renewCache() } }
   package var recordCache: SharedRecordCache?
   /// How long a downloaded file is kept after its asset is gone, if its URL was read.
@@ -69,8 +69,8 @@ public struct CKContainerConfiguration: Sendable {
   private mutating func renewCache() { recordCache = cache.isEnabled ? SharedRecordCache(cache) : nil }
 
   /// Reads a configuration from environment variables: `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT` (default
-  /// `development`), `CLOUDKIT_URL` (default Apple's), the credential (`CKCredential.fromEnvironment`), and the proxy in
-  /// `HTTPS_PROXY` and `NO_PROXY`.
+  /// `development`), `CLOUDKIT_URL` (default Apple's), the credential (`CKCredential.fromEnvironment`), and the proxy
+  /// in `HTTPS_PROXY` and `NO_PROXY`.
   ///
   /// - Throws: `CKCredentialError`, one line that names the invalid variable.
   public static func fromEnvironment(

@@ -43,7 +43,7 @@ extension CKContainer {
 }
 
 extension CKError {
-  /// The sign-in page, if the server asked for a user and the page is `https`, or on this machine. The URL holds no token
-  /// but belongs to one sign-in attempt: show it to the user, do not log it.
+  /// The sign-in page, if the server asked for a user and the page is `https`, or on this machine. The URL holds no
+  /// token but belongs to one sign-in attempt: show it to the user, do not log it.
   public var signInURL: URL? { signInPage.flatMap { URL(signInPage: $0) } }
 }

@@ -69,8 +69,8 @@ final class WebAuthSession: Sendable {
   /// Returns the token to retry with after a token was rejected. Returns nil if the rejected token was the newest, or
   /// if another sign-in has begun since: a user's request is never sent again as another user.
   ///
-  /// The newest token is dropped only if the server called it invalid and there is a `refused` callback. Without one the
-  /// program could not replace it, and the rejection may have been the server's mistake.
+  /// The newest token is dropped only if the server called it invalid and there is a `refused` callback. Without one
+  /// the program could not replace it, and the rejection may have been the server's mistake.
   func replacement(of token: Token, isInvalid: Bool) -> Token? {
     change {
       let present = current

@@ -45,9 +45,9 @@ extension CKError {
 }
 
 extension WebServicesError {
-  /// Whether the server no longer accepts a change token. The protocol has no code for this, only reasons: `Unknown sync
-  /// continuation type`, `Invalid continuation format`. A few servers send `CHANGE_TOKEN_EXPIRED`. A token alone may be
-  /// one of JSON or of a user.
+  /// Whether the server no longer accepts a change token. The protocol has no code for this, only reasons:
+  /// `Unknown sync continuation type`, `Invalid continuation format`. A few servers send `CHANGE_TOKEN_EXPIRED`. A
+  /// token alone may be one of JSON or of a user.
   package var refusesChangeToken: Bool {
     guard case .badRequest = code else { return code.name == "CHANGE_TOKEN_EXPIRED" }
     let reason = reason.lowercased()

@@ -7,8 +7,8 @@ extension UserDefaults {
 
   /// Writes what any suite has not written yet, and returns whether that succeeded.
   ///
-  /// Apple's systems write a value soon after it was set. Foundation on Linux writes in `synchronize()` only, which writes
-  /// the values of all suites, whichever of them is asked.
+  /// Apple's systems write a value soon after it was set. Foundation on Linux writes in `synchronize()` only, which
+  /// writes the values of all suites, whichever of them is asked.
   static func writeAll() -> Bool { standard.synchronize() }
 
   /// Writes all values when the process exits, which `main` does at its end. A signal that ends the process writes

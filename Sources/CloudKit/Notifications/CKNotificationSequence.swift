@@ -8,8 +8,8 @@
 ///
 /// The sequence receives pushes from CloudKit's web courier by long polling (reference 5.10), and makes a new push
 /// token when the old one expires or the courier refuses it. While the courier cannot be reached it retries with the
-/// same token, with at most a minute between attempts. Pushes sent in the meantime are lost, also those between the last
-/// reply for an old token and the new token: fetch changes when you start, and again from time to time.
+/// same token, with at most a minute between attempts. Pushes sent in the meantime are lost, also those between the
+/// last reply for an old token and the new token: fetch changes when you start, and again from time to time.
 ///
 /// Iteration ends with nil when the task is cancelled, and throws a `CKError` that retrying cannot fix, such as
 /// `notAuthenticated`. Every iterator has its own token.

@@ -8,8 +8,8 @@ package final class PushBroadcast: Sendable {
     /// The push token exists: from now on no push is missed.
     case opened
     case push(CKNotification)
-    /// The courier could not be reached for a while, or the push token expired. Pushes may have been lost. It comes with
-    /// the courier's next reply, which is a push or a keep-alive.
+    /// The courier could not be reached for a while, or the push token expired. Pushes may have been lost. It comes
+    /// with the courier's next reply, which is a push or a keep-alive.
     case reconnected
     /// The poll ended with an error, and with it the listener.
     case failed(any Error)

@@ -2,8 +2,8 @@ public import Foundation
 
 /// A Swift type that a field stores as a native value, with its conversion. Records, predicates and models share it.
 ///
-/// `CKFieldReader` and `CKFieldWriter` convert properties of these types directly, without `Codable`. Programs do not use
-/// it. It is public for generated code.
+/// `CKFieldReader` and `CKFieldWriter` convert properties of these types directly, without `Codable`. Programs do not
+/// use it. It is public for generated code.
 public protocol CKNativeField {
   /// The value as a field stores it.
   ///

@@ -38,17 +38,17 @@ extension CKRecord {
     store(recordValue, forKey: key)
   }
 
-  /// Returns the value at a path: of a field, or of a part of the reference, identifier, asset or location in it, such as
-  /// `customer.recordID.recordName`. For a list, the parts of its elements, or their number for `@count`. Nil if a part of
-  /// the path has no value. Replaces key-value coding, which Linux does not have.
+  /// Returns the value at a path: of a field, or of a part of the reference, identifier, asset or location in it, such
+  /// as `customer.recordID.recordName`. For a list, the parts of its elements, or their number for `@count`. Nil if a
+  /// part of the path has no value. Replaces key-value coding, which Linux does not have.
   public func value(forKeyPath keyPath: String) -> Any? {
     var parts = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
     let field = parts.popFirst().flatMap { value(forKey: $0) }
     return parts.reduce(field) { value, part in value.flatMap { Self.part(part, of: $0) } }
   }
 
-  /// Sets a field, or clears it if nil. Traps for a value that no field can hold, and for a path of several parts, because
-  /// the parts of a value cannot be set.
+  /// Sets a field, or clears it if nil. Traps for a value that no field can hold, and for a path of several parts,
+  /// because the parts of a value cannot be set.
   public func setValue(_ value: Any?, forKeyPath keyPath: String) {
     precondition(!keyPath.contains("."), "A part of a field's value cannot be set (\(keyPath)). Set the field.")
     setValue(value, forKey: keyPath)

@@ -112,8 +112,8 @@ package enum Milliseconds {
     return isOverflow ? nil : milliseconds
   }
 
-  /// Returns the date nearest to a time, as a clock that counts milliseconds would. The sum of two rounded numbers, as in
-  /// `Date(timeIntervalSince1970:)`, is often its neighbour.
+  /// Returns the date nearest to a time, as a clock that counts milliseconds would. The sum of two rounded numbers, as
+  /// in `Date(timeIntervalSince1970:)`, is often its neighbour.
   package static func date(_ milliseconds: Int64) -> Date {
     let (whole, isOverflow) = milliseconds.subtractingReportingOverflow(reference)
     return Date(timeIntervalSinceReferenceDate: Double(isOverflow ? .min : whole) / 1000)

@@ -76,11 +76,11 @@ final class Automation: Sendable {
     }
   }
 
-  /// Notes that a cycle failed, and waits before the next, which also does the work of `again`. A cancelled cycle is not
-  /// repeated.
+  /// Notes that a cycle failed, and waits before the next, which also does the work of `again`. A cancelled cycle is
+  /// not repeated.
   ///
-  /// The wait is that of the server, or one second, doubled each time, at most a minute. The first failure that only the
-  /// app can solve needs no wait: the app has just solved it, or the rest has to be sent.
+  /// The wait is that of the server, or one second, doubled each time, at most a minute. The first failure that only
+  /// the app can solve needs no wait: the app has just solved it, or the rest has to be sent.
   func failed(_ error: CKError, again: Work) async {
     let wait: Task<Void, any Error>? = schedule.withLock { schedule in
       guard !schedule.isCancelled else { return nil }

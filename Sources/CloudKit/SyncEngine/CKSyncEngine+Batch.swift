@@ -41,9 +41,9 @@ extension CKSyncEngine {
 
     /// Makes a batch from records.
     ///
-    /// Any number of changes can be sent, in several requests if needed. Only the atomic changes of one zone have to fit
-    /// into one request, of 200 changes; otherwise nothing is sent, and all fail with `CKError.limitExceeded`. Do not add
-    /// them again as one atomic batch: make smaller ones.
+    /// Any number of changes can be sent, in several requests if needed. Only the atomic changes of one zone have to
+    /// fit into one request, of 200 changes; otherwise nothing is sent, and all fail with `CKError.limitExceeded`. Do
+    /// not add them again as one atomic batch: make smaller ones.
     public init(
       recordsToSave: [CKRecord] = [],
       recordIDsToDelete: [CKRecord.ID] = [],

@@ -3,8 +3,8 @@ internal import Synchronization
 extension CKSyncEngine {
   /// The state of an engine: the changes to send, and what the engine needs to continue after a restart.
   ///
-  /// After each change, also one that you make, the delegate gets a `stateUpdate` with the state to save. Several changes
-  /// that follow closely come in one update.
+  /// After each change, also one that you make, the delegate gets a `stateUpdate` with the state to save. Several
+  /// changes that follow closely come in one update.
   public final class State: Sendable {
     private struct Content {
       var value: EngineState

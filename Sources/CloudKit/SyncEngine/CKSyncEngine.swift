@@ -11,8 +11,8 @@ internal import Synchronization
 /// engine.state.add(pendingRecordZoneChanges: [.saveRecord(note.recordID)])
 /// ```
 ///
-/// Keep the engine as long as it shall sync. <doc:SyncEngine> shows the order of the events, and when `CloudSync` is the
-/// better choice.
+/// Keep the engine as long as it shall sync. <doc:SyncEngine> shows the order of the events, and when `CloudSync` is
+/// the better choice.
 public final class CKSyncEngine: Sendable {
   /// The settings of an engine.
   public struct Configuration: Sendable {
@@ -94,8 +94,8 @@ public final class CKSyncEngine: Sendable {
 
   /// Looks up the account and reports a change, before the first fetch or send.
   ///
-  /// Published apps add what they have when the `signIn` arrives, and expect it soon after they made the engine, also if
-  /// they make it twice. After an error or a cancellation, the first fetch or send looks up the account again.
+  /// Published apps add what they have when the `signIn` arrives, and expect it soon after they made the engine, also
+  /// if they make it twice. After an error or a cancellation, the first fetch or send looks up the account again.
   private func reportAccount() {
     let id = UUID()
     tasks.withLock { tasks in
@@ -136,15 +136,16 @@ public final class CKSyncEngine: Sendable {
 
   /// Sends pending changes now, without waiting for the schedule. Returns after the delegate has handled all events.
   ///
-  /// It stops after a batch in which a change failed. What remains pending is sent by the next call, or by the schedule.
+  /// It stops after a batch in which a change failed. What remains pending is sent by the next call, or by the
+  /// schedule.
   ///
   /// - Throws: `CKError`: `partialFailure` with the errors of the changes that failed, or the error of a whole request.
   public func sendChanges(_ options: SendChangesOptions = .init()) async throws {
     try await run(SendChangesContext(reason: .manual, options: options))
   }
 
-  /// Cancels the fetches and sends that are under way or scheduled, and the look-up of the account at the start. It does
-  /// not wait for their end; requests that were sent may still take effect.
+  /// Cancels the fetches and sends that are under way or scheduled, and the look-up of the account at the start. It
+  /// does not wait for their end; requests that were sent may still take effect.
   public func cancelOperations() async {
     automation?.cancel()
     for task in tasks.withLock({ $0.values }) { task.cancel() }
@@ -219,7 +220,8 @@ public final class CKSyncEngine: Sendable {
 
   /// Calls the delegate with the state, if it changed since the last call.
   ///
-  /// It follows every event. Many apps keep the state in `UserDefaults`: what they set is on disk before the engine goes on.
+  /// It follows every event. Many apps keep the state in `UserDefaults`: what they set is on disk before the engine
+  /// goes on.
   func reportState(to delegate: any CKSyncEngineDelegate) async {
     defer {
       if !UserDefaults.writeAll() { database.report("The values of UserDefaults could not be written to disk.") }

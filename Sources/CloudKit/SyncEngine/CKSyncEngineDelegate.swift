@@ -3,11 +3,11 @@
 /// The part of an app that a sync engine works with: it keeps the records and the state, and decides what is sent.
 ///
 /// The engine makes one call at a time: the next call begins after the previous one has returned. So do not wait for
-/// `fetchChanges(_:)` or `sendChanges(_:)` in a call, because they wait for their events to be handled: the program ends
-/// with a message that says so. Call them in a new task, and do not wait for it.
+/// `fetchChanges(_:)` or `sendChanges(_:)` in a call, because they wait for their events to be handled: the program
+/// ends with a message that says so. Call them in a new task, and do not wait for it.
 ///
-/// It has the methods `handleEvent(_:syncEngine:)`, `nextRecordZoneChangeBatch(_:syncEngine:)` and, if you want to choose
-/// the zones of a fetch, `nextFetchChangesOptions(_:syncEngine:)`.
+/// It has the methods `handleEvent(_:syncEngine:)`, `nextRecordZoneChangeBatch(_:syncEngine:)` and, if you want to
+/// choose the zones of a fetch, `nextFetchChangesOptions(_:syncEngine:)`.
 public protocol CKSyncEngineDelegate: _SyncEngineRequirements
 where
   _Engine == CKSyncEngine, _Event == CKSyncEngine.Event, _SendContext == CKSyncEngine.SendChangesContext,

@@ -59,7 +59,8 @@ struct EngineState: Sendable {
 
   /// Notes who is signed in, nil for no user, and returns the change for the app; nil if nothing changed.
   ///
-  /// The previous user's tokens and pending changes are cleared. If there was none, pending changes are for the new user.
+  /// The previous user's tokens and pending changes are cleared. If there was none, pending changes are for the new
+  /// user.
   mutating func note(user current: CKRecord.ID?) -> CKSyncEngine.Event.AccountChange.ChangeType? {
     switch (user, current) {
     case (nil, nil): return nil

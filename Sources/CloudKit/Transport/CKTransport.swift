@@ -63,7 +63,8 @@ public struct CKTransportRequest: Sendable, Hashable {
   public var body: Data
   /// The maximum time to wait for the complete response, if less than the transport's own limit.
   public var timeout: Duration?
-  /// Whether the request must not use a connection that carried another request, because that one led to a wrong server.
+  /// Whether the request must not use a connection that carried another request, because that one led to a wrong
+  /// server.
   public var needsNewConnection = false
 
   /// Creates a request.

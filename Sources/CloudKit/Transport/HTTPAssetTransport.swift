@@ -3,8 +3,8 @@ public import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Streams assets over HTTP/1.1, through the proxy that `HTTPS_PROXY` and `NO_PROXY` name. A transfer needs a few hundred
-/// kilobytes of memory, whatever the file's size.
+/// Streams assets over HTTP/1.1, through the proxy that `HTTPS_PROXY` and `NO_PROXY` name. A transfer needs a few
+/// hundred kilobytes of memory, whatever the file's size.
 ///
 /// It has its own connection pool, sends no credentials and follows no redirects.
 public final class CKHTTPAssetTransport: CKAssetTransport {

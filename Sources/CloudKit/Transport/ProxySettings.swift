@@ -2,10 +2,10 @@ internal import Foundation
 
 /// The proxy of requests over `https`, from the environment variables that other programs use too.
 ///
-/// `HTTPS_PROXY` names the proxy, such as `http://proxy.example.org:3128` or `proxy.example.org:3128`, with a user and a
-/// password if it needs them. `NO_PROXY` lists what is reached directly, separated by commas: a name stands for itself
-/// and all names below it, an address for itself, `*` for everything, and a port behind a colon limits an entry to it.
-/// Names in lower case come first, as in curl. Requests to this machine are sent directly, and so are those over
+/// `HTTPS_PROXY` names the proxy, such as `http://proxy.example.org:3128` or `proxy.example.org:3128`, with a user and
+/// a password if it needs them. `NO_PROXY` lists what is reached directly, separated by commas: a name stands for
+/// itself and all names below it, an address for itself, `*` for everything, and a port behind a colon limits an entry
+/// to it. Names in lower case come first, as in curl. Requests to this machine are sent directly, and so are those over
 /// `http`, which lead to servers for tests.
 package struct ProxySettings: Sendable {
   /// An HTTP proxy.

@@ -44,8 +44,8 @@ public struct EmulatorAssumptions: Sendable, Hashable {
   /// each.
   public var cascadesLeaveTombstones = true
 
-  /// Question 27: the type of an encrypted TIMESTAMP or LOCATION in responses. Assumed: the plain type, as for strings and
-  /// numbers. Writes may have either.
+  /// Question 27: the type of an encrypted TIMESTAMP or LOCATION in responses. Assumed: the plain type, as for strings
+  /// and numbers. Writes may have either.
   public var encryptedType = EncryptedType.plain
   /// Question 28: a written TIMESTAMP with a fraction of a millisecond. Assumed: `BAD_REQUEST`, as was observed.
   public var timestampFraction = TimestampFraction.isRefused

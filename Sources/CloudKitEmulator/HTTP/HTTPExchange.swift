@@ -15,7 +15,8 @@ struct HTTPExchange: Sendable {
   let memory: BodyMemory
   let log: (@Sendable (EmulatorServer.LogEntry) -> Void)?
 
-  /// Whether a request is refused because of its sender, so that its body need not be read. Can be called on an event loop.
+  /// Whether a request is refused because of its sender, so that its body need not be read. Can be called on an event
+  /// loop.
   func refuses(_ request: EmulatorRequest) -> Bool {
     if let admin, AdminEndpoint.has(path: request.path) { return admin.access.refusal(request) != nil }
     return WebAccess.refusal(request, emulator.configuration) != nil

@@ -8,8 +8,9 @@ import Synchronization
 ///     // … a test that changes everything …
 ///     try emulator.restore(beginning)
 ///
-/// A snapshot is a copy: of a hundred thousand records in about a tenth of a second. A small one stays in memory. A large
-/// one is in a file without a name in the temporary directory, which is gone with the last reference to the snapshot.
+/// A snapshot is a copy: of a hundred thousand records in about a tenth of a second. A small one stays in memory. A
+/// large one is in a file without a name in the temporary directory, which is gone with the last reference to the
+/// snapshot.
 ///
 /// Faults, `isOffline`, `throttle` and statistics are not part of a snapshot.
 public struct EmulatorSnapshot: Sendable {

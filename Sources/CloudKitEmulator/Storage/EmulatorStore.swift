@@ -4,8 +4,8 @@ import GRDB
 import JSONText
 
 /// The storage for records and the bytes of assets: an SQLite database, in a file or in memory. Each commit is one
-/// transaction, and in a file it is on disk before the response is sent. Records are read on demand, so that startup time
-/// does not grow with their number.
+/// transaction, and in a file it is on disk before the response is sent. Records are read on demand, so that startup
+/// time does not grow with their number.
 ///
 /// Reads do not throw. A read that fails returns nothing, and the store remembers the failure. Callers must check
 /// `takeFailure()` before they reply or commit.

@@ -28,11 +28,11 @@ internal import Foundation
 /// | `Data` and any other `Codable` in ``CKRecordModel/assetKeys`` | ASSET with the data or JSON |
 /// | nil | no value |
 ///
-/// The type of a field is fixed with its first value, so a `URL` property should have either files or other URLs. Nested
-/// values cannot contain models, assets, files, or an object that contains itself.
+/// The type of a field is fixed with its first value, so a `URL` property should have either files or other URLs.
+/// Nested values cannot contain models, assets, files, or an object that contains itself.
 ///
-/// A reference is in the zone of its record. A property that is a model, not a ``Link``, is not cleared by nil, and a list
-/// of models is only added to.
+/// A reference is in the zone of its record. A property that is a model, not a ``Link``, is not cleared by nil, and a
+/// list of models is only added to.
 ///
 /// A value that a record cannot store throws `CKModelError`, and the record is not changed. An encoder can be used by
 /// several tasks at the same time.

@@ -67,7 +67,8 @@ struct ValuePath {
   }
 }
 
-/// Models in fields. They are stored as references: a copy inside another record would not follow the model's own record.
+/// Models in fields. They are stored as references: a copy inside another record would not follow the model's own
+/// record.
 enum ModelInField {
   static let reason = "A model cannot be inside a nested value. Make it a property of the model."
 

@@ -60,7 +60,8 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable (Result<CKDeletionReport, any Error>) -> Void
   ) { answer(completionHandler) { try await $0.delete(model, cascade: cascade, in: zoneID) } }
 
-  /// Returns the model with a record name, nil if there is none, as ``load(_:named:in:following:)-(_,String,_,_)`` does.
+  /// Returns the model with a record name, nil if there is none, as ``load(_:named:in:following:)-(_,String,_,_)``
+  /// does.
   public func load<Model: CKRecordModel & Decodable & Sendable>(
     _ type: Model.Type = Model.self,
     named recordName: String,

@@ -6,14 +6,14 @@ internal import Foundation
 /// Without a zone, models are read from ``CKDatabase/zoneIDForModels``. A model of a `@CKModel` type is read with just
 /// its fields.
 ///
-/// `following` is the number of references in a row that are followed to other models. Their records are fetched level by
-/// level, each once, 200 in a request. Without it, a ``Link`` keeps the identity of its target, an optional model is nil,
-/// a list of models is empty, and a property that is a model and not optional is an error.
+/// `following` is the number of references in a row that are followed to other models. Their records are fetched level
+/// by level, each once, 200 in a request. Without it, a ``Link`` keeps the identity of its target, an optional model is
+/// nil, a list of models is empty, and a property that is a model and not optional is an error.
 extension CKDatabase {
   /// Returns the model with a record name; nil if there is none.
   ///
-  /// - Throws: `CKModelError` if the record does not match the model; `CKError.zoneNotFound` if the zone that was passed
-  ///   does not exist; otherwise the server's error.
+  /// - Throws: `CKModelError` if the record does not match the model; `CKError.zoneNotFound` if the zone that was
+  ///   passed does not exist; otherwise the server's error.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordName: String,
@@ -23,7 +23,8 @@ extension CKDatabase {
     try await load(type, named: [recordName], in: zoneID, following: depth)[recordName]?.get()
   }
 
-  /// Returns the models with these record names that there are, each with its own result. Sends one request for every 200.
+  /// Returns the models with these record names that there are, each with its own result. Sends one request for every
+  /// 200.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     named recordNames: [String],

@@ -32,13 +32,13 @@ extension CKDatabase {
     replacing: Set<String> = []
   ) async throws -> Model { try await write([model], .save, in: zoneID, replacing: replacing)[0].result.get() }
 
-  /// Saves several models, and first those that they refer to and the server lacks. A model that fails does not keep the
-  /// others from being saved, except those that refer to it.
+  /// Saves several models, and first those that they refer to and the server lacks. A model that fails does not keep
+  /// the others from being saved, except those that refer to it.
   ///
   /// - Returns: The models as saved, in the order given.
-  /// - Throws: ``CKModelBatchError`` if some of the models failed, with each of them, its error, and the records that were
-  ///   saved. Another error if nothing was saved: `CKModelError`, `CKError.invalidArguments` if two models have the same
-  ///   record name, or the error of the first request.
+  /// - Throws: ``CKModelBatchError`` if some of the models failed, with each of them, its error, and the records that
+  ///   were saved. Another error if nothing was saved: `CKModelError`, `CKError.invalidArguments` if two models have
+  ///   the same record name, or the error of the first request.
   @discardableResult
   public func save<Model: CKRecordModel & Codable>(
     _ models: [Model],
@@ -89,8 +89,8 @@ extension CKDatabase {
   /// Deletes the records of several models. Records that do not exist count as deleted. A record that cannot be deleted
   /// does not keep the others from being deleted.
   ///
-  /// - Throws: ``CKModelBatchError`` if some records were not deleted, with each of them and its error. Another error if
-  ///   nothing was deleted, as for ``save(_:in:replacing:)-([Model],_,_)``.
+  /// - Throws: ``CKModelBatchError`` if some records were not deleted, with each of them and its error. Another error
+  ///   if nothing was deleted, as for ``save(_:in:replacing:)-([Model],_,_)``.
   public func delete<Model: CKRecordModel>(_ models: [Model], in zoneID: CKRecordZone.ID? = nil) async throws {
     if let error = CKModelBatchError(deleting: Model.self, try await deletions(models, in: zoneID)) { throw error }
   }

@@ -10,6 +10,7 @@ public struct CKCascade: OptionSet, Hashable, Sendable {
   /// other records refer to them.
   public static let targets = CKCascade(rawValue: 1)
   /// The records that have the model's record as their parent, or refer to it with `deleteSelf`, and the children of
-  /// those. They are found in the change feed of the zone, which is read once and whole, so the zone must be a custom one.
+  /// those. They are found in the change feed of the zone, which is read once and whole, so the zone must be a custom
+  /// one.
   public static let children = CKCascade(rawValue: 2)
 }

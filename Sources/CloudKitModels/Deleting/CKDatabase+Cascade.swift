@@ -4,8 +4,8 @@ public import CloudKit
 extension CKDatabase {
   /// Deletes the record of a model and the records that a cascade names, found on the server.
   ///
-  /// They are deleted in the order of ``CKDeletionPlan/records``. In a custom zone each request of up to 200 records is atomic. When the server refuses one, the
-  /// deletion stops, and the records after it are kept.
+  /// They are deleted in the order of ``CKDeletionPlan/records``. In a custom zone each request of up to 200 records is
+  /// atomic. When the server refuses one, the deletion stops, and the records after it are kept.
   ///
   /// ```swift
   /// let report = try await database.delete(department, cascade: .children)
@@ -13,8 +13,8 @@ extension CKDatabase {
   /// ```
   ///
   /// - Returns: The result of each record.
-  /// - Throws: `CKError` if the records cannot be found, or the first request failed as a whole. With `serverResponseLost`
-  ///   its records may be deleted.
+  /// - Throws: `CKError` if the records cannot be found, or the first request failed as a whole. With
+  ///   `serverResponseLost` its records may be deleted.
   public func delete(
     _ model: some CKRecordModel,
     cascade: CKCascade,

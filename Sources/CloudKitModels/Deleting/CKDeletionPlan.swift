@@ -28,8 +28,8 @@ public struct CKDeletionPlan: Sendable {
     public let reason: Reason
   }
 
-  /// The records that exist, in the order in which they are deleted: children, and records that refer by `deleteSelf` or
-  /// `VALIDATE`, before what they refer to; other targets before the records that refer to them.
+  /// The records that exist, in the order in which they are deleted: children, and records that refer by `deleteSelf`
+  /// or `VALIDATE`, before what they refer to; other targets before the records that refer to them.
   ///
   /// The server also deletes records that refer to one of these with `deleteSelf`. They are included only with
   /// ``CKCascade/children``.
@@ -44,8 +44,8 @@ public struct CKDeletionPlan: Sendable {
   /// Whether one atomic request can delete all of them.
   package var fitsAtomicRequest: Bool { requests.count == 1 && requests[0].isAtomic }
 
-  /// The requests that carry out the plan: atomic ones in custom zones, as few as the limit allows. Elsewhere each group
-  /// waits for the one before.
+  /// The requests that carry out the plan: atomic ones in custom zones, as few as the limit allows. Elsewhere each
+  /// group waits for the one before.
   var requests: [(records: [Record], isAtomic: Bool)] {
     let custom = records.filter { $0.recordID.zoneID.zoneName != CKRecordZone.ID.defaultZoneName }
     let zones = Dictionary(grouping: custom, by: \.recordID.zoneID).sorted { $0.key.zoneName < $1.key.zoneName }

@@ -17,8 +17,8 @@ public struct CKModelBatchError: LocalizedError, CustomStringConvertible, Custom
     public let index: Int
     /// The ID of its record.
     public let recordID: CKRecord.ID
-    /// The reason: the server's `CKError`, or a ``CKModelError`` if a model that it refers to failed, or if the saved record
-    /// does not match the model.
+    /// The reason: the server's `CKError`, or a ``CKModelError`` if a model that it refers to failed, or if the saved
+    /// record does not match the model.
     public let error: any Error
   }
 

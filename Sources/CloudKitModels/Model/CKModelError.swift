@@ -31,7 +31,8 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
     case unknownKey
     /// A reference leads to another zone.
     case otherZone
-    /// A model that this one refers to could not be fetched, for the reason in the `CKError` of ``CKModelError/underlying``.
+    /// A model that this one refers to could not be fetched, for the reason in the `CKError` of
+    /// ``CKModelError/underlying``.
     case targetNotFetched
     /// A model that this one refers to could not be saved, so this one was not saved either.
     case targetNotSaved
@@ -53,8 +54,8 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
   public internal(set) var recordID: CKRecord.ID?
   /// The name of the type that the model declares for the field, if it is known and the field does not match it.
   public let expected: String?
-  /// The `EncodingError` or `DecodingError`, an error that the model's own coding threw, or the reason why the target of a
-  /// reference was not saved.
+  /// The `EncodingError` or `DecodingError`, an error that the model's own coding threw, or the reason why the target
+  /// of a reference was not saved.
   ///
   /// The context of a `DecodingError` has `CKError.assetNotAvailable` as its underlying error if an asset must be
   /// downloaded before its bytes can be decoded.

@@ -16,8 +16,8 @@
 /// }
 /// ```
 ///
-/// A key in ``systemKeys``, ``assetKeys``, ``referenceActions`` or ``mergeRules`` that no property has is an error: of the
-/// compiler where `@CKModel` sees the literal, otherwise of each conversion, with the cause `unknownKey`.
+/// A key in ``systemKeys``, ``assetKeys``, ``referenceActions`` or ``mergeRules`` that no property has is an error: of
+/// the compiler where `@CKModel` sees the literal, otherwise of each conversion, with the cause `unknownKey`.
 ///
 /// Other types declare `recordName`. The macro `@CKModel` of the product `CloudKitModelMacros` generates all of this
 /// and a list of the fields. The identity is never a field of the record: it is decoded from the record name.

@@ -10,8 +10,8 @@ extension CKSchema {
   /// print(CKSchema(Order.self, Customer.self))
   /// ```
   ///
-  /// Models with the same record type share one declaration. Types have the grants that CloudKit Console gives new ones.
-  /// Fields have no indexes, because models do not know the queries of the program.
+  /// Models with the same record type share one declaration. Types have the grants that CloudKit Console gives new
+  /// ones. Fields have no indexes, because models do not know the queries of the program.
   public init(_ models: any CKFieldModel.Type...) {
     self.init(types: [:])
     for model in models { add(model) }

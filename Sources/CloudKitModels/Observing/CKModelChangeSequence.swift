@@ -41,9 +41,9 @@ extension CKRecordModel where Self: Decodable & Sendable {
   /// }
   /// ```
   ///
-  /// Each iteration subscribes to the changes first, as ``CloudKit/CKDatabase/subscribe(to:where:options:in:configure:)``
-  /// does, but leaves a subscription to the same changes with another push as it is. The subscription stays on the server
-  /// when the iteration ends.
+  /// Each iteration subscribes to the changes first, as
+  /// ``CloudKit/CKDatabase/subscribe(to:where:options:in:configure:)`` does, but leaves a subscription to the same
+  /// changes with another push as it is. The subscription stays on the server when the iteration ends.
   ///
   /// - Parameters:
   ///   - query: The models to watch, without an order and a limit.
@@ -65,8 +65,8 @@ extension CKRecordModel where Self: Decodable & Sendable {
 /// the last of them.
 ///
 /// Iteration ends when its task is cancelled. It throws an error that retrying cannot fix; while the server cannot be
-/// reached, it waits and tries again. Pushes that are sent meanwhile may be lost, which is reported as a failure without
-/// an ID.
+/// reached, it waits and tries again. Pushes that are sent meanwhile may be lost, which is reported as a failure
+/// without an ID.
 public struct CKModelChangeSequence<Model: CKRecordModel & Decodable & Sendable>: AsyncSequence, Sendable {
   let container: CKContainer
   let query: Query<Model>

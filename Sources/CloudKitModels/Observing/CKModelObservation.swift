@@ -20,8 +20,8 @@ public final class CKModelObservation: Sendable {
 }
 
 extension CKRecordModel where Self: Decodable & Sendable {
-  /// Subscribes to the changes of this type's models, as ``changes(in:where:zone:)`` does, and calls a closure with each
-  /// until the returned observation is released.
+  /// Subscribes to the changes of this type's models, as ``changes(in:where:zone:)`` does, and calls a closure with
+  /// each until the returned observation is released.
   ///
   /// When it returns, no later change is missed: load the models then.
   ///

@@ -1,7 +1,7 @@
 internal import CloudKit
 
-/// The versions of the records that an observer has received. A record may be fetched before all pushes for that version
-/// have arrived.
+/// The versions of the records that an observer has received. A record may be fetched before all pushes for that
+/// version have arrived.
 struct DeliveredVersions {
   /// The maximum number of records to remember. An observer that has received more may receive a version again.
   private static let limit = 10_000

@@ -64,8 +64,8 @@ extension FieldValue {
 
 /// Predicates and sort descriptors for `CKQuery`, made from the comparisons of ``Query``.
 extension CKFieldModel {
-  /// Returns the predicate of a comparison with a field. A model or link is compared in the zone of models that are saved
-  /// without one.
+  /// Returns the predicate of a comparison with a field. A model or link is compared in the zone of models that are
+  /// saved without one.
   ///
   /// - Throws: `CKModelError` for a value that a record cannot store, `CKError.invalidArguments` for nil.
   public static func predicate<Value>(

@@ -18,8 +18,8 @@ extension CKRecord.Reference {
 }
 
 extension [CKRecord.Reference] {
-  /// Returns the models of the records that the references lead to, each with its own result, in the same order. The result
-  /// is `CKError.unknownItem` if there is none. Fetches each record once, 200 in a request.
+  /// Returns the models of the records that the references lead to, each with its own result, in the same order. The
+  /// result is `CKError.unknownItem` if there is none. Fetches each record once, 200 in a request.
   public func load<Model: CKRecordModel & Decodable>(
     _ type: Model.Type = Model.self,
     from database: CKDatabase,

@@ -14,8 +14,8 @@ public import CloudKit
 /// A link knows the identity of its target, loaded or not. So nil clears the field, and a list is written exactly as it
 /// is. A property that is a model itself cannot distinguish "none" from "not loaded".
 ///
-/// Two links are equal if they have the same record name, because a reference stays in the zone of its record, and a link
-/// that was made from a model has no zone yet. To compare links of records in several zones, compare ``recordID``.
+/// Two links are equal if they have the same record name, because a reference stays in the zone of its record, and a
+/// link that was made from a model has no zone yet. To compare links of records in several zones, compare ``recordID``.
 public struct Link<Model: CKRecordModel> {
   // In a box, so that a struct can refer to its own type.
   fileprivate indirect enum Target {

@@ -43,8 +43,8 @@ final class LinkResolver {
 
   /// The largest number of references in a row: each takes some of the stack.
   private static let deepest = 100
-  /// The largest number of models of one load. Without a depth, models that are densely linked are decoded once for each
-  /// way that leads to them.
+  /// The largest number of models of one load. Without a depth, models that are densely linked are decoded once for
+  /// each way that leads to them.
   private static let most = 1_000_000
 
   init(following depth: LinkDepth = .none, models: [CKRecord.ID: any CKRecordModel] = [:]) {

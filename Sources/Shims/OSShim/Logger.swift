@@ -33,8 +33,8 @@ public struct Logger: Sendable {
   public func fault(_ message: OSLogMessage) { log.write(message.text, .fault) }
 }
 
-/// The visibility of a value in a log. `OS_LOG_SHOW_PRIVATE=1` in the environment shows private values, for example on a
-/// developer's terminal.
+/// The visibility of a value in a log. `OS_LOG_SHOW_PRIVATE=1` in the environment shows private values, for example on
+/// a developer's terminal.
 public struct OSLogPrivacy: Sendable {
   enum Reader { case everybody, developers, none, byType }
   let reader: Reader

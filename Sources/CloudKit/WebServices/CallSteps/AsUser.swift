@@ -1,7 +1,7 @@
 internal import JSONText
 
-/// Sends requests as the session's user, and keeps the session's token: it adopts newer tokens from responses, and drops
-/// an invalid one.
+/// Sends requests as the session's user, and keeps the session's token: it adopts newer tokens from responses, and
+/// drops an invalid one.
 ///
 /// A request refused because its token was replaced in the meantime is sent once more with the newest one.
 struct AsUser: CallStep {

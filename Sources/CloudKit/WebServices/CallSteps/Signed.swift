@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Signs requests with a server-to-server key.
 ///
-/// A request refused with 401 is signed again once with the server's time, because a wrong clock cannot be distinguished
-/// from a wrong key (reference 7.10).
+/// A request refused with 401 is signed again once with the server's time, because a wrong clock cannot be
+/// distinguished from a wrong key (reference 7.10).
 final class Signed: CallStep {
   private let key: CKServerToServerKey
   private let now: @Sendable () -> Date
