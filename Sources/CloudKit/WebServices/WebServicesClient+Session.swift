@@ -9,12 +9,7 @@ extension WebServicesClient {
   }
 
   /// Whether users can sign in, which requires an API token.
-  var takesUsers: Bool {
-    switch configuration.credential {
-    case .apiToken, .webAuth: true
-    case .serverToServerKey, nil: false
-    }
-  }
+  var takesUsers: Bool { apiToken != nil }
 
   /// Whether requests are sent as a signed-in user.
   package var isSignedIn: Bool { session.current != nil }
@@ -43,11 +38,7 @@ extension WebServicesClient {
 
   /// Returns the newest web auth token if it belongs to an API token.
   func webAuthToken(for apiToken: String?) throws(WebServicesError) -> String {
-    switch configuration.credential {
-    case .apiToken(let own) where own == apiToken, .webAuth(let own, _) where own == apiToken:
-      if let token = session.current?.text { return token }
-    default: break
-    }
+    if apiToken == self.apiToken, let token = session.current?.text { return token }
     throw WebServicesError(.authenticationFailed, "no user is signed in with this API token", effect: .notSent)
   }
 

@@ -10,6 +10,8 @@ package final class WebServicesClient: Sendable {
   package let transport: any CKTransport
   /// The transport for the bytes of assets.
   let assetTransport: any CKAssetTransport
+  /// The token of the app, which users need to sign in; nil with a server-to-server key, or without a credential.
+  let apiToken: String?
   /// The user of requests.
   let session: WebAuthSession
   /// The container and its environment, as in URL paths.
@@ -23,13 +25,13 @@ package final class WebServicesClient: Sendable {
     assetTransport = transport.assetTransport
     place = "\(configuration.container.percentEncoded)/\(configuration.environment)"
     let (now, instruments) = (configuration.now, configuration.instruments)
-    let (key, apiToken, token): (CKServerToServerKey?, String?, String?) =
-      switch configuration.credential {
-      case .serverToServerKey(let key): (key, nil, nil)
-      case .apiToken(let apiToken): (nil, apiToken, nil)
-      case .webAuth(let apiToken, let token): (nil, apiToken, token)
-      case nil: (nil, nil, nil)
-      }
+    var (key, token): (CKServerToServerKey?, String?)
+    switch configuration.credential {
+    case .serverToServerKey(let known): (key, apiToken) = (known, nil)
+    case .apiToken(let known): apiToken = known
+    case .webAuth(let known, let user): (apiToken, token) = (known, user)
+    case nil: apiToken = nil
+    }
     session = WebAuthSession(token: token, rotated: configuration.tokenRotated, refused: configuration.tokenRefused)
     var steps: [any CallStep] = [AsUser(session: session, apiToken: apiToken, instruments: instruments)]
     if let key { steps.append(Signed(with: key, now: now, instruments)) }
