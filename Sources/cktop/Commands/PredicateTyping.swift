@@ -8,18 +8,18 @@ extension CKQuery {
   /// - Parameters:
   ///   - types: The wire types of fields by name. Values of other fields are left as they are.
   ///   - times: Returns the milliseconds since 1970 that a text stands for, such as those of a day; nil if it is no time.
-  /// - Throws: `CKError.invalidArguments` that names the comparison that the type of its field does not allow.
+  /// - Throws: The usage error that names the comparison that the type of its field does not allow.
   func typed(
     by types: [String: String],
     times: @escaping (_ text: String) -> Range<Int64>?
-  ) throws(CKError) -> CKQuery {
+  ) throws(CommandFailure) -> CKQuery {
     let typing = PredicateTyping(types: types, times: times)
     do throws(PredicateFailure) {
       let query = CKQuery(recordType: recordType, predicate: NSPredicate(node: try typing.node(predicate.node)))
       query.sortDescriptors = sortDescriptors
       return query
     } catch {
-      throw CKError(.invalidArguments, "The predicate cannot be used in a query: \(error.message).")
+      throw .usage("The predicate cannot be used in a query: \(error.message); correct the query")
     }
   }
 }

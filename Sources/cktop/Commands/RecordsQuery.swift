@@ -40,7 +40,9 @@ struct RecordsQuery: Verb {
     let parsed = try CKQuery(parsing: query)
     let store = try source.store(session)
     let types = try store.knownFieldTypes(of: parsed.recordType, wanted: parsed.fields)
-    let query = try typed(parsed, types)
+    let query = try parsed.typed(by: types) { text in
+      RFC3339.milliseconds(text).map { $0..<$0 + 1 } ?? Format().times(text)
+    }
     let rows =
       source.remote
       ? try await remoteRecords(query, session, store) : try localRecords(query, types, session, store)
@@ -49,17 +51,6 @@ struct RecordsQuery: Verb {
     let zones = try store.zoneTitles()
     for row in rows { table.append(row.cells(zones)) }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
-  }
-
-  /// The query with its values in the types that the fields have in the local copy or the queue.
-  private func typed(_ query: CKQuery, _ types: [String: String]) throws -> CKQuery {
-    do throws(CKError) {
-      return try query.typed(by: types) { text in
-        RFC3339.milliseconds(text).map { $0..<$0 + 1 } ?? Format().times(text)
-      }
-    } catch {
-      throw CommandFailure.usage("\(error.localizedDescription.withoutFullStop); correct the query")
-    }
   }
 
   private func localRecords(

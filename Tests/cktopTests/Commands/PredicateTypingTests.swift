@@ -111,15 +111,7 @@ import Testing
     _ format: String,
     _ reason: String
   ) {
-    do {
-      _ = try query(format)
-      Issue.record("\(format) was accepted")
-    } catch {
-      let error = error as? CKError
-      #expect(
-        error?.code == .invalidArguments && error?.localizedDescription.contains(reason) == true,
-        "\(error.debugDescription)"
-      )
-    }
+    let failure = #expect(throws: CommandFailure.self) { try query(format) }
+    #expect(failure?.status == .usage && failure?.message.contains(reason) == true, "\(failure.debugDescription)")
   }
 }
