@@ -73,8 +73,8 @@ package struct Contract: Sendable {
       _ = try await client.lookupZones([WireZoneID(zoneName: "_defaultZone")], in: .public)
       return
     }
-    let zones = try await client.get("zones/list", in: .private, as: WireDatabaseChanges.self).zones
-    let names = zones.compactMap { if case .zone(let zone) = $0 { zone.zoneID.zoneName } else { nil } }
+    let zones = try await client.get("zones/list", in: .private, as: WireResults<WireZone>.self)
+    let names = zones.elements.compactMap { if case .item(let zone) = $0 { zone.zoneID.zoneName } else { nil } }
     let left = names.filter(ScratchZone.contract.made)
     let reply: ContractReply
     do {

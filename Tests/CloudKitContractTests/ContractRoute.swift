@@ -155,7 +155,7 @@ final class Server: Sendable {
   /// The names of the user's custom zones.
   func zones() async throws -> [String] {
     try await client.listZones(in: .private)
-      .compactMap { if case .zone(let zone) = $0 { zone.zoneID.zoneName } else { nil } }
+      .compactMap { if case .item(let zone) = $0 { zone.zoneID.zoneName } else { nil } }
       .filter { $0 != "_defaultZone" }
   }
 }

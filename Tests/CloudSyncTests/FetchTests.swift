@@ -247,7 +247,7 @@ import Testing
     try await share(1)
     #expect(try mine.store.status().isInSync)
     let told = #"{"zones":[{"zoneID":{"zoneName":"cktop"},"syncToken":"later"}],"syncToken":"t","moreComing":false}"#
-    let page = try WireDatabaseChanges(json: Data(told.utf8))
+    let page = try WireResults<WireZone>(json: Data(told.utf8))
     let lease = try #require(try Lease.acquire(mine.store))
 
     _ = try mine.store.apply(page, policy: MergePolicy(.server), lease)
@@ -362,7 +362,7 @@ import Testing
         {"zoneID":{"zoneName":"cktop"},"syncToken":"\(token)","moreComing":\(moreComing),\
         "records":[\(records.joined(separator: ","))]}
         """
-      guard case .changes(let page) = try WireZoneChangesResult(json: Data(text.utf8)) else {
+      guard case .item(let page) = try WireResult<WireZoneChanges>(json: Data(text.utf8)) else {
         return #expect(Bool(false))
       }
       _ = try mine.store.apply(page, to: zone, since: since, policy: MergePolicy(.server), lease)

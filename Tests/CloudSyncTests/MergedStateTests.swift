@@ -267,7 +267,7 @@ import Testing
     defer { lease.release(store) }
 
     let polled = PolledQuery(zone: .defaultZone, type: "Note")
-    _ = try store.applyFullScan([.record(wire)], of: polled.zoneKey, policy: MergePolicy(.server), lease)
+    _ = try store.applyFullScan([.item(wire)], of: polled.zoneKey, policy: MergePolicy(.server), lease)
 
     #expect(try store.mirror("a") == ["x": .int64(1)])
   }

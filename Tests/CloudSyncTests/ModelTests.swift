@@ -87,8 +87,8 @@ import Testing
     )
   }
 
-  private func saved(_ name: String) -> WireRecordResult {
-    .record(WireRecord(recordName: name, recordType: "Note", recordChangeTag: "t-\(name)"))
+  private func saved(_ name: String) -> WireResult<WireRecord> {
+    .item(WireRecord(recordName: name, recordType: "Note", recordChangeTag: "t-\(name)"))
   }
 
   private func disposition(_ outcome: Outcome?) -> Disposition? {
@@ -98,7 +98,7 @@ import Testing
   @Test func `elements are matched by name, whatever their order`() {
     let sent = [operation(1, "a"), operation(2, "b"), operation(3, "c", .delete)]
 
-    let outcomes = Interpreter.outcomes(of: sent, .success([.deleted(recordName: "c"), saved("b"), saved("a")]))
+    let outcomes = Interpreter.outcomes(of: sent, .success([.deleted("c"), saved("b"), saved("a")]))
 
     #expect(outcomes[1] == .saved(MirrorRecord(key: RecordKey(zone, "a"), type: "Note", changeTag: "t-a", fields: [:])))
     #expect(outcomes[2] == .saved(MirrorRecord(key: RecordKey(zone, "b"), type: "Note", changeTag: "t-b", fields: [:])))
@@ -110,7 +110,7 @@ import Testing
 
     let outcomes = Interpreter.outcomes(
       of: [operation(1, "a"), operation(2, "b")],
-      .success([saved("a"), .failure(recordName: nil, error)])
+      .success([saved("a"), .failure(nil, error)])
     )
 
     #expect(outcomes[2] == .failed(error, .deadLetter))
@@ -119,7 +119,7 @@ import Testing
   @Test func `an error without a name is not that of a record that the answer names`() {
     let outcomes = Interpreter.outcomes(
       of: [operation(1, "a"), operation(2, "b")],
-      .success([.failure(recordName: nil, WebServicesError(.badRequest, "no")), saved("a")])
+      .success([.failure(nil, WebServicesError(.badRequest, "no")), saved("a")])
     )
 
     #expect(outcomes[1]?.isSuccess == true)
@@ -132,7 +132,7 @@ import Testing
 
     let outcomes = Interpreter.outcomes(
       of: [operation(1, composed), operation(2, decomposed)],
-      .success([saved(decomposed), .failure(recordName: composed, error)])
+      .success([saved(decomposed), .failure(composed, error)])
     )
 
     #expect(outcomes[1] == .failed(error, .deadLetter))
@@ -147,7 +147,7 @@ import Testing
 
     let outcomes = Interpreter.outcomes(
       of: sent,
-      .success([.record(WireRecord(recordName: "a")), .deleted(recordName: "b"), saved("c")])
+      .success([.item(WireRecord(recordName: "a")), .deleted("b"), saved("c")])
     )
 
     #expect(sent.map { disposition(outcomes[$0.id]) } == [.verify, .verify, .verify, .verify])
@@ -167,11 +167,11 @@ import Testing
 
     let nobody = Interpreter.outcomes(
       of: sent,
-      .success([.failure(recordName: "a", sibling), .failure(recordName: "b", sibling)])
+      .success([.failure("a", sibling), .failure("b", sibling)])
     )
     let somebody = Interpreter.outcomes(
       of: sent,
-      .success([.failure(recordName: "a", sibling), .failure(recordName: "b", WebServicesError(.badRequest, ""))])
+      .success([.failure("a", sibling), .failure("b", WebServicesError(.badRequest, ""))])
     )
 
     #expect(sent.map { disposition(nobody[$0.id]) } == [.backOff, .backOff])

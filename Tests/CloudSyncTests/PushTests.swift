@@ -10,7 +10,7 @@ import Testing
   private func subscriptions(_ device: TestDevice) async throws -> [WireSubscription] {
     let client = device.engine.client
     return try await client.listSubscriptions(in: device.engine.database).compactMap { result in
-      if case .subscription(let subscription) = result { subscription } else { nil }
+      if case .item(let subscription) = result { subscription } else { nil }
     }
   }
 

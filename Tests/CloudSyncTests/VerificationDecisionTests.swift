@@ -96,13 +96,13 @@ import Testing
       (operation.id, operation.key) = (id, RecordKey(.one, name))
       return operation
     }
-    let results: [WireRecordResult] = [
-      .record(WireRecord(recordName: "a", recordType: "Note", recordChangeTag: "1")), .deleted(recordName: "b"),
-      .failure(recordName: "c", Self.error(.notFound)), .failure(recordName: "d", Self.error(.internalError)),
-      .failure(recordName: "e", Self.error(.zoneNotFound)), .record(WireRecord(recordName: "g", recordType: "Note")),
+    let results: [WireResult<WireRecord>] = [
+      .item(WireRecord(recordName: "a", recordType: "Note", recordChangeTag: "1")), .deleted("b"),
+      .failure("c", Self.error(.notFound)), .failure("d", Self.error(.internalError)),
+      .failure("e", Self.error(.zoneNotFound)), .item(WireRecord(recordName: "g", recordType: "Note")),
     ]
 
-    func found(_ results: [WireRecordResult]) throws -> [String] {
+    func found(_ results: [WireResult<WireRecord>]) throws -> [String] {
       let outcomes = try Interpreter.outcomes(ofVerifying: asked, in: .one, results)
       return asked.map { operation in
         switch outcomes[operation.id] {
@@ -116,9 +116,9 @@ import Testing
 
     let named = ["1", "none", "none", "INTERNAL_ERROR", "ZONE_NOT_FOUND"]
     #expect(try found(results) == named + ["UNEXPECTED_SERVER_RESPONSE"])
-    let nameless = results + [.failure(recordName: nil, Self.error(.badRequest))]
+    let nameless = results + [.failure(nil, Self.error(.badRequest))]
     #expect(try found(nameless) == named + ["BAD_REQUEST"])
-    let signedOut = WireRecordResult.failure(recordName: nil, Self.error(.authenticationRequired))
+    let signedOut = WireResult<WireRecord>.failure(nil, Self.error(.authenticationRequired))
     #expect(throws: WebServicesError.self) { try found([signedOut]) }
   }
 
@@ -130,7 +130,7 @@ import Testing
     return operation
   }()
 
-  private static func decision(of operation: QueuedOperation, _ result: WireZoneResult?) -> OutcomeDecision {
+  private static func decision(of operation: QueuedOperation, _ result: WireResult<WireZone>?) -> OutcomeDecision {
     let request = SentRequest([operation], seconds: 1, policy: MergePolicy(.manual), now: 100, random: 1)
     let outcome = Interpreter.outcome(ofVerifyingZone: .one, result)
     return OutcomeDecision(operation, sent: operation, outcome, of: request)
@@ -141,7 +141,7 @@ import Testing
     var zone = WireZone(zoneID: ZoneKey.one.wire)
     zone.syncToken = token
 
-    let decision = Self.decision(of: Self.zoneDelete, .zone(zone))
+    let decision = Self.decision(of: Self.zoneDelete, .item(zone))
 
     let operation = decision.operation
     #expect(operation.cause == (token == "t" ? .readyAgain(.zoneStillThere) : .failed(.zoneChanged(zone: "one"))))
@@ -153,7 +153,7 @@ import Testing
     var deleted = WireZone(zoneID: ZoneKey.one.wire)
     deleted.deleted = true
 
-    for result in [WireZoneResult.zone(deleted), .failure(deleted.zoneID, Self.error(.zoneNotFound))] {
+    for result in [deleted.result(), .failure(deleted.zoneID, Self.error(.zoneNotFound))] {
       let decision = Self.decision(of: Self.zoneDelete, result)
 
       #expect(decision.endsZoneOperation && decision.isAcknowledged && decision.writes.isEmpty)

@@ -214,7 +214,7 @@ import Testing
     try mirror(1200)
     let records = try Transactions.of(store, on: "records")
     let text = #"{"zoneID": {"zoneName": "\#(zone.zone)"}, "syncToken": "next"}"#
-    guard case .changes(let page) = try WireZoneChangesResult(json: Data(text.utf8)) else {
+    guard case .item(let page) = try WireResult<WireZoneChanges>(json: Data(text.utf8)) else {
       return #expect(Bool(false))
     }
 
@@ -259,7 +259,7 @@ import Testing
     try store.fill(2)
     try store.execute("UPDATE operations SET state = 'conflict', conflictAt = 1 WHERE id = 1")
     try store.write { try $0.setState(zone, .unconfirmed) }
-    let refusal = WireZoneResult.failure(WireZoneID(zoneName: zone.zone), WebServicesError(.badRequest, "no"))
+    let refusal = WireResult<WireZone>.failure(WireZoneID(zoneName: zone.zone), WebServicesError(.badRequest, "no"))
 
     try whileSyncing { try store.zonesMade([zone], [refusal], random: 0, $0) }
 
@@ -270,7 +270,7 @@ import Testing
     try store.fill(1200)
     try store.write { try $0.setState(zone, .unconfirmed) }
     let transactions = try Transactions.of(store)
-    let refusal = WireZoneResult.failure(WireZoneID(zoneName: zone.zone), WebServicesError(.badRequest, "no"))
+    let refusal = WireResult<WireZone>.failure(WireZoneID(zoneName: zone.zone), WebServicesError(.badRequest, "no"))
 
     try whileSyncing { try store.zonesMade([zone], [refusal], random: 0, $0) }
 

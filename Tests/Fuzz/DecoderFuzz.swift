@@ -12,9 +12,9 @@ public func fuzzDecoder(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   // Not copied: a byte read past the end is one that the sanitizer knows not to be ours.
   let bytes = Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: count, deallocator: .none)
 
-  if let answer = try? WireRecords(json: bytes) { check(answer.records) }
-  if let answer = try? WireList<WireZoneChangesResult>(json: bytes) {
-    for case .changes(let page) in answer.elements { check(page.records) }
+  if let answer = try? WireResults<WireRecord>(json: bytes) { check(answer.elements) }
+  if let answer = try? WireResults<WireZoneChanges>(json: bytes) {
+    for case .item(let page) in answer.elements { check(page.records) }
   }
   _ = try? WireItemError(json: bytes)
   if let value = try? JSON(json: bytes) { precondition(isKept(value)) }
@@ -52,8 +52,8 @@ private func check(_ response: CKTransportResponse) {
   _ = response.isMisdirected
 }
 
-private func check(_ elements: [WireRecordResult]) {
-  for case .record(let record) in elements {
+private func check(_ elements: [WireResult<WireRecord>]) {
+  for case .item(let record) in elements {
     precondition(isKept(record.fields))
     guard let written = try? record.json(), let read = try? WireRecord(json: written) else {
       preconditionFailure("A record that was read cannot be written.")

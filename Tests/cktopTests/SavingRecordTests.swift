@@ -37,7 +37,7 @@ import Testing
 
   private func fetch() async throws -> CKRecord {
     let results = try await client.lookup(["a"], zone: WireZoneID(zoneName: "notes"), in: .private)
-    guard case .record(let wire)? = results.first else { throw CKError(.unknownItem) }
+    guard case .item(let wire)? = results.first else { throw CKError(.unknownItem) }
     return CKRecord(wire: wire, zoneID: zone)
   }
 

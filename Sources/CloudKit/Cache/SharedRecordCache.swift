@@ -97,12 +97,12 @@ extension WebServicesClient.CachedRequest {
   private func place(_ zone: WireZoneID) -> RecordCache.Zone { RecordCache.Zone(zone, in: database, of: container) }
 
   /// Applies the reply to a lookup.
-  func fetched(_ results: [WireRecordResult], of zone: WireZoneID, desiredKeys: [String]?) {
+  func fetched(_ results: [WireResult<WireRecord>], of zone: WireZoneID, desiredKeys: [String]?) {
     let zone = place(zone)
     cache.withLock { cache, _ in
       for result in results {
         switch result {
-        case .record(let record): cache.fill(record, keys: desiredKeys, in: zone, for: reader, since: mark)
+        case .item(let record): cache.fill(record, keys: desiredKeys, in: zone, for: reader, since: mark)
         case .deleted(let name, _), .failure(let name?, _):
           cache.drop(.record(RecordCache.Key(zone: zone, recordName: name)))
         case .failure(nil, _): break
@@ -112,7 +112,7 @@ extension WebServicesClient.CachedRequest {
   }
 
   /// Applies the reply to a request that saves and deletes records.
-  func wrote(_ results: [WireRecordResult], of count: Int, to zone: WireZoneID) {
+  func wrote(_ results: [WireResult<WireRecord>], of count: Int, to zone: WireZoneID) {
     let mayChangeOthers = results.count < count || results.contains { $0.mayChangeOthers }
     if mayChangeOthers { drop([zone]) }
     fetched(results, of: zone, desiredKeys: nil)
@@ -121,11 +121,11 @@ extension WebServicesClient.CachedRequest {
   /// Applies a page of a query or a change feed.
   ///
   /// - Parameter zone: The zone; nil for that of each record.
-  func saw(_ results: [WireRecordResult], of zone: WireZoneID?) {
+  func saw(_ results: [WireResult<WireRecord>], of zone: WireZoneID?) {
     cache.withLock { cache, _ in
       for result in results {
         switch result {
-        case .record(let record): cache.see(record, in: place(zone ?? record.zoneID ?? .defaultZone))
+        case .item(let record): cache.see(record, in: place(zone ?? record.zoneID ?? .defaultZone))
         case .deleted(let name, _), .failure(let name?, _):
           cache.drop(.record(RecordCache.Key(zone: place(zone ?? .defaultZone), recordName: name)))
         case .failure(nil, _): break
@@ -135,10 +135,11 @@ extension WebServicesClient.CachedRequest {
   }
 
   /// Applies a page of a zone's change feed.
-  func saw(_ page: WireZoneChangesResult, of zone: WireZoneID) {
+  func saw(_ page: WireResult<WireZoneChanges>, of zone: WireZoneID) {
     switch page {
-    case .changes(let page): saw(page.records, of: zone)
+    case .item(let page): saw(page.records, of: zone)
     case .failure(_, let error): if error.outdatesRecords(ofWrite: false) { drop([zone]) }
+    case .deleted: drop([zone])
     }
   }
 
@@ -151,12 +152,12 @@ extension WebServicesClient.CachedRequest {
   }
 }
 
-extension WireRecordResult {
+extension WireResult<WireRecord> {
   /// Whether the write may have changed records that the reply does not include: a deletion deletes records that refer
   /// to the deleted one, and a share changes its root.
   fileprivate var mayChangeOthers: Bool {
     switch self {
-    case .record(let record): record.recordType == nil || record.recordType == CKRecord.SystemType.share
+    case .item(let record): record.recordType == nil || record.recordType == CKRecord.SystemType.share
     case .deleted: true
     case .failure(let name, _): name == nil
     }

@@ -69,16 +69,12 @@ extension CKDatabase {
     }
     var modifications: [DatabaseChange.Modification] = []
     var deletions: [DatabaseChange.Deletion] = []
-    for element in page.zones {
+    for element in page.elements {
       switch element {
       case .failure(_, let failure): throw CKError(failure, in: .item)
-      case .zone(let zone):
-        let zoneID = CKRecordZoneID(wire: zone.zoneID, in: databaseScope)
-        if zone.deleted == true {
-          deletions.append(.init(zoneID: zoneID, reason: .deleted))
-        } else {
-          modifications.append(.init(zoneID: zoneID))
-        }
+      case .deleted(let zone, _):
+        deletions.append(.init(zoneID: CKRecordZoneID(wire: zone, in: databaseScope), reason: .deleted))
+      case .item(let zone): modifications.append(.init(zoneID: CKRecordZoneID(wire: zone.zoneID, in: databaseScope)))
       }
     }
     let token = try Self.token(page.syncToken, after: previousServerChangeToken)
@@ -159,20 +155,21 @@ extension CKDatabase {
     return pages
   }
 
-  private func page(of feed: Feed, _ answer: WireZoneChangesResult) async throws -> ChangesPage {
+  private func page(of feed: Feed, _ answer: WireResult<WireZoneChanges>) async throws -> ChangesPage {
     let (zoneID, previousServerChangeToken) = (feed.zoneID, feed.token)
     let changes: WireZoneChanges
     switch answer {
-    case .changes(let answered): changes = answered
+    case .item(let answered): changes = answered
     case .failure(_, let failure): throw CKError(failure, in: .changes)
+    case .deleted: throw CKError(.zoneNotFound, "The zone was deleted.")
     }
     let token = try Self.token(changes.syncToken, after: previousServerChangeToken)
     var page = ChangesPage(changeToken: token, moreComing: changes.moreComing)
     for element in changes.records {
       // An error that names no record is a change too, and the token of the page is after it.
-      let id = CKRecordID(recordName: element.recordName ?? "", zoneID: zoneID)
+      let id = CKRecordID(recordName: element.id ?? "", zoneID: zoneID)
       switch element {
-      case .record(let record):
+      case .item(let record):
         page.modifications.append((id, .success(.init(record: .received(record, zoneID: zoneID)))))
       case .deleted(_, let type): page.deletions.append(.init(recordID: id, recordType: type ?? ""))
       case .failure(_, let failure): page.modifications.append((id, .failure(CKError(failure, in: .item))))

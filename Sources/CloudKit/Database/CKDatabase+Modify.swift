@@ -103,7 +103,7 @@ extension CKDatabase {
     // Upload URLs are valid for minutes, so files are uploaded right before the request that refers to them.
     let supply = await supplyAssets(of: planned)
     let request = supply.request
-    let answer = await attempt { client throws(WebServicesError) -> [WireRecordResult] in
+    let answer = await attempt { client throws(WebServicesError) -> [WireResult<WireRecord>] in
       if let failure = supply.failure { throw failure }
       guard !request.changes.isEmpty else { return [] }
       return try await client.modify(
@@ -177,7 +177,7 @@ struct ModifyOutcome: Sendable {
     stopped = stopped ?? answered.stopped
   }
 
-  mutating func read(_ elements: [WireRecordResult], of request: ModifyPlan.Request) {
+  mutating func read(_ elements: [WireResult<WireRecord>], of request: ModifyPlan.Request) {
     for (change, element) in zip(request.changes, elements.matched(to: request.changes.map(\.id.recordName))) {
       switch (change.kind, SentResult(element, ofDelete: change.isDelete)) {
       case (.save(let record, let sent), .saved(let saved)):

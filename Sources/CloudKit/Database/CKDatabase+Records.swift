@@ -53,7 +53,7 @@ extension CKDatabase {
     in zoneID: CKRecordZone.ID,
     desiredKeys: [CKRecord.FieldKey]?
   ) async throws(CKError) -> [CKRecord.ID: Result<CKRecord, any Error>] {
-    let answer: [WireRecordResult]
+    let answer: [WireResult<WireRecord>]
     do throws(CKError) {
       answer = try await perform(.read) { client throws(WebServicesError) in
         try await client.lookup(ids.map(\.recordName), zone: zoneID.wire, desiredKeys: desiredKeys, in: name)
@@ -65,7 +65,7 @@ extension CKDatabase {
     for (id, element) in zip(ids, answer.matched(to: ids.map(\.recordName))) {
       results[id] =
         switch element {
-        case .record(let record): .success(.received(record, zoneID: zoneID))
+        case .item(let record): .success(.received(record, zoneID: zoneID))
         case .deleted: .failure(CKError(.unknownItem, "The record was deleted."))
         case .failure(_, let failure): .failure(CKError(failure, in: .item))
         case nil: .failure(CKError(.internalError, "The reply does not include the record \(id.recordName)."))

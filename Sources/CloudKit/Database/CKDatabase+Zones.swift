@@ -4,8 +4,8 @@ extension CKDatabase {
     let answer = try await perform(.read) { client throws(WebServicesError) in try await client.listZones(in: name) }
     return try answer.compactMap { element in
       switch element {
-      case .zone(let zone) where zone.deleted == true: nil
-      case .zone(let zone): CKRecordZone(zoneID: CKRecordZoneID(wire: zone.zoneID, in: databaseScope))
+      case .deleted: nil
+      case .item(let zone): CKRecordZone(zoneID: CKRecordZoneID(wire: zone.zoneID, in: databaseScope))
       case .failure(_, let failure): throw CKError(failure, in: .item)
       }
     }
@@ -82,13 +82,13 @@ extension CKDatabase {
   }
 
   private static func match(
-    _ elements: [WireZoneResult],
+    _ elements: [WireResult<WireZone>],
     to ids: [CKRecordZone.ID]
   ) -> [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] {
     var results: [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] = [:]
     for (id, element) in zip(ids, elements.matched(to: ids.map(\.wire))) {
       switch element {
-      case .zone: results[id] = .success(id)
+      case .item, .deleted: results[id] = .success(id)
       case .failure(_, let failure): results[id] = .failure(CKError(failure, in: .item))
       case nil: continue
       }

@@ -2,34 +2,35 @@ import JSONText
 
 /// The body of a push in the server's encoding (reference 5.10). Any part may be missing, because large payloads are
 /// pruned.
-struct NotificationPayload: JSONReadable, Hashable, Sendable {
+struct NotificationPayload: WireReply, Hashable, Sendable {
   var aps: Alert?
-  var ck: Cloud
+  var ck = Cloud()
 
-  init(json: inout JSONReader) throws(JSONError) {
-    let start = json.offset
-    var ck: Cloud?
-    try json.enterObject()
-    while let key = try json.nextKey() {
-      switch key {
-      case "aps": try json.read(into: &aps)
-      case "ck": try json.read(into: &ck)
-      default: try json.skip()
-      }
-    }
-    guard let ck else { throw json.failure("a push without CloudKit's part", at: start) }
-    self.ck = ck
+  mutating func members(_ json: inout ReadingMembers) throws(JSONError) {
+    try json("aps", &aps)
+    try json("ck", &ck)
   }
 
   /// The content of the alert.
-  struct Alert: JSONReadable, Hashable, Sendable {
+  struct Alert: WireReply, Hashable, Sendable {
     var body = Text()
     var badge: Int?
     var soundName: String?
     var category: String?
 
+    mutating func members(_ json: inout ReadingMembers) throws(JSONError) {
+      var (badge, sound, category): (JSON?, JSON?, JSON?)
+      try json("alert", &body, default: Text())
+      try json("badge", &badge)
+      try json("category", &category)
+      try json("sound", &sound)
+      if case .int(let number) = badge { self.badge = Int(number) }
+      if let sound { soundName = sound.string }
+      if let category { self.category = category.string }
+    }
+
     /// The alert's texts. In JSON the alert is an object with these keys, or a plain string.
-    struct Text: Decodable, JSONReadable, Hashable, Sendable {
+    struct Text: WireReply, Hashable, Sendable {
       var body: String?
       var localizationKey: String?
       var localizationArgs: [String]?
@@ -42,36 +43,29 @@ struct NotificationPayload: JSONReadable, Hashable, Sendable {
       var subtitleLocalizationKey: String?
       var subtitleLocalizationArgs: [String]?
 
-      private enum CodingKeys: String, CodingKey {
-        case body, title, subtitle
-        case localizationKey = "loc-key"
-        case localizationArgs = "loc-args"
-        case actionLocalizationKey = "action-loc-key"
-        case launchImage = "launch-image"
-        case titleLocalizationKey = "title-loc-key"
-        case titleLocalizationArgs = "title-loc-args"
-        case subtitleLocalizationKey = "subtitle-loc-key"
-        case subtitleLocalizationArgs = "subtitle-loc-args"
+      static func optional(json: inout JSONReader) throws(JSONError) -> Text? {
+        guard json.peek() == UInt8(ascii: "\"") else { return try json.null() ? nil : Text(json: &json) }
+        return Text(body: try json.string())
       }
-    }
 
-    init(json: inout JSONReader) throws(JSONError) {
-      try json.enterObject()
-      while let key = try json.nextKey() {
-        switch key {
-        case "alert" where json.peek() == UInt8(ascii: "\""): body.body = try json.string()
-        case "alert": body = try json.null() ? Text() : Text(json: &json)
-        case "badge": if case .int(let number) = try JSON(json: &json) { badge = Int(number) }
-        case "sound": soundName = try JSON(json: &json).string
-        case "category": category = try JSON(json: &json).string
-        default: try json.skip()
-        }
+      mutating func members(_ json: inout ReadingMembers) throws(JSONError) {
+        try json("action-loc-key", &actionLocalizationKey)
+        try json("body", &body)
+        try json("launch-image", &launchImage)
+        try json("loc-args", &localizationArgs)
+        try json("loc-key", &localizationKey)
+        try json("subtitle", &subtitle)
+        try json("subtitle-loc-args", &subtitleLocalizationArgs)
+        try json("subtitle-loc-key", &subtitleLocalizationKey)
+        try json("title", &title)
+        try json("title-loc-args", &titleLocalizationArgs)
+        try json("title-loc-key", &titleLocalizationKey)
       }
     }
   }
 
   /// The CloudKit part of the payload.
-  struct Cloud: JSONReadable, Hashable, Sendable {
+  struct Cloud: WireReply, Hashable, Sendable {
     var container: String?
     var notificationID: String?
     var userRecordName: String?
@@ -80,26 +74,22 @@ struct NotificationPayload: JSONReadable, Hashable, Sendable {
     var zone: Subject?
     var database: Subject?
 
-    init(json: inout JSONReader) throws(JSONError) {
-      try json.enterObject()
-      while let key = try json.nextKey() {
-        switch key {
-        case "cid": try json.read(into: &container)
-        case "nid": try json.read(into: &notificationID)
-        case "ckuserid": userRecordName = try JSON(json: &json).string
-        case "qry": try json.read(into: &query)
-        case "fet": try json.read(into: &zone)
-        case "met": try json.read(into: &database)
-        default:
-          if case "p" = key { isPruned = true }
-          try json.skip()
-        }
-      }
+    mutating func members(_ json: inout ReadingMembers) throws(JSONError) {
+      var (user, pruned): (JSON?, JSON?)
+      try json("cid", &container)
+      try json("ckuserid", &user)
+      try json("fet", &zone)
+      try json("met", &database)
+      try json("nid", &notificationID)
+      try json("p", &pruned)
+      try json("qry", &query)
+      if let user { userRecordName = user.string }
+      if pruned != nil { isPruned = true }
     }
   }
 
   /// The subscription that fired and the item that changed.
-  struct Subject: JSONReadable, Hashable, Sendable {
+  struct Subject: WireReply, Hashable, Sendable {
     /// The IDs of the subscription, the record, the zone and the zone's owner.
     var sid: String?
     var rid: String?
@@ -112,20 +102,14 @@ struct NotificationPayload: JSONReadable, Hashable, Sendable {
     /// The fields that the subscription asked to include in the push.
     var af: [String: JSON]?
 
-    init(json: inout JSONReader) throws(JSONError) {
-      try json.enterObject()
-      while let key = try json.nextKey() {
-        switch key {
-        case "sid": try json.read(into: &sid)
-        case "rid": try json.read(into: &rid)
-        case "zid": try json.read(into: &zid)
-        case "zoid": try json.read(into: &zoid)
-        case "fo": try json.read(into: &fo)
-        case "dbs": try json.read(into: &dbs)
-        case "af": try json.read(into: &af)
-        default: try json.skip()
-        }
-      }
+    mutating func members(_ json: inout ReadingMembers) throws(JSONError) {
+      try json("af", &af)
+      try json("dbs", &dbs)
+      try json("fo", &fo)
+      try json("rid", &rid)
+      try json("sid", &sid)
+      try json("zid", &zid)
+      try json("zoid", &zoid)
     }
 
     var scope: CKDatabase.Scope { dbs.flatMap { CKDatabase.Scope(rawValue: Int($0)) } ?? .private }

@@ -70,13 +70,13 @@ extension CKDatabase {
       )
     }
     var results: [(CKRecord.ID, Result<CKRecord, any Error>)] = []
-    for element in answer.records {
+    for element in answer.elements {
       switch element {
       case .deleted: continue
       case .failure(let name, let failure):
         let id = CKRecordID(recordName: name ?? "", zoneID: zoneID ?? .default)
         results.append((id, .failure(CKError(failure, in: .item))))
-      case .record(let wire):
+      case .item(let wire):
         let recordZoneID = zoneID ?? wire.zoneID.map { CKRecordZoneID(wire: $0, in: databaseScope) } ?? .default
         let record = CKRecord.received(wire, zoneID: recordZoneID)
         results.append((record.recordID, .success(record)))

@@ -120,10 +120,12 @@ open class CKQuery: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
 }
 
 /// The parts of a sort descriptor that can be compared and archived.
-private struct SortPart: Hashable, Codable, JSONReadable, JSONWritable {
-  var key: String
-  var ascending: Bool
+private struct SortPart: Hashable, WireObject {
+  var key = ""
+  var ascending = true
   var relativeLocation: WireLocation?
+
+  init() {}
 
   /// Nil for a descriptor made with a key path.
   init?(_ descriptor: NSSortDescriptor) {
@@ -131,6 +133,12 @@ private struct SortPart: Hashable, Codable, JSONReadable, JSONWritable {
     self.key = key
     ascending = descriptor.ascending
     relativeLocation = try? (descriptor as? CKLocationSortDescriptor)?.relativeLocation.wire(key: key)
+  }
+
+  mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("ascending", &ascending)
+    try json("key", &key)
+    try json("relativeLocation", &relativeLocation)
   }
 
   var descriptor: NSSortDescriptor {

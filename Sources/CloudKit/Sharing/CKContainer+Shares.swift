@@ -77,11 +77,11 @@ extension CKContainer {
   private func shares(
     _ shortGUIDs: [String],
     _ context: FailureContext,
-    _ ask: (WebServicesClient, [String]) async throws(WebServicesError) -> [WireShareResult]
+    _ ask: (WebServicesClient, [String]) async throws(WebServicesError) -> [WireResult<WireShareInformation>]
   ) async throws(CKError) -> ShareAnswers {
     var answers = ShareAnswers(containerIdentifier: containerIdentifier ?? "")
     for chunk in shortGUIDs.withoutRepetition.chunks(of: CKDatabase.largestBatch) {
-      let elements: [WireShareResult]
+      let elements: [WireResult<WireShareInformation>]
       do throws(CKError) {
         elements = try await perform(context) { client throws(WebServicesError) in
           try await ask(client, Array(chunk))
@@ -94,7 +94,7 @@ extension CKContainer {
       for (index, element) in elements.enumerated() {
         // A result that does not name its share belongs to the share at the same index.
         let asked = index < chunk.count ? chunk[chunk.startIndex + index] : nil
-        if let guid = element.shortGUID.flatMap({ $0.isEmpty ? nil : $0 }) ?? asked { answers.elements[guid] = element }
+        if let guid = element.id ?? asked { answers.elements[guid] = element }
       }
     }
     return answers
@@ -104,16 +104,17 @@ extension CKContainer {
 /// The results of share requests by short GUID.
 private struct ShareAnswers {
   let containerIdentifier: String
-  var elements: [String: WireShareResult] = [:]
+  var elements: [String: WireResult<WireShareInformation>] = [:]
   /// The error of the request after which no more were sent.
   var failure: CKError?
 
   func metadata(_ shortGUID: String) -> Result<CKShare.Metadata, any Error> {
     switch elements[shortGUID] {
-    case .share(var information):
-      information.shortGUID = shortGUID
-      return .success(CKShareMetadata(wire: information, containerIdentifier: containerIdentifier))
-    case .verificationNeeded:
+    case .item(let information):
+      if let share = information.share {
+        let container = containerIdentifier
+        return .success(CKShareMetadata(share, shortGUID: shortGUID, wire: information, containerIdentifier: container))
+      }
       return .failure(
         CKError(
           .participantMayNeedVerification,
@@ -121,7 +122,7 @@ private struct ShareAnswers {
         )
       )
     case .failure(_, let failure): return .failure(CKError(failure, in: .item))
-    case nil: return .failure(failure ?? CKError(.internalError, "The reply does not contain the share."))
+    case .deleted, nil: return .failure(failure ?? CKError(.internalError, "The reply does not contain the share."))
     }
   }
 }

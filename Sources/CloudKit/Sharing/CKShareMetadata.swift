@@ -38,18 +38,18 @@ open class CKShareMetadata: NSObject, CKArchivable, NSCopying, @unchecked Sendab
   /// Creates metadata from a reply.
   ///
   /// - Parameter containerIdentifier: The container that was queried, which replies may omit.
-  init(wire: WireShareInformation, containerIdentifier: String) {
+  init(_ wireShare: WireRecord, shortGUID: String, wire: WireShareInformation, containerIdentifier: String) {
     let scope: CKDatabase.Scope = wire.databaseScope?.uppercased() == "PRIVATE" ? .private : .shared
-    let zoneID = (wire.zoneID ?? wire.share.zoneID).map { CKRecordZoneID(wire: $0, in: scope) } ?? .default
+    let zoneID = (wire.zoneID ?? wireShare.zoneID).map { CKRecordZoneID(wire: $0, in: scope) } ?? .default
     self.containerIdentifier = wire.containerIdentifier ?? containerIdentifier
-    share = CKShare(received: wire.share, zoneID: zoneID)
+    share = CKShare(received: wireShare, zoneID: zoneID)
     hierarchicalRootRecordID = wire.rootRecordName.map { CKRecordID(recordName: $0, zoneID: zoneID) }
     participantRole = CKShare.ParticipantRole(wire: wire.participantType)
     participantStatus = CKShare.ParticipantAcceptanceStatus(wire: wire.participantStatus)
     participantPermission = CKShare.ParticipantPermission(wire: wire.participantPermission)
     ownerIdentity = wire.ownerIdentity.map(CKUserIdentity.init(wire:)) ?? share.owner.userIdentity
     rootRecord = wire.rootRecord.map { CKRecord.received($0, zoneID: zoneID) }
-    shortGUID = wire.shortGUID
+    self.shortGUID = shortGUID
   }
 
   /// Decodes archived metadata; nil if a part is missing.

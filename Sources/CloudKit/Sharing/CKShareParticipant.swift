@@ -11,9 +11,14 @@ public final class CKShareParticipant: NSObject, CKArchivable, NSCopying, Sendab
   public typealias ID = String
 
   /// The participant's values, and a local identifier for a participant that the server has not named yet.
-  struct Content: Hashable, Sendable, Codable, JSONReadable, JSONWritable {
-    var wire: WireParticipant
+  struct Content: Hashable, Sendable, WireObject {
+    var wire = WireParticipant()
     var localID = UUID().uuidString
+
+    mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+      try json("localID", &localID)
+      try json("wire", &wire)
+    }
   }
 
   private let state: Mutex<Content>

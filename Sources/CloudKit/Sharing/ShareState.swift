@@ -18,9 +18,14 @@ struct ShareState: Sendable {
 
   /// The values that a save compares with, so that it sends only local changes and does not overwrite changes of
   /// others.
-  struct LastKnown: Hashable, Sendable, Codable {
-    var publicPermission: CKShare.ParticipantPermission.RawValue
-    var participants: [WireParticipant]
+  struct LastKnown: Hashable, Sendable, WireObject {
+    var publicPermission: Int64 = 0
+    var participants: [WireParticipant] = []
+
+    mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+      try json("participants", &participants)
+      try json("publicPermission", &publicPermission)
+    }
   }
 
   /// Creates the state of a share that the server does not know. Its owner is the current user.
@@ -43,7 +48,7 @@ struct ShareState: Sendable {
     currentUser = sharing.currentUserParticipant.map { wire in
       participants.first { $0.content.wire.isSamePerson(as: wire) } ?? CKShareParticipant(wire: wire)
     }
-    server = LastKnown(publicPermission: publicPermission.rawValue, participants: participants.map(\.content.wire))
+    server = LastKnown(publicPermission: publicPermission.number, participants: participants.map(\.content.wire))
   }
 
   /// Returns the same values with copied participants.
@@ -85,7 +90,7 @@ extension ShareState {
   /// Returns the values that a save sends: all of them, or those that differ from the server's; nil if there are none.
   func wire(all: Bool) -> WireSharing? {
     var wire = WireSharing()
-    if all || publicPermission.rawValue != server?.publicPermission, publicPermission != .unknown {
+    if all || publicPermission.number != server?.publicPermission, publicPermission != .unknown {
       wire.publicPermission = publicPermission.wire
     }
     let sendable = Self.sendable(participants)
@@ -154,13 +159,22 @@ extension ShareState {
 // MARK: - Archiving
 
 extension ShareState {
-  private struct Archived: Codable, JSONReadable, JSONWritable {
+  private struct Archived: WireObject {
     var rootRecordName: String?
     var shortGUID: String?
-    var publicPermission: CKShare.ParticipantPermission.RawValue
-    var participants: [CKShareParticipant.Content]
+    var publicPermission: Int64 = 0
+    var participants: [CKShareParticipant.Content] = []
     var currentUser: CKShareParticipant.Content?
     var server: LastKnown?
+
+    mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+      try json("currentUser", &currentUser)
+      try json("participants", &participants)
+      try json("publicPermission", &publicPermission)
+      try json("rootRecordName", &rootRecordName)
+      try json("server", &server)
+      try json("shortGUID", &shortGUID)
+    }
   }
 
   /// The archive keys of objects. All but the first are Apple's, which are read but never written.
@@ -177,7 +191,7 @@ extension ShareState {
     let archived = Archived(
       rootRecordName: rootRecordName,
       shortGUID: shortGUID,
-      publicPermission: publicPermission.rawValue,
+      publicPermission: publicPermission.number,
       participants: participants.map(\.content),
       currentUser: currentUser?.content,
       server: server
@@ -193,7 +207,7 @@ extension ShareState {
     }
     self.init(rootRecordName: archived.rootRecordName)
     shortGUID = archived.shortGUID
-    publicPermission = CKShare.ParticipantPermission(rawValue: archived.publicPermission) ?? .unknown
+    publicPermission = CKShare.ParticipantPermission(rawValue: Int(archived.publicPermission)) ?? .unknown
     participants = archived.participants.map(CKShareParticipant.init)
     currentUser = archived.currentUser.map { content in
       participants.first { $0.content == content } ?? CKShareParticipant(content)
@@ -218,8 +232,13 @@ extension ShareState {
     guard coder.string(forKey: RecordState.ArchiveKey.changeTag) != nil else { return }
     let fetched = object(NSArray.self, .fetched)?.compactMap { $0 as? CKShareParticipant }
     server = LastKnown(
-      publicPermission: CKShare.ParticipantPermission.unknown.rawValue,
+      publicPermission: CKShare.ParticipantPermission.unknown.number,
       participants: Self.sendable(fetched ?? [])
     )
   }
+}
+
+extension CKShare.ParticipantPermission {
+  /// The raw value as archives have it.
+  fileprivate var number: Int64 { Int64(rawValue) }
 }

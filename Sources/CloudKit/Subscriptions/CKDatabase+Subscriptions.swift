@@ -41,7 +41,7 @@ extension CKDatabase {
     }
     return try answer.compactMap { element in
       switch element {
-      case .subscription(let wire): CKSubscription.subscription(wire: wire)
+      case .item(let wire): CKSubscription.subscription(wire: wire)
       case .deleted: nil
       case .failure(_, let failure): throw CKError(failure, in: .item)
       }
@@ -112,21 +112,21 @@ extension CKDatabase {
       let answer = try await perform(.read) { client throws(WebServicesError) in
         try await client.lookupSubscriptions(Array(chunk), in: name)
       }
-      for case .subscription(let wire) in answer { existing.insert(wire.subscriptionID) }
+      for case .item(let wire) in answer { existing.insert(wire.subscriptionID) }
     }
     return existing
   }
 
   /// Matches results to identifiers. A nil result stands for a deleted subscription, or one of an unknown type.
   private static func match(
-    _ elements: [WireSubscriptionResult],
+    _ elements: [WireResult<WireSubscription>],
     to ids: [CKSubscription.ID]
   ) -> [CKSubscription.ID: Result<CKSubscription?, any Error>] {
     var results: [CKSubscription.ID: Result<CKSubscription?, any Error>] = [:]
     for (index, element) in elements.enumerated() {
       switch element {
-      case .subscription(let wire): results[wire.subscriptionID] = .success(CKSubscription.subscription(wire: wire))
-      case .deleted(let id): results[id] = .success(nil)
+      case .item(let wire): results[wire.subscriptionID] = .success(CKSubscription.subscription(wire: wire))
+      case .deleted(let id, _): results[id] = .success(nil)
       case .failure(let id, let failure):
         if let id = id ?? (index < ids.count ? ids[index] : nil) { results[id] = .failure(CKError(failure, in: .item)) }
       }

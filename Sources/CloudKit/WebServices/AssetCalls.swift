@@ -1,4 +1,4 @@
-import JSONText
+package import JSONText
 
 /// The asset calls of Web Services (reference 5.9). The bytes themselves are sent to other hosts.
 extension WebServicesClient {
@@ -10,10 +10,10 @@ extension WebServicesClient {
     zone: WireZoneID,
     in database: DatabaseName
   ) async throws(WebServicesError) -> [String] {
-    let addresses: [WireAssetAddress] = try await call("assets/upload", in: database, as: WireList.self) {
+    let addresses: [WireAssetAddress] = try await list("assets/upload", in: database) {
       $0.member("tokens", tokens)
       $0.member("zoneID", zone)
-    }.elements
+    }
     guard addresses.count == tokens.count, zip(addresses, tokens).allSatisfy({ $0.isFor($1) }) else {
       throw WebServicesError(.unexpectedServerResponse, "the reply does not include the addresses that were requested")
     }
@@ -30,10 +30,10 @@ extension WebServicesClient {
   ) async throws(WebServicesError) -> [WireAsset?] {
     var places: [WireAssetPlace] = []
     for (place, _) in assets where !places.contains(place) { places.append(place) }
-    let known: [WireRereferencedAsset] = try await call("assets/rereference", in: database, as: WireList.self) {
+    let known = try await call("assets/rereference", in: database, as: WireRereferencedAssets.self) {
       $0.member("assets", places)
       $0.member("zoneID", zone)
-    }.elements
+    }.assets
     return assets.map { place, checksum in
       // The checksum proves that the bytes are the same, even if the field has changed since. A receipt is for the
       // asset of one field: another field may hold the same bytes.
@@ -45,7 +45,7 @@ extension WebServicesClient {
 }
 
 /// A field to upload a file for.
-package struct WireAssetToken: Hashable, Sendable, Encodable, JSONWritable {
+package struct WireAssetToken: Hashable, Sendable, JSONWritable {
   package var recordName: String
   package var recordType: String
   package var fieldName: String
@@ -55,15 +55,29 @@ package struct WireAssetToken: Hashable, Sendable, Encodable, JSONWritable {
     self.recordType = recordType
     self.fieldName = fieldName
   }
+
+  package func write(to json: inout JSONWriter) {
+    json.object {
+      $0.member("fieldName", fieldName)
+      $0.member("recordName", recordName)
+      $0.member("recordType", recordType)
+    }
+  }
 }
 
 /// The address to post a field's file to.
-private struct WireAssetAddress: Sendable, Decodable, WireListElement {
+private struct WireAssetAddress: Sendable, WireListed, WireReply {
   static var list: StaticString { "tokens" }
 
   var recordName: String?
   var fieldName: String?
-  var url: String
+  var url = ""
+
+  mutating func members(_ json: inout ReadingMembers) throws(JSONError) {
+    try json("fieldName", &fieldName)
+    try json("recordName", &recordName)
+    try json("url", &url)
+  }
 
   /// Whether the address belongs to a token. Names must match if the server returns them.
   func isFor(_ token: WireAssetToken) -> Bool {
@@ -72,12 +86,14 @@ private struct WireAssetAddress: Sendable, Decodable, WireListElement {
 }
 
 /// The reply of the host that stores the bytes.
-struct WireUploadedFile: Decodable, JSONReadable {
-  var singleFile: WireAsset
+struct WireUploadedFile: WireReply {
+  var singleFile = WireAsset()
+
+  mutating func members(_ json: inout ReadingMembers) throws(JSONError) { try json("singleFile", &singleFile) }
 }
 
 /// A field that contains an asset.
-package struct WireAssetPlace: Hashable, Sendable, Codable, JSONWritable {
+package struct WireAssetPlace: Hashable, Sendable, WireObject {
   package var recordName: String
   package var fieldName: String
 
@@ -85,32 +101,43 @@ package struct WireAssetPlace: Hashable, Sendable, Codable, JSONWritable {
     self.recordName = recordName
     self.fieldName = fieldName
   }
+
+  package init() { self.init(recordName: "", fieldName: "") }
+
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("fieldName", &fieldName)
+    try json("recordName", &recordName)
+  }
+}
+
+/// The assets of a reply. The documentation shows their list bare (reference 5.9).
+private struct WireRereferencedAssets: JSONReadable, Sendable {
+  let assets: [WireRereferencedAsset]
+
+  init(json: inout JSONReader) throws(JSONError) {
+    let isBare = json.peek() == UInt8(ascii: "[")
+    assets = try isBare ? [WireRereferencedAsset](json: &json) : WirePage(json: &json).elements
+  }
 }
 
 /// An asset with its new receipt, and its source field if the server returns it.
-private struct WireRereferencedAsset: Sendable, WireListElement {
+private struct WireRereferencedAsset: Sendable, WireListed, WireReply {
   static var list: StaticString { "assets" }
 
   private var recordName: String?
   private var fieldName: String?
-  var asset: WireAsset
+  var asset = WireAsset()
+
+  init() {}
+
+  mutating func members(_ json: inout ReadingMembers) throws(JSONError) {
+    try json("fieldName", &fieldName)
+    try json("recordName", &recordName)
+    try asset.members(&json)
+  }
 
   /// Whether it is an asset of a field. Names must match if the server returns them.
   func isFor(_ place: WireAssetPlace) -> Bool {
     recordName ?? place.recordName == place.recordName && fieldName ?? place.fieldName == place.fieldName
-  }
-
-  init(json: inout JSONReader) throws(JSONError) {
-    let start = json.offset
-    asset = try WireAsset(json: &json)
-    json.offset = start
-    try json.enterObject()
-    while let key = try json.nextKey() {
-      switch key {
-      case "recordName": try json.read(into: &recordName)
-      case "fieldName": try json.read(into: &fieldName)
-      default: try json.skip()
-      }
-    }
   }
 }

@@ -49,8 +49,9 @@ extension CKTransportResponse {
     try check(now: now())
     do throws(JSONError) {
       let answer = try Answer(json: body)
-      guard let id = requestID, let items = answer as? any WireItems else { return answer }
-      return items.naming(request: id) as? Answer ?? answer
+      guard let id = requestID, var items = answer as? any WireItems else { return answer }
+      items.name(request: id)
+      return items as? Answer ?? answer
     } catch {
       var failure = WebServicesError(
         .unexpectedServerResponse,

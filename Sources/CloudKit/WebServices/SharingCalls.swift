@@ -6,12 +6,14 @@ extension WebServicesClient {
     _ shortGUIDs: [String],
     shouldFetchRootRecord: Bool,
     rootRecordDesiredKeys: [String]?
-  ) async throws(WebServicesError) -> [WireShareResult] {
+  ) async throws(WebServicesError) -> [WireResult<WireShareInformation>] {
     try await shares("resolve", shortGUIDs, shouldFetchRootRecord, rootRecordDesiredKeys)
   }
 
   /// Accepts shares as the current user. Their zones then appear in the shared database.
-  package func acceptShares(_ shortGUIDs: [String]) async throws(WebServicesError) -> [WireShareResult] {
+  package func acceptShares(
+    _ shortGUIDs: [String]
+  ) async throws(WebServicesError) -> [WireResult<WireShareInformation>] {
     try await shares("accept", shortGUIDs, false, nil)
   }
 
@@ -20,7 +22,7 @@ extension WebServicesClient {
     _ shortGUIDs: [String],
     _ shouldFetchRootRecord: Bool,
     _ rootRecordDesiredKeys: [String]?
-  ) async throws(WebServicesError) -> [WireShareResult] {
+  ) async throws(WebServicesError) -> [WireResult<WireShareInformation>] {
     let guids = shortGUIDs.map { guid in
       var object: JSONObject = [:]
       object.append("rootRecordDesiredKeys", rootRecordDesiredKeys.map { .array($0.map(JSON.string)) })
@@ -28,8 +30,6 @@ extension WebServicesClient {
       object.append("value", .string(guid))
       return JSON.object(object)
     }
-    return try await call("records/\(operation)", in: .public, as: WireList.self) {
-      $0.member("shortGUIDs", guids)
-    }.elements
+    return try await list("records/\(operation)", in: .public) { $0.member("shortGUIDs", guids) }
   }
 }

@@ -4,19 +4,19 @@ package import JSONText
 extension WebServicesClient {
   /// Fetches all of the caller's subscriptions in a database. Sent as `POST {}`, so that it is clear what the signature
   /// covers.
-  package func listSubscriptions(in database: DatabaseName) async throws(WebServicesError) -> [WireSubscriptionResult] {
-    try await call("subscriptions/list", in: database, as: WireList.self) { _ in }.elements
+  package func listSubscriptions(
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> [WireResult<WireSubscription>] {
+    try await list("subscriptions/list", in: database) { _ in }
   }
 
   /// Fetches subscriptions by identifier. Missing ones are returned as `NOT_FOUND` elements.
   package func lookupSubscriptions(
     _ subscriptionIDs: [String],
     in database: DatabaseName
-  ) async throws(WebServicesError) -> [WireSubscriptionResult] {
+  ) async throws(WebServicesError) -> [WireResult<WireSubscription>] {
     let subscriptions = subscriptionIDs.map { JSON.object(["subscriptionID": .string($0)]) }
-    return try await call("subscriptions/lookup", in: database, as: WireList.self) {
-      $0.member("subscriptions", subscriptions)
-    }.elements
+    return try await list("subscriptions/lookup", in: database) { $0.member("subscriptions", subscriptions) }
   }
 
   /// One operation of `subscriptions/modify`.
@@ -33,10 +33,10 @@ extension WebServicesClient {
     }
 
     package func write(to json: inout JSONWriter) {
-      json.beginObject()
-      json.member("operationType", operationType.rawValue)
-      json.member("subscription", subscription)
-      json.endObject()
+      json.object {
+        $0.member("operationType", operationType.rawValue)
+        $0.member("subscription", subscription)
+      }
     }
   }
 
@@ -44,9 +44,7 @@ extension WebServicesClient {
   package func modifySubscriptions(
     _ operations: [SubscriptionOperation],
     in database: DatabaseName
-  ) async throws(WebServicesError) -> [WireSubscriptionResult] {
-    try await call("subscriptions/modify", in: database, as: WireList.self) {
-      $0.member("operations", operations)
-    }.elements
+  ) async throws(WebServicesError) -> [WireResult<WireSubscription>] {
+    try await list("subscriptions/modify", in: database) { $0.member("operations", operations) }
   }
 }

@@ -1,4 +1,4 @@
-import JSONText
+package import JSONText
 
 /// The push token calls of Web Services, which are outside the databases (reference 5.10, 0.2).
 extension WebServicesClient {
@@ -17,8 +17,16 @@ extension WebServicesClient {
 }
 
 /// A push token of the web courier.
-package struct WirePushToken: Hashable, Sendable, Decodable, JSONReadable {
+package struct WirePushToken: Hashable, Sendable, WireReply {
   package var apnsEnvironment: String?
-  package var apnsToken: String
-  package var webcourierURL: String
+  package var apnsToken = ""
+  package var webcourierURL = ""
+
+  package init() {}
+
+  package mutating func members(_ json: inout ReadingMembers) throws(JSONError) {
+    try json("apnsEnvironment", &apnsEnvironment)
+    try json("apnsToken", &apnsToken)
+    try json("webcourierURL", &webcourierURL)
+  }
 }

@@ -10,13 +10,13 @@ extension WebServicesClient {
     zone: WireZoneID,
     atomic: Bool,
     in database: DatabaseName
-  ) async throws(WebServicesError) -> [WireRecordResult] {
+  ) async throws(WebServicesError) -> [WireResult<WireRecord>] {
     try await caching([zone], in: database, writes: true) { () async throws(WebServicesError) in
-      try await call("records/modify", in: database, as: WireRecords.self) {
+      try await list("records/modify", in: database) {
         $0.member("atomic", atomic)
         $0.member("operations", operations)
         $0.member("zoneID", zone)
-      }.records
+      }
     } apply: {
       $0.wrote($1, of: operations.count, to: zone)
     }
@@ -28,13 +28,13 @@ extension WebServicesClient {
     zone: WireZoneID,
     desiredKeys: [String]? = nil,
     in database: DatabaseName
-  ) async throws(WebServicesError) -> [WireRecordResult] {
+  ) async throws(WebServicesError) -> [WireResult<WireRecord>] {
     try await caching([zone], in: database) { () async throws(WebServicesError) in
-      try await call("records/lookup", in: database, as: WireRecords.self) {
+      try await list("records/lookup", in: database) {
         $0.member("desiredKeys", desiredKeys)
         $0.member("records", recordNames.map(WireRecordName.init(recordName:)))
         $0.member("zoneID", zone)
-      }.records
+      }
     } apply: {
       $0.fetched($1, of: zone, desiredKeys: desiredKeys)
     }
@@ -48,9 +48,9 @@ extension WebServicesClient {
     resultsLimit: Int? = nil,
     continuing marker: String? = nil,
     in database: DatabaseName
-  ) async throws(WebServicesError) -> WireRecords {
+  ) async throws(WebServicesError) -> WireResults<WireRecord> {
     try await caching(zone.map { [$0] }, in: database) { () async throws(WebServicesError) in
-      try await call("records/query", in: database, as: WireRecords.self) {
+      try await call("records/query", in: database) {
         $0.member("continuationMarker", marker)
         $0.member("desiredKeys", desiredKeys)
         $0.member("query", query)
@@ -59,7 +59,7 @@ extension WebServicesClient {
         $0.member("zoneWide", zone == nil ? true : nil)
       }
     } apply: {
-      $0.saw($1.records, of: zone)
+      $0.saw($1.elements, of: zone)
     }
   }
 
@@ -70,14 +70,14 @@ extension WebServicesClient {
   ///
   /// - Throws: `unexpectedServerResponse` if the list does not end. A part of it must not pass for the whole: the missing
   ///   zones would count as deleted.
-  package func listZones(in database: DatabaseName) async throws(WebServicesError) -> [WireZoneResult] {
-    var zones: [WireZoneResult] = []
+  package func listZones(in database: DatabaseName) async throws(WebServicesError) -> [WireResult<WireZone>] {
+    var zones: [WireResult<WireZone>] = []
     var tokens: [String] = []
     while tokens.count < Self.mostZonePages {
-      let page = try await call("zones/list", in: database, as: WireDatabaseChanges.self) {
+      let page: WireResults<WireZone> = try await call("zones/list", in: database) {
         $0.member("syncToken", tokens.last)
       }
-      zones += try page.listedZones
+      zones += page.elements
       guard page.moreComing else { return zones }
       guard let next = page.syncToken, !tokens.contains(next) else { break }
       tokens.append(next)
@@ -89,19 +89,18 @@ extension WebServicesClient {
   package func lookupZones(
     _ zones: [WireZoneID],
     in database: DatabaseName
-  ) async throws(WebServicesError) -> [WireZoneResult] {
-    try await call("zones/lookup", in: database, as: WireDatabaseChanges.self) { $0.member("zones", zones) }.listedZones
+  ) async throws(WebServicesError) -> [WireResult<WireZone>] {
+    try await list("zones/lookup", in: database) { $0.member("zones", zones) }
   }
 
   /// Creates and deletes zones in order, never atomically, in the private database only.
   package func modifyZones(
     _ operations: [WireZoneOperation],
     in database: DatabaseName
-  ) async throws(WebServicesError) -> [WireZoneResult] {
+  ) async throws(WebServicesError) -> [WireResult<WireZone>] {
     let zones = operations.map(\.zone.zoneID)
     return try await caching(zones, in: database, writes: true) { () async throws(WebServicesError) in
-      try await call("zones/modify", in: database, as: WireDatabaseChanges.self) { $0.member("operations", operations) }
-        .listedZones
+      try await list("zones/modify", in: database) { $0.member("operations", operations) }
     } apply: { request, _ in
       request.drop(zones)
     }
@@ -112,14 +111,14 @@ extension WebServicesClient {
     since token: String?,
     resultsLimit: Int? = nil,
     in database: DatabaseName
-  ) async throws(WebServicesError) -> WireDatabaseChanges {
+  ) async throws(WebServicesError) -> WireResults<WireZone> {
     try await caching(nil, in: database) { () async throws(WebServicesError) in
-      try await call("changes/database", in: database, as: WireDatabaseChanges.self) {
+      try await call("changes/database", in: database, as: WireFeedPage.self) {
         $0.member("resultsLimit", resultsLimit.map(Int64.init))
         $0.member("syncToken", token)
-      }
+      }.page
     } apply: {
-      $0.drop($1.zones.compactMap(\.zoneID))
+      $0.drop($1.elements.compactMap(\.id))
     }
   }
 
@@ -135,11 +134,11 @@ extension WebServicesClient {
     }
 
     package func write(to json: inout JSONWriter) {
-      json.beginObject()
-      json.member("desiredKeys", desiredKeys)
-      json.member("syncToken", token)
-      json.member("zoneID", zone)
-      json.endObject()
+      json.object {
+        $0.member("desiredKeys", desiredKeys)
+        $0.member("syncToken", token)
+        $0.member("zoneID", zone)
+      }
     }
   }
 
@@ -150,7 +149,7 @@ extension WebServicesClient {
     desiredKeys: [String]? = nil,
     resultsLimit: Int? = nil,
     in database: DatabaseName
-  ) async throws(WebServicesError) -> WireZoneChangesResult {
+  ) async throws(WebServicesError) -> WireResult<WireZoneChanges> {
     let feed = ZoneFeed(zone, since: token, desiredKeys: desiredKeys)
     return try await zoneChanges([feed], resultsLimit: resultsLimit, in: database)[0]
   }
@@ -160,25 +159,28 @@ extension WebServicesClient {
     _ feeds: [ZoneFeed],
     resultsLimit: Int? = nil,
     in database: DatabaseName
-  ) async throws(WebServicesError) -> [WireZoneChangesResult] {
+  ) async throws(WebServicesError) -> [WireResult<WireZoneChanges>] {
     try await caching(feeds.map(\.zone), in: database) { () async throws(WebServicesError) in
-      let pages = try await call("changes/zone", in: database, as: WireList<WireZoneChangesResult>.self) {
+      let pages: [WireResult<WireZoneChanges>] = try await list("changes/zone", in: database) {
         $0.member("resultsLimit", resultsLimit.map(Int64.init))
         $0.member("zones", feeds)
-      }.elements
+      }
       return Self.match(pages, to: feeds)
     } apply: { request, pages in
       for (feed, page) in zip(feeds, pages) { request.saw(page, of: feed.zone) }
     }
   }
 
-  private static func match(_ pages: [WireZoneChangesResult], to feeds: [ZoneFeed]) -> [WireZoneChangesResult] {
+  private static func match(
+    _ pages: [WireResult<WireZoneChanges>],
+    to feeds: [ZoneFeed]
+  ) -> [WireResult<WireZoneChanges>] {
     var pages = pages
     let matches = feeds.map { feed in pages.firstIndex { $0.isPage(of: feed.zone) }.map { pages.remove(at: $0) } }
     return zip(feeds, matches).map { feed, match in
       if let match { return match }
       // A reply may call a zone by another owner name, or an error may name none.
-      let rest = pages.firstIndex { feeds.count == 1 || $0.zoneID.map { $0.zoneName == feed.zone.zoneName } ?? true }
+      let rest = pages.firstIndex { feeds.count == 1 || $0.id.map { $0.zoneName == feed.zone.zoneName } ?? true }
       if let rest { return pages.remove(at: rest) }
       let error = WebServicesError(.unexpectedServerResponse, "the reply does not include the zone", effect: .unknown)
       return .failure(feed.zone, error)

@@ -67,6 +67,15 @@ package final class WebServicesClient: Sendable {
     try await post(operation, in: database, body).answer(now: configuration.now())
   }
 
+  /// Posts an object to an operation of a database and returns the list that its reply is.
+  func list<Element: WireListed>(
+    _ operation: String,
+    in database: DatabaseName,
+    _ body: (inout JSONWriter) -> Void
+  ) async throws(WebServicesError) -> [Element] {
+    try await call(operation, in: database, as: WirePage.self, body).elements
+  }
+
   /// Gets an operation that takes no body. Only for calls that are never signed, because sources disagree about what a
   /// signature without a body covers (reference 1.5).
   package func get<Answer: JSONReadable & Sendable>(

@@ -125,7 +125,7 @@ package enum FieldType: String, Hashable, Sendable, CaseIterable, Codable {
   case unknown = "UNKNOWN"
 }
 
-/// A location in its wire encoding, in degrees, metres and metres per second.
+/// A location in its wire encoding, in degrees, metres and metres per second. It is `Codable` for archived predicates.
 package struct WireLocation: Hashable, Sendable, Codable {
   package var latitude: Double
   package var longitude: Double
@@ -144,7 +144,7 @@ package struct WireLocation: Hashable, Sendable, Codable {
 }
 
 /// A reference in its wire encoding.
-package struct WireReference: Hashable, Sendable, Codable {
+package struct WireReference: Hashable, Sendable {
   package var recordName: String
   /// The zone; nil for the zone of the referring record.
   package var zoneID: WireZoneID?
@@ -159,7 +159,7 @@ package struct WireReference: Hashable, Sendable, Codable {
 }
 
 /// An asset descriptor in its wire encoding.
-package struct WireAsset: Hashable, Sendable, Codable {
+package struct WireAsset: Hashable, Sendable {
   package var fileChecksum: String?
   package var size: Int64?
   package var receipt: String?
@@ -176,7 +176,7 @@ package struct WireAsset: Hashable, Sendable, Codable {
 }
 
 /// The name of a zone and, for zones of other users, its owner.
-package struct WireZoneID: Hashable, Sendable, Codable {
+package struct WireZoneID: Hashable, Sendable {
   package var zoneName: String
   /// The owner; nil for the current user.
   package var ownerRecordName: String?

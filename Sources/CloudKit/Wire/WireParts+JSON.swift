@@ -2,136 +2,77 @@
 
 package import JSONText
 
-extension WireZoneID: JSONReadable, JSONWritable {
+extension WireZoneID: WireObject {
+  package init() { self.init(zoneName: "") }
+
+  /// Without a visit for each key, because it is in every record.
   package init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset
-    var zoneName: String?
-    var ownerRecordName: String?
-    try json.enterObject()
-    while let key = try json.nextKey() {
-      switch key {
-      case "zoneName": try json.read(into: &zoneName)
-      case "ownerRecordName": try json.read(into: &ownerRecordName)
-      default: try json.skip()
-      }
-    }
-    guard let zoneName else { throw json.failure("a zone without a name", at: start) }
-    self.init(zoneName: zoneName, ownerRecordName: ownerRecordName)
-  }
-
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("ownerRecordName", ownerRecordName)
-    json.member("zoneName", zoneName)
-    json.endObject()
-  }
-}
-
-extension WireReference: JSONReadable, JSONWritable {
-  package init(json: inout JSONReader) throws(JSONError) {
-    let start = json.offset
-    var recordName: String?
-    var zoneID: WireZoneID?
-    var action: String?
-    try json.enterObject()
-    while let key = try json.nextKey() {
-      switch key {
-      case "recordName": try json.read(into: &recordName)
-      case "zoneID": try json.read(into: &zoneID)
-      case "action": try json.read(into: &action)
-      default: try json.skip()
-      }
-    }
-    guard let recordName else { throw json.failure("a reference without a name", at: start) }
-    self.init(recordName: recordName, zoneID: zoneID, action: action)
-  }
-
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("action", action)
-    json.member("recordName", recordName)
-    json.member("zoneID", zoneID)
-    json.endObject()
-  }
-}
-
-extension WireLocation: JSONReadable, JSONWritable {
-  package init(json: inout JSONReader) throws(JSONError) {
-    let start = json.offset
-    var latitude: Double?
-    var longitude: Double?
-    var location = WireLocation(latitude: 0, longitude: 0)
-    try json.enterObject()
-    while let key = try json.nextKey() {
-      switch key {
-      case "latitude": try json.read(into: &latitude)
-      case "longitude": try json.read(into: &longitude)
-      case "horizontalAccuracy": try json.read(into: &location.horizontalAccuracy)
-      case "verticalAccuracy": try json.read(into: &location.verticalAccuracy)
-      case "altitude": try json.read(into: &location.altitude)
-      case "speed": try json.read(into: &location.speed)
-      case "course": try json.read(into: &location.course)
-      case "timestamp": location.timestamp = try json.null() ? nil : json.roundedInt64()
-      default: try json.skip()
-      }
-    }
-    guard let latitude, let longitude else { throw json.failure("a location without coordinates", at: start) }
-    (location.latitude, location.longitude) = (latitude, longitude)
-    self = location
-  }
-
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("altitude", altitude)
-    json.member("course", course)
-    json.member("horizontalAccuracy", horizontalAccuracy)
-    json.member("latitude", latitude)
-    json.member("longitude", longitude)
-    json.member("speed", speed)
-    json.member("timestamp", timestamp)
-    json.member("verticalAccuracy", verticalAccuracy)
-    json.endObject()
-  }
-}
-
-extension WireAsset: JSONReadable, JSONWritable {
-  package init(json: inout JSONReader) throws(JSONError) {
+    var name: String?
     self.init()
     try json.enterObject()
     while let key = try json.nextKey() {
       switch key {
-      case "fileChecksum": try json.read(into: &fileChecksum)
-      case "size": try json.read(into: &size)
-      case "receipt": try json.read(into: &receipt)
-      case "wrappingKey": try json.read(into: &wrappingKey)
-      case "referenceChecksum": try json.read(into: &referenceChecksum)
-      case "downloadURL": try json.read(into: &downloadURL)
+      case "zoneName": try json.read(into: &name)
+      case "ownerRecordName": try json.read(into: &ownerRecordName)
       default: try json.skip()
       }
     }
+    guard let name else { throw json.failure("a zone without a name", at: start) }
+    zoneName = name
   }
 
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("downloadURL", downloadURL)
-    json.member("fileChecksum", fileChecksum)
-    json.member("receipt", receipt)
-    json.member("referenceChecksum", referenceChecksum)
-    json.member("size", size)
-    json.member("wrappingKey", wrappingKey)
-    json.endObject()
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("ownerRecordName", &ownerRecordName)
+    try json("zoneName", &zoneName)
   }
 }
 
-extension WireRecordName: JSONReadable, JSONWritable {
-  package init(json: inout JSONReader) throws(JSONError) {
-    self.init(recordName: try WireReference(json: &json).recordName)
-  }
+extension WireReference: WireObject {
+  package init() { self.init(recordName: "", action: nil) }
 
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("recordName", recordName)
-    json.endObject()
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("action", &action)
+    try json("recordName", &recordName)
+    try json("zoneID", &zoneID)
+  }
+}
+
+extension WireLocation: WireObject {
+  package init() { self.init(latitude: 0, longitude: 0) }
+
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    var time = timestamp.map(WireTime.init)
+    try json("altitude", &altitude)
+    try json("course", &course)
+    try json("horizontalAccuracy", &horizontalAccuracy)
+    try json("latitude", &latitude)
+    try json("longitude", &longitude)
+    try json("speed", &speed)
+    try json("timestamp", &time)
+    try json("verticalAccuracy", &verticalAccuracy)
+    timestamp = time?.milliseconds
+  }
+}
+
+extension WireAsset: WireObject {
+  package init() { self.init(fileChecksum: nil) }
+
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("downloadURL", &downloadURL)
+    try json("fileChecksum", &fileChecksum)
+    try json("receipt", &receipt)
+    try json("referenceChecksum", &referenceChecksum)
+    try json("size", &size)
+    try json("wrappingKey", &wrappingKey)
+  }
+}
+
+extension WireRecordName: WireObject {
+  package init() { self.init(recordName: "") }
+
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("recordName", &recordName)
   }
 }
 
@@ -139,8 +80,7 @@ extension WireStamp: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset
     var timestamp: Int64?
-    var userRecordName: String?
-    var deviceID: String?
+    self.init(timestamp: 0)
     try json.enterObject()
     while let key = try json.nextKey() {
       switch key {
@@ -151,7 +91,17 @@ extension WireStamp: JSONReadable {
       }
     }
     guard let timestamp else { throw json.failure("a record stamp without a timestamp", at: start) }
-    self.init(timestamp: timestamp, userRecordName: userRecordName)
-    self.deviceID = deviceID
+    self.timestamp = timestamp
   }
+}
+
+/// A time in whole milliseconds since 1970. Servers may send a fraction of one.
+private struct WireTime: JSONReadable, JSONWritable {
+  let milliseconds: Int64
+
+  init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  init(json: inout JSONReader) throws(JSONError) { milliseconds = try json.roundedInt64() }
+
+  func write(to json: inout JSONWriter) { json.int64(milliseconds) }
 }

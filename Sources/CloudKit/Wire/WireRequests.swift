@@ -18,10 +18,10 @@ package struct WireRecordOperation: Hashable, Sendable {
 
 extension WireRecordOperation: JSONWritable {
   package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("operationType", operationType.rawValue)
-    json.member("record", record)
-    json.endObject()
+    json.object {
+      $0.member("operationType", operationType.rawValue)
+      $0.member("record", record)
+    }
   }
 }
 
@@ -38,13 +38,13 @@ package struct WireQuery: Hashable, Sendable {
   }
 }
 
-extension WireQuery: JSONWritable {
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("filterBy", filterBy)
-    json.member("recordType", recordType)
-    json.member("sortBy", sortBy)
-    json.endObject()
+extension WireQuery: WireObject {
+  package init() { self.init(recordType: "") }
+
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("filterBy", &filterBy, default: [])
+    try json("recordType", &recordType)
+    try json("sortBy", &sortBy, default: [])
   }
 }
 
@@ -55,6 +55,15 @@ package enum WireFieldName: Hashable, Sendable {
   case system(String)
   /// All text fields, in a token filter, which names no field.
   case wholeRecord
+
+  /// The name of the custom field, if it is one.
+  fileprivate var field: String? { if case .field(let name) = self { name } else { nil } }
+  /// The name of the system field, if it is one.
+  fileprivate var system: String? { if case .system(let name) = self { name } else { nil } }
+
+  fileprivate init(field: String?, system: String?) {
+    self = field.map(WireFieldName.field) ?? system.map(WireFieldName.system) ?? .wholeRecord
+  }
 }
 
 /// A filter of a query. Filters are joined with AND; there is no OR.
@@ -73,15 +82,17 @@ package struct WireFilter: Hashable, Sendable {
   }
 }
 
-extension WireFilter: JSONWritable {
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("comparator", comparator)
-    json.member("distance", distance)
-    if case .field(let name) = name { json.member("fieldName", name) }
-    json.member("fieldValue", value)
-    if case .system(let name) = name { json.member("systemFieldName", name) }
-    json.endObject()
+extension WireFilter: WireObject {
+  package init() { self.init(.wholeRecord, "", .string("")) }
+
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    var (field, system) = (name.field, name.system)
+    try json("comparator", &comparator)
+    try json("distance", &distance)
+    try json("fieldName", &field)
+    try json("fieldValue", &value)
+    try json("systemFieldName", &system)
+    name = WireFieldName(field: field, system: system)
   }
 }
 
@@ -98,21 +109,25 @@ package struct WireSort: Hashable, Sendable {
   }
 }
 
-extension WireSort: JSONWritable {
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("ascending", ascending)
-    if case .field(let name) = name { json.member("fieldName", name) }
-    json.member("relativeLocation", relativeLocation.map(FieldValue.location))
-    if case .system(let name) = name { json.member("systemFieldName", name) }
-    json.endObject()
+extension WireSort: WireObject {
+  package init() { self.init(.wholeRecord, ascending: true) }
+
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    var (field, system) = (name.field, name.system)
+    var place = relativeLocation.map(FieldValue.location)
+    try json("ascending", &ascending, default: true)
+    try json("fieldName", &field)
+    try json("relativeLocation", &place)
+    try json("systemFieldName", &system)
+    name = WireFieldName(field: field, system: system)
+    relativeLocation = if case .location(let location) = place { location } else { nil }
   }
 }
 
 /// Creates or deletes a zone.
-package struct WireZoneOperation: Hashable, Sendable, Encodable, JSONWritable {
+package struct WireZoneOperation: Hashable, Sendable, JSONWritable {
   /// The action to apply to the zone.
-  package enum Kind: String, Hashable, Sendable, Encodable { case create, delete }
+  package enum Kind: String, Hashable, Sendable { case create, delete }
 
   package var operationType: Kind
   package var zone: WireZone
@@ -120,5 +135,12 @@ package struct WireZoneOperation: Hashable, Sendable, Encodable, JSONWritable {
   package init(_ operationType: Kind, _ zoneID: WireZoneID) {
     self.operationType = operationType
     self.zone = WireZone(zoneID: zoneID)
+  }
+
+  package func write(to json: inout JSONWriter) {
+    json.object {
+      $0.member("operationType", operationType.rawValue)
+      $0.member("zone", zone)
+    }
   }
 }

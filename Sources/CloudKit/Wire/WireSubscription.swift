@@ -18,53 +18,43 @@ package struct WireSubscription: Hashable, Sendable {
   package init(subscriptionID: String) { self.subscriptionID = subscriptionID }
 }
 
-extension WireSubscription: JSONReadable, JSONWritable {
-  package init(json: inout JSONReader) throws(JSONError) {
-    let start = json.offset
-    var subscriptionID: String?
-    self.init(subscriptionID: "")
-    try json.enterObject()
-    while let key = try json.nextKey() {
-      switch key {
-      case "subscriptionID": try json.read(into: &subscriptionID)
-      case "subscriptionType": try json.read(into: &subscriptionType)
-      case "zoneID": try json.read(into: &zoneID)
-      case "zoneWide": try json.read(into: &zoneWide)
-      case "query": try json.read(into: &query)
-      case "firesOn": try json.read(into: &firesOn)
-      case "firesOnce": try json.read(into: &firesOnce)
-      case "notificationInfo": try json.read(into: &notificationInfo)
-      case "deleted": try json.read(into: &deleted)
-      default: try json.skip()
-      }
-    }
-    guard let subscriptionID else { throw json.failure("a subscription without an identifier", at: start) }
-    self.subscriptionID = subscriptionID
-  }
+extension WireSubscription: WireObject {
+  package init() { self.init(subscriptionID: "") }
 
-  package func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("deleted", deleted)
-    json.member("firesOn", firesOn)
-    json.member("firesOnce", firesOnce)
-    json.member("notificationInfo", notificationInfo)
-    if let query {
-      json.key("query")
-      json.beginObject()
-      json.member("filterBy", query.filterBy)
-      json.member("recordType", query.recordType)
-      json.endObject()
-    }
-    json.member("subscriptionID", subscriptionID)
-    json.member("subscriptionType", subscriptionType)
-    json.member("zoneID", zoneID)
-    json.member("zoneWide", zoneWide)
-    json.endObject()
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    var unordered = query.map(UnorderedQuery.init)
+    try json("deleted", &deleted)
+    try json("firesOn", &firesOn)
+    try json("firesOnce", &firesOnce)
+    try json("notificationInfo", &notificationInfo)
+    try json("query", &unordered)
+    try json("subscriptionID", &subscriptionID)
+    try json("subscriptionType", &subscriptionType)
+    try json("zoneID", &zoneID)
+    try json("zoneWide", &zoneWide)
+    query = unordered?.query
   }
 }
 
+/// A query without its order.
+private struct UnorderedQuery: WireObject {
+  var query = WireQuery()
+
+  mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("filterBy", &query.filterBy, default: [])
+    try json("recordType", &query.recordType)
+  }
+}
+
+extension WireSubscription: WireItem {
+  package static var list: StaticString { "subscriptions" }
+  package static func id(of error: WireItemError) -> String? { error.subscriptionID }
+  package var id: String? { subscriptionID }
+  package consuming func result() -> WireResult<Self> { deleted == true ? .deleted(subscriptionID) : .item(self) }
+}
+
 /// The contents and behavior of a push.
-package struct WireNotificationInfo: Hashable, Sendable, Codable, JSONReadable, JSONWritable {
+package struct WireNotificationInfo: Hashable, Sendable {
   package var alertBody: String?
   package var alertLocalizationKey: String?
   package var alertLocalizationArgs: [String]?
@@ -87,20 +77,25 @@ package struct WireNotificationInfo: Hashable, Sendable, Codable, JSONReadable, 
   package init() {}
 }
 
-/// A subscription, its deletion, or an error.
-package enum WireSubscriptionResult: Hashable, Sendable, JSONReadable {
-  case subscription(WireSubscription)
-  case deleted(subscriptionID: String)
-  case failure(subscriptionID: String?, WebServicesError)
-
-  package init(json: inout JSONReader) throws(JSONError) {
-    if let failure = try WireItemError(ifPresent: &json) {
-      self = .failure(subscriptionID: failure.subscriptionID, failure.error)
-      return
-    }
-    let subscription = try WireSubscription(json: &json)
-    self =
-      subscription.deleted == true
-      ? .deleted(subscriptionID: subscription.subscriptionID) : .subscription(subscription)
+extension WireNotificationInfo: WireObject {
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("additionalFields", &additionalFields)
+    try json("alertActionLocalizationKey", &alertActionLocalizationKey)
+    try json("alertBody", &alertBody)
+    try json("alertLaunchImage", &alertLaunchImage)
+    try json("alertLocalizationArgs", &alertLocalizationArgs)
+    try json("alertLocalizationKey", &alertLocalizationKey)
+    try json("category", &category)
+    try json("collapseIdKey", &collapseIdKey)
+    try json("shouldBadge", &shouldBadge)
+    try json("shouldSendContentAvailable", &shouldSendContentAvailable)
+    try json("shouldSendMutableContent", &shouldSendMutableContent)
+    try json("soundName", &soundName)
+    try json("subtitle", &subtitle)
+    try json("subtitleLocalizationArgs", &subtitleLocalizationArgs)
+    try json("subtitleLocalizationKey", &subtitleLocalizationKey)
+    try json("title", &title)
+    try json("titleLocalizationArgs", &titleLocalizationArgs)
+    try json("titleLocalizationKey", &titleLocalizationKey)
   }
 }

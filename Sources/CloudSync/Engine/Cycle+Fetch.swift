@@ -56,7 +56,7 @@ extension Cycle {
     return isComplete
   }
 
-  private func databaseFeed() throws -> Feed<WireDatabaseChanges> {
+  private func databaseFeed() throws -> Feed<WireResults<WireZone>> {
     Feed(
       scope: .feed(of: nil),
       start: try store.databaseToken(),
@@ -113,7 +113,7 @@ extension Cycle {
           }
         },
         apply: { [self] result, token in
-          guard case .changes(let page) = result else { return try await failed(result, zone) }
+          guard case .item(let page) = result else { return try await failed(result, zone) }
           if page.moreComing, pages < configuration.feedTurn, let next = page.syncToken, next != token, mayFetchAhead {
             ahead = (next, requestAhead(zone, at: next))
           }
@@ -123,7 +123,7 @@ extension Cycle {
     )
   }
 
-  private func failed(_ result: WireZoneChangesResult, _ zone: ZoneKey) async throws -> FeedStep {
+  private func failed(_ result: WireResult<WireZoneChanges>, _ zone: ZoneKey) async throws -> FeedStep {
     guard case .failure(_, let error) = result else { return result.step }
     guard error.means(.zoneMissing, during: .fetchingZone), try await isMissing(zone) else { return .refused(error) }
     summary.deleted += try store.zoneIsGone(zone, policy: merging, lease)
@@ -168,9 +168,9 @@ extension Cycle {
     return Task.detached { await page() }
   }
 
-  private typealias ZonePage = Task<Result<WireZoneChangesResult, WebServicesError>, Never>
+  private typealias ZonePage = Task<Result<WireResult<WireZoneChanges>, WebServicesError>, Never>
 
-  private static func answer(_ page: ZonePage) async throws(WebServicesError) -> WireZoneChangesResult {
+  private static func answer(_ page: ZonePage) async throws(WebServicesError) -> WireResult<WireZoneChanges> {
     let result = await withTaskCancellationHandler {
       await page.value
     } onCancel: {

@@ -82,12 +82,12 @@ extension Cycle {
       feed(query, of: polled) { [self] page in
         // This cycle may have sent the first record of the type since it asked before.
         summary.unknownTypes.removeAll { $0 == polled.type }
-        let records: [WireRecordResult]
-        switch try await withoutDeleted(page.records, polled.zoneKey) {
+        let records: [WireResult<WireRecord>]
+        switch try await withoutDeleted(page.elements, polled.zoneKey) {
         case .success(let current): records = current
         case .failure(let error): return .refused(error)
         }
-        let effect = try store.apply(records, of: polled, page: page.records, policy: merging, lease)
+        let effect = try store.apply(records, of: polled, page: page.elements, policy: merging, lease)
         note(effect)
         return effect.failure.map(FeedStep.refused) ?? page.step
       }
@@ -98,8 +98,8 @@ extension Cycle {
     _ query: WireQuery,
     desiredKeys: [String]? = nil,
     of polled: PolledQuery,
-    _ apply: @escaping (WireRecords) async throws -> FeedStep
-  ) -> Feed<WireRecords> {
+    _ apply: @escaping (WireResults<WireRecord>) async throws -> FeedStep
+  ) -> Feed<WireResults<WireRecord>> {
     Feed(
       scope: .feed(of: polled.zoneKey, type: polled.type),
       zone: polled.zoneKey,
@@ -143,7 +143,7 @@ extension Cycle {
       feed(WireQuery(recordType: polled.type), desiredKeys: [], of: polled) { [self] page in
         // The scan writes nothing else before its end, so renew the lease.
         try lease.renew(store)
-        for case .record(let record) in page.records {
+        for case .item(let record) in page.elements {
           let key = RecordKey(polled.zoneKey, record.recordName)
           switch unseen[key] {
           case nil: unknown.insert(key)
@@ -163,7 +163,7 @@ extension Cycle {
     let feed = WaitScope.feed(of: polled.zoneKey, type: polled.type)
     let most = CKDatabase.largestBatch
     for start in stride(from: 0, to: names.count, by: most) {
-      let results: [WireRecordResult]
+      let results: [WireResult<WireRecord>]
       switch try await refetch(Array(names[start..<min(start + most, names.count)]), in: polled.zoneKey) {
       case .success(let found): results = found
       case .failure(let error): return .failed(feed, of: polled.zoneKey, error)
@@ -178,16 +178,16 @@ extension Cycle {
 
   /// Replaces records in query results that were recently deleted here by re-fetched ones, which shows whether they
   /// were recreated.
-  private func withoutDeleted(_ results: [WireRecordResult], _ zone: ZoneKey) async throws
-    -> Result<[WireRecordResult], WebServicesError>
+  private func withoutDeleted(_ results: [WireResult<WireRecord>], _ zone: ZoneKey) async throws
+    -> Result<[WireResult<WireRecord>], WebServicesError>
   {
     let doubtful = try store.deletedLately(results, in: zone)
     guard !doubtful.isEmpty else { return .success(results) }
     return try await refetch(doubtful.sorted(), in: zone).map { current in
-      results.filter { !doubtful.contains($0.recordName ?? "") }
+      results.filter { !doubtful.contains($0.id ?? "") }
         + current.filter { result in
           switch result {
-          case .record: true
+          case .item: true
           case .failure(_, let error): ![.absent, .denied].contains(Disposition(of: error, during: .fetchingRecord))
           case .deleted: false
           }

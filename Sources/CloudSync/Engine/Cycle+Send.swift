@@ -167,9 +167,9 @@ extension Cycle {
   }
 
   /// The other user as whom records of a private database were saved, if the account was switched meanwhile.
-  private func otherUser(in results: [WireRecordResult]) throws -> String? {
+  private func otherUser(in results: [WireResult<WireRecord>]) throws -> String? {
     guard database == .private, engine.identity == nil, let owner = try store.owner() else { return nil }
-    for case .record(let record) in results {
+    for case .item(let record) in results {
       if let user = record.modified?.userRecordName, user != owner { return user }
     }
     return nil

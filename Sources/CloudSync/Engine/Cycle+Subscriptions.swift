@@ -50,7 +50,7 @@ extension Cycle {
       try await client.listSubscriptions(in: database)
     }
     var known: [String: WireSubscription] = [:]
-    for case .subscription(let subscription) in held { known[subscription.subscriptionID] = subscription }
+    for case .item(let subscription) in held { known[subscription.subscriptionID] = subscription }
     let operations = wanted.compactMap { subscription -> WebServicesClient.SubscriptionOperation? in
       guard let other = known[subscription.subscriptionID] else { return .init(.create, subscription) }
       return other.watchesTheSame(as: subscription) ? nil : .init(.update, subscription)

@@ -4,7 +4,7 @@ import CloudKit
 extension Cycle {
   /// Creates zones for changes that wait for them.
   func makeZones(_ zones: [ZoneKey]) async throws {
-    let results: [WireZoneResult]
+    let results: [WireResult<WireZone>]
     do {
       results = try await request { (client, database) async throws(WebServicesError) in
         try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
@@ -57,8 +57,8 @@ extension Cycle {
   }
 
   /// Asks the server for a zone. An error that does not concern everything is the result.
-  private func refetch(_ zone: ZoneKey) async throws(WebServicesError) -> WireZoneResult? {
-    let results: [WireZoneResult]
+  private func refetch(_ zone: ZoneKey) async throws(WebServicesError) -> WireResult<WireZone>? {
+    let results: [WireResult<WireZone>]
     do {
       results = try await request { (client, database) async throws(WebServicesError) in
         try await client.lookupZones([zone.wire], in: database)
@@ -72,11 +72,12 @@ extension Cycle {
   }
 }
 
-extension WireZoneResult {
+extension WireResult<WireZone> {
   /// Whether the server says that the zone does not exist.
   var isMissing: Bool {
     switch self {
-    case .zone(let zone): zone.deleted == true
+    case .item: false
+    case .deleted: true
     case .failure(_, let error): error.means(.zoneMissing, during: .verifying(isWhole: false))
     }
   }

@@ -8,22 +8,16 @@ protocol FeedPage: Sendable {
   var isEmpty: Bool { get }
 }
 
-extension WireDatabaseChanges: FeedPage {
-  var position: String? { syncToken }
-  var hasMore: Bool { moreComing }
-  var isEmpty: Bool { zones.isEmpty }
+extension WirePage: FeedPage {
+  var position: String? { continuationMarker ?? syncToken }
+  var hasMore: Bool { continuationMarker != nil || moreComing }
+  var isEmpty: Bool { elements.isEmpty }
 }
 
-extension WireZoneChangesResult: FeedPage {
-  var position: String? { if case .changes(let page) = self { page.syncToken } else { nil } }
-  var hasMore: Bool { if case .changes(let page) = self { page.moreComing } else { false } }
-  var isEmpty: Bool { if case .changes(let page) = self { page.records.isEmpty } else { true } }
-}
-
-extension WireRecords: FeedPage {
-  var position: String? { continuationMarker }
-  var hasMore: Bool { continuationMarker != nil }
-  var isEmpty: Bool { records.isEmpty }
+extension WireResult<WireZoneChanges>: FeedPage {
+  var position: String? { if case .item(let page) = self { page.syncToken } else { nil } }
+  var hasMore: Bool { if case .item(let page) = self { page.moreComing } else { false } }
+  var isEmpty: Bool { if case .item(let page) = self { page.records.isEmpty } else { true } }
 }
 
 /// The pages of a feed that were followed by others, by which one that never ends is recognized. Empty pages with more to
@@ -180,7 +174,7 @@ extension Cycle {
   }
 
   /// Fetches records of a feed by name. The result is an error that does not concern everything.
-  func refetch(_ names: [String], in zone: ZoneKey) async throws -> Result<[WireRecordResult], WebServicesError> {
+  func refetch(_ names: [String], in zone: ZoneKey) async throws -> Result<[WireResult<WireRecord>], WebServicesError> {
     summary.requests += 1
     do {
       return .success(

@@ -68,9 +68,9 @@ package enum Outcome: Hashable, Sendable {
 package enum Interpreter {
   package static func outcomes(
     of sent: [QueuedOperation],
-    _ answer: Result<[WireRecordResult], WebServicesError>
+    _ answer: Result<[WireResult<WireRecord>], WebServicesError>
   ) -> [Int64: Outcome] {
-    let results: [WireRecordResult]
+    let results: [WireResult<WireRecord>]
     switch answer {
     case .success(let elements): results = elements
     case .failure(let error):
@@ -146,13 +146,13 @@ package enum Interpreter {
 
   package static func outcome(
     ofZoneOperation operation: QueuedOperation,
-    _ answer: Result<[WireZoneResult], WebServicesError>
+    _ answer: Result<[WireResult<WireZone>], WebServicesError>
   ) -> Outcome {
     switch answer {
     case .failure(let error): return failure(of: operation, error, isWhole: true)
     case .success(let results):
       switch results.matched(to: [operation.key.zoneKey.wire])[0] {
-      case .zone: return .zoneDone
+      case .item, .deleted: return .zoneDone
       // A zone request names a single zone, so nothing else can be the cause.
       case .failure(_, let error): return failure(of: operation, error, isWhole: error.code == .atomicError)
       case nil: return lost(operation, "the reply does not include the zone")
@@ -168,13 +168,13 @@ package enum Interpreter {
   static func outcomes(
     ofVerifying asked: [QueuedOperation],
     in zone: ZoneKey,
-    _ results: [WireRecordResult]
+    _ results: [WireResult<WireRecord>]
   ) throws(WebServicesError) -> [Int64: Outcome] {
     var found: [String: Outcome] = [:]
     var nameless: WebServicesError?
     for result in results {
       switch result {
-      case .record(let wire):
+      case .item(let wire):
         if let record = MirrorRecord(wire, in: zone) { found[record.key.name] = .verified(.record(record)) }
       case .deleted(let name, _): found[name] = .verified(.nothing)
       case .failure(let name?, let error): found[name] = outcome(ofVerifyingOne: error)
@@ -200,12 +200,12 @@ package enum Interpreter {
   }
 
   /// The outcome of verifying an operation on a zone, given the zone's element of the reply.
-  static func outcome(ofVerifyingZone zone: ZoneKey, _ result: WireZoneResult?) -> Outcome {
+  static func outcome(ofVerifyingZone zone: ZoneKey, _ result: WireResult<WireZone>?) -> Outcome {
     switch result {
-    case .zone(let zone) where zone.deleted != true: .verified(.zone(token: zone.syncToken))
+    case .item(let zone): .verified(.zone(token: zone.syncToken))
     case .failure(_, let error) where result?.isMissing == false:
       .notVerified(error, Disposition(of: error, during: .verifying(isWhole: false)))
-    case .zone, .failure: .verified(.nothing)
+    case .deleted, .failure: .verified(.nothing)
     case nil:
       .notVerified(
         WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(zone.zone)"),
@@ -234,14 +234,14 @@ package enum Interpreter {
   }
 
   /// The records that the server reports as missing.
-  package static func absent(in results: [WireRecordResult], _ zone: ZoneKey) -> Set<RecordKey> {
+  package static func absent(in results: [WireResult<WireRecord>], _ zone: ZoneKey) -> Set<RecordKey> {
     var absent: Set<RecordKey> = []
     for result in results {
       switch result {
       case .deleted(let name, _): absent.insert(RecordKey(zone, name))
       case .failure(let name?, let error) where error.means(.absent, during: .verifying(isWhole: false)):
         absent.insert(RecordKey(zone, name))
-      case .record, .failure: continue
+      case .item, .failure: continue
       }
     }
     return absent

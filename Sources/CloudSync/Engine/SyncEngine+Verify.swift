@@ -145,11 +145,11 @@ extension SyncEngine {
     guard database != .public else { return [.defaultZone] }
     return try await client.listZones(in: database).compactMap { result in
       switch result {
-      case .zone(let zone) where zone.deleted != true:
+      case .item(let zone):
         // In the private database the server names the owner of each zone; the store does not.
         let owner = database == .shared ? zone.zoneID.ownerRecordName ?? "" : ""
         return ZoneKey(zone: zone.zoneID.zoneName, owner: owner)
-      case .zone, .failure: return nil
+      case .deleted, .failure: return nil
       }
     }
   }
@@ -206,7 +206,8 @@ extension SyncEngine {
       switch result {
       case .failure(_, let error) where error.means(.zoneMissing, during: .fetchingZone): try rows.removeAll()
       case .failure(_, let error): throw error
-      case .changes(let page): try keep(reported(page.records, in: zone))
+      case .item(let page): try keep(reported(page.records, in: zone))
+      case .deleted: try rows.removeAll()
       }
       return result
     }
@@ -214,14 +215,14 @@ extension SyncEngine {
 
   private func fetch(_ query: WireQuery, _ zone: ZoneKey, _ take: ([Reported]) throws -> Void) async throws {
     try await fetchPages { marker in
-      let page: WireRecords
+      let page: WireResults<WireRecord>
       do {
         page = try await client.query(query, zone: zone.wire, continuing: marker, in: database)
       } catch let error as WebServicesError where error.means(.absent, during: .polling) {
         // The type does not exist on the server (yet).
         return nil
       }
-      try take(reported(page.records, in: zone))
+      try take(reported(page.elements, in: zone))
       return page
     }
   }
@@ -244,10 +245,10 @@ extension SyncEngine {
     throw WebServicesError.endless(pages: length.pages)
   }
 
-  private func reported(_ results: [WireRecordResult], in zone: ZoneKey) throws -> [Reported] {
+  private func reported(_ results: [WireResult<WireRecord>], in zone: ZoneKey) throws -> [Reported] {
     try results.compactMap { result -> Reported? in
       switch result {
-      case .record(let wire): return (RecordKey(zone, wire.recordName), MirrorRecord(wire, in: zone))
+      case .item(let wire): return (RecordKey(zone, wire.recordName), MirrorRecord(wire, in: zone))
       // A full fetch also reports records that were deleted during the fetch.
       case .deleted(let name, _): return (RecordKey(zone, name), nil)
       case .failure(_, let error) where error.means(.absent, during: .fetchingRecord): return nil
@@ -269,7 +270,7 @@ extension SyncEngine {
     var left = names[...]
     while !left.isEmpty {
       let part = Array(left.prefix(TemporaryRecords.slice))
-      var results: [WireRecordResult]
+      var results: [WireResult<WireRecord>]
       do {
         results = try await client.lookup(part, zone: zone.wire, in: database)
       } catch {
@@ -296,7 +297,7 @@ extension SyncStore {
   }
 }
 
-extension WireRecordResult {
+extension WireResult<WireRecord> {
   /// The record's name, if the reply had no room for it.
   fileprivate var omitted: String? {
     if case .failure(let name, let error) = self, error.means(.split, during: .fetchingRecord) { name } else { nil }

@@ -12,9 +12,9 @@ extension SyncStore {
   /// Applies a page of `changes/database`: changed zones, deleted zones, the token.
   ///
   /// - Returns: the number of records deleted with their zones.
-  func apply(_ page: WireDatabaseChanges, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
+  func apply(_ page: WireResults<WireZone>, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     // Most pages report nothing.
-    if page.zones.isEmpty,
+    if page.elements.isEmpty,
       try read({ try $0.value(.databaseToken) == page.syncToken && !Throttles.hasOpenTrouble($0) })
     {
       return 0
@@ -23,11 +23,8 @@ extension SyncStore {
   }
 
   /// Whether a page reports the deletion of a zone that is here.
-  func loses(_ page: WireDatabaseChanges) throws(StoreError) -> Bool {
-    let deleted = page.zones.compactMap { result -> ZoneKey? in
-      guard case .zone(let zone) = result, zone.deleted == true else { return nil }
-      return key(zone.zoneID)
-    }
+  func loses(_ page: WireResults<WireZone>) throws(StoreError) -> Bool {
+    let deleted = page.elements.compactMap { if case .deleted(let zone, _) = $0 { key(zone) } else { nil } }
     guard !deleted.isEmpty else { return false }
     return try read { ledger in try deleted.contains { try ledger.zone($0)?.state == .ready } }
   }
@@ -36,13 +33,13 @@ extension SyncStore {
   /// fetched before.
   ///
   /// - Returns: the zones to fetch; nil if the page has to be applied in a transaction.
-  func join(_ page: WireDatabaseChanges, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> [ZoneKey]? {
-    guard !page.moreComing, !page.zones.isEmpty else { return nil }
+  func join(_ page: WireResults<WireZone>, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> [ZoneKey]? {
+    guard !page.moreComing, !page.elements.isEmpty else { return nil }
     let zones = try read { ledger -> [ZoneKey]? in
       guard try !Throttles.hasOpenTrouble(ledger) else { return nil }
       var unread: [ZoneKey] = []
-      for result in page.zones {
-        guard case .zone(let zone) = result, zone.deleted != true, let known = try ledger.zone(key(zone.zoneID)),
+      for result in page.elements {
+        guard case .item(let zone) = result, let known = try ledger.zone(key(zone.zoneID)),
           known.state == .ready, let token = known.token
         else { return nil }
         if token != zone.syncToken, !known.key.isDefaultZone { unread.append(known.key) }
@@ -61,15 +58,14 @@ extension SyncStore {
     ZoneKey(zone: id.zoneName, owner: scope.database == .shared ? id.ownerRecordName ?? "" : "")
   }
 
-  private func take(_ page: WireDatabaseChanges, _ reconciliation: Reconciliation) throws -> Int {
+  private func take(_ page: WireResults<WireZone>, _ reconciliation: Reconciliation) throws -> Int {
     let ledger = reconciliation.ledger
     try Throttles.endTrouble(ledger)
     var lost = 0
-    for result in page.zones {
+    for result in page.elements {
       switch result {
-      case .zone(let zone) where zone.deleted == true:
-        lost += try ZoneLoss.take(key(zone.zoneID), reconciliation)
-      case .zone(let zone):
+      case .deleted(let zone, _): lost += try ZoneLoss.take(key(zone), reconciliation)
+      case .item(let zone):
         let key = key(zone.zoneID)
         let known = try ledger.zone(key)
         // A zone that was deleted and recreated needs a fetch even if its token is known.
@@ -226,7 +222,7 @@ extension SyncStore {
       try !Throttles.hasOpenTrouble(ledger)
     else { return false }
     let records = page.records.compactMap {
-      if case .record(let wire) = $0 { MirrorRecord(wire, in: zone) } else { nil }
+      if case .item(let wire) = $0 { MirrorRecord(wire, in: zone) } else { nil }
     }
     guard records.count == page.records.count else { return false }
     return try zip(records, ledger.known(records.map(\.key.name), in: zone)).allSatisfy { record, mirror in

@@ -6,7 +6,7 @@ extension SyncStore {
   /// Applies the replies to zone creations on which queued changes depend.
   func zonesMade(
     _ zones: [ZoneKey],
-    _ results: [WireZoneResult],
+    _ results: [WireResult<WireZone>],
     random: Double,
     _ lease: Lease
   ) throws(StoreError) {
@@ -14,7 +14,7 @@ extension SyncStore {
     try write(lease) { ledger, now in
       for (zone, result) in zip(zones, results) {
         switch result {
-        case .zone: try ledger.markCreatedHere(zone)
+        case .item, .deleted: try ledger.markCreatedHere(zone)
         case .failure(_, let error):
           switch Disposition(of: error, during: .creatingZone(isWhole: false)) {
           case .acknowledge: try ledger.markCreatedHere(zone)

@@ -25,7 +25,7 @@ extension SyncStore {
   }
 }
 
-extension WireRecordResult {
+extension WireResult<WireRecord> {
   /// The name of a record with a value that does not fit its type; nil for any other result.
   var misfit: String? {
     if case .failure(let name?, let error) = self, error.means(.misfit, during: .fetchingRecord) { name } else { nil }

@@ -44,11 +44,11 @@ extension SyncStore {
 
   /// Returns the records that are not in the mirror but were deleted here within the last hour, or have a queued
   /// operation: an index may still show deleted records for a while.
-  func deletedLately(_ results: [WireRecordResult], in zone: ZoneKey) throws(StoreError) -> Set<String> {
+  func deletedLately(_ results: [WireResult<WireRecord>], in zone: ZoneKey) throws(StoreError) -> Set<String> {
     let since = now() - SystemClock.hour
     return try read { ledger in
       var names: Set<String> = []
-      for case .record(let record) in results {
+      for case .item(let record) in results {
         let key = RecordKey(zone, record.recordName)
         guard try ledger.changeTag(key) == nil else { continue }
         if try ledger.operation(for: key) != nil || ledger.wasDeleted(key, since: since) { names.insert(key.name) }
@@ -62,9 +62,9 @@ extension SyncStore {
   /// - Parameter page: the query's own results, whose times set the start of the next query; `records` may hold others
   ///   too.
   func apply(
-    _ records: [WireRecordResult],
+    _ records: [WireResult<WireRecord>],
     of polled: PolledQuery,
-    page: [WireRecordResult],
+    page: [WireResult<WireRecord>],
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
@@ -75,7 +75,7 @@ extension SyncStore {
       let effect = try take(&slice, polled.zoneKey, epoch: 0, comparesContent: polled.watermark == nil, reconciliation)
       guard slice.isLast, !hasFailed(records) else { return effect }
       let latest = page.compactMap { result -> Int64? in
-        if case .record(let record) = result { record.modified?.timestamp } else { nil }
+        if case .item(let record) = result { record.modified?.timestamp } else { nil }
       }.max()
       try ledger.advance(polled, seen: latest, now: now)
       return effect
@@ -89,17 +89,17 @@ extension SyncStore {
 
   /// Applies the re-fetch of records that a full scan missed or found with another tag, or that could not be read.
   func applyFullScan(
-    _ results: [WireRecordResult],
+    _ results: [WireResult<WireRecord>],
     of zone: ZoneKey,
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
-    let known = results.compactMap { result -> WireRecordResult? in
+    let known = results.compactMap { result -> WireResult<WireRecord>? in
       guard case .failure(let name?, let error) = result else { return result }
       switch Disposition(of: error, during: .fetchingRecord) {
       // Keep the last known version of records that may no longer be read.
       case .denied: return nil
-      case .absent: return .deleted(recordName: name)
+      case .absent: return .deleted(name)
       default: return result
       }
     }

@@ -1,5 +1,6 @@
 package import CloudKit
 import Foundation
+package import JSONText
 
 /// The way in which the file of an asset is kept when its save is accepted.
 public enum AssetKeeping: String, Hashable, Sendable, Codable {
@@ -13,7 +14,7 @@ public enum AssetKeeping: String, Hashable, Sendable, Codable {
 /// An asset of an accepted save: its file, and the server's data about it.
 ///
 /// The operation's changes hold a descriptor for it. Before the upload its checksum is the SHA-256.
-package struct QueuedAsset: Hashable, Sendable, Codable {
+package struct QueuedAsset: Hashable, Sendable {
   package var field: String
   /// The index in a list, or 0.
   package var position: Int
@@ -32,7 +33,7 @@ package struct QueuedAsset: Hashable, Sendable, Codable {
   package var receipt: UploadReceipt?
 
   /// A descriptor with its upload receipt.
-  package struct UploadReceipt: Hashable, Sendable, Codable {
+  package struct UploadReceipt: Hashable, Sendable {
     package var asset: WireAsset
     /// Milliseconds since 1970.
     package var at: Int64
@@ -46,6 +47,33 @@ package struct QueuedAsset: Hashable, Sendable, Codable {
   package var value: WireAsset {
     guard let checksum else { return WireAsset(fileChecksum: digest.map { "sha256:\($0)" }, size: size) }
     return WireAsset(fileChecksum: checksum, size: size)
+  }
+}
+
+extension QueuedAsset: WireObject {
+  package init() { self.init(field: "", position: 0, size: 0) }
+
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    var index = Int64(position)
+    try json("checksum", &checksum)
+    try json("digest", &digest)
+    try json("field", &field)
+    try json("mayHaveChanged", &mayHaveChanged)
+    try json("path", &path)
+    try json("place", &place)
+    try json("position", &index)
+    try json("receipt", &receipt)
+    try json("size", &size)
+    position = Int(index)
+  }
+}
+
+extension QueuedAsset.UploadReceipt: WireObject {
+  package init() { self.init(asset: WireAsset(), at: 0) }
+
+  package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
+    try json("asset", &asset)
+    try json("at", &at)
   }
 }
 

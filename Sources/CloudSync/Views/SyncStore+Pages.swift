@@ -23,10 +23,10 @@ extension SyncStore {
     }
   }
 
-  func hasFailed(_ results: [WireRecordResult]) -> Bool {
+  func hasFailed(_ results: [WireResult<WireRecord>]) -> Bool {
     results.contains { result in
       switch result {
-      case .record(let wire): wire.recordType == nil || wire.recordChangeTag == nil
+      case .item(let wire): wire.recordType == nil || wire.recordChangeTag == nil
       case .deleted: false
       case .failure: result.misfit == nil
       }
@@ -35,7 +35,7 @@ extension SyncStore {
 
   /// Writes as many elements of a page as fit into this transaction.
   func take(
-    _ results: inout TransactionSlice<WireRecordResult>,
+    _ results: inout TransactionSlice<WireResult<WireRecord>>,
     _ zone: ZoneKey,
     epoch: Int64,
     isWhole: Bool = false,
@@ -44,11 +44,11 @@ extension SyncStore {
   ) throws -> PageEffect {
     var effect = PageEffect()
     while let part = results.next(Self.writtenAtOnce) {
-      let names = part.compactMap(\.recordName)
+      let names = part.compactMap(\.id)
       // Of several elements for one record the last one holds.
       for part in Set(names).count == names.count ? [part] : part.map({ [$0] }) {
         effect.changed += try reconciliation.take(
-          part.compactMap { if case .record(let wire) = $0 { MirrorRecord(wire, in: zone) } else { nil } },
+          part.compactMap { if case .item(let wire) = $0 { MirrorRecord(wire, in: zone) } else { nil } },
           epoch: epoch,
           isWhole: isWhole,
           comparesContent: comparesContent
@@ -64,7 +64,7 @@ extension SyncStore {
 
   /// Notes an element without the record that it should hold.
   private func noteFailure(
-    _ result: WireRecordResult,
+    _ result: WireResult<WireRecord>,
     _ zone: ZoneKey,
     epoch: Int64,
     _ reconciliation: Reconciliation,
@@ -72,7 +72,7 @@ extension SyncStore {
   ) throws {
     switch result {
     case .deleted: break
-    case .record(let wire):
+    case .item(let wire):
       guard MirrorRecord(wire, in: zone) == nil else { return }
       let reason = "\(wire.recordName): the server sent it without its type or tag"
       effect.failure = WebServicesError(.unexpectedServerResponse, reason)

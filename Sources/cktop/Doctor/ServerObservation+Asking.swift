@@ -52,7 +52,7 @@ extension ServerObservation {
     do throws(WebServicesError) {
       zones = .success(
         try await client.listZones(in: scope.database).compactMap { zone in
-          if case .zone(let zone) = zone { zone.zoneID.zoneName } else { nil }
+          if case .item(let zone) = zone { zone.zoneID.zoneName } else { nil }
         }
       )
     } catch {

@@ -501,7 +501,7 @@ import Testing
 
     for tag in ["1", "2"] {
       let found = try await client.lookup(["n"], zone: zone.wire, in: .private)
-      #expect(found.map(\.recordName) == ["n"])
+      #expect(found.map(\.id) == ["n"])
       #expect(try await fetch(container, server) == (tag, false))
     }
     let delete = WireRecordOperation(.forceDelete, WireRecord(recordName: "n"))

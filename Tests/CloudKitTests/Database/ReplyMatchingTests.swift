@@ -3,9 +3,9 @@ import Testing
 @testable import CloudKit
 
 struct ReplyMatchingTests {
-  private let failure = WireRecordResult.failure(recordName: nil, WebServicesError(.badRequest, "no"))
+  private let failure = WireResult<WireRecord>.failure(nil, WebServicesError(.badRequest, "no"))
 
-  private func saved(_ name: String) -> WireRecordResult { .record(WireRecord(recordName: name)) }
+  private func saved(_ name: String) -> WireResult<WireRecord> { .item(WireRecord(recordName: name)) }
 
   @Test func `records are matched by name, and by position where the reply names none`() {
     #expect([saved("b"), saved("a")].matched(to: ["a", "b"]) == [saved("a"), saved("b")])
@@ -23,13 +23,13 @@ struct ReplyMatchingTests {
 
     let matches = [saved(decomposed), saved(composed)].matched(to: [composed, decomposed])
 
-    #expect(matches.map { Array(($0?.recordName ?? "").utf8) } == [Array(composed.utf8), Array(decomposed.utf8)])
+    #expect(matches.map { Array(($0?.id ?? "").utf8) } == [Array(composed.utf8), Array(decomposed.utf8)])
   }
 
   @Test func `a zone is matched by its name, and by its owner where two have that name`() {
     func id(_ name: String, _ owner: String?) -> WireZoneID { WireZoneID(zoneName: name, ownerRecordName: owner) }
-    func zone(_ name: String, _ owner: String?) -> WireZoneResult { .zone(WireZone(zoneID: id(name, owner))) }
-    let nameless = WireZoneResult.failure(nil, WebServicesError(.badRequest, "no"))
+    func zone(_ name: String, _ owner: String?) -> WireResult<WireZone> { .item(WireZone(zoneID: id(name, owner))) }
+    let nameless = WireResult<WireZone>.failure(nil, WebServicesError(.badRequest, "no"))
 
     #expect([zone("a", "me")].matched(to: [id("a", nil)]) == [zone("a", "me")])
     let (ana, ben) = (zone("a", "ana"), zone("a", "ben"))

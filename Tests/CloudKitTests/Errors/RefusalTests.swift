@@ -81,9 +81,10 @@ import Testing
 
   @Test func `an item that fails alone has the identifier of the request`() throws {
     let body = #"{"records":[{"recordName":"a","serverErrorCode":"NOT_FOUND"},{"recordName":"b","recordType":"T"}]}"#
-    let reply = try WireRecords(json: Data(body.utf8)).naming(request: "aa-11")
+    var reply = try WireResults<WireRecord>(json: Data(body.utf8))
+    reply.name(request: "aa-11")
 
-    let ids = reply.records.map { element -> String? in
+    let ids = reply.elements.map { element -> String? in
       if case .failure(_, let error) = element { error.uuid } else { nil }
     }
     #expect(ids == ["aa-11", nil])

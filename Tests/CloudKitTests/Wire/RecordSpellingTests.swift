@@ -7,7 +7,7 @@ import Testing
 /// Section 2 of the protocol: how records and errors come, and what requests look like.
 @Suite(.serialized) struct RecordSpellingTests {
   @Test func `a full record is read whole, whatever else it carries`() throws {
-    let answer = try WireRecords(
+    let answer = try WireResults<WireRecord>(
       json: Data(
         #"""
         {"records":[{"pluginFields":{"a":[{}]},"recordName":"na\u0000me😀","recordType":"Note","recordChangeTag":"2f",
@@ -29,7 +29,7 @@ import Testing
     record.parent = WireRecordName(recordName: "p")
     record.share = WireReference(recordName: "s", action: nil)
     record.shortGUID = "g"
-    #expect(answer.records == [.record(record)])
+    #expect(answer.elements == [.item(record)])
     #expect(answer.continuationMarker == "m")
   }
 
@@ -41,16 +41,16 @@ import Testing
     ]
     let members = keys.map { #""\#($0)":null"# }.joined(separator: ",")
 
-    let records = try WireRecords(
+    let records = try WireResults<WireRecord>(
       json: Data(#"{"records":[{"recordName":"n",\#(members)}],"continuationMarker":null}"#.utf8)
     )
 
-    #expect(records.records == [.record(WireRecord(recordName: "n"))])
+    #expect(records.elements == [.item(WireRecord(recordName: "n"))])
     #expect(records.continuationMarker == nil)
   }
 
   @Test func `a share's own keys are read from among the record's`() throws {
-    let answer = try WireRecords(
+    let answer = try WireResults<WireRecord>(
       json: Data(
         #"""
         {"records":[{"recordName":"s","recordType":"cloudkit.share","publicPermission":"READ_ONLY",
@@ -59,7 +59,7 @@ import Testing
       )
     )
 
-    guard case .record(let record) = answer.records.first else {
+    guard case .item(let record) = answer.elements.first else {
       Issue.record("expected a record")
       return
     }
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func `tombstones and errors stand among records`() throws {
-    let answer = try WireRecords(
+    let answer = try WireResults<WireRecord>(
       json: Data(
         #"""
         {"records":[{"recordName":"a","deleted":true,"recordType":null},
@@ -83,10 +83,10 @@ import Testing
     var throttled = WebServicesError(.throttled, "slow down", retryAfter: 2.5)
     throttled.uuid = "u"
     #expect(
-      answer.records == [
-        .deleted(recordName: "a"), .deleted(recordName: "c", recordType: "Note"),
-        .failure(recordName: "b", throttled),
-        .failure(recordName: nil, WebServicesError(.unknown("FUTURE_CODE"), "")),
+      answer.elements == [
+        .deleted("a"), .deleted("c", type: "Note"),
+        .failure("b", throttled),
+        .failure(nil, WebServicesError(.unknown("FUTURE_CODE"), "")),
       ]
     )
   }
@@ -142,12 +142,12 @@ import Testing
     type: String
   ) throws {
     let sound = #"{"recordName":"b","recordType":"T","fields":{"n":{"value":"x","type":"FUTURE"}}}"#
-    let answer = try WireRecords(
+    let answer = try WireResults<WireRecord>(
       json: Data(#"{"records":[{"recordName":"a","recordType":"T","fields":{"n":\#(field)}},\#(sound)]}"#.utf8)
     )
 
-    guard case .failure("a", let error) = answer.records[0], case .record(let record) = answer.records[1] else {
-      Issue.record("\(answer.records)")
+    guard case .failure("a", let error) = answer.elements[0], case .item(let record) = answer.elements[1] else {
+      Issue.record("\(answer.elements)")
       return
     }
     #expect(error.code == .unexpectedServerResponse && error.effect == .unknown && error.reason.hasSuffix(type))
@@ -174,12 +174,12 @@ import Testing
   ])
   func `a value that is written out of the ordinary is read`(field: String, value: FieldValue) throws {
     let stamp = #""created":{"timestamp":1.5}"#
-    let answer = try WireRecords(
+    let answer = try WireResults<WireRecord>(
       json: Data(#"{"records":[{"recordName":"a","recordType":"T",\#(stamp),"fields":{"n":\#(field)}}]}"#.utf8)
     )
 
-    guard case .record(let record) = answer.records[0] else {
-      Issue.record("\(answer.records)")
+    guard case .item(let record) = answer.elements[0] else {
+      Issue.record("\(answer.elements)")
       return
     }
     #expect(record.fields == ["n": value] && record.created?.timestamp == 2)
@@ -227,9 +227,9 @@ import Testing
       "i":{"value":1\(digits)e-1000000,"type":"INT64"}}}]}
       """
 
-    let answer = try WireRecords(json: Data(document.utf8))
+    let answer = try WireResults<WireRecord>(json: Data(document.utf8))
 
-    guard case .record(let record) = answer.records[0] else {
+    guard case .item(let record) = answer.elements[0] else {
       Issue.record("expected a record")
       return
     }

@@ -432,7 +432,7 @@ import Testing
     let dying = try #require(try Lease.acquire(device.store))
     try device.store.zonesMade(
       [world.scope.zoneForChangesWithoutOne],
-      [.zone(WireZone(zoneID: world.scope.zoneForChangesWithoutOne.wire))],
+      [.item(WireZone(zoneID: world.scope.zoneForChangesWithoutOne.wire))],
       random: 0,
       dying
     )

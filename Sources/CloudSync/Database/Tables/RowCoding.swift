@@ -14,11 +14,11 @@ enum JSONColumn {
 
   /// Nil if there are none.
   static func text(of assets: [QueuedAsset]) throws -> String? {
-    assets.isEmpty ? nil : String(decoding: try JSONEncoder().encode(assets), as: UTF8.self)
+    if assets.isEmpty { nil } else { try text(assets) }
   }
 
   static func assets(_ text: String?) throws -> [QueuedAsset] {
-    try text.map { try JSONDecoder().decode([QueuedAsset].self, from: Data($0.utf8)) } ?? []
+    try text.map { try value($0) } ?? []
   }
 
   static func fields(_ text: String, of key: RecordKey) throws -> [String: FieldValue] {
