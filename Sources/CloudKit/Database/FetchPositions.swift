@@ -15,8 +15,8 @@ package struct FetchPositions: Sendable {
     if let start { reached.insert(start.hashValue) }
   }
 
-  /// - Parameter start: The token with which the first page of a change feed is requested; nil for the beginning.
-  package init(from start: CKServerChangeToken?) { self.init(from: start?.wire) }
+  /// - Parameter start: The position with which the first page is requested; nil for the beginning.
+  package init(from start: (some FetchPosition)?) { self.init(from: start?.text) }
 
   /// Returns the position of a page after which more are coming.
   ///
@@ -32,24 +32,26 @@ package struct FetchPositions: Sendable {
     return position
   }
 
-  /// Returns the token of a page after which more changes are coming.
+  /// Returns the position of a page after which more are coming.
   ///
   /// - Throws: `CKError` if the fetch has reached it before, or if it is too large.
-  package mutating func next(_ token: CKServerChangeToken) throws(CKError) -> CKServerChangeToken {
-    try advance(to: token.wire)
-    return token
+  package mutating func next<Position: FetchPosition>(_ position: Position) throws(CKError) -> Position {
+    do { _ = try next(position.text) } catch { throw CKError(error, in: .read) }
+    return position
   }
 
-  /// Returns the cursor of a page after which more results are coming.
+  /// Follows a feed to its end.
   ///
-  /// - Throws: `CKError` if the fetch has reached it before, or if it is too large.
-  package mutating func next(_ cursor: CKQueryOperation.Cursor) throws(CKError) -> CKQueryOperation.Cursor {
-    try advance(to: cursor.marker)
-    return cursor
-  }
-
-  private mutating func advance(to position: String) throws(CKError) {
-    do { _ = try next(position) } catch { throw CKError(error, in: .read) }
+  /// - Parameters:
+  ///   - start: The position of the first page; nil for the beginning.
+  ///   - fetch: Fetches the page at a position and returns the position of the next one; nil after the last.
+  /// - Throws: `CKError` if a position repeats or is too large, and the errors of `fetch`.
+  package static func follow<Position: FetchPosition>(
+    from start: Position?,
+    _ fetch: (Position?) async throws -> Position?
+  ) async throws {
+    var (position, positions) = (start, FetchPositions(from: start))
+    while let next = try await fetch(position) { position = try positions.next(next) }
   }
 
   /// Throws if a position is too large to be used.
@@ -64,3 +66,12 @@ package struct FetchPositions: Sendable {
   /// Whether a position is too large to be stored and sent.
   package static func isOversized(_ position: String?) -> Bool { position.map { $0.utf8.count > byteLimit } ?? false }
 }
+
+/// A position in a change feed or query.
+package protocol FetchPosition {
+  /// The position as the server sent it.
+  var text: String { get }
+}
+
+extension CKServerChangeToken: FetchPosition { package var text: String { wire } }
+extension CKQueryCursor: FetchPosition { package var text: String { marker } }

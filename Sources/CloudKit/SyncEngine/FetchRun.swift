@@ -42,8 +42,7 @@ struct FetchRun: Sendable {
   @discardableResult
   private func fetchPages() async throws -> Set<CKRecordZone.ID> {
     var all: Set<CKRecordZone.ID> = []
-    var positions = FetchPositions(from: state.databaseToken)
-    while true {
+    try await FetchPositions.follow(from: state.databaseToken) { _ in
       let token = state.databaseToken
       let page = try await database.databaseChanges(since: token)
       let changed = page.modifications.map(\.zoneID)
@@ -60,9 +59,9 @@ struct FetchRun: Sendable {
           after: take
         )
       }
-      guard page.moreComing else { return all }
-      _ = try positions.next(page.changeToken)
+      return page.moreComing ? page.changeToken : nil
     }
+    return all
   }
 
   // MARK: - Zones

@@ -65,14 +65,14 @@ extension CKDatabase {
   ) async throws -> LoadedModels<Model> {
     let loader = linkLoader(following: depth)
     var records: [Result<CKRecord, any Error>] = []
-    var (query, cursor, positions) = (query, CKQueryOperation.Cursor?.none, FetchPositions())
-    repeat {
+    var query = query
+    try await FetchPositions.follow(from: CKQueryOperation.Cursor?.none) { cursor in
       let page = try await recordPage(of: query, in: zoneID, after: cursor)
       query.limit = query.limit.map { Swift.max(0, $0 - page.results.count) }
-      cursor = try page.cursor.map { cursor throws(CKError) in try positions.next(cursor) }
       // The first failure ends the load before the rest is fetched.
       records += try page.results.map { .success(try $0.result.get()) }
-    } while cursor != nil && query.limit != 0
+      return query.limit == 0 ? nil : page.cursor
+    }
     let models = try await loader.models(Model.self, from: records).map { try $0.get() }
     return LoadedModels(models: models, cycles: loader.cycles)
   }

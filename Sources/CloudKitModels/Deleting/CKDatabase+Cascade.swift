@@ -71,16 +71,14 @@ extension CKDatabase {
       )
     }
     var records: [CKRecord.ID: LinkedRecord] = [:]
-    var token: CKServerChangeToken?
-    var positions = FetchPositions()
     do {
-      while true {
+      try await FetchPositions.follow(from: CKServerChangeToken?.none) { token in
         let page = try await recordZoneChanges(inZoneWith: zoneID, since: token)
         for (id, result) in page.modificationResultsByID { records[id] = LinkedRecord(try result.get().record) }
         for deletion in page.deletions { records[deletion.recordID] = nil }
-        guard page.moreComing else { return Array(records.values) }
-        token = try positions.next(page.changeToken)
+        return page.moreComing ? page.changeToken : nil
       }
+      return Array(records.values)
     } catch let error as CKError where error.code == .zoneNotFound {
       return []
     }

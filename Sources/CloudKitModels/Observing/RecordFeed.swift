@@ -21,9 +21,8 @@ struct RecordFeed {
   mutating func read(_ database: CKDatabase, desiredKeys: [CKRecord.FieldKey]?) async throws -> [Change] {
     var (next, changes) = (self, [Change]())
     var zones: Set<CKRecordZone.ID> = []
-    var positions = FetchPositions(from: databaseToken)
-    while true {
-      let page = try await database.databaseChanges(since: next.databaseToken)
+    try await FetchPositions.follow(from: databaseToken) { token in
+      let page = try await database.databaseChanges(since: token)
       next.databaseToken = page.changeToken
       zones.formUnion(page.modifications.map(\.zoneID))
       for deletion in page.deletions {
@@ -31,8 +30,7 @@ struct RecordFeed {
         next.zoneTokens[deletion.zoneID] = nil
         changes += next.known.filter { $0.zoneID == deletion.zoneID }.compactMap { next.deleted($0) }
       }
-      guard page.moreComing else { break }
-      _ = try positions.next(page.changeToken)
+      return page.moreComing ? page.changeToken : nil
     }
     for zone in zones where zoneID == nil || zone == zoneID {
       do {
@@ -51,13 +49,8 @@ struct RecordFeed {
     _ desiredKeys: [CKRecord.FieldKey]?
   ) async throws -> [Change] {
     var changes: [Change] = []
-    var positions = FetchPositions(from: zoneTokens[zone])
-    while true {
-      let page = try await database.recordZoneChanges(
-        inZoneWith: zone,
-        since: zoneTokens[zone],
-        desiredKeys: desiredKeys
-      )
+    try await FetchPositions.follow(from: zoneTokens[zone]) { token in
+      let page = try await database.recordZoneChanges(inZoneWith: zone, since: token, desiredKeys: desiredKeys)
       for (id, result) in page.modificationResultsByID.sorted(by: { $0.key.recordName < $1.key.recordName }) {
         switch result.map(\.record) {
         case .success(let record) where record.recordType != recordType: break
@@ -68,9 +61,9 @@ struct RecordFeed {
       }
       changes += page.deletions.compactMap { deleted($0.recordID) }
       zoneTokens[zone] = page.changeToken
-      guard page.moreComing else { return changes }
-      _ = try positions.next(page.changeToken)
+      return page.moreComing ? page.changeToken : nil
     }
+    return changes
   }
 
   private mutating func deleted(_ id: CKRecord.ID) -> Change? {
