@@ -14,8 +14,8 @@ extension CKDatabase {
     guard !needs.isEmpty else { return supply }
     var supplied: [Supplied] = []
     let places = needs.filter { $0.asset.origin?.recordID.zoneID == request.zoneID && $0.asset.wire != nil }
-    for batch in places.chunks(of: Self.largestBatch) {
-      switch await rereference(Array(batch), in: request.zoneID) {
+    for batch in places.requests {
+      switch await rereference(batch, in: request.zoneID) {
       case .success(let known): supplied += known
       case .failure(let failure):
         supply.failure = failure

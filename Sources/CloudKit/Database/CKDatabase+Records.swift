@@ -39,9 +39,10 @@ extension CKDatabase {
   ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
     var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
     for (zoneID, ids) in ids.withoutRepetition.grouped(by: \.zoneID) {
-      for chunk in ids.chunks(of: Self.largestBatch) {
-        for (id, result) in try await lookup(Array(chunk), in: zoneID, desiredKeys: desiredKeys) {
-          results[id] = result
+      for (id, result) in zip(ids, try await lookup(ids, in: zoneID, desiredKeys: desiredKeys)) {
+        results[id] = result.flatMap { found in
+          found.map { .success(.received($0, zoneID: zoneID)) }
+            ?? .failure(CKError(.unknownItem, "The record was deleted."))
         }
       }
     }
@@ -52,26 +53,14 @@ extension CKDatabase {
     _ ids: [CKRecord.ID],
     in zoneID: CKRecordZone.ID,
     desiredKeys: [CKRecord.FieldKey]?
-  ) async throws(CKError) -> [CKRecord.ID: Result<CKRecord, any Error>] {
-    let answer: [WireResult<WireRecord>]
+  ) async throws(CKError) -> [Result<WireRecord?, any Error>] {
     do throws(CKError) {
-      answer = try await perform(.read) { client throws(WebServicesError) in
-        try await client.lookup(ids.map(\.recordName), zone: zoneID.wire, desiredKeys: desiredKeys, in: name)
+      return try await results(of: ids.map(\.recordName), id: \.self, .read) { client, names throws(WebServicesError) in
+        try await client.lookup(names, zone: zoneID.wire, desiredKeys: desiredKeys, in: name)
       }
     } catch  where error.code == .zoneNotFound {
-      return Dictionary(uniqueKeysWithValues: ids.map { ($0, .failure(error)) })
+      return ids.map { _ in .failure(error) }
     }
-    var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-    for (id, element) in zip(ids, answer.matched(to: ids.map(\.recordName))) {
-      results[id] =
-        switch element {
-        case .item(let record): .success(.received(record, zoneID: zoneID))
-        case .deleted: .failure(CKError(.unknownItem, "The record was deleted."))
-        case .failure(_, let failure): .failure(CKError(failure, in: .item))
-        case nil: .failure(CKError(.internalError, "The reply does not include the record \(id.recordName)."))
-        }
-    }
-    return results
   }
 
   /// Saves a record unless the server has another version, and updates this instance.

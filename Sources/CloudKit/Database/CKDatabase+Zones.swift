@@ -27,14 +27,10 @@ extension CKDatabase {
   public func recordZones(
     for ids: [CKRecordZone.ID]
   ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
-    var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
-    for chunk in ids.chunks(of: Self.largestBatch) {
-      let answer = try await perform(.read) { client throws(WebServicesError) in
-        try await client.lookupZones(chunk.map(\.wire), in: name)
-      }
-      results.merge(Self.match(answer, to: Array(chunk)).mapValues { $0.map(CKRecordZone.init(zoneID:)) }) { $1 }
+    let found = try await results(of: ids, id: \.wire, .read) { client, ids throws(WebServicesError) in
+      try await client.lookupZones(ids.map(\.wire), in: name)
     }
-    return results
+    return Dictionary(zip(ids, found).map { id, result in (id, result.map { _ in CKRecordZone(zoneID: id) }) }) { $1 }
   }
 
   /// Creates a zone. Succeeds if it already exists. Private database only.
@@ -65,46 +61,26 @@ extension CKDatabase {
       throw CKError.invalidArguments("A zone appears twice in one call.")
     }
     let operations =
-      saves.map { ($0, WireZoneOperation(.create, $0.wire)) }
-      + recordZoneIDsToDelete.map { ($0, WireZoneOperation(.delete, $0.wire)) }
-    var results: [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] = [:]
-    for chunk in operations.chunks(of: Self.largestBatch) {
-      let answer = try await perform(.write) { client throws(WebServicesError) in
-        try await client.modifyZones(chunk.map(\.1), in: name)
-      }
-      results.merge(Self.match(answer, to: chunk.map(\.0))) { $1 }
+      saves.map { WireZoneOperation(.create, $0.wire) }
+      + recordZoneIDsToDelete.map { WireZoneOperation(.delete, $0.wire) }
+    let results = try await results(of: operations, id: \.id, .write) { client, part throws(WebServicesError) in
+      try await client.modifyZones(part, in: name)
     }
-    let saveResults = recordZonesToSave.map { zone in
-      (zone.zoneID, results.result(zone.zoneID, in: .write).existingCounts(as: zone))
+    let saved = zip(recordZonesToSave, results).map { zone, result in
+      (zone.zoneID, result.map { _ in zone }.existingCounts(as: zone))
     }
-    let deleteResults = recordZoneIDsToDelete.map { id in (id, results.result(id, in: .write).map { _ in }) }
-    return (Dictionary(uniqueKeysWithValues: saveResults), Dictionary(uniqueKeysWithValues: deleteResults))
-  }
-
-  private static func match(
-    _ elements: [WireResult<WireZone>],
-    to ids: [CKRecordZone.ID]
-  ) -> [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] {
-    var results: [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] = [:]
-    for (id, element) in zip(ids, elements.matched(to: ids.map(\.wire))) {
-      switch element {
-      case .item, .deleted: results[id] = .success(id)
-      case .failure(_, let failure): results[id] = .failure(CKError(failure, in: .item))
-      case nil: continue
-      }
-    }
-    return results
+    let deleted = zip(recordZoneIDsToDelete, results.dropFirst(saves.count)).map { ($0, $1.map { _ in }) }
+    return (Dictionary(uniqueKeysWithValues: saved), Dictionary(uniqueKeysWithValues: deleted))
   }
 }
 
-extension Result where Success == CKRecordZone.ID, Failure == any Error {
+extension Result<CKRecordZone, any Error> {
   /// Treats creating an existing zone as success: the documentation does not define it, and callers do not need an
   /// error.
-  fileprivate func existingCounts(as zone: CKRecordZone) -> Result<CKRecordZone, any Error> {
+  fileprivate func existingCounts(as zone: CKRecordZone) -> Self {
     switch self {
-    case .success: .success(zone)
     case .failure(let error as CKError) where error.serverErrorCode == ServerErrorCode.exists.name: .success(zone)
-    case .failure(let error): .failure(error)
+    case .success, .failure: self
     }
   }
 }

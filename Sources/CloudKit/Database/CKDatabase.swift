@@ -131,9 +131,10 @@ extension Array where Element: Hashable {
 }
 
 extension Array {
-  /// Returns the elements in chunks of at most `size`.
-  func chunks(of size: Int) -> [ArraySlice<Element>] {
-    stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+  /// The elements in groups of at most `CKDatabase.largestBatch`, one for each request.
+  package var requests: [[Element]] {
+    let size = CKDatabase.largestBatch
+    return stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
   }
 
   /// Returns the elements in batches of at most `count` elements, each with at most `limit` in total. An element that is

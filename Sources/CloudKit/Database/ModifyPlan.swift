@@ -160,7 +160,7 @@ struct ModifyPlan {
     of records: [CKRecord],
     _ savePolicy: CKModifyRecordsOperation.RecordSavePolicy
   ) async -> [Result<Change, CKError>] {
-    let batches = await records.chunks(of: CKDatabase.largestBatch).concurrently { batch in
+    let batches = await records.requests.concurrently { batch in
       batch.map { record in
         Result { () throws(CKError) in
           var (operation, sent) = try record.saveOperation(savePolicy)

@@ -1,37 +1,31 @@
-extension Array where Element == WireResult<WireRecord> {
-  /// Returns the element of a reply for each record of the request, in one zone; nil for a record that the reply does not
-  /// include.
+extension Array {
+  /// Returns the element of a reply for each item of the request; nil for an item that the reply does not include.
   ///
-  /// The server does not guarantee the order of the request, so elements are matched by name, byte for byte. An element
-  /// without a name is matched by position, unless the reply names that record (reference 2.5).
-  package func matched(to names: [String]) -> [WireResult<WireRecord>?] {
-    var places: [ExactName: Int] = [:]
-    for (place, element) in enumerated() {
-      if let name = element.id { places[ExactName(text: name)] = place }
+  /// The server does not guarantee the order of the request, so elements are matched by name, byte for byte. The reply
+  /// may name another owner of a zone than the request, so the owner counts only if two zones of the request have the
+  /// name. An element without an identifier is matched by position, unless the reply names that item (reference 2.5).
+  /// One of a zone is matched by the order of the zones that are left.
+  package func matched<Item>(to ids: [Item.ID]) -> [WireResult<Item>?] where Element == WireResult<Item> {
+    let names = ids.map { ExactName(text: Item.name(of: $0)) }
+    var asked: [ExactName: Item.ID] = [:]
+    var ambiguous: Set<ExactName> = []
+    for (id, name) in zip(ids, names) {
+      if let other = asked.updateValue(id, forKey: name), other != id { ambiguous.insert(name) }
     }
-    return names.enumerated().map { place, name in
-      if let found = places[ExactName(text: name)] { return self[found] }
-      return place < count && self[place].id == nil ? self[place] : nil
+    var found: [ExactName: [Element]] = [:]
+    for element in self {
+      if let id = element.id { found[ExactName(text: Item.name(of: id)), default: []].append(element) }
     }
-  }
-}
-
-extension Array where Element == WireResult<WireZone> {
-  /// Returns the element of a reply for each zone of the request; nil for a zone that the reply does not include.
-  ///
-  /// The reply may name another owner than the request, so a zone with a name of its own is matched by name alone. An
-  /// element without a name is matched by the order of the zones that are left.
-  package func matched(to zones: [WireZoneID]) -> [WireResult<WireZone>?] {
-    let names = zones.map { ExactName(text: $0.zoneName) }
-    let distinct = Set(zones).map { ExactName(text: $0.zoneName) }
-    let found = Dictionary(grouping: filter { $0.id != nil }) { ExactName(text: $0.id?.zoneName ?? "") }
-    var matches = zip(zones, names).map { zone, name in
-      let own = found[name]?.first { $0.id?.ownerRecordName == zone.ownerRecordName }
-      return own ?? (distinct.count { $0 == name } == 1 ? found[name]?.last : nil)
+    var matches = zip(ids, names).map { id, name in
+      found[name]?.last { $0.id == id } ?? (ambiguous.contains(name) ? nil : found[name]?.last)
     }
-    let nameless = filter { $0.id == nil }
     let left = matches.indices.filter { matches[$0] == nil }
-    if left.count == nameless.count { for (place, element) in zip(left, nameless) { matches[place] = element } }
+    if Item.isListedInOrder {
+      for place in left where place < count && self[place].id == nil { matches[place] = self[place] }
+    } else {
+      let nameless = filter { $0.id == nil }
+      if left.count == nameless.count { for (place, element) in zip(left, nameless) { matches[place] = element } }
+    }
     return matches
   }
 }
@@ -69,15 +63,52 @@ package enum SentResult: Sendable {
   }
 }
 
-extension Dictionary {
-  /// Returns the result of an item, or the error of one that the reply to a read or a write does not include.
-  func result<Item>(_ id: Key, in context: FailureContext) -> Value where Value == Result<Item, any Error> {
-    let code: CKError.Code = context == .read ? .internalError : .serverResponseLost
-    return self[id] ?? .failure(CKError(code, "The reply does not include the item."))
+extension CKDatabase {
+  /// Sends items in requests of 200, and returns their results in the same order; nil for an item that is deleted.
+  ///
+  /// - Parameter keepsResults: Whether the error of a later request than the first is the result of its items and of
+  ///   those after it.
+  /// - Throws: The error of a request that failed as a whole.
+  func results<Asked: Sendable, Item>(
+    of asked: [Asked],
+    id: (Asked) -> Item.ID,
+    _ context: FailureContext,
+    keepsResults: Bool = false,
+    _ ask: (WebServicesClient, [Asked]) async throws(WebServicesError) -> [WireResult<Item>]
+  ) async throws(CKError) -> [Result<Item?, any Error>] {
+    var results: [Result<Item?, any Error>] = []
+    for request in asked.requests {
+      do throws(CKError) {
+        let reply = try await perform(context) { client throws(WebServicesError) in try await ask(client, request) }
+        let ids = request.map(id)
+        results += zip(ids, reply.matched(to: ids)).map { id, element in
+          switch element {
+          case .item(let item): .success(item)
+          case .deleted: .success(nil)
+          case .failure(_, let failure): .failure(CKError(failure, in: .item))
+          case nil: .failure(CKError.omittedItem(Item.name(of: id), context))
+          }
+        }
+      } catch {
+        guard keepsResults, !results.isEmpty else { throw error }
+        return results + asked[results.count...].map { _ in .failure(error) }
+      }
+    }
+    return results
   }
+}
 
+extension CKError {
+  /// The error of an item that the reply to a read or a write does not include.
+  fileprivate static func omittedItem(_ name: String, _ context: FailureContext) -> CKError {
+    CKError(context == .read ? .internalError : .serverResponseLost, "The reply does not include \(name).")
+  }
+}
+
+extension Dictionary {
   /// Returns an item, or throws its error.
   func item<Item>(_ id: Key, in context: FailureContext) throws -> Item where Value == Result<Item, any Error> {
-    try result(id, in: context).get()
+    guard let result = self[id] else { throw CKError.omittedItem("\(id)", context) }
+    return try result.get()
   }
 }

@@ -8,8 +8,7 @@ struct ItemResults<ID: Hashable & Sendable, Value: Sendable>: Sendable {
   init(of ids: [ID], in answer: Result<[ID: Result<Value, any Error>], any Error>) {
     elements = ids.map { id in
       switch answer {
-      case .success(let results):
-        (id, results.result(id, in: .read))
+      case .success(let results): (id, Result { try results.item(id, in: .read) })
       case .failure(let error): (id, .failure(error))
       }
     }

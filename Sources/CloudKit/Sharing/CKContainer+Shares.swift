@@ -32,7 +32,7 @@ extension CKContainer {
     var results: [URL: Result<CKShare.Metadata, any Error>] = [:]
     for url in urls {
       results[url] =
-        url.shareGUID.map { found.metadata($0) } ?? .failure(CKError.invalidArguments("Not the URL of a share."))
+        url.shareGUID.flatMap { found[$0] } ?? .failure(CKError.invalidArguments("Not the URL of a share."))
     }
     return results
   }
@@ -65,64 +65,41 @@ extension CKContainer {
     for metadata in metadatas {
       results[metadata] =
         metadata.containerIdentifier == containerIdentifier
-        ? found.metadata(metadata.shortGUID).map(\.share)
+        ? found[metadata.shortGUID]?.map(\.share)
         : .failure(CKError(.badContainer, "The share belongs to the container \(metadata.containerIdentifier)."))
     }
     return results
   }
 
-  /// Requests shares, 200 at a time and each once.
+  /// Requests shares, each once, and returns their metadata by short GUID.
   ///
   /// - Throws: The error of the first request. A later one does not hide what the requests before it did.
   private func shares(
     _ shortGUIDs: [String],
     _ context: FailureContext,
     _ ask: (WebServicesClient, [String]) async throws(WebServicesError) -> [WireResult<WireShareInformation>]
-  ) async throws(CKError) -> ShareAnswers {
-    var answers = ShareAnswers(containerIdentifier: containerIdentifier ?? "")
-    for chunk in shortGUIDs.withoutRepetition.chunks(of: CKDatabase.largestBatch) {
-      let elements: [WireResult<WireShareInformation>]
-      do throws(CKError) {
-        elements = try await perform(context) { client throws(WebServicesError) in
-          try await ask(client, Array(chunk))
-        }
-      } catch {
-        guard !answers.elements.isEmpty else { throw error }
-        answers.failure = error
-        break
-      }
-      for (index, element) in elements.enumerated() {
-        // A result that does not name its share belongs to the share at the same index.
-        let asked = index < chunk.count ? chunk[chunk.startIndex + index] : nil
-        if let guid = element.id ?? asked { answers.elements[guid] = element }
-      }
+  ) async throws(CKError) -> [String: Result<CKShare.Metadata, any Error>] {
+    let guids = shortGUIDs.withoutRepetition
+    let container = containerIdentifier ?? ""
+    let found = try await publicCloudDatabase.results(of: guids, id: \.self, context, keepsResults: true, ask)
+    let metadatas = zip(guids, found).map { guid, result in
+      (guid, result.flatMap { CKShareMetadata.metadata(guid, $0, containerIdentifier: container) })
     }
-    return answers
+    return Dictionary(uniqueKeysWithValues: metadatas)
   }
 }
 
-/// The results of share requests by short GUID.
-private struct ShareAnswers {
-  let containerIdentifier: String
-  var elements: [String: WireResult<WireShareInformation>] = [:]
-  /// The error of the request after which no more were sent.
-  var failure: CKError?
-
-  func metadata(_ shortGUID: String) -> Result<CKShare.Metadata, any Error> {
-    switch elements[shortGUID] {
-    case .item(let information):
-      if let share = information.share {
-        let container = containerIdentifier
-        return .success(CKShareMetadata(share, shortGUID: shortGUID, wire: information, containerIdentifier: container))
-      }
-      return .failure(
-        CKError(
-          .participantMayNeedVerification,
-          "Open the share's URL in a browser to verify which invited person you are."
-        )
-      )
-    case .failure(_, let failure): return .failure(CKError(failure, in: .item))
-    case .deleted, nil: return .failure(failure ?? CKError(.internalError, "The reply does not contain the share."))
+extension CKShareMetadata {
+  fileprivate static func metadata(
+    _ shortGUID: String,
+    _ information: WireShareInformation?,
+    containerIdentifier: String
+  ) -> Result<CKShare.Metadata, any Error> {
+    guard let information, let share = information.share else {
+      let reason = "Open the share's URL in a browser to verify which invited person you are."
+      return .failure(CKError(.participantMayNeedVerification, reason))
     }
+    let container = containerIdentifier
+    return .success(CKShareMetadata(share, shortGUID: shortGUID, wire: information, containerIdentifier: container))
   }
 }

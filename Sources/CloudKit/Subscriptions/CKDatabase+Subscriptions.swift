@@ -19,18 +19,23 @@ extension CKDatabase {
   public func subscriptions(
     for ids: [CKSubscription.ID]
   ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
-    var results: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
-    for chunk in ids.chunks(of: Self.largestBatch) {
-      let answer = try await perform(.read) { client throws(WebServicesError) in
-        try await client.lookupSubscriptions(Array(chunk), in: name)
+    let found = try await lookup(ids).map { id, result in
+      let subscription = result.flatMap { wire in
+        wire.flatMap { CKSubscription.subscription(wire: $0) }.map { .success($0) }
+          ?? .failure(CKError(.unknownItem, "The subscription \(id) does not exist."))
       }
-      for (id, result) in Self.match(answer, to: Array(chunk)) {
-        results[id] = result.flatMap { found in
-          found.map { .success($0) } ?? .failure(CKError(.unknownItem, "The subscription \(id) does not exist."))
-        }
-      }
+      return (id, subscription)
     }
-    return results
+    return Dictionary(found) { $1 }
+  }
+
+  private func lookup(
+    _ ids: [CKSubscription.ID]
+  ) async throws(CKError) -> [(CKSubscription.ID, Result<WireSubscription?, any Error>)] {
+    let found = try await results(of: ids, id: \.self, .read) { client, ids throws(WebServicesError) in
+      try await client.lookupSubscriptions(ids, in: name)
+    }
+    return Array(zip(ids, found))
   }
 
   /// Returns all subscriptions of the user, or of the server-to-server key, in this database. Types that this library
@@ -81,56 +86,25 @@ extension CKDatabase {
         saved[subscription.subscriptionID] = .failure(error)
       }
     }
-    let known = try await existing(among: wires.map(\.subscriptionID))
-    var operations = wires.map {
-      WebServicesClient.SubscriptionOperation(known.contains($0.subscriptionID) ? .update : .create, $0)
+    // Those that exist are updated.
+    let known = try await lookup(wires.map(\.subscriptionID)).filter { (try? $1.get()) != nil }.map(\.0)
+    let operations =
+      wires.map { WebServicesClient.SubscriptionOperation(known.contains($0.subscriptionID) ? .update : .create, $0) }
+      + subscriptionIDsToDelete.map { .init(.delete, WireSubscription(subscriptionID: $0)) }
+    let answered = try await results(of: operations, id: \.id, .write) { client, part throws(WebServicesError) in
+      try await client.modifySubscriptions(part, in: name)
     }
-    operations += subscriptionIDsToDelete.map { .init(.delete, WireSubscription(subscriptionID: $0)) }
-    var results: [CKSubscription.ID: Result<CKSubscription?, any Error>] = [:]
-    for chunk in operations.chunks(of: Self.largestBatch) {
-      let answer = try await perform(.write) { client throws(WebServicesError) in
-        try await client.modifySubscriptions(Array(chunk), in: name)
-      }
-      results.merge(Self.match(answer, to: chunk.map(\.subscription.subscriptionID))) { _, new in new }
-    }
-    for subscription in subscriptionsToSave where saved[subscription.subscriptionID] == nil {
-      let id = subscription.subscriptionID
+    let results = Dictionary(uniqueKeysWithValues: zip(operations.map(\.id), answered))
+    for subscription in subscriptionsToSave {
       // The reply may omit unchanged values. An accepted subscription equals the sent one.
-      saved[id] = results.result(id, in: .write).map { answered in
+      guard let result = results[subscription.subscriptionID] else { continue }
+      saved[subscription.subscriptionID] = result.map { wire in
+        let answered = wire.flatMap { CKSubscription.subscription(wire: $0) }
         answered?.narrowedRecordType = subscription.narrowedRecordType
         return answered ?? subscription
       }
     }
-    let deleted = subscriptionIDsToDelete.map { id in (id, results.result(id, in: .write).map { _ in }) }
+    let deleted = subscriptionIDsToDelete.compactMap { id in results[id].map { (id, $0.map { _ in }) } }
     return (saved, Dictionary(uniqueKeysWithValues: deleted))
-  }
-
-  /// Returns the identifiers of those subscriptions that exist.
-  private func existing(among ids: [CKSubscription.ID]) async throws(CKError) -> Set<CKSubscription.ID> {
-    var existing: Set<CKSubscription.ID> = []
-    for chunk in ids.chunks(of: Self.largestBatch) {
-      let answer = try await perform(.read) { client throws(WebServicesError) in
-        try await client.lookupSubscriptions(Array(chunk), in: name)
-      }
-      for case .item(let wire) in answer { existing.insert(wire.subscriptionID) }
-    }
-    return existing
-  }
-
-  /// Matches results to identifiers. A nil result stands for a deleted subscription, or one of an unknown type.
-  private static func match(
-    _ elements: [WireResult<WireSubscription>],
-    to ids: [CKSubscription.ID]
-  ) -> [CKSubscription.ID: Result<CKSubscription?, any Error>] {
-    var results: [CKSubscription.ID: Result<CKSubscription?, any Error>] = [:]
-    for (index, element) in elements.enumerated() {
-      switch element {
-      case .item(let wire): results[wire.subscriptionID] = .success(CKSubscription.subscription(wire: wire))
-      case .deleted(let id, _): results[id] = .success(nil)
-      case .failure(let id, let failure):
-        if let id = id ?? (index < ids.count ? ids[index] : nil) { results[id] = .failure(CKError(failure, in: .item)) }
-      }
-    }
-    return results
   }
 }

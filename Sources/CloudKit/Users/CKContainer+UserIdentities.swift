@@ -55,7 +55,7 @@ extension CKContainer {
     for lookupInfos: [CKUserIdentityLookupInfo]
   ) async throws(CKError) -> [CKUserIdentityLookupInfo: CKUserIdentity] {
     var found: [CKUserIdentityLookupInfo: CKUserIdentity] = [:]
-    for chunk in lookupInfos.chunks(of: CKDatabase.largestBatch) {
+    for chunk in lookupInfos.requests {
       let users = try await perform(.read) { client throws(WebServicesError) in
         try await client.discoverUsers(chunk.map(\.wire))
       }

@@ -26,6 +26,8 @@ extension WebServicesClient {
 
     package var operationType: Kind
     package var subscription: WireSubscription
+    /// The identifier of the subscription.
+    var id: String { subscription.subscriptionID }
 
     package init(_ operationType: Kind, _ subscription: WireSubscription) {
       self.operationType = operationType

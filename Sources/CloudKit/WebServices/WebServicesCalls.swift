@@ -72,15 +72,13 @@ extension WebServicesClient {
   ///   zones would count as deleted.
   package func listZones(in database: DatabaseName) async throws(WebServicesError) -> [WireResult<WireZone>] {
     var zones: [WireResult<WireZone>] = []
-    var tokens: [String] = []
-    while tokens.count < Self.mostZonePages {
-      let page: WireResults<WireZone> = try await call("zones/list", in: database) {
-        $0.member("syncToken", tokens.last)
-      }
+    var positions = FetchPositions()
+    var token: String?
+    for _ in 0..<Self.mostZonePages {
+      let page: WireResults<WireZone> = try await call("zones/list", in: database) { $0.member("syncToken", token) }
       zones += page.elements
       guard page.moreComing else { return zones }
-      guard let next = page.syncToken, !tokens.contains(next) else { break }
-      tokens.append(next)
+      token = try positions.next(page.syncToken)
     }
     throw WebServicesError(.unexpectedServerResponse, "the list of zones does not end", effect: .unknown)
   }
@@ -165,25 +163,12 @@ extension WebServicesClient {
         $0.member("resultsLimit", resultsLimit.map(Int64.init))
         $0.member("zones", feeds)
       }
-      return Self.match(pages, to: feeds)
+      return zip(feeds, pages.matched(to: feeds.map(\.zone))).map { feed, page in
+        let missing = "the reply does not include the zone"
+        return page ?? .failure(feed.zone, WebServicesError(.unexpectedServerResponse, missing, effect: .unknown))
+      }
     } apply: { request, pages in
       for (feed, page) in zip(feeds, pages) { request.saw(page, of: feed.zone) }
-    }
-  }
-
-  private static func match(
-    _ pages: [WireResult<WireZoneChanges>],
-    to feeds: [ZoneFeed]
-  ) -> [WireResult<WireZoneChanges>] {
-    var pages = pages
-    let matches = feeds.map { feed in pages.firstIndex { $0.isPage(of: feed.zone) }.map { pages.remove(at: $0) } }
-    return zip(feeds, matches).map { feed, match in
-      if let match { return match }
-      // A reply may call a zone by another owner name, or an error may name none.
-      let rest = pages.firstIndex { feeds.count == 1 || $0.id.map { $0.zoneName == feed.zone.zoneName } ?? true }
-      if let rest { return pages.remove(at: rest) }
-      let error = WebServicesError(.unexpectedServerResponse, "the reply does not include the zone", effect: .unknown)
-      return .failure(feed.zone, error)
     }
   }
 

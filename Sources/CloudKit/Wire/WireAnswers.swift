@@ -20,8 +20,6 @@ package struct WireZone: Hashable, Sendable, WireObject {
 }
 
 extension WireZone: WireItem {
-  package static var list: StaticString { "zones" }
-  package static func id(of error: WireItemError) -> WireZoneID? { error.zoneID }
   package var id: WireZoneID? { zoneID }
   package consuming func result() -> WireResult<Self> { deleted == true ? .deleted(zoneID) : .item(self) }
 }
@@ -45,18 +43,8 @@ package struct WireZoneChanges: Hashable, Sendable, WireReply {
 }
 
 extension WireZoneChanges: WireItem {
-  package static var list: StaticString { "zones" }
-  package static func id(of error: WireItemError) -> WireZoneID? { error.zoneID }
   package var id: WireZoneID? { zoneID }
   package consuming func result() -> WireResult<Self> { .item(self) }
-}
-
-extension WireResult<WireZoneChanges> {
-  /// Whether it is the page of a zone. Only one of request and reply may name the owner.
-  func isPage(of zone: WireZoneID) -> Bool {
-    guard let id, id.zoneName == zone.zoneName else { return false }
-    return id.ownerRecordName == nil || zone.ownerRecordName == nil || id.ownerRecordName == zone.ownerRecordName
-  }
 }
 
 extension WireUserIdentity: WireListed { package static var list: StaticString { "users" } }

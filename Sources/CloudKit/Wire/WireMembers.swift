@@ -86,7 +86,7 @@ package struct ReadingMembers: WireMembers {
     return isTaken
   }
 
-  /// Fills an object; false, whatever the object lacks, if it has a member with the key `failure`.
+  /// Fills an object. Returns false if it has a member with the key `failure`, even if required members are missing.
   fileprivate static func fill(
     _ object: inout some WireReply,
     from json: inout JSONReader,

@@ -8,12 +8,28 @@ package protocol WireItem: JSONReadable, Hashable, Sendable {
   var id: ID? { get }
   /// The key of the list.
   static var list: StaticString { get }
+  /// Whether the items of a reply have the order of the request, as far as the server knows them.
+  static var isListedInOrder: Bool { get }
+  /// Returns the name in an identifier.
+  static func name(of id: ID) -> String
   /// Returns the identifier that an error names.
   static func id(of error: WireItemError) -> ID?
   /// Reads an item; nil if it is an error.
   static func unlessFailure(_ json: inout JSONReader) throws(JSONError) -> Self?
   /// Returns the meaning of the item: a deletion, or an error if it is not usable.
   consuming func result() -> WireResult<Self>
+}
+
+extension WireItem where ID == String {
+  package static var isListedInOrder: Bool { true }
+  package static func name(of id: String) -> String { id }
+}
+
+extension WireItem where ID == WireZoneID {
+  package static var list: StaticString { "zones" }
+  package static var isListedInOrder: Bool { false }
+  package static func name(of id: WireZoneID) -> String { id.zoneName }
+  package static func id(of error: WireItemError) -> WireZoneID? { error.zoneID }
 }
 
 /// An item of a reply, its deletion, or an error.

@@ -53,9 +53,6 @@ private struct ModelWriter {
   /// Whether some models may have been saved.
   private var hasSent = false
 
-  /// The maximum number of records in a request.
-  private static let largestRequest = 200
-
   init(_ database: CKDatabase, _ verb: ModelWrite, in zoneID: CKRecordZone.ID?, _ graph: ModelGraph) {
     (self.database, self.verb, self.zoneID, self.graph) = (database, verb, zoneID, graph)
     models = Dictionary(graph.roots.map { ($0.record.recordID, $0) }) { first, _ in first }
@@ -144,8 +141,8 @@ private struct ModelWriter {
       let ready = waiting.filter { id in
         !(models[id]?.references.contains { $0.target != id && unsent.contains($0.target) } ?? false)
       }
-      let isAtomic = canBeAtomic && ready.count < min(waiting.count, Self.largestRequest)
-      let batch = isAtomic ? Array(waiting.prefix(Self.largestRequest)) : ready.isEmpty ? waiting : ready
+      let isAtomic = canBeAtomic && ready.count < min(waiting.count, CKDatabase.largestBatch)
+      let batch = isAtomic ? Array(waiting.prefix(CKDatabase.largestBatch)) : ready.isEmpty ? waiting : ready
       if try await send(batch, atomically: isAtomic) {
         let sent = Set(batch)
         waiting.removeAll { sent.contains($0) }

@@ -38,9 +38,6 @@ public struct CKDeletionPlan: Sendable {
   /// The records in groups. Those of a group do not depend on each other.
   let steps: [[Record]]
 
-  /// The maximum number of records in a request.
-  private static let largestRequest = 200
-
   /// Whether one atomic request can delete all of them.
   package var fitsAtomicRequest: Bool { requests.count == 1 && requests[0].isAtomic }
 
@@ -52,12 +49,7 @@ public struct CKDeletionPlan: Sendable {
     let others = steps.map { step in
       step.filter { $0.recordID.zoneID.zoneName == CKRecordZone.ID.defaultZoneName }
     }
-    func chunks(_ records: [Record], isAtomic: Bool) -> [(records: [Record], isAtomic: Bool)] {
-      stride(from: 0, to: records.count, by: Self.largestRequest).map { start in
-        (Array(records[start..<min(start + Self.largestRequest, records.count)]), isAtomic)
-      }
-    }
-    return zones.flatMap { chunks($0.value, isAtomic: true) } + others.flatMap { chunks($0, isAtomic: false) }
+    return zones.flatMap { $0.value.requests.map { ($0, true) } } + others.flatMap { $0.requests.map { ($0, false) } }
   }
 }
 

@@ -39,7 +39,7 @@ final class ChangeInbox: Sendable {
     try await wait { state in
       guard !state.changes.isEmpty else { return nil }
       defer { state.changes.hasUnnamed = false }
-      return (state.changes.take(200), state.changes.hasUnnamed)
+      return (state.changes.take(CKDatabase.largestBatch), state.changes.hasUnnamed)
     }
   }
 

@@ -161,10 +161,9 @@ extension Cycle {
   /// Re-fetches the records in which a full scan and the mirror differ.
   private func compare(_ names: [String], of polled: PolledQuery) async throws -> FeedEnd {
     let feed = WaitScope.feed(of: polled.zoneKey, type: polled.type)
-    let most = CKDatabase.largestBatch
-    for start in stride(from: 0, to: names.count, by: most) {
+    for asked in names.requests {
       let results: [WireResult<WireRecord>]
-      switch try await refetch(Array(names[start..<min(start + most, names.count)]), in: polled.zoneKey) {
+      switch try await refetch(asked, in: polled.zoneKey) {
       case .success(let found): results = found
       case .failure(let error): return .failed(feed, of: polled.zoneKey, error)
       }
