@@ -404,16 +404,24 @@ extension FailureCause {
     case .zoneUnavailable(let zone, _):
       "the server has no zone \(zone) for this user; discard it, or retry once the zone is shared"
     case .fileNotOnServer(let field): "the server no longer has the file of field \(field)"
-    case .file(.missing, let path, let field): "the file \(path) for field \(field) is gone"
-    case .file(.changed, let path, let field): "the file \(path) for field \(field) has changed since"
-    case .file(.unreadable(let reason), let path, let field):
-      "the file \(path) for field \(field) cannot be read: \(reason)"
+    case .file(let problem, let path, let field): "the file \(path) for field \(field) \(problem.text)"
     case .fileTooLarge(let field, let code, let message):
       "the file of field \(field) is too large: \(Words.joined(message, code))"
     case .uploadExpired: "its files take longer to upload than the server keeps them for a save"
     case .refusedByApp(let reason): "the app refused it: \(reason)"
     case .damaged(_, let reason):
       "its row in the store is damaged (\(reason)); its content is kept: discard it, or edit the record again"
+    }
+  }
+}
+
+extension FailureCause.FileProblem {
+  /// The end of a sentence about the file.
+  package var text: String {
+    switch self {
+    case .missing: "is gone"
+    case .changed: "has changed since"
+    case .unreadable(let reason): "cannot be read: \(reason)"
     }
   }
 }

@@ -1,5 +1,6 @@
 import CloudKit
 import Crypto
+import Facts
 import Foundation
 
 #if canImport(Glibc)
@@ -44,17 +45,28 @@ struct AssetVault: Sendable {
   func keep(_ file: URL) throws -> Content {
     try FileSystem.makeFolder(folder)
     let incoming = folder.appendingPathComponent("incoming-\(UUID().uuidString)")
-    let descriptor = try Self.opened(incoming, O_WRONLY | O_CREAT | O_EXCL)
-    guard descriptor >= 0 else { throw Self.failure(incoming) }
-    let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    let content = try Self.copy(file, to: incoming)
     do {
-      let content = try Self.read(file) { try output.write(contentsOf: $0) }
-      guard fsync(descriptor) == 0 else { throw Self.failure(incoming) }
       guard rename(incoming.path, self.file(content.digest).path) == 0 else { throw Self.failure(incoming) }
       try Self.synchronize(folder)
       return content
     } catch {
       unlink(incoming.path)
+      throw error
+    }
+  }
+
+  /// Copies a file to a new one, only for the user's eyes, and hashes the bytes of the copy.
+  static func copy(_ file: URL, to copy: URL) throws -> Content {
+    let descriptor = try opened(copy, O_WRONLY | O_CREAT | O_EXCL)
+    guard descriptor >= 0 else { throw failure(copy) }
+    let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    do {
+      let content = try read(file) { try output.write(contentsOf: $0) }
+      guard fsync(descriptor) == 0 else { throw failure(copy) }
+      return content
+    } catch {
+      unlink(copy.path)
       throw error
     }
   }
@@ -149,6 +161,17 @@ struct AssetVault: Sendable {
     case let error as CocoaError where error.code == .fileReadNoSuchFile: "it is not there"
     case let error as CocoaError: error.localizedDescription
     default: String(describing: error)
+    }
+  }
+
+  /// The problem with a queued file that could not be read; nil if the error is not the file's.
+  static func problem(_ error: any Error) -> FailureCause.FileProblem? {
+    switch error {
+    // It was small enough when its save was accepted.
+    case is TooLarge: .changed
+    case CocoaError.fileReadNoSuchFile: .missing
+    case is NoFile, CocoaError.fileReadNoPermission, CocoaError.fileReadUnknown: .unreadable(text(error))
+    default: nil
     }
   }
 

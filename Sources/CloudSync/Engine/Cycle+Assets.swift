@@ -175,16 +175,11 @@ extension Cycle {
 
   /// Translates an error of reading a file: too many open files are a reason to try again, others refuse the change.
   static func outcome(ofReading file: URL, _ field: String, _ error: any Error) -> SyncStore.AssetOutcome {
-    switch error {
-    case is AssetVault.TooManyOpenFiles:
+    if error is AssetVault.TooManyOpenFiles {
       let reason = "the file \(file.path) for \(field) cannot be opened now: too many files are open"
       return .failed(WebServicesError(ServerErrorCode("TOO_MANY_OPEN_FILES"), reason, effect: .notSent))
-    // It was small enough when its save was accepted.
-    case is AssetVault.TooLarge: return .refused(.file(.changed, path: file.path, field: field))
-    case let error as CocoaError where error.code == .fileReadNoSuchFile:
-      return .refused(.file(.missing, path: file.path, field: field))
-    default:
-      return .refused(.file(.unreadable(AssetVault.text(error)), path: file.path, field: field))
     }
+    let problem = AssetVault.problem(error) ?? .unreadable(AssetVault.text(error))
+    return .refused(.file(problem, path: file.path, field: field))
   }
 }

@@ -1,4 +1,5 @@
 package import CloudKit
+package import Facts
 import Foundation
 package import JSONText
 
@@ -45,8 +46,24 @@ package struct QueuedAsset: Hashable, Sendable {
 
   /// The descriptor as stored in the changes, without the receipt.
   package var value: WireAsset {
-    guard let checksum else { return WireAsset(fileChecksum: digest.map { "sha256:\($0)" }, size: size) }
+    guard let checksum else { return WireAsset(fileChecksum: digest.map { WireAsset.digestPrefix + $0 }, size: size) }
     return WireAsset(fileChecksum: checksum, size: size)
+  }
+}
+
+extension QueuedAsset {
+  /// Copies a file if it has the bytes that were queued.
+  ///
+  /// - Returns: the problem if it has not, and there is no copy; nil if it was copied.
+  package func copy(_ file: URL, to copy: URL) throws -> FailureCause.FileProblem? {
+    do {
+      guard try AssetVault.copy(file, to: copy).digest != digest else { return nil }
+      try FileManager.default.removeItem(at: copy)
+      return .changed
+    } catch {
+      guard let problem = AssetVault.problem(error) else { throw error }
+      return problem
+    }
   }
 }
 
@@ -95,6 +112,15 @@ extension [QueuedAsset] {
 }
 
 extension WireAsset {
+  /// The start of a checksum that is a SHA-256.
+  fileprivate static let digestPrefix = "sha256:"
+
+  /// Whether a file has the bytes of the checksum; nil if that is the server's, whose algorithm is not published.
+  package func isChecksum(of file: URL) throws -> Bool? {
+    guard let fileChecksum, fileChecksum.hasPrefix(Self.digestPrefix) else { return nil }
+    return try Self.digestPrefix + AssetVault.content(of: file).digest == fileChecksum
+  }
+
   /// Whether both name the same bytes.
   fileprivate func isSame(as other: WireAsset) -> Bool { fileChecksum == other.fileChecksum && size == other.size }
 }

@@ -71,9 +71,7 @@ struct ExportedFiles {
           continue
         }
         let place = RecordKey(Self.zone, name)
-        guard try files.add(TemporaryRecords.Row(place)) == nil,
-          asset.size == nil || Self.size(of: file(name)) != asset.size
-        else { continue }
+        guard try files.add(TemporaryRecords.Row(place)) == nil, !has(asset, name) else { continue }
         let own =
           try queued ?? row.operation.flatMap { id in try store.view { try $0.detail(of: id) }?.operation?.assets }
           ?? []
@@ -81,11 +79,17 @@ struct ExportedFiles {
         let source = own.first {
           $0.field == field && $0.position == position && $0.value.fileChecksum == asset.fileChecksum
         }
-        if let copy = source.flatMap(store.file(of:)), Self.size(of: copy) == asset.size {
-          try take(copy, as: name)
-        } else {
-          try files.put(TemporaryRecords.Row(place, number: position, record: row.record.only([field])))
+        if let source, let copy = store.file(of: source) {
+          guard let problem = try take(copy, as: name, of: source) else { continue }
+          if source.checksum == nil {
+            // The server cannot have the bytes, but another record may have a copy of them.
+            try files.remove(place)
+            let record = row.record.key.name
+            report(CommandFailure("the file \(copy.path) of \(field) of \(record) \(problem.text)", .itemsFailed))
+            continue
+          }
         }
+        try files.put(TemporaryRecords.Row(place, number: position, record: row.record.only([field])))
       }
     }
   }
@@ -120,7 +124,7 @@ struct ExportedFiles {
     let failures = await database.download(assets)
     for (index, file) in slice.enumerated() {
       if let source = assets[index].localFile {
-        try take(source, as: file.name)
+        _ = try take(source, as: file.name)
       } else {
         let problem = failures[index]?.localizedDescription ?? "it is not there"
         report(file.field, file.record.key, problem.withoutFullStop)
@@ -139,24 +143,48 @@ struct ExportedFiles {
   }
 
   private mutating func report(_ field: String, _ key: RecordKey, _ problem: String) {
-    CommandFailure("the file of \(field) of \(key.name) is missing: \(problem)", .itemsFailed).report()
+    report(CommandFailure("the file of \(field) of \(key.name) is missing: \(problem)", .itemsFailed))
+  }
+
+  private mutating func report(_ failure: CommandFailure) {
+    failure.report()
     status = .itemsFailed
   }
 
   private func file(_ name: String) -> URL { folder.appending(path: name, directoryHint: .notDirectory) }
+
+  /// Whether the folder has the file of an asset.
+  private func has(_ asset: WireAsset, _ name: String) -> Bool {
+    let file = file(name)
+    return asset.size != nil && Self.size(of: file) == asset.size && !Self.isAltered(file, name)
+  }
+
+  /// Whether a file has other bytes than its name states. A checksum of the server cannot be checked.
+  static func isAltered(_ file: URL, _ name: String) -> Bool {
+    let stated = WireAsset(fileChecksum: name.removingPercentEncoding)
+    return (try? stated.isChecksum(of: file)) == false
+  }
 
   static func size(of file: URL) -> Int64? {
     (try? FileManager.default.attributesOfItem(atPath: file.path))?[.size].flatMap { ($0 as? NSNumber)?.int64Value }
   }
 
   /// Copies a file into the folder. Under its name it is whole.
-  private func take(_ source: URL, as name: String) throws {
+  ///
+  /// - Parameter asset: the queued asset whose bytes the file should have; nil if it was fetched.
+  /// - Returns: the problem if it does not have them, and nothing was written; nil if it was copied.
+  private func take(_ source: URL, as name: String, of asset: QueuedAsset? = nil) throws -> FailureCause.FileProblem? {
     let (incoming, target) = (file(".incoming-\(UUID().uuidString)"), file(name))
     do {
-      try FileManager.default.copyItem(at: source, to: incoming)
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: incoming.path)
+      if let asset {
+        if let problem = try asset.copy(source, to: incoming) { return problem }
+      } else {
+        try FileManager.default.copyItem(at: source, to: incoming)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: incoming.path)
+      }
       if Self.size(of: target) != nil { try FileManager.default.removeItem(at: target) }
       try FileManager.default.moveItem(at: incoming, to: target)
+      return nil
     } catch {
       try? FileManager.default.removeItem(at: incoming)
       let reason = error.fileReason

@@ -180,6 +180,42 @@ import Testing
     try await machine.fail(2, "records", "export", "--files", file)
   }
 
+  @Test func `a file left in place that changed is not exported, and a copy of its earlier bytes is`() async throws {
+    let machine = try Machine(try await Cloud())
+    let live = try machine.folder.write("v1", to: "live.cfg")
+    let copied = try machine.folder.write("v1", to: "kept.cfg")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "photo:ASSETID=\(live)", "--in-place")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "b", "photo:ASSETID=\(copied)")
+    _ = try machine.folder.write("v2", to: "live.cfg")
+    let folder = machine.folder.path("files")
+
+    let end = try await machine.run("records", "export", "--files", folder)
+    #expect(end.status == 1)
+    #expect(end.error.contains("the file \(live) of photo of a has changed since"))
+    #expect(!end.error.contains("photo of b"))
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [name])
+    #expect(try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) == "v1")
+
+    // A file of that name is exported again if it has other bytes.
+    try Data("v3".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+    #expect(try await machine.run("records", "export", "--files", folder).status == 1)
+    #expect(try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) == "v1")
+  }
+
+  @Test func `a file left in place that is gone is named by the export`() async throws {
+    let machine = try Machine(try await Cloud())
+    let photo = try machine.folder.write("v1", to: "photo.jpg")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "n", "photo:ASSETID=\(photo)", "--in-place")
+    try FileManager.default.removeItem(atPath: photo)
+    let folder = machine.folder.path("files")
+
+    let end = try await machine.run("records", "export", "--files", folder)
+    #expect(end.status == 1)
+    #expect(end.error.contains("the file \(photo) of photo of n is gone"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+  }
+
   @Test func `files that cannot be fetched are named, and the export says so`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
