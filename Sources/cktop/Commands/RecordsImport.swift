@@ -196,14 +196,22 @@ struct RecordsImport: ChangingVerb {
     }
   }
 
-  /// The first file of a record that has not the size that its line states, and so is not the one that was exported.
+  /// The first file of a record that has not the size that its line states, or not the bytes that its name states, and
+  /// so is not the one that was exported.
   private func fileProblem(_ record: ImportedRecord) -> FieldError? {
     for (field, files) in record.files.sorted(by: { $0.key < $1.key }) {
       for file in files {
-        guard let stated = file.size, let size = ExportedFiles.size(of: path(of: file)), size != stated else {
+        let source = path(of: file)
+        guard let size = ExportedFiles.size(of: source) else { continue }
+        let problem: String
+        if let stated = file.size, size != stated {
+          problem = "\(size) bytes, not \(stated)"
+        } else if ExportedFiles.isAltered(source, file.name) {
+          problem = "other bytes than its name states"
+        } else {
           continue
         }
-        let message = "the file '\(file.name.excerpt)' of \(field) has \(size) bytes, not \(stated); export it again"
+        let message = "the file '\(file.name.excerpt)' of \(field) has \(problem); export it again"
         return FieldError(field: field, message)
       }
     }

@@ -216,6 +216,25 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
   }
 
+  @Test func `an exported file with other bytes than its name states is not imported`() async throws {
+    let cloud = try await Cloud()
+    let (machine, other) = (try Machine(cloud), try Machine(cloud, user: "ben"))
+    let photo = try machine.folder.write("v1", to: "photo.jpg")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "n", "photo:ASSETID=\(photo)")
+    let folder = machine.folder.path("files")
+    let export = try await machine.succeed("records", "export", "--files", folder)
+    let file = try other.folder.write(export.output, to: "notes.ndjson")
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+      try Data("v2".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+    }
+
+    let end = try await other.run("records", "import", file, "--files", folder)
+    #expect(end.status == 1)
+    #expect(end.error.contains("line 1: the file 'sha256"))
+    #expect(end.error.contains("of photo has other bytes than its name states; export it again"))
+    #expect(try await other.succeed("queue", "list", "--json").output == "")
+  }
+
   @Test func `files that cannot be fetched are named, and the export says so`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
