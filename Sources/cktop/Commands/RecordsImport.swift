@@ -102,7 +102,7 @@ struct RecordsImport: ChangingVerb {
     guard let store, !dryRun else {
       if json { OutputStream.standard.write(#"{"refused":["#) }
       let zone = try store.map { try zoneOfRecords(named, of: $0) }
-      try plan.slices(makeName: { "" }) { slice in
+      try plan.slices(makeName: Self.newName) { slice in
         let refusals = try zone.map { try typeRefusals(slice, $0, store) } ?? []
         result.enqueued += slice.records.count - refusals.count
         note(slice, slice.refusals + refusals, &result)
@@ -128,13 +128,13 @@ struct RecordsImport: ChangingVerb {
   /// The lines of a slice with records that have another type in the store, for a dry run.
   private func typeRefusals(_ slice: ImportSlice, _ zone: ZoneKey, _ store: SyncStore?) throws -> [ImportRefusal] {
     try slice.records.compactMap { record in
-      // The name of a new record is not made yet.
-      guard !record.name.isEmpty else { return nil }
       let key = RecordKey(record.zone ?? zone, record.name)
       return try store?.typeProblem(of: key, as: record.type)
         .map { ImportRefusal(line: record.line, field: nil, message: $0) }
     }
   }
+
+  private static func newName() -> String { UUID().uuidString }
 
   private static func requireFolder(_ path: String) throws(CommandFailure) {
     var isFolder: ObjCBool = false
@@ -169,7 +169,7 @@ struct RecordsImport: ChangingVerb {
   {
     func makeName() -> String {
       result.makesNames = true
-      return UUID().uuidString
+      return Self.newName()
     }
     do {
       try plan.slices(makeName: makeName) { slice in

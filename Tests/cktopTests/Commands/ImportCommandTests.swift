@@ -351,6 +351,25 @@ import Testing
     #expect(date["value"] as? Int == 1_798_675_200_000)
   }
 
+  @Test(arguments: ["note.csv", "note.ndjson"])
+  func `a dry run of records whose names are made takes the lines that an import takes`(_ name: String) async throws {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
+    let lines = name.hasSuffix("csv") ? ["title", "one", "two"] : [#"{"title": "one"}"#, #"{"title": "two"}"#]
+    let file = try machine.folder.write(lines.joined(separator: "\n") + "\n", to: name)
+    let arguments = ["records", "import", file, "--type", "Note"]
+
+    // Without a store, then with one.
+    for _ in 0..<2 {
+      let tried = try await machine.running(arguments + ["--dry-run"])
+      #expect(tried.status == 0 && tried.error == "")
+      #expect(tried.lines.first == "read 2, would enqueue at most 2, refused 0; nothing was enqueued")
+      let object = try await machine.running(arguments + ["--dry-run", "--json"]).object()
+      #expect(object["enqueued"] as? Int == 2 && (object["refused"] as? [Any])?.isEmpty == true)
+      let imported = try await machine.running(arguments)
+      #expect(imported.lines.first == "read 2, enqueued 2, unchanged 0, refused 0")
+    }
+  }
+
   @Test func `an empty cell clears a field where that is wanted, and importing again changes nothing`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
