@@ -123,6 +123,14 @@ import Testing
     #expect(queue.bytes == (try store.operations().rows.reduce(0) { $0 + $1.bytes }))
   }
 
+  @Test func `the queue in words counts one conflict and two conflicts`() {
+    let queue = { StoreStatus.Queue(pending: 2, failed: 1, conflicts: $0).words }
+
+    #expect(queue(0) == "2 pending, 1 failed")
+    #expect(queue(1) == "2 pending, 1 failed, 1 conflict")
+    #expect(queue(24) == "2 pending, 1 failed, 24 conflicts")
+  }
+
   @Test func `the age of what is unsent leaves out what a person paused or decides about`() throws {
     let world = try World()
     let store = try world.open("store")

@@ -36,8 +36,12 @@ package struct StoreStatus: Hashable, Sendable {
 
     /// How many operations there are in each state, in words; empty without any.
     package var words: String {
-      let counts = OperationState.allCases.filter { count(of: $0) > 0 }
-      return counts.map { "\(count(of: $0)) \(Words.state($0.rawValue))" }.joined(separator: ", ")
+      OperationState.allCases.filter { count(of: $0) > 0 }.map { state in
+        // The one state that is a noun.
+        let ending = state == .conflict && count(of: state) > 1 ? "s" : ""
+        return "\(count(of: state)) \(Words.state(state.rawValue))\(ending)"
+      }
+      .joined(separator: ", ")
     }
 
     /// The number of operations that wait for no person.
