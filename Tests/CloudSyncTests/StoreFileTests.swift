@@ -151,6 +151,88 @@ import Testing
     #expect(throws: StoreError.self) { try SyncStore.salvage(path, into: world.folder.path("new.sqlite")) }
   }
 
+  @Test func `a store that lost its scope gives its operations to the scope that is named`() throws {
+    let (path, new) = (world.folder.path("lost.sqlite"), world.folder.path("new.sqlite"))
+    do {
+      let store = try world.open("lost")
+      try store.accept(world.put("a", ["x": .int64(1)]))
+      try store.accept(world.put("b", ["x": .int64(2)]))
+    }
+    try damage("lost.sqlite", "SELECT rootpage FROM sqlite_master WHERE name = 'state'")
+    let scope = world.scope
+
+    #expect(throws: StoreError(.damaged, Self.lostScope(path, "--container and --environment and --database"))) {
+      try SyncStore.salvage(path, into: new)
+    }
+    #expect(throws: StoreError(.damaged, Self.lostScope(path, "--environment"))) {
+      try SyncStore.salvage(path, into: new, container: scope.container, database: scope.database)
+    }
+    #expect(!FileManager.default.fileExists(atPath: new))
+    let salvage = try SyncStore.salvage(
+      path,
+      into: new,
+      container: scope.container,
+      environment: scope.environment,
+      database: scope.database
+    )
+
+    #expect(salvage.saved == 2 && salvage.known == 2)
+    #expect(SyncStore.scope(ofStoreAt: new) == scope)
+    #expect(try world.open("new").read { try $0.operations(after: 0, limit: 10).map(\.key.name) } == ["a", "b"])
+  }
+
+  @Test func `the scope that a store has counts more than the one that is named when its queue is saved`() throws {
+    let new = world.folder.path("new.sqlite")
+    _ = try world.open("store")
+
+    let store = world.folder.path("store.sqlite")
+    _ = try SyncStore.salvage(store, into: new, container: "iCloud.other", environment: "other", database: .shared)
+
+    #expect(SyncStore.scope(ofStoreAt: new) == world.scope)
+  }
+
+  @Test func `a store that lost its schema cannot give its queue, and only a copy helps`() throws {
+    let (path, new) = (world.folder.path("blank.sqlite"), world.folder.path("new.sqlite"))
+    _ = try world.open("blank")
+    // The first page has only the way to the others.
+    try damage(
+      "blank.sqlite",
+      """
+      WITH RECURSIVE pages(number) AS (
+        SELECT page_count FROM pragma_page_count UNION ALL SELECT number - 1 FROM pages WHERE number > 2
+      )
+      SELECT number FROM pages
+      """
+    )
+
+    #expect(throws: StoreError(.damaged, "no operation of the store \(path) can be read; restore a copy")) {
+      try SyncStore.salvage(path, into: new, container: "iCloud.a", environment: "development", database: .public)
+    }
+    #expect(!FileManager.default.fileExists(atPath: new))
+  }
+
+  private static func lostScope(_ path: String, _ options: String) -> String {
+    "the container, environment and database of the store \(path) cannot be read; give \(options)"
+  }
+
+  /// Overwrites the pages that a statement finds.
+  private func damage(_ name: String, _ pages: String) throws {
+    let size = 4096
+    let numbers = try {
+      let queue = try DatabaseQueue(path: world.folder.path(name))
+      return try queue.writeWithoutTransaction { database in
+        _ = try database.checkpoint(.truncate)
+        return try Int.fetchAll(database, sql: pages)
+      }
+    }()
+    var data = try bytes(name)
+    try #require(!numbers.isEmpty)
+    for number in numbers {
+      data.replaceSubrange((number - 1) * size..<number * size, with: Data(repeating: 0xA5, count: size))
+    }
+    try data.write(to: URL(fileURLWithPath: world.folder.path(name)))
+  }
+
   @Test func `a damaged store is refused and left as it was`() throws {
     do {
       let store = try world.open("damaged")

@@ -258,7 +258,8 @@ struct QueueSalvage: Verb {
     abstract: "Copy every operation that can be read from a damaged store into a new one.",
     discussion: """
       The damaged store is only read. The new one has its owner, settings, pauses and asset files; a sync of it fetches the \
-      local copy again, and compares each change with the server before it sends it.
+      local copy again, and compares each change with the server before it sends it. Where the damaged store's container, \
+      environment and database cannot be read, they are those of --container, --environment and --database.
 
         cktop queue salvage --into rescued.sqlite && cktop sync --store rescued.sqlite
       """
@@ -275,7 +276,19 @@ struct QueueSalvage: Verb {
 
   func run(_ session: Session) async throws {
     guard let path = session.storePath else { throw CommandFailure.usage("no store is named; give --store") }
-    let salvage = try SyncStore.salvage(path, into: into)
+    let settings = session.settings
+    // The path of a store that is not named states what it belongs to. Elsewhere a default would be a guess.
+    let takesDefaults = settings.store?.source == .standard
+    func known<Value>(_ setting: Sourced<Value>) -> Value? {
+      takesDefaults || setting.source != .standard ? setting.value : nil
+    }
+    let salvage = try SyncStore.salvage(
+      path,
+      into: into,
+      container: settings.container?.value,
+      environment: known(settings.environment)?.rawValue,
+      database: known(settings.database)
+    )
     let lost = salvage.known.map { max(0, $0 - salvage.saved) }
     if json {
       let object: JSONObject = [

@@ -77,6 +77,25 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: damaged)) == bytes)
   }
 
+  @Test func `a salvage says what to give where the store cannot, and takes it`() async throws {
+    let machine = try Machine(Self.settings)
+    let (path, new) = (machine.folder.path("lost.sqlite"), machine.folder.path("new.sqlite"))
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "--store", path, "a=1")
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    let container = try #require(Self.settings["CLOUDKIT_CONTAINER"])
+    let page = try #require(bytes.range(of: Data(container.utf8))).lowerBound / 4096 * 4096
+    bytes.replaceSubrange(page..<page + 4096, with: repeatElement(0xA5, count: 4096))
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let salvage = ["queue", "salvage", "--store", path, "--into", new]
+
+    let refusal = try await machine.failing(4, salvage)
+    let saved = try await machine.succeeding(salvage + ["--environment", "development", "--database", "public"])
+
+    #expect(refusal.hasSuffix("cannot be read; give --environment and --database"))
+    #expect(saved.lines == ["saved 1 change in \(new); none is lost"])
+    #expect(try await machine.succeed("queue", "list", "--store", new, "--json").objects().count == 1)
+  }
+
   @Test func `a store for another container is refused`() async throws {
     let machine = try Machine(Self.settings)
     let store = machine.folder.path("one.sqlite")

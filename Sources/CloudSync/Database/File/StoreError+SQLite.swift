@@ -33,11 +33,11 @@ extension StoreError {
   static let remedy = "restore a copy, or save what can be read of its queue with cktop queue salvage --into NEWFILE"
 
   /// Translates a failure of a transaction.
-  init(using path: String, _ error: any Error) {
+  init(using path: String, _ error: any Error, remedy: String = Self.remedy) {
     if let error = error as? StoreError {
       self = error
     } else if let error = error as? DatabaseError {
-      self.init(path, error)
+      self.init(path, error, remedy: remedy)
     } else if error is DecodingError || error is RowDecodingError {
       self.init(.damaged, "a row of the store \(path) cannot be read; restore a copy or move the file away")
     } else {
@@ -45,12 +45,12 @@ extension StoreError {
     }
   }
 
-  private init(_ path: String, _ error: DatabaseError) {
+  private init(_ path: String, _ error: DatabaseError, remedy: String = Self.remedy) {
     switch error.resultCode {
     case .SQLITE_NOTADB:
       self.init(.notAStore, "\(path) is not an SQLite file; choose another store with --store")
     case .SQLITE_CORRUPT:
-      self.init(.damaged, "the store \(path) is damaged; \(Self.remedy)")
+      self.init(.damaged, "the store \(path) is damaged; \(remedy)")
     case .SQLITE_FULL: self = .diskIsFull
     case .SQLITE_CANTOPEN where FileSystem(of: path)?.trouble == .full: self = .diskIsFull
     case .SQLITE_READONLY where FileSystem(of: path)?.isReadOnly == true,

@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 import Facts
 import Foundation
 import GRDB
@@ -16,8 +16,16 @@ extension SyncStore {
   /// Copies every operation that can be read from a damaged store to a new one, with the owner, the settings, the pauses
   /// and the files of its assets. The damaged store is only read. The local copy is not copied: the next sync fetches it.
   ///
+  /// - Parameters:
+  ///   - container: Like the environment and the database, taken only where the store's own cannot be read.
   /// - Throws: `StoreError` if there is a file at the new path, or nothing can be read.
-  package static func salvage(_ path: String, into newPath: String) throws(StoreError) -> Salvage {
+  package static func salvage(
+    _ path: String,
+    into newPath: String,
+    container: String? = nil,
+    environment: String? = nil,
+    database: DatabaseName? = nil
+  ) throws(StoreError) -> Salvage {
     let (path, newPath) = (Self.resolved(path), Self.resolved(newPath))
     guard !FileManager.default.fileExists(atPath: newPath) else {
       throw StoreError(.invalid, "there is a file at \(newPath) already; name a new one")
@@ -31,18 +39,24 @@ extension SyncStore {
       return try SQLiteLog.leavingNone(path) {
         let old = try DatabaseQueue(path: path, configuration: settings)
         // Without a transaction: one in which a page was missing could not be ended.
-        let names = try old.unsafeRead { database in
+        let scope = try old.unsafeRead { connection in
           // Where even this is damaged, the store counts as one of this version.
-          if let version = try? Schema.version(of: database), Schema.fit(version) == .rejected {
+          if let version = try? Schema.version(of: connection), Schema.fit(version) == .rejected {
             throw StoreError.otherVersion(path, schema: version)
           }
-          let ledger = Ledger(database)
-          return try (ledger.value(.container), ledger.value(.environment), ledger.value(.database))
+          // Where the schema is damaged, SQLite knows no table.
+          guard (try? connection.makeStatement(sql: "SELECT id FROM operations")) != nil else {
+            throw StoreError(.damaged, "no operation of the store \(path) can be read; restore a copy")
+          }
+          let ledger = Ledger(connection)
+          let named: String? = try? ledger.value(.database)
+          return try Self.scope(
+            of: path,
+            (try? ledger.value(.container)) ?? container,
+            (try? ledger.value(.environment)) ?? environment,
+            named.flatMap(DatabaseName.init(rawValue:)) ?? database
+          )
         }
-        guard let container = names.0, let environment = names.1,
-          let database = names.2.flatMap(DatabaseName.init(rawValue:))
-        else { throw StoreError(.damaged, "not even the container of the store \(path) can be read; restore a copy") }
-        let scope = Scope(container: container, environment: environment, database: database)
         do {
           return try copy(old, path, to: SyncStore(path: newPath, scope: scope), newPath)
         } catch {
@@ -52,8 +66,25 @@ extension SyncStore {
         }
       }
     } catch {
-      throw StoreError(using: path, error)
+      throw StoreError(using: path, error, remedy: "restore a copy")
     }
+  }
+
+  private static func scope(
+    of path: String,
+    _ container: String?,
+    _ environment: String?,
+    _ database: DatabaseName?
+  ) throws(StoreError) -> Scope {
+    if let container, let environment, let database {
+      return Scope(container: container, environment: environment, database: database)
+    }
+    let options = [
+      container == nil ? "--container" : nil, environment == nil ? "--environment" : nil,
+      database == nil ? "--database" : nil,
+    ]
+    let remedy = "give \(options.compactMap(\.self).joined(separator: " and "))"
+    throw StoreError(.damaged, "the container, environment and database of the store \(path) cannot be read; \(remedy)")
   }
 
   private static func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
