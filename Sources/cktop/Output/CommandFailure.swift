@@ -58,7 +58,9 @@ struct CommandEnd: Hashable, Sendable {
     let code = command.exitCode(for: error)
     let text = command.fullMessage(for: error)
     if code == .success {
-      self.init(standardOutput: text, code: 0)
+      // A verb whose own option is --version does not take the program's, which the parser lists everywhere.
+      let hasOwn = text.contains("--version <version>")
+      self.init(standardOutput: hasOwn ? text.replacing(/\n *--version +Show the version\./, with: "") : text, code: 0)
     } else if code == .validationFailure {
       let quoted = arguments.flatMap { [$0] + $0.split(separator: "=", maxSplits: 1).map(String.init) }
       let long = quoted.filter { $0.utf8.count > Words.listed }.sorted { $0.utf8.count > $1.utf8.count }

@@ -10,14 +10,14 @@ import Testing
     @OptionGroup var store: StoreOptions
   }
 
-  private func ending(_ arguments: [String]) -> CommandEnd? {
+  private func ending(_ arguments: [String], of root: any ParsableCommand.Type = Root.self) -> CommandEnd? {
     do {
       // Help is a command of its own, which throws only when it runs.
-      var command = try Root.parseAsRoot(arguments)
+      var command = try root.parseAsRoot(arguments)
       try command.run()
       return nil
     } catch {
-      return CommandEnd(error, of: Root.self, arguments: arguments)
+      return CommandEnd(error, of: root, arguments: arguments)
     }
   }
 
@@ -74,6 +74,15 @@ import Testing
     #expect(ending(["--help"])?.code == 0)
     #expect(ending(["--help"])?.standardError == nil)
     #expect(ending(["--help"])?.standardOutput?.contains("--read-only") == true)
+  }
+
+  @Test(arguments: ["conflicts resolve", "zones accept", "zones restore", "queue list"])
+  func `the help of every verb lists --version once`(_ verb: String) throws {
+    let end = ending(verb.split(separator: " ").map(String.init) + ["--help"], of: Cktop.self)
+
+    let lines = try #require(end?.standardOutput).split(separator: "\n")
+    #expect(lines.count { $0.hasPrefix("  --version ") } == 1)
+    #expect(lines.contains { $0.hasPrefix("  -h, --help ") })
   }
 
   @Test func `a wrong expression is a usage error that names the column`() {
