@@ -66,7 +66,7 @@ func writing() async throws {
     let prepared = batches.map { emulator.prepared($0, at: Sample.time) }
     return { for work in prepared { work() } }
   }
-  print("records written a second, decoded requests", decoded, goal: "50000")
+  print("records written a second, decoded requests", decoded, goal: "15000")
   let bytes = try bestRate(count) { emulator in { for batch in batches { _ = answer(emulator, batch) } } }
   print("records written a second, from bytes", bytes, goal: "8000")
 
@@ -100,9 +100,9 @@ func queries(_ emulator: Emulator, _ kind: String) {
 func memory(_ records: Int) throws {
   let before = residentMemory()
   let emulator = try filled(Emulator(), records)
-  print("bytes of memory a record, \(records) records", "\((residentMemory() - before) / records)", goal: "1500")
+  print("bytes of memory a record, \(records) records", "\((residentMemory() - before) / records)", goal: "2500")
   queries(emulator, "memory")
-  print("the same with one index", "\((residentMemory() - before) / records)", goal: "1500")
+  print("the same with one index", "\((residentMemory() - before) / records)", goal: "2500")
   var snapshot: EmulatorSnapshot?
   let kept = try seconds { snapshot = try emulator.snapshot() }
   print("a snapshot of them", "\((kept * 1e6).rounded()) µs", goal: "none")
