@@ -153,9 +153,9 @@ func report(_ name: String, _ value: Double, _ unit: String, atMost limit: Doubl
   )
 }
 
-/// What the kernel counts as this process's own memory, in MB.
-func residentMegabytes() -> Double {
+/// The memory that this process alone has, in MB: not the pages of the program and its libraries.
+func privateMegabytes() -> Double {
   let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-  let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+  let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
   return Double(line.flatMap { Int($0.filter(\.isNumber)) } ?? 0) / 1024
 }

@@ -28,7 +28,7 @@ struct Mixed {
     try pairs(store)
     try await planning(store)
     try await bulk(store)
-    report("resident at the end", residentMegabytes(), "MB")
+    report("private at the end", privateMegabytes(), "MB")
   }
 
   // MARK: - The queue

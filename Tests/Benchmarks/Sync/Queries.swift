@@ -22,12 +22,12 @@ struct Queries {
     try compare("an equal text", store, storage, query("title == %@", [title]), "title", "=", title)
     try compare("a later date", store, storage, query("due >= %@", [due]), "due", ">=", due.milliseconds)
     try sorted(store, storage)
-    let before = residentMegabytes()
+    let before = privateMegabytes()
     let either = try query("title ENDSWITH '7' OR rank > 5", [])
     report("count of a condition that SQL cannot decide", try median { _ = try store.count(either) }, "ms")
     let page = StoredQuery(type: "Task", in: nil)
     report("first page of 200 by name", try median { _ = try store.page(of: page, limit: 200) }, "ms", atMost: 20)
-    report("memory that the queries took", residentMegabytes() - before, "MB", atMost: 20)
+    report("memory that the queries took", privateMegabytes() - before, "MB", atMost: 20)
   }
 
   private func fill(_ storage: SQLiteStorage) throws {
