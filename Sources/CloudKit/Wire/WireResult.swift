@@ -96,7 +96,7 @@ package struct WirePage<Element: WireListed>: WireReply, Sendable {
   }
 }
 
-/// A page of items, each of which may be an error.
+/// A page of items or errors.
 package typealias WireResults<Item: WireItem> = WirePage<WireResult<Item>>
 
 /// A page of a feed, which may have no list.

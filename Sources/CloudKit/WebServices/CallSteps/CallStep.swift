@@ -18,7 +18,7 @@ struct Call: Sendable {
 }
 
 extension ArraySlice<any CallStep> {
-  /// Sends a call through the steps, of which the first is the outermost, and then over a transport.
+  /// Sends a call through each step in order, then over the transport.
   func send(_ call: Call, over end: MeasuredTransport) async throws(WebServicesError) -> CKTransportResponse {
     guard let step = first else { return try await end.send(call) }
     return try await step.handle(call) { call throws(WebServicesError) in try await dropFirst().send(call, over: end) }

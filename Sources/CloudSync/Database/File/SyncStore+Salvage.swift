@@ -44,7 +44,7 @@ extension SyncStore {
           if let version = try? Schema.version(of: connection), Schema.fit(version) == .rejected {
             throw StoreError.otherVersion(path, schema: version)
           }
-          // Where the schema is damaged, SQLite knows no table.
+          // If the schema is damaged, SQLite finds no tables.
           guard (try? connection.makeStatement(sql: "SELECT id FROM operations")) != nil else {
             throw StoreError(.damaged, "no operation of the store \(path) can be read; restore a copy")
           }

@@ -16,7 +16,7 @@ enum Schema {
   /// The number of the schema that was packaged first. Stores with an earlier one never left development.
   static let first = 39
 
-  /// What changed since the first schema, in order.
+  /// The migrations since the first schema, in order.
   static let changes: [Change] = []
 
   /// The number of the schema that this version reads and writes.
@@ -35,7 +35,7 @@ enum Schema {
     return migrator
   }
 
-  /// What becomes of a store when it is opened to be written.
+  /// How a store is handled when it is opened for writing.
   enum Fit: Equatable {
     case current, migrated, rejected
   }
