@@ -26,7 +26,6 @@ final class Runtime {
   private var isSuspending = false
   /// The end of the time in which keys may belong to text that is being pasted, in milliseconds since 1970.
   private var burstEnds: Int64 = 0
-  private var hasRehearsed = false
   var exports: [Task<Void, Never>] = []
   let now: @MainActor () -> Int64
   /// Called once, when the app has ended.
@@ -100,17 +99,6 @@ final class Runtime {
     shown = frame
     display.present(frame.grid, theme: theme, cursor: frame.cursor)
     arm()
-    if !hasRehearsed, world.data.status != nil { rehearse() }
-  }
-
-  /// Handles a key on a copy of the app that is not shown, so that the code is loaded before the first real key.
-  private func rehearse() {
-    hasRehearsed = true
-    later { runtime in
-      var app = runtime.app
-      _ = app.update(.keys([.down]), runtime.world)
-      _ = app.draw(runtime.world)
-    }
   }
 
   /// Returns the target of the mouse, by the frame that is shown.

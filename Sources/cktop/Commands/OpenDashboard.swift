@@ -62,9 +62,6 @@ struct OpenDashboard: AsyncParsableCommand {
       reader: { try session.reader() }
     )
     setting.storeOptions = options.words
-    #if canImport(Glibc)
-      StartupMemory.release()
-    #endif
     try await Dashboard(service: service, setting: setting).run().leave()
   }
 }

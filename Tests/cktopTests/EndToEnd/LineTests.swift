@@ -125,10 +125,11 @@ import Testing
       return sync?["verdict"] as? String
     }
 
-    /// The memory that the dashboard has in use, in bytes.
+    /// The memory that the dashboard alone has, in bytes: not the pages of the program and its libraries.
     func memory() throws -> Int {
-      let text = try String(contentsOfFile: "/proc/\(dashboard.pid)/statm", encoding: .utf8)
-      return (Int(text.split(separator: " ")[1]) ?? 0) * Int(getpagesize())
+      let status = try String(contentsOfFile: "/proc/\(dashboard.pid)/status", encoding: .utf8)
+      let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") })
+      return (Int(line.filter(\.isNumber)) ?? 0) * 1024
     }
   }
 
