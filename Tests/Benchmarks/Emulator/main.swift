@@ -38,10 +38,10 @@ func filled(_ emulator: Emulator, _ records: Int) -> Emulator {
   return emulator
 }
 
-/// What the kernel counts as this process's memory, in bytes.
-func residentMemory() -> Int {
+/// The memory that this process alone has, in bytes: not the pages of the program and its libraries.
+func privateMemory() -> Int {
   let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-  let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+  let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
   return (line.flatMap { Int($0.filter(\.isNumber)) } ?? 0) * 1024
 }
 
@@ -98,11 +98,11 @@ func queries(_ emulator: Emulator, _ kind: String) {
 }
 
 func memory(_ records: Int) throws {
-  let before = residentMemory()
+  let before = privateMemory()
   let emulator = try filled(Emulator(), records)
-  print("bytes of memory a record, \(records) records", "\((residentMemory() - before) / records)", goal: "2500")
+  print("bytes of memory a record, \(records) records", "\((privateMemory() - before) / records)", goal: "2500")
   queries(emulator, "memory")
-  print("the same with one index", "\((residentMemory() - before) / records)", goal: "2500")
+  print("the same with one index", "\((privateMemory() - before) / records)", goal: "2500")
   var snapshot: EmulatorSnapshot?
   let kept = try seconds { snapshot = try emulator.snapshot() }
   print("a snapshot of them", "\((kept * 1e6).rounded()) µs", goal: "none")
@@ -127,7 +127,7 @@ func file(_ records: Int, _ path: String) throws {
     }
     print("start with \(records) records on file to first answer", "\((start * 1e4).rounded() / 10) ms", goal: "100 ms")
     if let emulator { queries(emulator, "file") }
-    print("memory in use", "\(residentMemory() / 1_000_000) MB", goal: "none")
+    print("memory in use", "\(privateMemory() / 1_000_000) MB", goal: "none")
   }
 }
 

@@ -47,11 +47,11 @@ struct CachedReads {
   private func measureMemory(_ ids: [CKRecord.ID], _ server: CountingTransport) async throws {
     let settings = CKRecordCacheSettings(maximumAge: .seconds(3600), maximumCount: ids.count, maximumBytes: .max)
     let database = database(server, settings)
-    let before = residentMemory()
+    let before = privateMemory()
     for start in stride(from: 0, to: ids.count, by: 200) {
       _ = try await database.records(for: Array(ids[start..<min(start + 200, ids.count)]))
     }
-    let bytes = (residentMemory() - before) * 1024 / ids.count
+    let bytes = (privateMemory() - before) * 1024 / ids.count
     let json = PlainPage.sampleBytes.count / PlainPage.sample.records.count
     print("\(ids.count) records in the cache: \(bytes) bytes each, \(json) as JSON")
   }

@@ -28,10 +28,10 @@ func printRow(_ name: String, _ microseconds: Double, of yardstick: Double, limi
   )
 }
 
-/// What the kernel counts as this process's memory, in kB.
-func residentMemory() -> Int {
+/// The memory that this process alone has, in kB: not the pages of the program and its libraries.
+func privateMemory() -> Int {
   let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-  let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+  let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
   return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
 }
 
@@ -59,15 +59,15 @@ func compare() async throws {
 }
 
 func stream(_ records: Int) async throws {
-  print("start: \(residentMemory()) kB")
+  print("start: \(privateMemory()) kB")
   var isTenthDue = true
   let start = ContinuousClock.now
   let count = try await ReplayedServer(.pages(records: records)).database.countNotes { count in
     guard isTenthDue, count >= records / 10 else { return }
     isTenthDue = false
-    print("\(count) records: \(residentMemory()) kB")
+    print("\(count) records: \(privateMemory()) kB")
   }
-  print("\(count) records: \(residentMemory()) kB, \((ContinuousClock.now - start) / .seconds(1)) s")
+  print("\(count) records: \(privateMemory()) kB, \((ContinuousClock.now - start) / .seconds(1)) s")
 }
 
 let arguments = CommandLine.arguments.dropFirst()
