@@ -5,7 +5,7 @@ import Testing
 /// dependencies depend on.
 @Suite(.serialized) struct WallTests {
   private static let system: Set<String> = [
-    "Darwin", "Dispatch", "Foundation", "Glibc", "Musl", "Observation", "Swift", "Synchronization",
+    "Dispatch", "Foundation", "Glibc", "Observation", "Swift", "Synchronization",
   ]
 
   private static let arrows: [String: Set<String>] = [

@@ -2,12 +2,7 @@ import CloudKit
 import Crypto
 import Facts
 import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// Copies of the files of accepted saves, in a folder beside the store, each named by the SHA-256 of its bytes.
 ///

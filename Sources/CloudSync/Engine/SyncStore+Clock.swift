@@ -1,11 +1,6 @@
 import Facts
 import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// The system's clock, which may be set to any time.
 enum SystemClock {

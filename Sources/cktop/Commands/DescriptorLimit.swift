@@ -1,11 +1,6 @@
 import Foundation
+import Glibc
 import NIOCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// The number of files that this process may have open.
 enum DescriptorLimit {

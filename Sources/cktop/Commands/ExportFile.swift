@@ -2,15 +2,8 @@ import CloudSync
 import Dashboard
 import Facts
 import Foundation
+import Glibc
 import JSONText
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A new file of JSON lines in the working directory, for what the dashboard exports.
 struct ExportFile {

@@ -1,14 +1,7 @@
 import CloudSync
 import Facts
 import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import Glibc
 
 /// A file to import, which is read twice. What can be read only once, such as a pipe, is copied to a temporary file.
 struct ImportSource {

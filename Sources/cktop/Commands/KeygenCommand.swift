@@ -1,15 +1,8 @@
 import ArgumentParser
 import CloudKit
 import Facts
+import Glibc
 import JSONText
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// `cktop keygen`.
 struct KeygenCommand: AsyncParsableCommand {

@@ -1,16 +1,9 @@
 import CloudSync
 import Dispatch
 import Foundation
+import Glibc
 import Synchronization
 import TerminalUI
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Standard output or standard error, unbuffered.
 ///

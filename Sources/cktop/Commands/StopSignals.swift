@@ -1,12 +1,5 @@
 @preconcurrency import Dispatch
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import Glibc
 
 /// Calls a closure when a signal asks the program to stop, so that it can exit cleanly.
 ///

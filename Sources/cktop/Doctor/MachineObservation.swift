@@ -2,14 +2,9 @@ import ArgumentParser
 import CloudSync
 import Facts
 import Foundation
+import Glibc
 import Terminal
 import TerminalUI
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// The limits of this machine, the terminal, and the versions of what runs here.
 struct MachineObservation: Sendable {

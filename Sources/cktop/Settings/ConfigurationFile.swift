@@ -1,16 +1,9 @@
 import CloudSync
 import Facts
 import Foundation
+import Glibc
 import TOMLKit
 import TerminalUI
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The configuration file: settings at the top, and tables of them under `[profiles.NAME]`.
 ///

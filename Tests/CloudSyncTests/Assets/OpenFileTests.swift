@@ -1,15 +1,10 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import Glibc
 import Testing
 
 @testable import CloudSync
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 @Suite(.serialized, .onFile) struct OpenFileTests {
   private let world: World

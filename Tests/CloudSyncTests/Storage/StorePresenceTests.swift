@@ -1,14 +1,9 @@
 import Foundation
 import GRDB
+import Glibc
 import Testing
 
 @testable import CloudSync
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Whether there is a store, as far as this user may see.
 @Suite(.onFile) struct StorePresenceTests {

@@ -1,12 +1,7 @@
 import CloudKit
 import Foundation
+import Glibc
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 @Suite(.serialized) struct AssetCommandTests {
   @Test func `a file is put, sent and told of by its size; its copy is sent though it is gone`() async throws {

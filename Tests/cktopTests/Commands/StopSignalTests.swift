@@ -1,13 +1,8 @@
 import Foundation
+import Glibc
 import Testing
 
 @testable import cktop
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 @Suite(.serialized) struct StopSignalTests {
   @Test(arguments: [

@@ -1,12 +1,7 @@
 import Foundation
+import Glibc
 import Synchronization
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// The dashboard over a line that hangs up, stalls, or is slow. The test is what is at the line's other end.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct LineTests {

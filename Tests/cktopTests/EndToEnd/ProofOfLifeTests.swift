@@ -2,16 +2,11 @@ import CloudKit
 import CloudKitEmulator
 import Facts
 import Foundation
+import Glibc
 import Testing
 
 @testable import CloudSync
 @testable import cktop
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Green only when it is true: what a look at the store says of a syncing process that stopped, and of a silent server.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct ProofOfLifeTests {

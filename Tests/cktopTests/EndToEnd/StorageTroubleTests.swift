@@ -1,11 +1,6 @@
 import Foundation
+import Glibc
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// `sync --watch` on a small file system of its own that fills up, becomes read-only or is unmounted: it waits, says so
 /// and goes on.

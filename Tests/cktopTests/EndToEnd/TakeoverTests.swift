@@ -1,16 +1,11 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import Glibc
 import Testing
 
 @testable import CloudSync
 @testable import cktop
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Several processes on one store: who drives, who takes over and how soon.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// Identifies a file by device and inode number, which is unique as long as the file is open.
 package struct FileIdentity: Hashable, Sendable {

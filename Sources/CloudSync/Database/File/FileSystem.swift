@@ -1,11 +1,6 @@
 import Facts
 import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 struct FileSystem: Hashable, Sendable {
   /// The bytes that this user may still write.

@@ -1,11 +1,6 @@
 import Foundation
 import GRDB
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// Finding damage. A damaged file is rejected, not repaired, because a repair can silently lose a part of the queue.
 /// The file is left unchanged, for a restore from a copy or for `SyncStore.salvage`.

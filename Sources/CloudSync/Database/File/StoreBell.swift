@@ -1,11 +1,6 @@
 @preconcurrency import Dispatch
 import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// Notifies all processes of a commit by touching a file beside the store.
 ///

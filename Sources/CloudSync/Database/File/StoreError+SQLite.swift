@@ -1,11 +1,6 @@
 import Foundation
 import GRDB
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// Translating SQLite's errors.
 extension StoreError {

@@ -1,11 +1,6 @@
 import Facts
 import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// Whether a store's file is there, as far as this user may see.
 ///

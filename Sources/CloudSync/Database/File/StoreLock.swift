@@ -1,12 +1,7 @@
 import Facts
 import Foundation
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// An exclusive lock on a file beside the store, which the kernel releases when the process ends.
 ///
