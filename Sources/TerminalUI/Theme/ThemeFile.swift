@@ -16,111 +16,106 @@ extension Theme {
   ///   - text: The file's text.
   ///   - source: The file's name, for error messages.
   package static func parse(_ text: String, source: String) throws(ThemeError) -> Theme {
-    let reader = ThemeReader(text: text, source: source)
-    return try reader.read()
-  }
-}
-
-/// Reads one theme file and complains with file, line and key.
-private struct ThemeReader {
-  let text: String
-  let source: String
-
-  func read() throws(ThemeError) -> Theme {
-    let table = try table()
-    try refuseUnknown(table, known: ["name", "version", "background", "colors", "roles"], in: [])
-    guard let name = table["name"]?.string, !name.isEmpty else {
-      throw error("is missing; give the theme a name", at: ["name"])
-    }
-    let version = table["version"]?.int ?? (table["version"] == nil ? 1 : 0)
-    guard version == 1 else { throw error("is not a version this program knows; it knows 1", at: ["version"]) }
-    guard let background = Theme.Background(rawValue: table["background"]?.string ?? "") else {
-      throw error("must be \"dark\" or \"light\"", at: ["background"])
-    }
-    let colors = try namedColors(table)
-    let looks = try looks(table, colors)
-    return Theme(name: name, version: version, background: background, looks: looks)
-  }
-
-  private func table() throws(ThemeError) -> TOMLTable {
     // The parser takes a C string and would silently stop at a NUL.
     if let line = TOMLPlace.lineOfNUL(in: text) {
       throw ThemeError("contains a NUL character; remove it", source: source, line: line)
     }
+    func mistake(_ keys: [any CodingKey], isUnknown: Bool = false) -> ThemeError {
+      let path = keys.map(\.stringValue)
+      let message = isUnknown ? ThemeFile.known(beside: path) : ThemeFile.rule(of: path)
+      let line = TOMLPlace.line(of: path, in: text)
+      return ThemeError(message, source: source, line: line, key: path.joined(separator: "."))
+    }
     do {
-      return try TOMLTable(string: text)
+      return try TOMLDecoder(strictDecoding: true).decode(ThemeFile.self, from: text).theme()
     } catch let error as TOMLParseError {
       throw ThemeError(error.description, source: source, line: error.source.begin.line)
+    } catch let error as UnexpectedKeysError {
+      throw mistake(error.keys.min { $0.key < $1.key }?.value ?? [], isUnknown: true)
+    } catch DecodingError.typeMismatch(_, let context), DecodingError.keyNotFound(_, let context),
+      DecodingError.dataCorrupted(let context)
+    {
+      throw mistake(context.codingPath)
     } catch {
       throw ThemeError("cannot be read as TOML", source: source)
     }
   }
+}
 
-  private func namedColors(_ root: TOMLTable) throws(ThemeError) -> [String: Color] {
-    var colors: [String: Color] = [:]
-    for (name, value) in try section("colors", of: root) {
-      colors[name] = try color(value, at: ["colors", name], named: [:])
-    }
-    return colors
-  }
+/// A theme as its file states it.
+private struct ThemeFile: Decodable {
+  let name: String
+  let version: Version?
+  let background: Theme.Background
+  let colors: [String: Word]?
+  let roles: [StyleRole: Look]?
 
-  private func looks(_ root: TOMLTable, _ colors: [String: Color]) throws(ThemeError) -> [StyleRole: Theme.Look] {
-    var looks: [StyleRole: Theme.Look] = [:]
-    for (name, value) in try section("roles", of: root) {
-      guard let role = StyleRole(rawValue: name) else {
-        let roles = StyleRole.allCases.map(\.rawValue).joined(separator: ", ")
-        throw error("is not a role; the roles are \(roles)", at: ["roles", name])
-      }
-      guard let table = value.table else {
-        throw error("must be a table such as { fg = \"#ffffff\", bold = true }", at: ["roles", name])
-      }
-      looks[role] = try look(table, at: ["roles", name], colors)
-    }
-    return looks
-  }
+  enum Version: Int, Decodable { case first = 1 }
 
-  private func look(_ table: TOMLTable, at path: [String], _ colors: [String: Color]) throws(ThemeError) -> Theme.Look {
-    let flags: [(name: String, attribute: Attributes)] = [
-      ("bold", .bold), ("underline", .underline), ("reverse", .reverse), ("dim", .dim),
-    ]
-    try refuseUnknown(table, known: ["fg", "bg"] + flags.map(\.name), in: path)
-    var look = Theme.Look()
-    if let value = table["fg"] { look.foreground = try color(value, at: path + ["fg"], named: colors) }
-    if let value = table["bg"] { look.background = try color(value, at: path + ["bg"], named: colors) }
-    for (name, attribute) in flags {
-      guard let value = table[name] else { continue }
-      guard let isSet = value.bool else { throw error("must be true or false", at: path + [name]) }
-      look.attributes = (look.attributes ?? []).union(isSet ? attribute : [])
-    }
-    return look
-  }
+  struct Look: Decodable {
+    let fg, bg: Word?
+    let bold, underline, reverse, dim: Bool?
 
-  private func color(
-    _ value: any TOMLValueConvertible,
-    at path: [String],
-    named colors: [String: Color]
-  ) throws(ThemeError) -> Color {
-    let text = value.string ?? value.int.map(String.init) ?? ""
-    if let color = colors[text] ?? Color(text) { return color }
-    throw error("must be a colour: #rrggbb, 0 to 255, default, a name such as brightblue or one of [colors]", at: path)
-  }
-
-  private func section(_ name: String, of root: TOMLTable) throws(ThemeError) -> TOMLTable {
-    guard let value = root[name] else { return TOMLTable() }
-    guard let table = value.table else { throw error("must be a table", at: [name]) }
-    return table
-  }
-
-  private func refuseUnknown(_ table: TOMLTable, known: [String], in path: [String]) throws(ThemeError) {
-    for key in table.keys where !known.contains(key) {
-      throw error("is not known here; known are \(known.joined(separator: ", "))", at: path + [key])
+    /// The attributes, if any is stated.
+    var attributes: Attributes? {
+      let flags: [(Bool?, Attributes)] = [(bold, .bold), (underline, .underline), (reverse, .reverse), (dim, .dim)]
+      let stated = flags.filter { $0.0 != nil }
+      return stated.isEmpty ? nil : Attributes(stated.map { $0.0 == true ? $0.1 : [] })
     }
   }
 
-  private func error(_ message: String, at path: [String]) -> ThemeError {
-    ThemeError(message, source: source, line: TOMLPlace.line(of: path, in: text), key: path.joined(separator: "."))
+  /// A colour, or the name of one.
+  struct Word: Decodable {
+    let text: String
+    let path: [any CodingKey]
+
+    init(from decoder: any Decoder) throws {
+      let value = try decoder.singleValueContainer()
+      text = try (try? value.decode(String.self)) ?? String(value.decode(Int.self))
+      path = decoder.codingPath
+    }
+
+    func color(_ named: [String: Color]) throws -> Color {
+      if let color = named[text] ?? Color(text) { return color }
+      throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: text))
+    }
+  }
+
+  func theme() throws -> Theme {
+    let named = try (colors ?? [:]).mapValues { try $0.color([:]) }
+    let looks = try (roles ?? [:]).mapValues { look in
+      try Theme.Look(
+        foreground: look.fg?.color(named),
+        background: look.bg?.color(named),
+        attributes: look.attributes
+      )
+    }
+    return Theme(name: name, background: background, looks: looks)
+  }
+
+  static func known(beside path: [String]) -> String {
+    "is not known here; known are "
+      + (path.count == 1 ? "name, version, background, colors, roles" : "fg, bg, bold, underline, reverse, dim")
+  }
+
+  /// The values that a key may have.
+  static func rule(of path: [String]) -> String {
+    switch (path.first, path.count) {
+    case ("name", _): "is missing; give the theme a name"
+    case ("version", _): "is not a version this program knows; it knows 1"
+    case ("background", _): "must be \"dark\" or \"light\""
+    case (_, 1): "must be a table"
+    case ("roles", 2) where StyleRole(rawValue: path[1]) == nil:
+      "is not a role; the roles are \(StyleRole.allCases.map(\.rawValue).joined(separator: ", "))"
+    case ("roles", 2): "must be a table such as { fg = \"#ffffff\", bold = true }"
+    case ("roles", _) where !["fg", "bg"].contains(path.last): "must be true or false"
+    default: "must be a colour: #rrggbb, 0 to 255, default, a name such as brightblue or one of [colors]"
+    }
   }
 }
+
+extension StyleRole: CodingKeyRepresentable, Decodable {}
+extension Theme.Background: Decodable {}
 
 /// The places of keys in a TOML text.
 package enum TOMLPlace {
