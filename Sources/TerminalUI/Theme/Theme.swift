@@ -19,14 +19,13 @@ package struct Theme: Sendable, Hashable {
 
   /// The name by which users choose the theme.
   package var name: String
-  package var version: Int
   /// What the theme is made for.
   package var background: Background
   /// The roles that the theme mentions.
   package var looks: [StyleRole: Look]
 
-  package init(name: String, version: Int = 1, background: Background, looks: [StyleRole: Look]) {
-    (self.name, self.version, self.background, self.looks) = (name, version, background, looks)
+  package init(name: String, background: Background, looks: [StyleRole: Look]) {
+    (self.name, self.background, self.looks) = (name, background, looks)
   }
 
   /// The complete look of a role, after its parents have filled the gaps.

@@ -13,7 +13,7 @@ extension Theme {
   package static let builtInNames = files.map(\.name)
 
   /// The themes that are compiled in, by name.
-  package static var builtIn: [Theme] { files.map(embedded) }
+  package static var builtIn: [Theme] { builtInNames.compactMap { try? load(named: $0, directories: []) } }
 
   /// Finds a theme: in the directories first, then among those compiled in.
   ///
@@ -21,19 +21,28 @@ extension Theme {
   ///   - name: The theme's name; a file has the same name with `.toml`.
   ///   - directories: Where to look for files, most important first. They need not exist.
   package static func load(named name: String, directories: [URL]) throws(ThemeError) -> Theme {
+    let file = try file(named: name, directories: directories)
+    var theme = try parse(file.text, source: file.source)
+    // It is found by the name of its file, whatever a copy of another theme says inside.
+    theme.name = name
+    return theme
+  }
+
+  /// Finds the text of a theme as `load(named:directories:)` does, and the file's name for messages.
+  package static func file(named name: String, directories: [URL]) throws(ThemeError) -> (text: String, source: String)
+  {
     if isFileName(name) {
       for directory in directories {
         let file = directory.appendingPathComponent(name + ".toml")
         var status = stat()
         // A theme in a folder that may not be entered is not a missing one.
         if stat(file.path, &status) != 0, [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) { continue }
-        var theme = try parse(contents(of: file), source: file.path)
-        // It is found by the name of its file, whatever a copy of another theme says inside.
-        theme.name = name
-        return theme
+        return (try contents(of: file), file.path)
       }
     }
-    if let file = files.first(where: { $0.name == name }) { return embedded(file) }
+    if let file = files.first(where: { $0.name == name }) {
+      return (String(decoding: file.bytes(), as: UTF8.self), "\(name).toml")
+    }
     let known = names(directories: directories).joined(separator: ", ")
     throw ThemeError("no such theme; there are \(known)", source: name)
   }
@@ -58,13 +67,5 @@ extension Theme {
   /// A name must not lead out of the directory.
   private static func isFileName(_ name: String) -> Bool {
     !name.isEmpty && !name.hasPrefix(".") && !name.contains("/") && !name.contains("\0")
-  }
-
-  private static func embedded(_ file: (name: String, bytes: @Sendable () -> [UInt8])) -> Theme {
-    do {
-      return try parse(String(decoding: file.bytes(), as: UTF8.self), source: "\(file.name).toml")
-    } catch {
-      preconditionFailure("A theme that is compiled in must be right. \(error)")
-    }
   }
 }

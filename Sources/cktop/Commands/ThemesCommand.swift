@@ -35,36 +35,35 @@ struct ThemesList: AsyncParsableCommand {
 struct ThemesShow: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "Show the colours and attributes of every role of a theme."
+    abstract: "Print the file of a theme, to start one of your own from."
   )
 
   @Argument(help: "The theme's name.", completion: .themes) var name: String
-  @Flag(help: "Print one JSON object per role.") var json = false
+  @Flag(help: "Print one JSON object per role, with the colours that it inherits.") var json = false
 
   func run() async throws {
-    let theme: Theme
-    do {
-      theme = try OwnThemes().load(name)
+    do throws(ThemeError) {
+      let file = try OwnThemes().file(name)
+      let theme = try Theme.parse(file.text, source: file.source)
+      let output = OutputStream.standard
+      if json { return output.lines(StyleRole.allCases.map(theme.line)) }
+      let lines = file.text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      output.write(output.isTerminal ? lines.map { String($0).visible }.joined(separator: "\n") : file.text)
     } catch {
       throw CommandFailure.usage("\(error)")
     }
-    var table = TextTable(["ROLE", "FG", "BG", "ATTRIBUTES"])
-    for role in StyleRole.allCases {
-      let look = theme.look(of: role)
-      let attributes = look.attributes?.names ?? []
-      if json {
-        let object: JSONObject = [
-          "role": .text(role.rawValue), "fg": .optional(look.foreground?.text), "bg": .optional(look.background?.text),
-          "attributes": .array(attributes.map(OutputJSON.text)),
-        ]
-        OutputStream.standard.line(object.line)
-      } else {
-        table.append([
-          role.rawValue, look.foreground?.text ?? "", look.background?.text ?? "", attributes.joined(separator: " "),
-        ])
-      }
-    }
-    if !json { OutputStream.standard.lines(table.lines()) }
+  }
+}
+
+extension Theme {
+  /// The colours and attributes of a role as JSON.
+  fileprivate func line(_ role: StyleRole) -> String {
+    let look = look(of: role)
+    let object: JSONObject = [
+      "role": .text(role.rawValue), "fg": .optional(look.foreground?.text), "bg": .optional(look.background?.text),
+      "attributes": .array((look.attributes?.names ?? []).map(OutputJSON.text)),
+    ]
+    return object.line
   }
 }
 

@@ -41,6 +41,11 @@ struct OwnThemes: Sendable {
   /// Loads a theme.
   func load(_ name: String) throws(ThemeError) -> Theme { try Theme.load(named: name, directories: directories) }
 
+  /// Finds the text of a theme, and the file's name for messages.
+  func file(_ name: String) throws(ThemeError) -> (text: String, source: String) {
+    try Theme.file(named: name, directories: directories)
+  }
+
   /// Loads the theme after the one of a name, and names those before it that cannot be read.
   func next(after name: String) -> (theme: Theme?, unreadable: [String]) {
     let names = names

@@ -105,6 +105,12 @@ import Testing
     #expect(themes.next(after: "mine").theme?.name == "okabe")
   }
 
+  @Test func `a theme as it is shown can be the file of another`() async throws {
+    let shown = try await Machine([:]).succeed("themes", "show", "midnight").output
+
+    #expect(try Theme.parse(shown, source: "mine.toml") == Theme.load(named: "midnight", directories: []))
+  }
+
   @Test func `the theme that was chosen last is used where nothing else names one`() throws {
     let folder = try TemporaryFolder()
     func start(_ option: String?, configured: String? = nil) throws -> String {
