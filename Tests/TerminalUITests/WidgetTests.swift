@@ -226,8 +226,8 @@ import Testing
 
   @Test func `tabs leave out the empty ones first and never the selected one`() {
     let tabs = Tabs([
-      .init("all", count: 1204), .init("pending", count: 1190), .init("retrying", count: 0),
-      .init("failed", count: 3, role: .error, isSelected: true), .init("paused", count: 0),
+      .init("all", count: "1,204"), .init("pending", count: "1,190"), .init("retrying", count: "0", isEmpty: true),
+      .init("failed", count: "3", role: .error, isSelected: true), .init("paused", count: "0", isEmpty: true),
     ])
 
     #expect(tabs.text(width: 80).plain == " all 1,204  pending 1,190  retrying 0 ▸failed 3  paused 0")
@@ -245,8 +245,8 @@ import Testing
   @Test func `the labels of tabs get short before one is left out that must stay`() {
     let tabs = Tabs(
       [
-        .init("all", count: 1204, isSelected: true), .init("failed", short: "!", count: 3),
-        .init("conflict", short: "?", count: 20), .init("pending", short: "·", count: 1190),
+        .init("all", count: "1,204", isSelected: true), .init("failed", short: "!", count: "3"),
+        .init("conflict", short: "?", count: "20"), .init("pending", short: "·", count: "1,190"),
       ],
       keeping: 3
     )

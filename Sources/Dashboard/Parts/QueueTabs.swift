@@ -17,20 +17,25 @@ struct QueueTabs {
       parts = []
       return
     }
+    func tab(_ label: String, _ count: Int?, short: Character? = nil, role: StyleRole = .text, isSelected: Bool)
+      -> Tabs.Item
+    {
+      let number = count.map(Format.number)
+      return Tabs.Item(label, short: short, count: number, isEmpty: count == 0, role: role, isSelected: isSelected)
+    }
     let states: [OperationState] = [.failed, .conflict, .waiting, .paused, .inFlight, .pending]
     var parts: [(states: Set<OperationState>?, item: Tabs.Item)] = []
     if hasCauses, list == nil || queue.retryable > 0 {
-      parts.append((nil, Tabs.Item("causes", count: nil, isSelected: list == nil)))
+      parts.append((nil, tab("causes", nil, isSelected: list == nil)))
     }
     if selected == OperationState.problems {
-      let count = list?.page(world)?.total
-      parts.append((selected, Tabs.Item("problems", count: count, role: .error, isSelected: true)))
+      parts.append((selected, tab("problems", list?.page(world)?.total, role: .error, isSelected: true)))
     }
-    parts.append(([], Tabs.Item("all", count: queue.total, isSelected: selected == [])))
+    parts.append(([], tab("all", queue.total, isSelected: selected == [])))
     parts += states.filter { queue.count(of: $0) > 0 || selected == [$0] }.map { state in
       let count = queue.count(of: state)
       let (name, mark) = (Words.state(state.rawValue), state.mark.first)
-      return ([state], Tabs.Item(name, short: mark, count: count, role: state.role, isSelected: selected == [state]))
+      return ([state], tab(name, count, short: mark, role: state.role, isSelected: selected == [state]))
     }
     self.parts = parts
   }

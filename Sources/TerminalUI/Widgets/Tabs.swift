@@ -7,8 +7,9 @@ package struct Tabs: Sendable, Hashable {
     package var label: String
     /// A mark in place of the name where there is little room; nil: the name without the number.
     package var short: Character?
-    /// The number of its rows; nil while it is not known.
-    package var count: Int?
+    /// The number of its rows in words; nil while it is not known.
+    package var count: String?
+    package var isEmpty: Bool
     /// How it looks while it has rows.
     package var role: StyleRole
     package var isSelected: Bool
@@ -16,11 +17,13 @@ package struct Tabs: Sendable, Hashable {
     package init(
       _ label: String,
       short: Character? = nil,
-      count: Int?,
+      count: String?,
+      isEmpty: Bool = false,
       role: StyleRole = .text,
       isSelected: Bool = false
     ) {
-      (self.label, self.short, self.count, self.role, self.isSelected) = (label, short, count, role, isSelected)
+      (self.label, self.short, self.count, self.isEmpty) = (label, short, count, isEmpty)
+      (self.role, self.isSelected) = (role, isSelected)
     }
   }
 
@@ -50,7 +53,7 @@ package struct Tabs: Sendable, Hashable {
   /// The parts that fit, each with its text.
   private func shown(_ width: Int, _ glyphs: GlyphSet) -> [(Int, StyledText)] {
     let whole = fitting(width, glyphs) { text($0, $0.label, $0.count) }
-    let first = items.prefix(keeping).filter { $0.count != 0 || $0.isSelected }
+    let first = items.prefix(keeping).filter { !$0.isEmpty || $0.isSelected }
     guard whole.count < first.count else { return whole }
     return fitting(width, glyphs) { text($0, $0.short.map(String.init) ?? $0.label, $0.short == nil ? nil : $0.count) }
   }
@@ -58,24 +61,15 @@ package struct Tabs: Sendable, Hashable {
   private func fitting(_ width: Int, _ glyphs: GlyphSet, _ text: (Item) -> StyledText) -> [(Int, StyledText)] {
     var shown = items.indices.map { (item: $0, text: text(items[$0])) }
     func isTooWide() -> Bool { shown.reduce(-1) { $0 + $1.text.cells(in: glyphs) + 1 } > width }
-    if isTooWide() { shown.removeAll { items[$0.item].count == 0 && !items[$0.item].isSelected } }
+    if isTooWide() { shown.removeAll { items[$0.item].isEmpty && !items[$0.item].isSelected } }
     while isTooWide(), let last = shown.lastIndex(where: { !items[$0.item].isSelected }) { shown.remove(at: last) }
     return shown
   }
 
-  private func text(_ item: Item, _ label: String, _ count: Int?) -> StyledText {
-    let text = label + (count.map { (label.count == 1 ? "" : " ") + grouped($0) } ?? "")
+  private func text(_ item: Item, _ label: String, _ count: String?) -> StyledText {
+    let text = label + (count.map { (label.count == 1 ? "" : " ") + $0 } ?? "")
     // The mark takes the place of a blank, so that nothing moves when another one is selected.
-    guard item.isSelected else { return StyledText(" " + text, item.count == 0 ? .dim : item.role) }
+    guard item.isSelected else { return StyledText(" " + text, item.isEmpty ? .dim : item.role) }
     return [.init("▸", .titleFocused), .init(text, item.role, .bold)]
-  }
-
-  /// The number with commas between its thousands.
-  private func grouped(_ number: Int) -> String {
-    let digits = Array(String(number.magnitude))
-    let groups = digits.enumerated().map { index, digit in
-      index > 0 && (digits.count - index).isMultiple(of: 3) ? ",\(digit)" : "\(digit)"
-    }
-    return (number < 0 ? "-" : "") + groups.joined()
   }
 }
