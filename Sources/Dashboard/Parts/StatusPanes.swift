@@ -140,8 +140,3 @@ struct AccountPane: Sendable {
     return Fact("Unsent", "\(Format.number(status.queue.total)) (\(Format.bytes(status.queue.bytes)))", .warning)
   }
 }
-
-extension String {
-  /// The text filled with blanks, for a column of names.
-  func padding(to width: Int) -> String { self + String(repeating: " ", count: max(1, width - cells(self))) }
-}

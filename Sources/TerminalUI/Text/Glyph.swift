@@ -29,6 +29,11 @@ package func cells(_ text: String, in set: GlyphSet = .unicode) -> Int {
   return glyphs(in: text, set).reduce(0) { $0 + $1.columns }
 }
 
+extension String {
+  /// The text filled with blanks, at least one, for a column of that width.
+  package func padding(to width: Int) -> String { self + String(repeating: " ", count: max(1, width - cells(self))) }
+}
+
 /// The text with everything replaced that could act on a terminal or deceive a reader.
 package func sanitize(_ text: String, _ set: GlyphSet = .unicode) -> String {
   if isPlain(text) { return text }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKitEmulator
+import TerminalUI
 
 /// `cktop help assumptions`: the help page for the switches of a server.
 struct AssumptionsHelp: AsyncParsableCommand {
@@ -17,11 +18,7 @@ struct AssumptionsHelp: AsyncParsableCommand {
   )
 
   private static var table: String {
-    EmulatorAssumption.all.map { assumption in
-      let gap = String(repeating: " ", count: max(1, 29 - assumption.name.count))
-      return "  \(assumption.name)\(gap)\(assumption.values)"
-    }
-    .joined(separator: "\n")
+    EmulatorAssumption.all.map { "  \($0.name.padding(to: 29))\($0.values)" }.joined(separator: "\n")
   }
 
   func run() async throws { throw CleanExit.helpRequest(self) }

@@ -3,6 +3,7 @@ import CloudSync
 import Facts
 import Foundation
 import JSONText
+import TerminalUI
 
 /// `cktop events`.
 struct EventsCommand: Verb {
@@ -81,8 +82,7 @@ struct EventsCommand: Verb {
 extension EventRow {
   /// The event as a line of text.
   func line(_ format: Format, now: Int64) -> String {
-    let kind = kind.padding(toLength: 9, withPad: " ", startingAt: 0)
-    return "\(format.time(at, now: now))  \(kind)  \(message)\(actor.map { " (by \($0))" } ?? "")".visible
+    return "\(format.time(at, now: now))  \(kind.padding(to: 11))\(message)\(actor.map { " (by \($0))" } ?? "")".visible
   }
 
   var json: JSONObject {

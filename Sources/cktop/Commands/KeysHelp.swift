@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dashboard
+import TerminalUI
 
 /// `cktop help keys`: the help page for the dashboard's keys.
 struct KeysHelp: AsyncParsableCommand {
@@ -36,13 +37,8 @@ struct KeysHelp: AsyncParsableCommand {
   }
 
   private static var table: String {
-    KeyMap.standard.lines.map { line in
-      func filled(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(1, width - text.count))
-      }
-      return "  \(filled(line.name, 18))\(filled(line.keys, 14))\(line.help)"
-    }
-    .joined(separator: "\n")
+    KeyMap.standard.lines.map { "  \($0.name.padding(to: 18))\($0.keys.padding(to: 14))\($0.help)" }
+      .joined(separator: "\n")
   }
 
   func run() async throws { throw CleanExit.helpRequest(self) }

@@ -1,6 +1,7 @@
 import CloudKitContract
 import Foundation
 import JSONText
+import TerminalUI
 
 /// The report of `cktop doctor --contract`, which can be published.
 extension ContractReport {
@@ -26,7 +27,7 @@ extension ContractReport.Line {
   fileprivate var text: String {
     let (word, detail) = words
     let rule = "\(check.rule) [\(check.evidence.rawValue)]"
-    let head = word.padded(to: Self.columns.outcome) + rule.padded(to: Self.columns.rule)
+    let head = word.padding(to: Self.columns.outcome) + rule.padding(to: Self.columns.rule)
     let name = check.assumption.map { "\($0): " } ?? ""
     return head + name + check.sentence + detail
   }

@@ -104,7 +104,7 @@ struct DoctorReport: Hashable, Sendable {
     let columns = [level, check].map { ($0.map(\.count).max() ?? 0) + 2 }
     let indent = columns.reduce(0, +)
     return findings.flatMap { finding -> [String] in
-      let head = finding.level.label.padded(to: columns[0]) + finding.check.rawValue.padded(to: columns[1])
+      let head = finding.level.label.padding(to: columns[0]) + finding.check.rawValue.padding(to: columns[1])
       let text = finding.sentence.visible
       guard let width, width > 2 * indent else { return [head + text] }
       let parts = wrap(StyledText(text), to: width - indent).map(\.plain)
@@ -119,8 +119,4 @@ struct DoctorReport: Hashable, Sendable {
     return "\(Words.count(problems, "problem")), \(Words.count(warnings, "warning")), \(count(.ok)) ok"
       + (skipped > 0 ? ", \(skipped) not tried" : "")
   }
-}
-
-extension String {
-  func padded(to columns: Int) -> String { padding(toLength: columns, withPad: " ", startingAt: 0) }
 }
