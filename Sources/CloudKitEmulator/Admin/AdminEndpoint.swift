@@ -4,26 +4,26 @@ import JSONText
 import Synchronization
 
 /// The admin endpoint: inspects and controls an emulator over HTTP, like the Swift API, for programs in any language.
-struct AdminEndpoint: Sendable {
+package struct AdminEndpoint: Sendable {
   static let path = "/emulator"
   /// The maximum size of a body in bytes; the same as that of a schema.
   static let bodyLimit = CKSchema.sizeLimit
 
-  private static let overview = """
-    GET  /emulator/state       all databases, zones and records as text
-    GET  /emulator/statistics  requests, outcomes, records, and how often each fault rule applied
-    GET  /emulator/faults      the fault plan
-    PUT  /emulator/faults      {"rules": [{"when": {"operation": "records/modify"}, "then": "offline"}]}
-    POST /emulator/advance     {"seconds": 3600} moves the clock 1 h ahead
-    POST /emulator/offline     {"offline": true} closes every connection without a reply; false ends it
-    POST /emulator/throttle    {"seconds": 15} answers THROTTLED for that long; 0 ends it
-    GET  /emulator/schema?container=iCloud.…  the schema in CloudKit's language; &environment=production
-    PUT  /emulator/schema?container=iCloud.…  replaces it with a .ckdb file
-    POST /emulator/deploy?container=iCloud.…  deploys the development schema to production
-    POST /emulator/snapshot    {"name": "empty"} saves the whole state under a name
-    POST /emulator/restore     {"name": "empty"} restores it
-    DELETE /emulator/snapshot?name=empty  deletes it
-
+  /// The requests, a line each.
+  package static let overview = """
+    GET    /emulator/state                 all databases, zones and records as text: equal states give equal texts
+    GET    /emulator/statistics            requests, outcomes, records, and how often each fault rule applied
+    GET    /emulator/faults                the fault plan as JSON
+    PUT    /emulator/faults                {"rules": [{"when": {"operation": "records/modify"}, "then": "offline"}]}
+    POST   /emulator/advance               {"seconds": 3600} moves the clock 1 h ahead: tokens and URLs expire
+    POST   /emulator/offline               {"offline": true} closes every connection without a reply; false ends it
+    POST   /emulator/throttle              {"seconds": 15} answers THROTTLED for that long; 0 ends it
+    GET    /emulator/schema?container=ID   the schema in CloudKit's language; &environment=production
+    PUT    /emulator/schema?container=ID   replaces it with a .ckdb file
+    POST   /emulator/deploy?container=ID   deploys the development schema to production
+    POST   /emulator/snapshot              {"name": "empty"} saves the whole state under a name until the server ends
+    POST   /emulator/restore               {"name": "empty"} restores it
+    DELETE /emulator/snapshot?name=empty   deletes it
     """
 
   let emulator: Emulator
@@ -78,7 +78,7 @@ struct AdminEndpoint: Sendable {
   private func answer(_ request: EmulatorRequest) throws(Failure) -> EmulatorResponse {
     let name = String(request.path.dropFirst(Self.path.count).drop { $0 == "/" })
     switch (request.method, name) {
-    case ("GET", ""): return Self.text(Self.overview)
+    case ("GET", ""): return Self.text(Self.overview + "\n")
     case ("GET", "state"): return Self.text(emulator.dump())
     case ("GET", "statistics"): return Self.json(statistics)
     case ("GET", "faults"): break

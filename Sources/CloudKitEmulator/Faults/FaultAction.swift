@@ -47,32 +47,41 @@ public enum FaultAction: Sendable, Hashable {
 
 extension FaultAction {
   /// The name in plans and logs.
-  public var name: String {
+  public var name: String { words.name }
+
+  /// Whether a request ends by it, so that only the first such action takes effect.
+  package var endsRequest: Bool { FaultInjector.ending(self) != nil }
+
+  /// The name, and the effect as help states it.
+  package var words: (name: String, effect: String) {
     switch self {
-    case .offline: "offline"
-    case .dropBeforeCommit: "dropBeforeCommit"
-    case .dropAfterCommit: "dropAfterCommit"
-    case .truncateAnswer: "truncateAnswer"
-    case .throttled: "throttled"
-    case .tryAgainLater: "tryAgainLater"
-    case .internalError: "internalError"
-    case .badGateway: "badGateway"
-    case .tooLarge: "tooLarge"
-    case .quotaExceeded: "quotaExceeded"
-    case .authExpired: "authExpired"
-    case .accountSwitched: "accountSwitched"
-    case .delay: "delay"
-    case .poison: "poison"
-    case .emptyPageMoreComing: "emptyPageMoreComing"
-    case .stalledMarker: "stalledMarker"
-    case .expiredToken: "expiredToken"
-    case .indexDelay: "indexDelay"
-    case .zonePurged: "zonePurged"
+    case .offline: ("offline", "there is no connection")
+    case .dropBeforeCommit: ("dropBeforeCommit", "the connection closes before anything takes effect")
+    case .dropAfterCommit: ("dropAfterCommit", "the request takes effect and its reply is lost")
+    case .truncateAnswer:
+      ("truncateAnswer", "the request takes effect, the connection closes in the middle of the reply")
+    case .throttled: ("throttled", "429 THROTTLED, with retryAfter seconds if given")
+    case .tryAgainLater: ("tryAgainLater", "503 TRY_AGAIN_LATER, with retryAfter seconds if given")
+    case .internalError: ("internalError", "500 INTERNAL_ERROR")
+    case .badGateway: ("badGateway", "502, or the 5xx given as status, with an HTML page, as from a proxy")
+    case .tooLarge: ("tooLarge", "413 with an HTML page, as from a proxy")
+    case .quotaExceeded: ("quotaExceeded", "413 QUOTA_EXCEEDED")
+    case .authExpired: ("authExpired", "421 AUTHENTICATION_REQUIRED; for a server-to-server key 401")
+    case .accountSwitched:
+      ("accountSwitched", "the request, and its new token, belong to the user given as user (default: another)")
+    case .delay: ("delay", "the reply is delayed by the parameter milliseconds")
+    case .poison: ("poison", "the record named in when, or every record, is rejected with BAD_REQUEST")
+    case .emptyPageMoreComing: ("emptyPageMoreComing", "an empty page says that more is coming; set a limit")
+    case .stalledMarker:
+      ("stalledMarker", "a page returns the marker or token that was sent, and more is to come; set a limit")
+    case .expiredToken: ("expiredToken", "the sync tokens sent are rejected as unknown")
+    case .indexDelay: ("indexDelay", "a query does not see writes of the last milliseconds")
+    case .zonePurged: ("zonePurged", "the private zones in the request are deleted first")
     }
   }
 
-  /// All actions, with default parameters.
-  private static let all: [FaultAction] = [
+  /// All actions, with default parameters: those that end a request, then those that add up.
+  package static let all: [FaultAction] = [
     .offline, .dropBeforeCommit, .dropAfterCommit, .truncateAnswer, .throttled(retryAfter: nil),
     .tryAgainLater(retryAfter: nil), .internalError, .badGateway(), .tooLarge, .quotaExceeded, .authExpired,
     .accountSwitched(), .delay(milliseconds: 0), .poison, .emptyPageMoreComing, .stalledMarker, .expiredToken,

@@ -80,7 +80,7 @@ struct FaultInjector {
   }
 
   /// Returns the end that an action forces; `nil` if it does not force one.
-  private static func ending(_ action: FaultAction) -> FaultEffects.Ending? {
+  static func ending(_ action: FaultAction) -> FaultEffects.Ending? {
     switch action {
     case .offline: .refused(.offline)
     case .dropBeforeCommit: .refused(.dropped)

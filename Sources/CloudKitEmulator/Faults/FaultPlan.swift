@@ -97,8 +97,15 @@ public struct FaultCondition: Codable, Sendable, Hashable {
     self.probability = probability
   }
 
-  private static let keys = [
-    "operation", "recordName", "zone", "database", "user", "after", "every", "limit", "probability",
+  /// The keys, with their meaning as help states it.
+  package static let keys: [(name: String, effect: String)] = [
+    ("operation", "such as records/modify or changes/zone; upload and download of files, poll for notifications"),
+    ("recordName", "the name of a record that the request carries"),
+    ("zone", "the name of a zone in the request; _defaultZone if it names none"),
+    ("database", "public, private or shared"), ("user", "the name of the user of its web auth token"),
+    ("after", "skip this many matching requests first"), ("every", "apply only to every Nth matching request"),
+    ("limit", "apply at most this many times"),
+    ("probability", "the probability from 0 to 1 that the rule applies to a match"),
   ]
   private static let operations = Route.Operation.allCases.map(\.rawValue) + ["upload", "download", "poll"]
 
@@ -106,7 +113,7 @@ public struct FaultCondition: Codable, Sendable, Hashable {
   ///
   /// - Throws: `DecodingError` for an unknown key, operation or database, or a number out of range.
   public init(from decoder: any Decoder) throws {
-    try decoder.allow(Self.keys)
+    try decoder.allow(Self.keys.map(\.name))
     let container = try decoder.container(keyedBy: CodingKeys.self)
     operation = try container.decodeIfPresent(String.self, forKey: .operation)
     recordName = try container.decodeIfPresent(String.self, forKey: .recordName)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitEmulator
 
 /// `cktop help admin`: the help page for the admin endpoint.
 struct AdminHelp: AsyncParsableCommand {
@@ -7,22 +8,14 @@ struct AdminHelp: AsyncParsableCommand {
     abstract: "The endpoint of cktop serve --admin: inspect state, move the clock, inject faults.",
     usage: "cktop serve --admin",
     discussion: """
+        \(AdminEndpoint.overview.replacing("\n", with: "\n  "))
+
       With U for the URL that cktop serve prints:
 
-        curl $U/emulator                 lists all requests
-        curl $U/emulator/state           all databases, zones and records as text: equal states give equal texts
-        curl $U/emulator/statistics      requests, outcomes, records, and how often each fault rule applied
-        curl $U/emulator/faults          the fault plan as JSON (see cktop help faults)
-        curl -X PUT $U/emulator/faults -d '{"rules": [{"when": {"operation": "records/modify"}, "then": "offline"}]}'
-        curl $U/emulator/advance -d '{"seconds": 3600}'      moves the clock 1 h ahead: tokens and URLs expire
-        curl $U/emulator/offline -d '{"offline": true}'      closes every connection without a reply; false ends it
-        curl $U/emulator/throttle -d '{"seconds": 15}'       answers THROTTLED for that long; 0 ends it
-        curl "$U/emulator/schema?container=ID"               the schema in CloudKit's language; &environment=production
-        curl -T app.ckdb "$U/emulator/schema?container=ID"   replaces it, as cktool import-schema does
-        curl -X POST "$U/emulator/deploy?container=ID"       deploys it to production
-        curl $U/emulator/snapshot -d '{"name": "empty"}'     saves the whole state under a name until the server ends
-        curl $U/emulator/restore -d '{"name": "empty"}'      restores it
-        curl -X DELETE "$U/emulator/snapshot?name=empty"     deletes the snapshot
+        curl $U/emulator                                     lists all requests
+        curl $U/emulator/advance -d '{"seconds": 3600}'      sends a body, with POST
+        curl -X PUT $U/emulator/faults -d '{"rules": []}'    sends one with PUT
+        curl -T app.ckdb "$U/emulator/schema?container=ID"   sends a file, as cktool import-schema does
 
       An error is returned as {"error": "..."} on one line.
 
