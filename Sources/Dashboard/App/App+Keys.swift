@@ -80,12 +80,8 @@ extension App {
 
   mutating func point(_ action: Mouse.Action, _ target: Target, _ world: World) -> [Effect] {
     guard world.isUsable, held.isEmpty, !awaitsFault else { return [] }
-    if var palette = above.last as? PaletteScreen {
-      let steps = palette.point(action, target, world)
-      above[above.count - 1] = palette
-      return carryOut(steps, world)
-    }
-    guard top.prompt(world) == nil else { return [] }
+    // A line that is typed in the footer belongs to the rows above it; the palette's chooses among them.
+    guard top.prompt(world) == nil || top.isOverlay else { return [] }
     notice = nil
     var isOther = false
     switch target {

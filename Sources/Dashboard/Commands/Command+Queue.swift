@@ -50,7 +50,8 @@ extension Command {
   private func ifTaken() -> Command {
     let id = id
     return unless { app, world in
-      guard let operations = app.top.operations(world) else { return app.top.unselected(world) ?? Command.isGone }
+      let subject = app.top.subject(world)
+      guard let operations = subject.operations else { return subject.missing ?? Command.isGone }
       return operations.row.flatMap { $0.obstacle(to: id) }
     }
   }
@@ -59,7 +60,7 @@ extension Command {
   private func counted() -> Command {
     let title = title
     return label { app, world in
-      app.top.operations(world).flatMap { $0.cause == nil ? nil : "\(title) \(Format.number($0.count ?? 0))" }
+      app.top.subject(world).operations.flatMap { $0.cause == nil ? nil : "\(title) \(Format.number($0.count ?? 0))" }
     }
   }
 
@@ -67,13 +68,13 @@ extension Command {
 
   static let queue: [Command] = [
     Command(.retry, "r", "retry", "Retry the marked changes, else the selected one", both, .change).counted().ifTaken()
-      .ask { $0.top.operations($1)?.retryQuestion }
+      .ask { $0.top.subject($1).operations?.retryQuestion }
       .run { app, world in
-        guard let operations = app.top.operations(world), app.use(world) else { return [] }
+        guard let operations = app.top.subject(world).operations, app.use(world) else { return [] }
         return [.effect(.give(.perform(.retry, operations.selection)))]
       },
     Command(.discard, "d", "discard", "Discard the marked changes, else the selected one (asks)", both, .change)
-      .footer(.inFull).counted().ifTaken().ask { $0.top.operations($1)?.discardQuestion }
+      .footer(.inFull).counted().ifTaken().ask { $0.top.subject($1).operations?.discardQuestion }
       .run { _, _ in [.failure("Still counting; try again in a moment")] },
     Command(.retryAll, "R", "retry all", "Retry all failed or retrying ones in the filter (asks)", .queue, .change)
       .footer(.inFull)
@@ -86,16 +87,17 @@ extension Command {
     Command(.pauseThese, "P", "pause these", "Pause or resume the marked changes, else the selected one", both, .change)
       .footer(.inFull).ifTaken().notOnCauses()
       .run { app, world in
-        guard let operations = app.top.operations(world) else { return [] }
+        guard let operations = app.top.subject(world).operations else { return [] }
         app.rows?.unmark()
         return [.effect(.give(.perform(operations.isPaused ? .resume : .pause, operations.selection)))]
       },
     Command(.edit, "e", "edit", "Edit the fields of the selected failed save, and send it again", both, .change)
       .unless { app, world in
-        guard let row = app.top.editable(world) else { return app.top.unselected(world) ?? isGone }
+        let subject = app.top.subject(world)
+        guard let row = subject.change else { return subject.missing ?? isGone }
         return row.obstacle(to: .edit)
       }
-      .notOnCauses().run { app, world in app.top.editable(world).map { [.push(EditScreen($0.id))] } ?? [] },
+      .notOnCauses().run { app, world in app.top.subject(world).change.map { [.push(EditScreen($0.id))] } ?? [] },
     Command(.causes, "C", "causes", "Group failed and retrying changes by cause", .queue).footer(.inFull)
       .label { app, _ in app.notOfCauses == nil ? nil : "close" }
       .unless { app, world in

@@ -21,7 +21,8 @@ extension Command {
     Command(.filter, "/", "filter", "Filter by words or comparisons; an empty filter shows examples", .list)
       .footer(.first).onRows { list, _, _ in list.beginFilter() },
     Command(.open, "Enter", "open", "Open what is selected", .opening).footer(.first)
-      .label { $0.top.opening($1).label }.unless { $0.top.opening($1).refusal }.run { $0.top.opening($1).steps },
+      .label { $0.top.subject($1).open.label }.unless { $0.top.subject($1).open.refusal }
+      .run { $0.top.subject($1).open.steps() },
     Command(.problems, "!", "problems", "Show only what failed, and conflicts", [.queue, .events, .panes])
       .unless { ($0.above.isEmpty ? $0.overview.queue : $0.top.rows)?.noProblems($1) }
       .run { app, _ in
@@ -35,7 +36,8 @@ extension Command {
     Command(.previousTab, "Left", "previous tab", "Show the previous state only", .queue).footer(.never)
       .run { $0.turn(-1, $1) },
     Command(.copy, "y", "copy", "Copy marked rows; of one what a ticket needs", .copying).footer(.inFull)
-      .label { $0.top.copyLabel($1) }.unless { $0.top.uncopied($1) }.run { $0.top.copied($1) },
+      .label { $0.top.subject($1).copy.label }.unless { $0.top.subject($1).copy.refusal }
+      .run { $0.top.subject($1).copy.steps() },
     Command(.export, "x", "export", "Write the marked rows, else all in the filter, to a file", exported)
       .footer(.inFull).onRows { list, world, _ in list.exported(world) },
     Command(.undo, "u", "undo", "Undo the last discard, resolution or pause made here", undone, .change).footer(.inFull)
@@ -44,8 +46,8 @@ extension Command {
     Command(.zoom, "z", "zoom", "Open the pane in full", .panes).footer(.inFull)
       .run { app, _ in [.push(app.overview.full(app.overview.focus))] },
     Command(.wholeValue, "w", "whole value", "Show the field's values in full, or those of all fields", .fields)
-      .unless { $0.top.unselected($1) ?? ($0.top.whole($1) == nil ? "There are no fields" : nil) }
-      .run { $0.top.whole($1).map { [.push($0)] } ?? [] },
+      .unless { $0.top.unselected($1) ?? ($0.top.subject($1).whole() == nil ? "There are no fields" : nil) }
+      .run { $0.top.subject($1).whole().map { [.push($0)] } ?? [] },
   ]
 
   private static let exported: KeyScope = [.queue, .records, .events]
@@ -101,7 +103,7 @@ extension Command {
   {
     Command(id, key, title, help, scopes, .leaves)
       .unless { $1.status.map { $0.queue.conflicts > 0 ? nil : "There are no conflicts" } ?? isUnread }
-      .run { [.show($0.conflicts.showing($0.top.conflict($1)))] }
+      .run { [.show($0.conflicts.showing($0.top.subject($1).conflict))] }
   }
 
   static let isUnread = "The store has not been read yet"

@@ -24,7 +24,8 @@ enum QueueKind: ListKind {
   }
 
   static var noun: String { "change" }
-  static func opening(_ row: QueueRow, _ world: World) -> Opening { .screen(OperationScreen(row.id)) }
+  static func operations(_ list: QueueList, _ world: World) -> Operations? { list.operations(world) }
+  static func opening(_ row: QueueRow, _ world: World) -> Offer { .screen(OperationScreen(row.id)) }
   static func ticket(of row: QueueRow) -> Int64? { row.id }
   static func line(_ row: QueueRow, _ world: World) -> String {
     let zone = row.key.zoneKey.title
@@ -129,7 +130,7 @@ extension RowList where Kind == QueueKind {
   }
 
   /// The marked operations, else the selected one; nil if there is none.
-  func operations(_ world: World) -> Operations? {
+  fileprivate func operations(_ world: World) -> Operations? {
     guard let selection else { return selected(world).map(Operations.init) }
     let page = page(world)
     let shown = page?.rows.filter { state.marks.contains($0.id) } ?? []
@@ -154,10 +155,6 @@ extension RowList where Kind == QueueKind {
       state.marks = .some([:])
     }
   }
-
-  /// The selected conflict.
-  func conflict(_ world: World) -> Int64? { selected(world).flatMap { $0.state == .conflict ? $0.id : nil } }
-
 }
 
 extension QueueListing.Order {

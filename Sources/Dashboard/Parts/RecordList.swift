@@ -24,7 +24,7 @@ enum RecordKind: ListKind {
   }
 
   static var noun: String { "record" }
-  static func opening(_ row: RecordRow, _ world: World) -> Opening { .screen(RecordScreen(row.record.key)) }
+  static func opening(_ row: RecordRow, _ world: World) -> Offer { .screen(RecordScreen(row.record.key)) }
   static func line(_ row: RecordRow, _ world: World) -> String {
     [row.record.key.name, row.record.type, row.record.key.zone, row.record.fields.text(world.format)]
       .joined(separator: "\t")

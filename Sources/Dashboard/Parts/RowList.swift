@@ -50,8 +50,10 @@ protocol ListKind: Sendable {
 
   /// A row in a sentence: "change".
   static var noun: String { get }
+  /// The operations that the marked rows, else the selected one, stand for.
+  static func operations(_ list: RowList<Self>, _ world: World) -> Operations?
   /// Returns the effect of Enter on a row.
-  static func opening(_ row: Row, _ world: World) -> Opening
+  static func opening(_ row: Row, _ world: World) -> Offer
   /// The row as a line to be copied.
   static func line(_ row: Row, _ world: World) -> String
   /// The operation whose details are copied in place of the line of a single row.
@@ -86,7 +88,8 @@ extension ListKind {
   static var table: FilterTable? { nil }
   static var filterHint: String { "words" }
   static func version(of row: Row) -> String { "" }
-  static func opening(_ row: Row, _ world: World) -> Opening { .none("This opens nothing") }
+  static func operations(_ list: RowList<Self>, _ world: World) -> Operations? { nil }
+  static func opening(_ row: Row, _ world: World) -> Offer { .none("This opens nothing") }
   static func line(_ row: Row, _ world: World) -> String { "" }
   static func ticket(of row: Row) -> Int64? { nil }
   static func export(_ list: RowList<Self>, _ world: World) -> Export? { nil }

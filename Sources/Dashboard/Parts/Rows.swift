@@ -7,9 +7,7 @@ import TerminalUI
 protocol Rows: Sendable {
   /// The fields that are shown in columns of their own.
   var columns: [String] { get set }
-  func unselected(_ world: World) -> String?
-  func opening(_ world: World) -> Opening
-  func copied(_ world: World) -> [Step]
+  func subject(_ world: World) -> Subject
   func exported(_ world: World) -> [Step]
   /// The fields that can be shown in columns.
   func fieldNames(_ world: World) -> [String]
@@ -26,14 +24,19 @@ protocol Rows: Sendable {
 }
 
 extension RowList: Rows {
-  func unselected(_ world: World) -> String? { selected(world) == nil ? "No \(Kind.noun) is selected" : nil }
-
-  func opening(_ world: World) -> Opening {
-    selected(world).map { Kind.opening($0, world) } ?? .none("No \(Kind.noun) is selected")
+  func subject(_ world: World) -> Subject {
+    let (row, missing) = (selected(world), "No \(Kind.noun) is selected")
+    return Subject(
+      missing: row == nil ? missing : nil,
+      operations: Kind.operations(self, world),
+      change: row as? QueueRow,
+      open: row.map { Kind.opening($0, world) } ?? .none(missing),
+      copy: Offer(refusal: row == nil ? missing : nil, copied(world))
+    )
   }
 
   /// Copies lines of the marked rows, else of the selected one; of one alone what a ticket needs, where it has that.
-  func copied(_ world: World) -> [Step] {
+  private func copied(_ world: World) -> [Step] {
     guard let rows = targets(world) else {
       return [.failure("Too many marked rows to copy; \(world.keys.name(of: .export)) writes them to a file")]
     }

@@ -5,30 +5,19 @@ import Facts
 import TerminalUI
 
 /// Account in full: problems with their remedies, and what unsent changes wait for.
-struct AccountScreen: Screen {
-  private var offset = 0
+struct AccountScreen: TextScreen {
+  var offset = 0
 
   var title: String? { Pane.account.title }
   var scopes: KeyScope { [.everywhere, .moving, .syncing, .copying, .closing] }
 
-  func copyLabel(_ world: World) -> String? { world.signInURL == nil ? nil : "copy URL" }
-
   /// While signed out, the page to sign in at is what is copied.
-  func copied(_ world: World) -> [Step] {
-    [.effect(.copy(world.signInURL ?? lines(world).map(\.plain).joined(separator: "\n")))]
+  func subject(_ world: World) -> Subject {
+    let label = world.signInURL == nil ? nil : "copy URL"
+    return Subject(copy: Offer(label: label, [.effect(.copy(world.signInURL ?? text(world)))]))
   }
 
-  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
-    offset = TextView(lines(world)).scrolled(id, from: offset, in: Box.text(world.body), world.glyphs)
-    return []
-  }
-
-  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    Box(title: StyledText(Pane.account.title), isFocused: true).draw(on: &frame.grid, in: area)
-    TextView(lines(world), offset: offset).draw(on: &frame.grid, in: Box.text(area))
-  }
-
-  private func lines(_ world: World) -> [StyledText] {
+  func lines(_ world: World) -> [StyledText] {
     guard let status = world.status else { return [StyledText("loading…", .dim)] }
     var lines = advice(status, world).map { StyledText($0, .strong) } + [""]
     let server = [

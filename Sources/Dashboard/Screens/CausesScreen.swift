@@ -21,8 +21,15 @@ enum CauseKind: ListKind {
   /// Why what is about changes does nothing on the causes.
   static let openFirst = "Open the cause first"
   static func noProblems(_ list: RowList<CauseKind>, _ world: World) -> String? { openFirst }
-  static func opening(_ row: QueueCause, _ world: World) -> Opening {
+  static func opening(_ row: QueueCause, _ world: World) -> Offer {
     queue(of: row).map { .screen(QueueScreen($0), label: "show them") } ?? .none("The cause has no filter")
+  }
+
+  static func operations(_ list: RowList<CauseKind>, _ world: World) -> Operations? {
+    guard let cause = list.selected(world), let queue = queue(of: cause) else { return nil }
+    var operations = Operations(.listing(queue.listing, except: []))
+    (operations.count, operations.recreated, operations.cause) = (cause.count, cause.recreated, queue)
+    return operations
   }
 
   /// The changes of a cause as a list.
@@ -71,13 +78,6 @@ struct CausesScreen: ListScreen {
 
   var title: String? { "Causes" }
   var scopes: KeyScope { [.everywhere, .moving, .queue, .causes, .syncing, .opening, .copying, .closing] }
-
-  func operations(_ world: World) -> Operations? {
-    guard let cause = list.selected(world), let queue = CauseKind.queue(of: cause) else { return nil }
-    var operations = Operations(.listing(queue.listing, except: []))
-    (operations.count, operations.recreated, operations.cause) = (cause.count, cause.recreated, queue)
-    return operations
-  }
 
   func drawFrame(on frame: inout Frame, in area: Rect, _ world: World) {
     QueueTabs(world, nil, hasCauses: true).draw("Causes", on: &frame, in: area, world, nil)

@@ -2,9 +2,9 @@ import CloudSync
 import TerminalUI
 
 /// Chooses the fields that the list of records shows in columns, over that list. They stand in the order of the choice.
-struct ColumnsScreen: Screen {
+struct ColumnsScreen: CursorScreen {
   private(set) var chosen: [String]
-  private var list = ListState<String>()
+  var list = ListState<String>()
   private let names: [String]
 
   init(chosen: [String], names: [String]) { (self.chosen, self.names) = (chosen, names) }
@@ -17,17 +17,7 @@ struct ColumnsScreen: Screen {
   }
 
   func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(place(world))) }
-
-  mutating func follow(_ world: World) { list.follow(.init(names), visible: visible(world)) }
-
-  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
-    list.select(row, .init(names), visible: visible(world))
-  }
-
-  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
-    list.move(by: id, .init(names), visible: visible(world))
-    return []
-  }
+  func ids(_ world: World) -> [String] { names }
 
   fileprivate mutating func toggle() -> [Step] {
     guard let name = list.selected else { return [] }

@@ -145,14 +145,17 @@ struct ConflictsScreen: Screen {
     return []
   }
 
-  func unselected(_ world: World) -> String? { conflict(world) == nil ? "No conflict is shown" : nil }
-
-  func whole(_ world: World) -> ValueScreen? {
-    guard let conflict = conflict(world), conflict.fields.indices.contains(field) else { return nil }
-    return Self.row(conflict.fields[field], nil, conflict, world.format).whole
+  func subject(_ world: World) -> Subject {
+    guard let conflict = conflict(world) else {
+      return Subject(missing: Self.isNotShown, copy: .none(Self.isNotShown))
+    }
+    return Subject(copy: Offer([.effect(.copyTicket(conflict.id))])) {
+      guard conflict.fields.indices.contains(field) else { return nil }
+      return Self.row(conflict.fields[field], nil, conflict, world.format).whole
+    }
   }
 
-  func copied(_ world: World) -> [Step] { conflict(world).map { [.effect(.copyTicket($0.id))] } ?? [] }
+  private static let isNotShown = "No conflict is shown"
   func close(_ app: inout App) { app.conflicts = self }
 
   private mutating func show(_ conflict: Conflict?) -> [Step] {
@@ -196,7 +199,7 @@ struct ConflictsScreen: Screen {
 
   /// Why the conflict cannot be resolved as chosen; nil if it can.
   fileprivate func undecided(_ world: World) -> String? {
-    guard let conflict = conflict(world) else { return "No conflict is shown" }
+    guard let conflict = conflict(world) else { return Self.isNotShown }
     return isDecided(conflict) ? nil : outdated(conflict)?.sentence ?? Self.undecided(world.keys)
   }
 
@@ -207,7 +210,7 @@ struct ConflictsScreen: Screen {
   }
 
   fileprivate func isOnly(_ world: World) -> String? {
-    if conflict(world) == nil { return open(world).isEmpty ? "No conflict is shown" : nil }
+    if conflict(world) == nil { return open(world).isEmpty ? Self.isNotShown : nil }
     return open(world).count > 1 ? nil : "This is the only conflict"
   }
 }

@@ -6,11 +6,11 @@ import TerminalUI
 
 /// The fields of a failed save, to be edited and sent again. An edit is checked against the field's type as soon as it
 /// is typed, and once more by the store.
-struct EditScreen: Screen {
+struct EditScreen: CursorScreen {
   let id: Int64
   /// The assignments typed so far, by field.
   private(set) var edits: [String: FieldAssignment] = [:]
-  private var list = ListState<String>()
+  var list = ListState<String>()
   private var line: InputLine?
   /// The mistake in the line.
   private var problem: String?
@@ -83,14 +83,12 @@ struct EditScreen: Screen {
 
   func visible(_ world: World) -> Int { Table.visibleRows(in: area(world).table) }
 
-  private func rows(_ world: World) -> ListState<String>.Rows { .init(fields(world).map(\.id)) }
+  func ids(_ world: World) -> [String] { fields(world).map(\.id) }
 
   private func selected(_ world: World) -> Field? {
     let fields = fields(world)
     return fields.indices.contains(list.cursor) ? fields[list.cursor] : nil
   }
-
-  mutating func follow(_ world: World) { list.follow(rows(world), visible: visible(world)) }
 
   func isWaiting(_ world: World) -> Bool {
     guard world.readFailure == nil else { return false }
@@ -110,20 +108,18 @@ struct EditScreen: Screen {
     )
   }
 
-  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
-    list.select(row, rows(world), visible: visible(world))
-  }
-
   mutating func move(_ id: CommandID, _ world: World) -> [Step] {
     hasWarned = false
-    list.move(by: id, rows(world), visible: visible(world))
+    list.move(by: id, .init(ids(world)), visible: visible(world))
     return []
   }
 
-  func unselected(_ world: World) -> String? { selected(world) == nil ? "No field is selected" : nil }
+  func subject(_ world: World) -> Subject {
+    guard let field = selected(world) else { return Subject(missing: "No field is selected") }
+    return Subject(whole: { whole(field, world) })
+  }
 
-  func whole(_ world: World) -> ValueScreen? {
-    guard let field = selected(world) else { return nil }
+  private func whole(_ field: Field, _ world: World) -> ValueScreen {
     var values = [("Local", field.local, StyleRole.local), ("Server", field.server, .server)]
     if let edit = edits[field.id] { values.insert(("Edited", field.value(of: edit), .ok), at: 0) }
     return ValueScreen(field.id, values.map { ($0.0, $0.1?.text(world.format) ?? "–", $0.2) })

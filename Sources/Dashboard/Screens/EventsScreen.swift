@@ -25,7 +25,7 @@ enum EventKind: ListKind {
   }
 
   static var noun: String { "event" }
-  static func opening(_ event: EventRow, _ world: World) -> Opening {
+  static func opening(_ event: EventRow, _ world: World) -> Offer {
     event.operation.map { .screen(OperationScreen($0)) } ?? .none("This event is not about one operation")
   }
 

@@ -3,11 +3,10 @@ import Facts
 import TerminalUI
 
 /// The keys of a view, its own first. Enter runs the selected one.
-struct HelpScreen: Screen {
+struct HelpScreen: CursorScreen {
   /// The dashboard with the view that the keys are for.
   private let app: App
-  private var cursor = 0
-  private var offset = 0
+  var list = ListState<Int>()
 
   /// - Parameter app: the dashboard with the view on top.
   init(for app: App) { self.app = app }
@@ -59,33 +58,15 @@ struct HelpScreen: Screen {
 
   private static let keyWidth = 13
 
-  mutating func follow(_ world: World) { move(to: cursor, world) }
+  func visible(_ world: World) -> Int { Box.inside(world.body).height }
+  func ids(_ world: World) -> [Int] { Array(lines(world).indices) }
 
-  private mutating func move(to row: Int, _ world: World) {
-    let (height, total) = (Box.inside(world.body).height, lines(world).count)
-    cursor = max(0, min(row, total - 1))
-    offset = Table.offset(showing: cursor, from: offset, visible: height, total: total)
-  }
-
-  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
-    let (height, total) = (Box.inside(world.body).height, lines(world).count)
-    if let target = ListState<Int>.target(of: id, from: cursor, visible: height, total: total) {
-      move(to: target, world)
-    }
-    return []
-  }
-
-  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
-    defer { move(to: row, world) }
-    return row != cursor
-  }
-
-  func opening(_ world: World) -> Opening {
+  func subject(_ world: World) -> Subject {
     let lines = lines(world)
-    guard lines.indices.contains(cursor), case .part(_, _, let id?) = lines[cursor] else {
-      return Opening(label: "run it")
+    guard lines.indices.contains(list.cursor), case .part(_, _, let id?) = lines[list.cursor] else {
+      return Subject(open: Offer(label: "run it", []))
     }
-    return Opening(label: "run it", steps: [.pop, .run(id)])
+    return Subject(open: Offer(label: "run it", [.pop, .run(id)]))
   }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
@@ -96,10 +77,10 @@ struct HelpScreen: Screen {
     )
     let inside = Box.inside(area)
     let lines = lines(world)
-    for (y, line) in lines.dropFirst(offset).prefix(inside.height).enumerated() {
+    for (y, line) in lines.dropFirst(list.offset).prefix(inside.height).enumerated() {
       let row = inside.row(y)
-      frame.note(.row(offset + y, nil), in: row)
-      let isSelected = offset + y == cursor
+      frame.note(.row(list.offset + y, nil), in: row)
+      let isSelected = list.offset + y == list.cursor
       if isSelected { frame.grid.fill(row, Style(.selection)) }
       func put(_ text: StyledText, _ place: Rect) { frame.grid.put(isSelected ? text.on(.selection) : text, in: place) }
       switch line {

@@ -59,6 +59,26 @@ extension ListScreen {
   }
 }
 
+/// A view of rows that are all there at once, one of which is selected.
+protocol CursorScreen: Screen {
+  associatedtype ID: Hashable, Sendable
+  var list: ListState<ID> { get set }
+  func ids(_ world: World) -> [ID]
+}
+
+extension CursorScreen {
+  mutating func follow(_ world: World) { list.follow(.init(ids(world)), visible: visible(world)) }
+
+  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
+    list.move(by: id, .init(ids(world)), visible: visible(world))
+    return []
+  }
+
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    list.select(row, .init(ids(world)), visible: visible(world))
+  }
+}
+
 extension Box {
   /// The cells inside of a frame for text, with a blank at both sides.
   static func text(_ area: Rect) -> Rect { area.inset(horizontally: 2, vertically: 1) }

@@ -14,7 +14,7 @@ enum MessageKind: ListKind {
 
   static var noun: String { "message" }
   static func line(_ message: Notice, _ world: World) -> String { message.commandLine ?? "" }
-  static func opening(_ message: Notice, _ world: World) -> Opening {
+  static func opening(_ message: Notice, _ world: World) -> Offer {
     let command = message.commandLine.map { [("COMMAND LINE", $0, StyleRole.text)] } ?? []
     return .screen(
       ValueScreen("Message", [("MESSAGE", message.text, message.role)] + command, copy: message.commandLine)
@@ -49,9 +49,12 @@ struct MessagesScreen: ListScreen {
   var title: String? { "Messages" }
   var scopes: KeyScope { [.everywhere, .moving, .opening, .copying, .closing] }
 
-  func copyLabel(_ world: World) -> String? { "copy command line" }
-  func uncopied(_ world: World) -> String? {
-    list.unselected(world) ?? (list.selected(world)?.commandLine == nil ? "No command line does the same" : nil)
+  func subject(_ world: World) -> Subject {
+    var subject = list.subject(world)
+    subject.copy.label = "copy command line"
+    let hasLine = list.selected(world)?.commandLine != nil
+    subject.copy.refusal = subject.missing ?? (hasLine ? nil : "No command line does the same")
+    return subject
   }
 }
 

@@ -62,8 +62,6 @@ extension InspectorScreen {
     return []
   }
 
-  func whole(_ world: World) -> ValueScreen? { inspector(world).whole(state.cursor) }
-
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     frame.grid.fill(area)
     Box(title: StyledText(title ?? ""), isFocused: true).draw(on: &frame.grid, in: area)
@@ -89,16 +87,19 @@ struct OperationScreen: InspectorScreen {
     return scope
   }
 
-  func opening(_ world: World) -> Opening {
-    guard let row = inspector(world).row else { return .none(Command.isGone) }
-    return row.key.name.isEmpty
-      ? .none("This operation is about a zone") : .screen(RecordScreen(row.key), label: "record")
+  func subject(_ world: World) -> Subject {
+    let row = inspector(world).row
+    return Subject(
+      operations: row.map(Operations.init),
+      change: row,
+      open: row.map { row in
+        row.key.name.isEmpty
+          ? .none("This operation is about a zone") : .screen(RecordScreen(row.key), label: "record")
+      } ?? .none(Command.isGone),
+      copy: Offer([.effect(.copyTicket(id))]),
+      whole: { inspector(world).whole(state.cursor) }
+    )
   }
-
-  func operations(_ world: World) -> Operations? { inspector(world).row.map(Operations.init) }
-  func editable(_ world: World) -> QueueRow? { inspector(world).row }
-  func copied(_ world: World) -> [Step] { [.effect(.copyTicket(id))] }
-  func conflict(_ world: World) -> Int64? { inspector(world).row?.state == .conflict ? id : nil }
 }
 
 /// One record in full.
@@ -119,11 +120,17 @@ struct RecordScreen: InspectorScreen {
     return scope
   }
 
-  func copied(_ world: World) -> [Step] { inspector(world).items.map { [.effect(.copy($0.plain))] } ?? [] }
-
-  /// The record that the selected field refers to, else the record's operation.
-  func opening(_ world: World) -> Opening {
+  func subject(_ world: World) -> Subject {
     let inspector = inspector(world)
+    return Subject(
+      open: opening(inspector),
+      copy: Offer(inspector.items.map { [.effect(.copy($0.plain))] } ?? []),
+      whole: { inspector.whole(state.cursor) }
+    )
+  }
+
+  /// Opens the record that the selected field refers to, else the record's operation.
+  private func opening(_ inspector: RecordInspector) -> Offer {
     if let items = inspector.items, items.indices.contains(state.cursor), case .field(let field) = items[state.cursor],
       case .reference(let reference)? = field.value
     {
@@ -147,7 +154,7 @@ extension Inspector {
     return ValueScreen(
       "All fields",
       fields.flatMap { field in
-        field.parts.map { ($0.heading.isEmpty ? field.field : "\(field.field), \($0.heading)", $0.text, $0.role) }
+        field.parts.map { ($0.heading.isEmpty ? field.heading : "\(field.heading), \($0.heading)", $0.text, $0.role) }
       }
     )
   }

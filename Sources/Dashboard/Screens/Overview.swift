@@ -60,7 +60,7 @@ struct Overview: Screen {
 
   var queueList: QueueList? { focus == .queue ? queue : nil }
 
-  func opening(_ world: World) -> Opening { rows?.opening(world) ?? .screen(full(focus)) }
+  func subject(_ world: World) -> Subject { rows?.subject(world) ?? Subject(open: .screen(full(focus))) }
 
   mutating func back(_ world: World) -> [Step] {
     _ = focus == .records ? records.clear() : queue.clear()
@@ -88,7 +88,6 @@ struct Overview: Screen {
   mutating func type(_ key: Key, _ world: World) -> [Step]? { focus == .records ? records.type(key) : queue.type(key) }
   func prompt(_ world: World) -> Prompt? { focus == .records ? records.prompt(world) : queue.prompt(world) }
   mutating func take(_ receipt: Receipt) { queue.take(receipt) }
-  func conflict(_ world: World) -> Int64? { focus == .queue ? queue.conflict(world) : nil }
 
   func isWaiting(_ world: World) -> Bool {
     switch focus {

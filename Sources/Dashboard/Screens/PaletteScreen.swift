@@ -1,16 +1,17 @@
 import TerminalUI
 
 /// Finds a command of the view below by a part of its name and runs it.
-struct PaletteScreen: Screen {
+struct PaletteScreen: CursorScreen {
   private let app: App
   private var input = InputLine(prompt: ":")
-  private var cursor = 0
+  var list = ListState<Int>()
 
   /// - Parameter app: the dashboard with the view on top.
   init(for app: App) { self.app = app }
 
   var isOverlay: Bool { true }
-  var scopes: KeyScope { [] }
+  /// Typed keys are text; the mouse moves and opens.
+  var scopes: KeyScope { [.moving, .opening] }
 
   /// A line of the palette: a command, or a fault of the demo.
   struct Entry: Sendable {
@@ -80,51 +81,49 @@ struct PaletteScreen: Screen {
   }
 
   mutating func type(_ key: Key, _ world: World) -> [Step]? {
-    let matches = matches(world)
     switch key {
     case .escape: return [.pop]
     case .enter:
       // Without a match it stays open and says so.
-      guard matches.indices.contains(cursor) else { return [] }
-      return [.pop] + matches[cursor].steps
-    case .down, .tab, .ctrl("n"): cursor = min(cursor + 1, max(0, matches.count - 1))
-    case .up, .backTab, .ctrl("p"): cursor = max(0, cursor - 1)
-    default: if input.handle(key) { cursor = 0 }
+      return subject(world).open.steps()
+    case .down, .tab, .ctrl("n"): return move(.down, world)
+    case .up, .backTab, .ctrl("p"): return move(.up, world)
+    default: if input.handle(key) { list.reset() }
     }
     return []
   }
 
-  /// Moves the cursor, or runs the entry at it.
-  mutating func point(_ action: Mouse.Action, _ target: Target, _ world: World) -> [Step] {
-    switch (action, target) {
-    case (.wheelUp, _): cursor = max(0, cursor - App.wheelRows)
-    case (.wheelDown, _): cursor = max(0, min(cursor + App.wheelRows, matches(world).count - 1))
-    case (.press, .row(cursor, _)): return type(.enter, world) ?? []
-    case (.press, .row(let row, _)): cursor = row
-    case (.press, _): break
-    }
-    return []
+  func visible(_ world: World) -> Int { Box.inside(place(world.body, matches(world).count)).height }
+  func ids(_ world: World) -> [Int] { Array(matches(world).indices) }
+
+  func subject(_ world: World) -> Subject {
+    let matches = matches(world)
+    guard matches.indices.contains(list.cursor) else { return Subject() }
+    return Subject(open: Offer([.pop] + matches[list.cursor].steps))
   }
 
   func prompt(_ world: World) -> Prompt? {
     Prompt(input: input, note: StyledText("Enter runs, Esc closes", .dim))
   }
 
+  private func place(_ area: Rect, _ count: Int) -> Rect {
+    let height = min(area.height, max(3, min(count, 14) + 2))
+    let width = min(area.width, 76)
+    return Rect(x: area.x + (area.width - width) / 2, y: area.maxY - height, width: width, height: height)
+  }
+
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let matches = matches(world)
-    let height = min(area.height, max(3, min(matches.count, 14) + 2))
-    let width = min(area.width, 76)
-    let place = Rect(x: area.x + (area.width - width) / 2, y: area.maxY - height, width: width, height: height)
+    let place = place(area, matches.count)
     frame.grid.fill(place, Style(.dialog))
     Box(title: "Commands", isFocused: true, ground: .dialog).draw(on: &frame.grid, in: place)
     let inside = Box.inside(place)
-    let offset = max(0, cursor - inside.height + 1)
     let nameWidth = max(18, matches.map { cells($0.name, in: frame.grid.glyphs) }.max() ?? 0)
     if matches.isEmpty { frame.grid.put(StyledText("No command matches", .dim).on(.dialog), in: inside.row(0)) }
-    for (y, entry) in matches.dropFirst(offset).prefix(inside.height).enumerated() {
+    for (y, entry) in matches.dropFirst(list.offset).prefix(inside.height).enumerated() {
       let row = inside.row(y)
-      frame.note(.row(offset + y, nil), in: row)
-      let isSelected = offset + y == cursor
+      frame.note(.row(list.offset + y, nil), in: row)
+      let isSelected = list.offset + y == list.cursor
       if isSelected { frame.grid.fill(row, Style(.selection)) }
       let ground: StyleRole = isSelected ? .selection : .dialog
       let places = row.columns([.fixed(nameWidth), .fixed(10), .flexible], gap: 1)

@@ -12,16 +12,16 @@ struct QueueScreen: ListScreen {
   var scopes: KeyScope { [.everywhere, .moving, .list, .queue, .syncing, .opening, .copying, .closing] }
   var queueList: QueueList? { list }
 
-  /// The operation; where that is shown whole already, its record.
-  func opening(_ world: World) -> Opening {
-    guard layout(world).showsWholeDetail, let row = list.selected(world), !row.key.name.isEmpty else {
-      return list.opening(world)
+  /// Enter opens the operation; where that is shown whole already, its record.
+  func subject(_ world: World) -> Subject {
+    var subject = list.subject(world)
+    if layout(world).showsWholeDetail, let key = subject.change?.key, !key.name.isEmpty {
+      subject.open = .screen(RecordScreen(key), label: "record")
     }
-    return .screen(RecordScreen(row.key), label: "record")
+    return subject
   }
 
   mutating func take(_ receipt: Receipt) { list.take(receipt) }
-  func conflict(_ world: World) -> Int64? { list.conflict(world) }
   func close(_ app: inout App) { app.overview.queue = list }
 
   func drawFrame(on frame: inout Frame, in area: Rect, _ world: World) {

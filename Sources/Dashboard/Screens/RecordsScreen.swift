@@ -11,12 +11,13 @@ struct RecordsScreen: ListScreen {
   var title: String? { "Records" }
   var scopes: KeyScope { [.everywhere, .moving, .list, .records, .syncing, .opening, .copying, .closing] }
 
-  /// The record; where that is shown whole already, its operation.
-  func opening(_ world: World) -> Opening {
-    guard layout(world).showsWholeDetail, let operation = list.selected(world)?.operation else {
-      return list.opening(world)
+  /// Enter opens the record; where that is shown whole already, its operation.
+  func subject(_ world: World) -> Subject {
+    var subject = list.subject(world)
+    if layout(world).showsWholeDetail, let operation = list.selected(world)?.operation {
+      subject.open = .screen(OperationScreen(operation))
     }
-    return .screen(OperationScreen(operation))
+    return subject
   }
 
   func close(_ app: inout App) { app.overview.records = list }

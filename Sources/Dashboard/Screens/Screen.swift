@@ -27,22 +27,8 @@ protocol Screen: Sendable {
   mutating func move(_ id: CommandID, _ world: World) -> [Step]
   /// Goes one step back: clears marks or a filter, else closes the view.
   mutating func back(_ world: World) -> [Step]
-  /// Why nothing is selected, as a sentence without a full stop; nil if something is.
-  func unselected(_ world: World) -> String?
-  /// Returns the effect of Enter.
-  func opening(_ world: World) -> Opening
-  /// The steps that copy what is marked or selected.
-  func copied(_ world: World) -> [Step]
-  /// Why nothing is copied, as a sentence without a full stop; nil if something is.
-  func uncopied(_ world: World) -> String?
-  /// The label of copying where it differs.
-  func copyLabel(_ world: World) -> String?
-  /// The values of the selected field in full, or those of all fields; nil if there are none.
-  func whole(_ world: World) -> ValueScreen?
-  /// The operations that the commands of the queue act on; nil if none is selected.
-  func operations(_ world: World) -> Operations?
-  /// The operation whose fields can be edited.
-  func editable(_ world: World) -> QueueRow?
+  /// The thing that commands are about.
+  func subject(_ world: World) -> Subject
   /// Keeps what is to last when it is closed, as the view right over the overview.
   func close(_ app: inout App)
   /// Takes a key while a text is typed; nil if none is.
@@ -53,8 +39,6 @@ protocol Screen: Sendable {
   var isDone: Bool { get }
   /// Follows the result of a command.
   mutating func take(_ receipt: Receipt)
-  /// The conflict that is selected, which `c` opens.
-  func conflict(_ world: World) -> Int64?
   /// Whether keys that act on a row have to wait, because its rows are still being read.
   func isWaiting(_ world: World) -> Bool
   /// The next moment at which what it shows changes by itself, in milliseconds since 1970; nil if nothing does.
@@ -89,34 +73,46 @@ extension Screen {
     return []
   }
   mutating func back(_ world: World) -> [Step] { [.pop] }
-  func unselected(_ world: World) -> String? { rows?.unselected(world) }
-  func opening(_ world: World) -> Opening { rows?.opening(world) ?? .none("Nothing is selected") }
-  func copied(_ world: World) -> [Step] { rows?.copied(world) ?? [] }
-  func uncopied(_ world: World) -> String? { unselected(world) }
-  func copyLabel(_ world: World) -> String? { nil }
-  func whole(_ world: World) -> ValueScreen? { nil }
-  func operations(_ world: World) -> Operations? { queueList?.operations(world) }
-  func editable(_ world: World) -> QueueRow? { queueList?.selected(world) }
+  func subject(_ world: World) -> Subject { rows?.subject(world) ?? Subject() }
+  func unselected(_ world: World) -> String? { subject(world).missing }
   func close(_ app: inout App) {}
   mutating func type(_ key: Key, _ world: World) -> [Step]? { nil }
   func prompt(_ world: World) -> Prompt? { nil }
   mutating func take(_ receipt: Receipt) {}
-  func conflict(_ world: World) -> Int64? { nil }
   func isWaiting(_ world: World) -> Bool { false }
   func wake(_ world: World) -> Int64? { nil }
 }
 
-/// The effect of Enter, with its label in the footer, or why it opens nothing.
-struct Opening {
-  var label: String?
-  var steps: [Step] = []
-  var refusal: String?
+/// The thing that the commands of a screen are about: a row, an operation, a conflict or a value.
+struct Subject {
+  /// Why nothing is selected, as a sentence without a full stop; nil if something is.
+  var missing: String?
+  /// The operations that the commands of the queue act on; nil if none is selected.
+  var operations: Operations?
+  /// The change that is selected, to be edited or, in conflict, resolved.
+  var change: QueueRow?
+  /// The effect of Enter.
+  var open = Offer.none("Nothing is selected")
+  /// The copy of what is marked or selected.
+  var copy = Offer([])
+  /// Returns the values of the selected field in full, or those of all fields; nil if there are none.
+  var whole: () -> ValueScreen? = { nil }
 
-  static func screen(_ screen: any Screen, label: String? = nil) -> Opening {
-    Opening(label: label, steps: [.push(screen)])
+  var conflict: Int64? { change.flatMap { $0.state == .conflict ? $0.id : nil } }
+}
+
+/// The effect of a key on a subject, with its label in the footer, or why it has none.
+struct Offer {
+  var label: String?
+  var refusal: String?
+  let steps: () -> [Step]
+
+  init(label: String? = nil, refusal: String? = nil, _ steps: @autoclosure @escaping () -> [Step]) {
+    (self.label, self.refusal, self.steps) = (label, refusal, steps)
   }
 
-  static func none(_ refusal: String) -> Opening { Opening(refusal: refusal) }
+  static func screen(_ screen: any Screen, label: String? = nil) -> Offer { Offer(label: label, [.push(screen)]) }
+  static func none(_ refusal: String) -> Offer { Offer(refusal: refusal, []) }
 }
 
 /// A drawn screen.

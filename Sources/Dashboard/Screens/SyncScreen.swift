@@ -5,8 +5,8 @@ import TerminalUI
 
 /// Sync in full: the last 24 hours as a strip, and below it how it is: what moves, what waits until when, who syncs, the
 /// zones, and the last syncs. With the cursor on an earlier minute: how it was then.
-struct SyncScreen: Screen {
-  private var offset = 0
+struct SyncScreen: TextScreen {
+  var offset = 0
   /// The minute that the cursor is on, in minutes since 1970; nil: it follows the clock.
   private var cursor: Int64?
 
@@ -60,13 +60,7 @@ struct SyncScreen: Screen {
     return (parts[0], parts[1], parts[3])
   }
 
-  func copied(_ world: World) -> [Step] { [.effect(.copy(lines(world).map(\.plain).joined(separator: "\n")))] }
-
-  mutating func move(_ id: CommandID, _ world: World) -> [Step] {
-    let area = Self.parts(Box.text(world.body), world).text
-    offset = TextView(lines(world)).scrolled(id, from: offset, in: area, world.glyphs)
-    return []
-  }
+  static func place(_ area: Rect, _ world: World) -> Rect { parts(Box.text(area), world).text }
 
   mutating func back(_ world: World) -> [Step] {
     guard cursor != nil else { return [.pop] }
@@ -78,13 +72,11 @@ struct SyncScreen: Screen {
   fileprivate func isNow(_ world: World) -> String? { cursor == nil ? "This is the present minute" : nil }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    Box(title: StyledText(Pane.sync.title), isFocused: true).draw(on: &frame.grid, in: area)
+    drawText(on: &frame, in: area, world)
+    guard world.status != nil else { return }
     let parts = Self.parts(Box.text(area), world)
-    if world.status != nil {
-      drawHour(on: &frame.grid, in: parts.hour, world)
-      DayStrip(world: world, cursor: cursor).draw(on: &frame.grid, in: parts.strip)
-    }
-    TextView(lines(world), offset: offset).draw(on: &frame.grid, in: parts.text)
+    drawHour(on: &frame.grid, in: parts.hour, world)
+    DayStrip(world: world, cursor: cursor).draw(on: &frame.grid, in: parts.strip)
   }
 
   private func drawHour(on grid: inout Grid, in area: Rect, _ world: World) {
@@ -94,7 +86,7 @@ struct SyncScreen: Screen {
     ThroughputChart(world, "fetched", \.fetched, minutes: 60).draw(on: &grid, in: area.row(2))
   }
 
-  private func lines(_ world: World) -> [StyledText] {
+  func lines(_ world: World) -> [StyledText] {
     guard let status = world.status else { return [StyledText("loading…", .dim)] }
     return cursor.map { lines(of: world.moment(ofMinute: $0), world) } ?? lines(status, world)
   }

@@ -21,7 +21,7 @@ enum ZoneKind: ListKind {
   }
 
   /// The unsent changes of a zone; without any, its records.
-  static func opening(_ zone: ZoneRow, _ world: World) -> Opening {
+  static func opening(_ zone: ZoneRow, _ world: World) -> Offer {
     let filter = "zone = \(zone.key.zone.quoted("''"))"
     if zone.unsent > 0 {
       var queue = QueueList()
