@@ -24,7 +24,7 @@ struct WholeValueTests {
       var session = Session(world)
       for key in keys { session.type(key == "\n" ? .enter : .character(key)) }
       session.type("w")
-      #expect((session.top as? ValueScreen)?.field == "All fields")
+      #expect((session.top as? ValueScreen)?.heading == "All fields")
       #expect((session.top as? ValueScreen)?.parts.contains { $0.text == long } == true)
       for _ in 0..<60 { session.type(.pageDown) }
       session.type(.pageUp)
@@ -39,9 +39,9 @@ struct WholeValueTests {
     session.type(.enter)
     for _ in 0..<20 where (session.top as? ValueScreen) == nil {
       session.type("jw")
-      if (session.top as? ValueScreen)?.field == "All fields" { session.type(.escape) }
+      if (session.top as? ValueScreen)?.heading == "All fields" { session.type(.escape) }
     }
 
-    #expect((session.top as? ValueScreen)?.field == "note")
+    #expect((session.top as? ValueScreen)?.heading == "note")
   }
 }
