@@ -82,9 +82,12 @@ private struct ThemeFile: Decodable {
   }
 
   func theme() throws -> Theme {
-    let named = try (colors ?? [:]).mapValues { try $0.color([:]) }
-    let looks = try (roles ?? [:]).mapValues { look in
-      try Theme.Look(
+    // In order of their names, so that of several mistakes always the same is reported.
+    var named: [String: Color] = [:]
+    for (name, word) in (colors ?? [:]).sorted(by: { $0.key < $1.key }) { named[name] = try word.color([:]) }
+    var looks: [StyleRole: Theme.Look] = [:]
+    for (role, look) in (roles ?? [:]).sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      looks[role] = try Theme.Look(
         foreground: look.fg?.color(named),
         background: look.bg?.color(named),
         attributes: look.attributes

@@ -20,7 +20,7 @@ struct AccountCommand: Verb {
     let answer = await session.user(try session.client(scope), scope)
     let account = AccountState(answer, credential: credential, database: scope.database)
     if json {
-      OutputStream.standard.line(account.longJSON.line)
+      OutputStream.standard.line(AccountState.longFields.object(account).line)
     } else {
       OutputStream.standard.lines(lines(account).map(\.visible))
     }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CloudKit
 import Foundation
-import JSONText
 
 /// `cktop config`.
 struct ConfigCommand: AsyncParsableCommand {
@@ -27,12 +26,7 @@ struct ConfigCheck: Verb {
   func run(_ session: Session) async throws {
     let lines = session.settingLines
     if json {
-      for line in lines {
-        let object: JSONObject = [
-          "setting": .text(line.setting), "value": .optional(line.value), "source": .text(line.source),
-        ]
-        OutputStream.standard.line(object.line)
-      }
+      OutputStream.standard.lines(lines.map(\.json.line))
     } else {
       var table = TextTable(["SETTING", "VALUE", "FROM"])
       for line in lines { table.append([line.setting, line.value ?? "", line.source]) }
@@ -46,6 +40,12 @@ struct ConfigCheck: Verb {
     // A key file is checked only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
   }
+}
+
+extension SettingLine: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "setting": .text(\.setting), "value": .text(\.value), "source": .text(\.source),
+  ]
 }
 
 extension Session {

@@ -4,7 +4,6 @@ import CloudService
 public import CloudSync
 import Dashboard
 import Facts
-import JSONText
 import TerminalUI
 
 /// `cktop conflicts`.

@@ -2,7 +2,6 @@ import ArgumentParser
 import CloudSync
 import Facts
 import Foundation
-import JSONText
 import TerminalUI
 
 /// `cktop events`.
@@ -84,11 +83,11 @@ extension EventRow {
   func line(_ format: Format, now: Int64) -> String {
     return "\(format.time(at, now: now))  \(kind.padding(to: 11))\(message)\(actor.map { " (by \($0))" } ?? "")".visible
   }
+}
 
-  var json: JSONObject {
-    [
-      "id": .integer(id), "at": .time(at), "kind": .text(kind), "text": .text(message),
-      "operation": .optional(operation), "zone": .optional(zone), "by": .optional(actor),
-    ]
-  }
+extension EventRow: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "id": .integer(\.id), "at": .time(\.at), "kind": .text(\.kind), "text": .text(\.message),
+    "operation": .integer(\.operation), "zone": .text(\.zone), "by": .text(\.actor),
+  ]
 }

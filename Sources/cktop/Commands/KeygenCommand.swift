@@ -2,7 +2,6 @@ import ArgumentParser
 import CloudKit
 import Facts
 import Glibc
-import JSONText
 
 /// `cktop keygen`.
 struct KeygenCommand: AsyncParsableCommand {
@@ -29,13 +28,7 @@ struct KeygenCommand: AsyncParsableCommand {
   func run() async throws {
     let key = CKServerToServerKey.generate()
     if let out { try write(key.privateKeyPEM, to: out) }
-    if json {
-      var object: JSONObject = [
-        "keyID": .text(key.keyID), "publicKey": .text(key.publicKeyPEM), "file": .optional(out),
-      ]
-      if out == nil { object["privateKey"] = .text(key.privateKeyPEM) }
-      return OutputStream.standard.line(object.line)
-    }
+    if json { return OutputStream.standard.line(GeneratedKey(key: key, file: out).json.line) }
     if out == nil { OutputStream.standard.line(key.privateKeyPEM) }
     OutputStream.standard.line(key.publicKeyPEM)
     OutputStream.standard.line("Key ID: \(key.keyID)")
@@ -71,4 +64,17 @@ struct KeygenCommand: AsyncParsableCommand {
       .itemsFailed
     )
   }
+}
+
+/// A new key, with the private key if it is in no file.
+struct GeneratedKey: PrintedObject {
+  let key: CKServerToServerKey.Generated
+  let file: String?
+
+  private static let names: JSONFields<Self> = [
+    "keyID": .text(\.key.keyID), "publicKey": .text(\.key.publicKeyPEM), "file": .text(\.file),
+  ]
+  private static let secret: JSONFields<Self> = ["privateKey": .text(\.key.privateKeyPEM)]
+
+  static let jsonFields = names.adding(secret.ifAny { $0.file == nil ? $0 : nil })
 }

@@ -3,7 +3,6 @@ import CloudService
 import CloudSync
 import Dashboard
 import Facts
-import JSONText
 
 /// `cktop queue`.
 struct QueueCommand: AsyncParsableCommand {
@@ -197,15 +196,14 @@ extension [QueueCause] {
 extension QueueCause {
   /// The server's message, else the cause in words.
   fileprivate var text: String { message.flatMap { $0.isEmpty ? nil : $0 } ?? cause.text }
+}
 
-  fileprivate var json: JSONObject {
-    [
-      "state": .text(state.rawValue), "error": .error(code, message), "cause": .text(text),
-      "count": .integer(Int64(count)), "releases": .integer(Int64(releases)), "first": .integer(first),
-      "oldestAt": .time(oldestAt),
-      "nextAttemptAt": .time(nextAttemptAt), "where": .text(filter),
-    ]
-  }
+extension QueueCause: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "state": .text(\.state.rawValue), "error": .error(\.code, \.message), "cause": .text(\.text),
+    "count": .integer(\.count), "releases": .integer(\.releases), "first": .integer(\.first),
+    "oldestAt": .time(\.oldestAt), "nextAttemptAt": .time(\.nextAttemptAt), "where": .text(\.filter),
+  ]
 }
 
 /// `cktop queue pauses`.
@@ -291,10 +289,7 @@ struct QueueSalvage: Verb {
     )
     let lost = salvage.known.map { max(0, $0 - salvage.saved) }
     if json {
-      let object: JSONObject = [
-        "saved": .integer(Int64(salvage.saved)), "lost": .optional(lost.map(Int64.init)), "store": .text(into),
-      ]
-      OutputStream.standard.line(object.line)
+      OutputStream.standard.line(Salvaged(saved: salvage.saved, lost: lost, store: into).json.line)
     } else {
       let rest =
         lost.map { $0 == 0 ? "none is lost" : "\(Format.number($0)) cannot be read" } ?? "its counts cannot be read"
@@ -302,6 +297,17 @@ struct QueueSalvage: Verb {
     }
     if lost != 0 { try CommandStatus.itemsFailed.end() }
   }
+}
+
+/// The result of a salvage.
+struct Salvaged: PrintedObject {
+  let saved: Int
+  let lost: Int?
+  let store: String
+
+  static let jsonFields: JSONFields<Self> = [
+    "saved": .integer(\.saved), "lost": .integer(\.lost), "store": .text(\.store),
+  ]
 }
 
 /// `cktop queue flush`.

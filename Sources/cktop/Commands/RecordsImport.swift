@@ -245,13 +245,7 @@ struct RecordsImport: ChangingVerb {
       )
     }
     guard !refusals.isEmpty else { return }
-    let objects = refusals.map { refusal -> String in
-      let object: JSONObject = [
-        "line": .integer(Int64(refusal.line)), "field": .optional(refusal.field), "message": .text(refusal.message),
-      ]
-      return object.line
-    }
-    OutputStream.standard.write((isFirst ? "" : ",") + objects.joined(separator: ","))
+    OutputStream.standard.write((isFirst ? "" : ",") + refusals.map(\.json.line).joined(separator: ","))
   }
 }
 
@@ -315,23 +309,28 @@ struct ImportResult {
     ]
       + columns.map { "  \($0.field) \($0.type ?? "no type"): \($0.text)" }
   }
+}
 
+extension ImportResult: PrintedObject {
   /// The counts for scripts.
-  var json: JSONObject {
-    [
-      "read": .integer(Int64(read)), "enqueued": .integer(Int64(enqueued)), "unchanged": .integer(Int64(unchanged)),
-      "withoutFiles": .integer(Int64(withoutFiles?.count ?? 0)),
-      "shares": .integer(Int64(shares?.count ?? 0)), "dryRun": .bool(isDryRun),
-      "columns": .array(
-        columns.map { column in
-          .object([
-            "field": .text(column.field), "type": .optional(column.type), "reason": .text(column.text),
-            "warning": .optional(column.warning),
-          ])
-        }
-      ),
-    ]
-  }
+  static let jsonFields: JSONFields<Self> = [
+    "read": .integer(\.read), "enqueued": .integer(\.enqueued), "unchanged": .integer(\.unchanged),
+    "withoutFiles": .integer { $0.withoutFiles?.count ?? 0 }, "shares": .integer { $0.shares?.count ?? 0 },
+    "dryRun": .bool(\.isDryRun), "columns": .list(column, \.columns),
+  ]
+
+  private static let column: JSONFields<ImportColumn> = [
+    "field": .text(\.field), "type": .text(\.type), "reason": .text(\.text), "warning": .text(\.warning),
+  ]
+
+  /// The output, which begins with the lines that are refused, while they are found.
+  static let printed = JSONShape(fields: [.init(name: "refused", inner: ImportRefusal.shape)]).adding(shape)
+}
+
+extension ImportRefusal: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "line": .integer(\.line), "field": .text(\.field), "message": .text(\.message),
+  ]
 }
 
 extension EmptyCells: ExpressibleByArgument {}

@@ -121,7 +121,7 @@ struct RecordsExport: Verb {
     var files = try ExportedFiles(path, page.source.store(session))
     try await selection.print(session, nil) { row in
       try files.add(row)
-      return row.json(namesFiles: true)
+      return RecordRow.fieldsWithFiles.object(row)
     }
     try await files.fetch(session).end()
   }

@@ -89,28 +89,42 @@ extension Accepted {
   ///
   /// - Parameters:
   ///   - what: the record or zone in words.
-  ///   - names: the keys of the JSON object that name it.
   ///   - deed: the words for a change that was accepted.
-  func report(_ what: String, _ names: JSONObject, deed: String = "enqueued", json: Bool) throws(CommandFailure) {
+  ///   - object: makes the JSON object from the operation's number; nil for text.
+  func report(_ what: String, deed: String, _ object: ((Int64?) -> JSONObject)?) throws(CommandFailure) {
     let (id, result): (Int64?, String)
     switch self {
-    case .enqueued(let operation): (id, result) = (operation, "enqueued")
+    case .enqueued(let operation): (id, result) = (operation, deed)
     case .unchanged: (id, result) = (nil, "unchanged")
     case .refused(let reason): throw .usage("\(reason); nothing was enqueued")
     }
-    let members = [("result", .text(result))] + names.members.map { ($0.key, $0.value) }
-    let object = JSONObject(members + [("operation", .optional(id))])
-    let line = "\(id == nil ? result : deed) \(what)\(id.map { " as operation \($0)" } ?? "")"
-    OutputStream.standard.line(json ? object.line : line.visible)
+    let line = "\(result) \(what)\(id.map { " as operation \($0)" } ?? "")"
+    OutputStream.standard.line(object?(id).line ?? line.visible)
   }
 
   /// Prints the result of enqueuing a change of a record.
   func report(_ key: RecordKey, _ type: String?, deed: String = "enqueued", json: Bool) throws(CommandFailure) {
     if case .refused(let reason) = self { throw .usage("\(key.name): \(reason); nothing was enqueued") }
-    let names: JSONObject = [
-      "recordName": .text(key.name), "recordType": .optional(type), "zone": .text(key.zone),
-      "owner": .unlessEmpty(key.owner),
-    ]
-    try report("\(type ?? "record") \(key.name) in zone \(key.zoneKey.title)", names, deed: deed, json: json)
+    let what = "\(type ?? "record") \(key.name) in zone \(key.zoneKey.title)"
+    try report(what, deed: deed, json ? { AcceptedRecord(key: key, type: type, operation: $0).json } : nil)
   }
+}
+
+extension JSONField {
+  /// Whether a change was enqueued, which gave it the number of an operation.
+  static func accepted(_ operation: @escaping @Sendable (Value) -> Int64?) -> Self {
+    text { operation($0) == nil ? "unchanged" : "enqueued" }
+  }
+}
+
+/// The result of enqueuing a change of a record.
+struct AcceptedRecord: PrintedObject {
+  let key: RecordKey
+  let type: String?
+  let operation: Int64?
+
+  static let jsonFields: JSONFields<Self> = [
+    "result": .accepted(\.operation), "recordName": .text(\.key.name), "recordType": .text(\.type),
+    "zone": .text(\.key.zone), "owner": .unlessEmpty(\.key.owner), "operation": .integer(\.operation),
+  ]
 }

@@ -3,7 +3,6 @@ import CloudKitSchema
 import CloudSync
 import Facts
 import Foundation
-import JSONText
 
 /// `cktop schema`.
 struct SchemaCommand: AsyncParsableCommand {
@@ -64,9 +63,8 @@ struct SchemaCheck: Verb {
     for problem in problems {
       let operations = try problem.count.changes == 0 ? [] : store?.saves(with: problem, limit: 100) ?? []
       if json {
-        OutputStream.standard.line(
-          problem.json(operations, lines: schema.additions(for: usage.only(problem.type, field: problem.field))).line
-        )
+        let lines = schema.additions(for: usage.only(problem.type, field: problem.field))
+        OutputStream.standard.line(SchemaProblem(problem: problem, operations: operations, lines: lines).json.line)
       } else {
         OutputStream.standard.line("\(problem)\(Self.text(operations, of: problem.count.changes))".visible)
       }
@@ -96,15 +94,18 @@ struct SchemaCheck: Verb {
   }
 }
 
-extension CKSchema.Problem {
-  fileprivate func json(_ operations: [Int64], lines: String?) -> JSONObject {
-    [
-      "problem": .text(kind.rawValue), "type": .text(type), "field": .optional(field),
-      "declared": .optional(declared), "needed": .optional(needed), "records": .integer(Int64(count.records)),
-      "changes": .integer(Int64(count.changes)), "operations": .array(operations.map(OutputJSON.integer)),
-      "lines": .optional(lines), "text": .text(description),
-    ]
-  }
+/// A problem with the schema lines for it and the first unsent changes that have it.
+struct SchemaProblem: PrintedObject {
+  let problem: CKSchema.Problem
+  let operations: [Int64]
+  let lines: String?
+
+  static let jsonFields: JSONFields<Self> = [
+    "problem": .text(\.problem.kind.rawValue), "type": .text(\.problem.type), "field": .text(\.problem.field),
+    "declared": .text(\.problem.declared), "needed": .text(\.problem.needed),
+    "records": .integer(\.problem.count.records), "changes": .integer(\.problem.count.changes),
+    "operations": .integers(\.operations), "lines": .text(\.lines), "text": .text(\.problem.description),
+  ]
 }
 
 /// `cktop schema infer`.
@@ -174,13 +175,11 @@ extension [CKSchema.Change] {
   }
 }
 
-extension CKSchema.Change {
-  fileprivate var json: JSONObject {
-    [
-      "change": .text(kind.rawValue), "type": .optional(type), "field": .optional(field), "role": .optional(role),
-      "from": .optional(from), "to": .optional(to), "refused": .bool(isRefused), "text": .text(description),
-    ]
-  }
+extension CKSchema.Change: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "change": .text(\.kind.rawValue), "type": .text(\.type), "field": .text(\.field), "role": .text(\.role),
+    "from": .text(\.from), "to": .text(\.to), "refused": .bool(\.isRefused), "text": .text(\.description),
+  ]
 }
 
 /// `cktop schema format`.

@@ -98,7 +98,7 @@ struct StatusCommand: Verb {
       let moment = Moment(minute.latest(before: now), try view.verdicts(), try view.throughput())
       return (moment, Array(try view.events(moment.events, limit: nil).reversed()))
     }
-    if form == .json { return OutputStream.standard.line(moment.json(events).line) }
+    if form == .json { return OutputStream.standard.line(MomentObject(moment: moment, events: events).json.line) }
     let verdicts = moment.spans.map { $0.text(format, now: now) }
     OutputStream.standard.lines(
       ["\(format.clock(moment.at, now: now))  \(moment.counts.words)"]

@@ -1,21 +1,18 @@
 import ArgumentParser
 import CloudSync
 import Foundation
-import JSONText
 
-extension Moment {
-  func json(_ events: [EventRow]) -> JSONObject {
-    let verdicts = spans.map { span -> JSON in
-      ["verdict": .optional(span.state?.rawValue), "since": .time(span.from), "until": .time(span.until)]
-    }
-    return [
-      "at": .time(at),
-      "verdicts": .array(verdicts),
-      "sent": .integer(Int64(counts.sent)), "fetched": .integer(Int64(counts.fetched)),
-      "failed": .integer(Int64(counts.failed)), "bytes": .integer(Int64(counts.bytes)),
-      "events": .array(events.map { .object($0.json) }),
-    ]
-  }
+/// The output of `status --at`.
+struct MomentObject: PrintedObject {
+  let moment: Moment
+  let events: [EventRow]
+
+  static let jsonFields = (["at": .time(\.moment.at), "verdicts": .list(verdict, \.moment.spans)] as JSONFields<Self>)
+    .adding(Throughput.jsonFields.of(\.moment.counts)).adding(["events": .list(\.events)])
+
+  private static let verdict: JSONFields<VerdictSpan> = [
+    "verdict": .text(\.state?.rawValue), "since": .time(\.from), "until": .time(\.until),
+  ]
 }
 
 /// A minute of the day in local time, such as `02:47`.

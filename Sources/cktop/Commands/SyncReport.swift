@@ -1,7 +1,6 @@
 import CloudKit
 import CloudSync
 import Facts
-import JSONText
 
 /// The end of a sync, computed from its summary and the store: the summary of another process's sync has only counts.
 struct SyncReport {
@@ -94,19 +93,6 @@ struct SyncReport {
     return line + "; \(state.pauses.reasons); run \(state.pauses.resumeCommands) to resume"
   }
 
-  /// The summary for scripts.
-  var json: JSONObject {
-    [
-      "sent": .integer(Int64(summary.sent)), "fetched": .integer(Int64(summary.fetched)),
-      "deleted": .integer(Int64(summary.deleted)), "failed": .integer(Int64(state.queue.failed)),
-      "waiting": .integer(Int64(state.queue.waiting)), "conflicts": .integer(Int64(state.queue.conflicts)),
-      "queued": .integer(Int64(state.queue.total)), "requests": .integer(Int64(summary.requests)),
-      "waitForApp": .integer(Int64(summary.waitForApp ?? 0)), "reachedEnd": .bool(summary.reachedEnd),
-      "inSync": .bool(state.isInSync),
-      "error": .error(error?.code.name, error?.reason),
-    ]
-  }
-
   private static let listed = 50
 
   /// Prints on standard error, one line each: failures, retries, conflicts, waits and deletions on hold.
@@ -151,4 +137,16 @@ struct SyncReport {
       CommandFailure("\(what), local copies are kept; run \(held.waysOfDeciding)", status).report()
     }
   }
+}
+
+extension SyncReport: PrintedObject {
+  /// The summary for scripts.
+  static let jsonFields: JSONFields<Self> = [
+    "sent": .integer(\.summary.sent), "fetched": .integer(\.summary.fetched), "deleted": .integer(\.summary.deleted),
+    "failed": .integer(\.state.queue.failed), "waiting": .integer(\.state.queue.waiting),
+    "conflicts": .integer(\.state.queue.conflicts), "queued": .integer(\.state.queue.total),
+    "requests": .integer(\.summary.requests), "waitForApp": .integer { $0.summary.waitForApp ?? 0 },
+    "reachedEnd": .bool(\.summary.reachedEnd), "inSync": .bool(\.state.isInSync),
+    "error": .error(\.error?.code.name, \.error?.reason),
+  ]
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import JSONText
 import TerminalUI
 
 /// `cktop themes`.
@@ -25,10 +24,18 @@ struct ThemesList: AsyncParsableCommand {
 
   func run() async throws {
     for name in OwnThemes().names {
-      let object: JSONObject = ["name": .text(name), "builtIn": .bool(Theme.builtInNames.contains(name))]
-      OutputStream.standard.line(json ? object.line : name.visible)
+      OutputStream.standard.line(json ? ListedTheme(name: name).json.line : name.visible)
     }
   }
+}
+
+/// A theme in the list of all themes.
+struct ListedTheme: PrintedObject {
+  let name: String
+
+  static let jsonFields: JSONFields<Self> = [
+    "name": .text(\.name), "builtIn": .bool { Theme.builtInNames.contains($0.name) },
+  ]
 }
 
 /// `cktop themes show`.
@@ -46,7 +53,9 @@ struct ThemesShow: AsyncParsableCommand {
       let file = try OwnThemes().file(name)
       let theme = try Theme.parse(file.text, source: file.source)
       let output = OutputStream.standard
-      if json { return output.lines(StyleRole.allCases.map(theme.line)) }
+      if json {
+        return output.lines(StyleRole.allCases.map { ThemeRole(role: $0, look: theme.look(of: $0)).json.line })
+      }
       let lines = file.text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       output.write(output.isTerminal ? lines.map { String($0).visible }.joined(separator: "\n") : file.text)
     } catch {
@@ -55,16 +64,15 @@ struct ThemesShow: AsyncParsableCommand {
   }
 }
 
-extension Theme {
-  /// The colours and attributes of a role as JSON.
-  fileprivate func line(_ role: StyleRole) -> String {
-    let look = look(of: role)
-    let object: JSONObject = [
-      "role": .text(role.rawValue), "fg": .optional(look.foreground?.text), "bg": .optional(look.background?.text),
-      "attributes": .array((look.attributes?.names ?? []).map(OutputJSON.text)),
-    ]
-    return object.line
-  }
+/// A role of a theme.
+struct ThemeRole: PrintedObject {
+  let role: StyleRole
+  let look: Theme.Look
+
+  static let jsonFields: JSONFields<Self> = [
+    "role": .text(\.role.rawValue), "fg": .text(\.look.foreground?.text), "bg": .text(\.look.background?.text),
+    "attributes": .texts { $0.look.attributes?.names ?? [] },
+  ]
 }
 
 extension Color {

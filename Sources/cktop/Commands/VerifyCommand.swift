@@ -98,24 +98,29 @@ struct VerifyCommand: ChangingVerb {
   }
 }
 
-extension ZoneDifference {
+extension ZoneDifference: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "zone": .text(\.zone.zone), "owner": .unlessEmpty(\.zone.owner), "records": .integer(\.recordCount),
+    "compared": .bool(\.isCompared), "onlyLocal": .integer { $0.count(.onlyLocal) },
+    "onlyServer": .integer { $0.count(.onlyServer) }, "different": .integer { $0.count(.different) },
+  ]
+
+  private static let lists: [(key: String, kind: Kind)] = [
+    ("onlyLocalNames", .onlyLocal), ("onlyServerNames", .onlyServer), ("differentNames", .different),
+  ]
+  private static let repaired = "repaired"
+
+  /// The output, which ends with the names of the records and the number of those that no longer differ.
+  static let printed = shape.adding(JSONShape(fields: (lists.map(\.key) + [repaired]).map { .init(name: $0) }))
+
   /// Prints the zone's differences as a line of JSON, with the record names. There may be any number of them, so they are
   /// written in pieces.
   ///
   /// - Parameter found: the differences before a repair.
   fileprivate func printJSON(_ found: ZoneDifference) throws {
     let output = OutputStream.standard
-    func count(_ kind: Kind) -> OutputJSON { .integer(Int64(self.count(kind))) }
-    let counts: JSONObject = [
-      "zone": .text(zone.zone), "owner": .unlessEmpty(zone.owner),
-      "records": .integer(Int64(recordCount)), "compared": .bool(isCompared),
-      "onlyLocal": count(.onlyLocal), "onlyServer": count(.onlyServer), "different": count(.different),
-    ]
-    output.write(String(counts.line.dropLast()))
-    let lists: [(String, Kind)] = [
-      ("onlyLocalNames", .onlyLocal), ("onlyServerNames", .onlyServer), ("differentNames", .different),
-    ]
-    for (key, kind) in lists {
+    output.write(String(json.line.dropLast()))
+    for (key, kind) in Self.lists {
       output.write(", \"\(key)\": [")
       var last = ""
       while true {
@@ -125,7 +130,7 @@ extension ZoneDifference {
       }
       output.write("]")
     }
-    output.line(", \"repaired\": \(found.count - self.count)}")
+    output.line(", \"\(Self.repaired)\": \(found.count - self.count)}")
   }
 
   /// Prints the zone's differences, with the record names.

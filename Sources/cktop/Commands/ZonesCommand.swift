@@ -3,7 +3,6 @@ import CloudKit
 import CloudService
 import CloudSync
 import Facts
-import JSONText
 
 /// `cktop zones`.
 struct ZonesCommand: AsyncParsableCommand {
@@ -225,6 +224,16 @@ extension SyncStore {
 
 extension Accepted {
   fileprivate func report(_ zone: ZoneKey, deed: String = "enqueued", json: Bool) throws(CommandFailure) {
-    try report("zone \(zone.zone)", ["zone": .text(zone.zone)], deed: deed, json: json)
+    try report("zone \(zone.zone)", deed: deed, json ? { AcceptedZone(zone: zone, operation: $0).json } : nil)
   }
+}
+
+/// The result of enqueuing a change of a zone.
+struct AcceptedZone: PrintedObject {
+  let zone: ZoneKey
+  let operation: Int64?
+
+  static let jsonFields: JSONFields<Self> = [
+    "result": .accepted(\.operation), "zone": .text(\.zone.zone), "operation": .integer(\.operation),
+  ]
 }

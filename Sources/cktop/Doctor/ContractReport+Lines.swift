@@ -1,6 +1,5 @@
 import CloudKitContract
 import Foundation
-import JSONText
 import TerminalUI
 
 /// The report of `cktop doctor --contract`, which can be published.
@@ -40,16 +39,19 @@ extension ContractReport.Line {
     }
   }
 
-  var json: JSONObject {
-    let (name, text): (String, String?) =
-      switch outcome {
-      case .asAssumed: ("asAssumed", nil)
-      case .otherwise(let came): ("otherwise", came)
-      case .notTried(let reason): ("notTried", reason)
-      }
-    return [
-      "rule": .text(check.rule), "evidence": .text(check.evidence.rawValue), "assumption": .optional(check.assumption),
-      "sentence": .text(check.sentence), "outcome": .text(name), "text": .optional(text),
-    ]
+  /// The outcome by its name, and what came or the reason.
+  private var named: (name: String, text: String?) {
+    switch outcome {
+    case .asAssumed: ("asAssumed", nil)
+    case .otherwise(let came): ("otherwise", came)
+    case .notTried(let reason): ("notTried", reason)
+    }
   }
+}
+
+extension ContractReport.Line: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "rule": .text(\.check.rule), "evidence": .text(\.check.evidence.rawValue), "assumption": .text(\.check.assumption),
+    "sentence": .text(\.check.sentence), "outcome": .text { $0.named.name }, "text": .text { $0.named.text },
+  ]
 }

@@ -1,7 +1,6 @@
 import CloudSync
 import Facts
 import Foundation
-import JSONText
 import TerminalUI
 
 /// One line of `cktop doctor`: a check with its result, meaning and remedy.
@@ -78,13 +77,13 @@ struct Finding: Hashable, Sendable {
     finding.status = status
     return finding
   }
+}
 
-  var json: JSONObject {
-    [
-      "check": .text(check.rawValue), "level": .text(level.rawValue), "text": .text(text.sentence),
-      "meaning": .optional(meaning), "remedy": .optional(remedy),
-    ]
-  }
+extension Finding: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "check": .text(\.check.rawValue), "level": .text(\.level.rawValue), "text": .text(\.text.sentence),
+    "meaning": .text(\.meaning), "remedy": .text(\.remedy),
+  ]
 }
 
 /// All findings, in the order in which they are reported.

@@ -2,6 +2,23 @@ import CloudKit
 import Foundation
 import JSONText
 
+extension JSONField {
+  /// The value of a record's field, or null if it is absent.
+  static func field(_ field: @escaping @Sendable (Value) -> FieldValue?) -> Self {
+    value { field($0).map { .field($0) } ?? .null }
+  }
+
+  /// The values of a record's fields by name.
+  ///
+  /// - Parameter namesFiles: whether an asset has the name of its file.
+  static func fields(
+    namesFiles: Bool = false,
+    _ fields: @escaping @Sendable (Value) -> [String: FieldValue]
+  ) -> Self {
+    value { .fields(fields($0), namesFiles: namesFiles) }
+  }
+}
+
 extension OutputJSON {
   /// A field as `{ "type": …, "value": … }`, in the encoding of the wire.
   ///
@@ -11,7 +28,7 @@ extension OutputJSON {
   }
 
   /// Fields by name, sorted by name.
-  static func fields(_ fields: [String: FieldValue], namesFiles: Bool = false) -> OutputJSON {
+  static func fields(_ fields: [String: FieldValue], namesFiles: Bool) -> OutputJSON {
     .object(JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, field($0.value, namesFiles: namesFiles)) }))
   }
 

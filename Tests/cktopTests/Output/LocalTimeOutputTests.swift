@@ -44,6 +44,6 @@ struct LocalTimeOutputTests {
 
     let account = AccountState(.failure(error), credential: "apiToken", database: .private)
 
-    #expect(account.longJSON.line.contains(#""signInURL": "https://example.org/sign-in""#))
+    #expect(AccountState.longFields.object(account).line.contains(#""signInURL": "https://example.org/sign-in""#))
   }
 }

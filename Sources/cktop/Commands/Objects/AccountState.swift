@@ -60,24 +60,21 @@ struct AccountState: Hashable, Sendable {
 
   /// The state in words.
   var words: String { isOtherUser ? "wrong account" : status.words }
+}
 
+extension AccountState: PrintedObject {
   /// The account object inside `status`.
-  var json: JSONObject {
-    [
-      "status": .text(status.rawValue), "user": .optional(user), "credential": .optional(credential),
-      "detail": .text(detail),
-    ]
-  }
+  static let jsonFields: JSONFields<Self> = [
+    "status": .text(\.status.rawValue), "user": .text(\.user), "credential": .text(\.credential),
+    "detail": .text(\.detail),
+  ]
 
   /// The output of `account`.
-  var longJSON: JSONObject {
-    var object = json
-    object["permissions"] = permissions.map { .array($0.map(OutputJSON.text)) } ?? .null
+  static let longFields = jsonFields.adding([
+    "permissions": .texts(\.permissions),
     // Keys and tokens do not state when they expire.
-    object["expiresAt"] = .null
-    object["signInURL"] = .optional(signInURL)
-    return object
-  }
+    "expiresAt": .value { _ in .null }, "signInURL": .text(\.signInURL),
+  ])
 }
 
 extension AccountState.Status {

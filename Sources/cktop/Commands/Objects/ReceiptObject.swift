@@ -5,103 +5,147 @@ import JSONText
 
 extension Receipt {
   /// The receipt as JSON.
-  var json: JSONObject {
+  var json: JSONObject { fields.object(self) }
+
+  private var fields: JSONFields<Receipt> {
     switch command {
-    case .flush: ["flushed": .integer(Int64(changed))]
-    case .acceptDeletions(let zone, _, _): decision("accept", zone)
-    case .restoreDeletions(let zone, _, _): decision("restore", zone)
-    case .perform(let verb, _, _, _): operations(verb.rawValue)
-    case .pause(let rules, _): operations("pause") + pauses(of: rules)
-    case .resume(let rules, _): operations("resume") + pauses(of: rules ?? [])
-    case .resolve(let id, _, _, _, _):
-      // A conflict that has changed is shown as it is now.
-      (resolutions.first.map(effect) ?? moved.first?.json ?? ["id": .integer(id)])
-        + ["settled": .bool(!resolutions.isEmpty && !command.isDryRun)] + operations("resolve")
-    case .resolveAll:
-      operations("resolve") + ["resolutions": command.isDryRun ? .array(resolutions.map(preview)) : .null]
-    case .undo(let ids):
-      operations("undo") + (ids.count == 1 ? undone(ids[0]) : [:])
-        + ["restored": .array(ids.filter { result.restored[$0] != nil }.map { .object(undone($0)) })]
-    case .edit: operations("edit") + ["toBeSent": .bool(isToBeSent)]
-    case .undoAll: operations("undo")
-    case .fetchAgain: operations("repair") + ["changed": Self.names(zones)]
-    // No verb prints these.
-    case .markDroppedSeen, .requestSync, .sync, .keepSyncing: ["changed": []]
+    case .flush: Self.flushed
+    case .acceptDeletions, .restoreDeletions: Self.decision
+    case .pause, .resume: pausedZones.isEmpty ? Self.operations : Self.zonePauses
+    case .resolve, .resolveAll: Self.resolution
+    case .undo: Self.undo
+    case .edit: Self.edit
+    case .fetchAgain: Self.repair
+    // No verb prints the others.
+    case .perform, .undoAll, .markDroppedSeen, .requestSync, .sync, .keepSyncing: Self.operations
     }
   }
 
   /// The result for each operation and each pause rule.
-  private func operations(_ verb: String) -> JSONObject {
-    let skipped = result.skipped.sorted { $0.key < $1.key }
-    return [
-      "verb": .text(verb), "dryRun": .bool(command.isDryRun),
-      "changed": .array(result.changed.map(OutputJSON.integer)),
-      "skipped": .array(
-        skipped.map { ["id": .integer($0.key), "why": .text($0.value.text), "reason": .text($0.value.text)] }
-      ),
-      "unknown": .array(result.unknown.map(OutputJSON.integer)),
-      "unanswered": .array(result.unconfirmed.map(OutputJSON.integer)),
-      "rules": .array(result.rules.map { .text($0.text) }),
-      "recreatedZones": .array(result.recreated.sorted().map(OutputJSON.text)),
-      "moved": .array(result.moved.map { .object($0.json) } + moved.map { .object($0.json) }),
-      "notReached": .integer(Int64(result.notReached)),
-    ]
-  }
+  static let operations: JSONFields<Receipt> = [
+    "verb": .text(\.verbName), "dryRun": .bool(\.command.isDryRun), "changed": .integers(\.result.changed),
+    "skipped": .list { $0.result.skipped.sorted { $0.key < $1.key }.map(LeftAlone.init) },
+    "unknown": .integers(\.result.unknown), "unanswered": .integers(\.result.unconfirmed),
+    "rules": .texts { $0.result.rules.map(\.text) }, "recreatedZones": .texts { $0.result.recreated.sorted() },
+    "moved": .list { $0.result.moved.map(OperationLine.init) }, "notReached": .integer(\.result.notReached),
+  ]
+
+  static let flushed: JSONFields<Receipt> = ["flushed": .integer(\.changed)]
+
+  /// The decision on the deletions of a zone.
+  static let decision: JSONFields<Receipt> = [
+    "verb": .text(\.verbName), "dryRun": .bool(\.command.isDryRun), "zone": .text(\.zoneName),
+    "changed": .texts { $0.zones.map(\.zone) }, "records": .integer(\.changed), "moved": .bool(\.doesNotApply),
+    "onHold": .integer { $0.onHold?.records ?? 0 }, "version": .text(\.onHold?.version),
+  ]
 
   /// The zones whose rules were changed; of a command about one zone also its name.
-  private func pauses(of rules: [PauseRule]) -> JSONObject {
-    func zones(_ rules: [PauseRule]) -> [ZoneKey] {
-      rules.compactMap { if case .zone(let zone) = $0 { zone } else { nil } }
+  static let zonePauses = operations.adding(["changed": .texts { names(of: $0.result.rules) }])
+    .adding((["zone": .text(\.self)] as JSONFields<String>).ifAny(\.zoneName))
+
+  static let resolution = oneResolution.ifAny { $0.isOfOneConflict ? $0 : nil }.adding(operations)
+    .adding(["moved": .list(\.moved)]).adding(previews.ifAny { $0.isOfOneConflict ? nil : $0 })
+
+  /// How one conflict was resolved. If it has changed, it is shown as it is now.
+  private static let oneResolution = (["id": .integer(\.conflictID)] as JSONFields<Receipt>)
+    .adding(Effect.jsonFields.ifAny { $0.resolutions.first.map(Effect.init) })
+    .adding(Conflict.jsonFields.ifAny { $0.resolutions.isEmpty ? $0.moved.first : nil })
+    .adding(["settled": .bool { !$0.resolutions.isEmpty && !$0.command.isDryRun }])
+
+  private static let previews: JSONFields<Receipt> = [
+    "resolutions": .list(Effect.preview) { $0.command.isDryRun ? $0.resolutions.map(Effect.init) : nil }
+  ]
+
+  static let undo = operations.adding(Undone.jsonFields.ifAny { $0.undone.count == 1 ? $0.undone[0] : nil })
+    .adding(["restored": .list { $0.undone.filter { $0.restored != nil } }])
+
+  static let edit = operations.adding(["toBeSent": .bool(\.isToBeSent)])
+
+  static let repair = operations.adding(["changed": .texts { $0.zones.map(\.zone) }])
+
+  private var verbName: String? {
+    switch command {
+    case .perform(let verb, _, _, _): verb.rawValue
+    case .pause: "pause"
+    case .resume: "resume"
+    case .resolve, .resolveAll: "resolve"
+    case .undo, .undoAll: "undo"
+    case .edit: "edit"
+    case .acceptDeletions: "accept"
+    case .restoreDeletions: "restore"
+    case .fetchAgain: "repair"
+    case .flush, .markDroppedSeen, .requestSync, .sync, .keepSyncing: nil
     }
-    let named = zones(rules)
-    guard !named.isEmpty else { return [:] }
-    var object: JSONObject = ["changed": Self.names(zones(result.rules))]
-    if rules.count == 1 { object["zone"] = .text(named[0].zone) }
-    return object
   }
 
-  private static func names(_ zones: [ZoneKey]) -> JSON { .array(zones.map { .text($0.zone) }) }
-
-  private func decision(_ verb: String, _ zone: ZoneKey) -> JSONObject {
-    [
-      "verb": .text(verb), "dryRun": .bool(command.isDryRun), "zone": .text(zone.zone),
-      "changed": Self.names(zones), "records": .integer(Int64(changed)), "moved": .bool(doesNotApply),
-      "onHold": .integer(Int64(onHold?.records ?? 0)), "version": .optional(onHold?.version),
-    ]
+  private static func names(of rules: [PauseRule]) -> [String] {
+    rules.compactMap { if case .zone(let zone) = $0 { zone.zone } else { nil } }
   }
 
-  private func effect(_ conflict: Conflict, _ resolution: Resolution) -> JSONObject {
-    let left = resolution.left
-    return [
-      "id": .integer(conflict.id), "toBeSent": .bool(left != nil),
-      "fields": .array((left?.names.sorted() ?? []).map(OutputJSON.text)),
-      "operation": .text(resolution.kind.rawValue), "values": .fields(left?.values ?? [:]),
-      "cleared": .array((left?.cleared.sorted() ?? []).map(OutputJSON.text)),
-      "dropped": .array((resolution.dropped?.names.sorted() ?? []).map(OutputJSON.text)),
-    ]
+  /// The zones that a pause or a resumption names.
+  private var pausedZones: [String] {
+    switch command {
+    case .pause(let rules, _), .resume(let rules?, _): Self.names(of: rules)
+    default: []
+    }
   }
 
-  /// The effect on one conflict of several.
-  private func preview(_ conflict: Conflict, _ resolution: Resolution) -> JSON {
-    let members: JSONObject = [
-      "settled": false, "verb": "resolve", "dryRun": true, "changed": [.integer(conflict.id)], "skipped": [],
-      "unknown": [], "moved": [],
-    ]
-    return .object(effect(conflict, resolution) + members)
+  /// The one zone that the command is about.
+  private var zoneName: String? {
+    switch command {
+    case .acceptDeletions(let zone, _, _), .restoreDeletions(let zone, _, _): zone.zone
+    default: pausedZones.count == 1 ? pausedZones[0] : nil
+    }
   }
 
-  private func undone(_ id: Int64) -> JSONObject {
-    let restored = result.restored[id]
-    return [
-      "id": .integer(id), "operation": .optional(restored?.operation),
-      "isConflict": .bool(restored?.state == .conflict), "state": .optional(restored?.state?.rawValue),
-    ]
+  private var isOfOneConflict: Bool { conflictID != nil }
+
+  private var conflictID: Int64? { if case .resolve(let id, _, _, _, _) = command { id } else { nil } }
+
+  private var undone: [Undone] {
+    guard case .undo(let ids) = command else { return [] }
+    return ids.map { Undone(id: $0, restored: result.restored[$0]) }
   }
 }
 
-extension JSONObject {
-  /// The members of both; a key of the second replaces that of the first.
-  fileprivate static func + (first: JSONObject, second: JSONObject) -> JSONObject {
-    second.members.reduce(into: first) { $0[$1.key] = $1.value }
-  }
+/// An operation that a command left alone.
+private struct LeftAlone: PrintedObject {
+  let id: Int64
+  let obstacle: Obstacle
+
+  static let jsonFields: JSONFields<Self> = [
+    "id": .integer(\.id), "why": .text(\.obstacle.text), "reason": .text(\.obstacle.text),
+  ]
+}
+
+/// The effect of a resolution on a conflict.
+private struct Effect: PrintedObject {
+  let conflict: Conflict
+  let resolution: Resolution
+
+  static let jsonFields: JSONFields<Self> = [
+    "id": .integer(\.conflict.id), "toBeSent": .bool { $0.resolution.left != nil },
+    "fields": .texts { $0.resolution.left?.names.sorted() ?? [] }, "operation": .text(\.resolution.kind.rawValue),
+    "values": .fields { $0.resolution.left?.values ?? [:] },
+    "cleared": .texts { $0.resolution.left?.cleared.sorted() ?? [] },
+    "dropped": .texts { $0.resolution.dropped?.names.sorted() ?? [] },
+  ]
+
+  /// The effect on one conflict of several.
+  static let preview = jsonFields.adding([
+    "settled": .bool { _ in false }, "verb": .text { _ in "resolve" }, "dryRun": .bool { _ in true },
+    "changed": .integers { [$0.conflict.id] }, "skipped": .integers { _ in [] }, "unknown": .integers { _ in [] },
+    "moved": .integers { _ in [] },
+  ])
+}
+
+/// An operation that an undo was to restore.
+private struct Undone: PrintedObject {
+  let id: Int64
+  let restored: CommandResult.Restored?
+
+  static let jsonFields: JSONFields<Self> = [
+    "id": .integer(\.id), "operation": .integer(\.restored?.operation),
+    "isConflict": .bool { $0.restored?.state == .conflict }, "state": .text(\.restored?.state?.rawValue),
+  ]
 }

@@ -1,45 +1,26 @@
 import CloudKit
 import CloudSync
-import JSONText
 
-extension RecordRow {
-  /// The record as JSON.
-  var json: JSONObject { json(namesFiles: false) }
+extension RecordRow: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "recordName": .text(\.record.key.name), "recordType": .text(\.record.type), "zone": .text(\.record.key.zone),
+    "owner": .unlessEmpty(\.record.key.owner), "changeTag": .text(\.changeTag), "fields": .fields(\.record.fields),
+    "createdAt": .time(\.record.createdAt), "modifiedAt": .time(\.record.modifiedAt),
+    "modifiedBy": .text(\.record.modifiedBy), "pending": .bool { $0.operation != nil },
+    "operation": .integer(\.operation), "state": .text(\.operationState?.rawValue),
+  ]
 
-  /// The record as JSON.
-  ///
-  /// - Parameter namesFiles: whether an asset has the name of its file.
-  func json(namesFiles: Bool) -> JSONObject {
-    var object = record.json(changeTag: changeTag, namesFiles)
-    object["pending"] = .bool(operation != nil)
-    object["operation"] = .optional(operation)
-    object["state"] = .optional(operationState?.rawValue)
-    return object
-  }
+  /// The record, where an asset has the name of its file.
+  static let fieldsWithFiles = jsonFields.adding(["fields": .fields(namesFiles: true, \.record.fields)])
 }
 
-extension MirrorRecord {
-  fileprivate func json(changeTag: String?, _ namesFiles: Bool) -> JSONObject {
-    [
-      "recordName": .text(key.name), "recordType": .text(type), "zone": .text(key.zone),
-      "owner": .unlessEmpty(key.owner), "changeTag": .optional(changeTag),
-      "fields": .fields(fields, namesFiles: namesFiles), "createdAt": .time(createdAt), "modifiedAt": .time(modifiedAt),
-      "modifiedBy": .optional(modifiedBy),
-    ]
-  }
-}
-
-extension ZoneRow {
-  /// The zone as JSON.
-  var json: JSONObject {
-    [
-      "zone": .text(key.zone), "owner": .unlessEmpty(key.owner),
-      "records": .integer(Int64(records)), "unsent": .integer(Int64(unsent)), "tokenAt": .time(tokenAt),
-      "lastFetchAt": .time(lastFetchAt),
-      "state": .text(state), "heldDeletions": held.map { .integer(Int64($0.records)) } ?? .null,
-      "deletePending": .bool(isDeletePending), "paused": .bool(isPaused), "needsFetch": .bool(fetch != nil),
-      "fetchedSoFar": .integer(Int64(fetch?.fetched ?? 0)),
-      "onHold": .integer(Int64(held?.records ?? 0)), "version": .optional(held?.version),
-    ]
-  }
+extension ZoneRow: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "zone": .text(\.key.zone), "owner": .unlessEmpty(\.key.owner), "records": .integer(\.records),
+    "unsent": .integer(\.unsent), "tokenAt": .time(\.tokenAt), "lastFetchAt": .time(\.lastFetchAt),
+    "state": .text(\.state), "heldDeletions": .integer(\.held?.records), "deletePending": .bool(\.isDeletePending),
+    "paused": .bool(\.isPaused), "needsFetch": .bool { $0.fetch != nil },
+    "fetchedSoFar": .integer { $0.fetch?.fetched ?? 0 }, "onHold": .integer { $0.held?.records ?? 0 },
+    "version": .text(\.held?.version),
+  ]
 }

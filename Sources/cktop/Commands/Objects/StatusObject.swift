@@ -2,10 +2,9 @@ import CloudKit
 import CloudSync
 import Facts
 import Foundation
-import JSONText
 
 /// The output of `status --json`.
-struct StatusObject {
+struct StatusObject: PrintedObject {
   let status: StoreStatus
   let storePath: String?
   let scope: SyncStore.Scope
@@ -14,151 +13,113 @@ struct StatusObject {
   var verdicts: Verdicts { status.verdicts(hasCredential: account.credential != nil) }
   var verdict: Verdict { verdicts.first }
 
-  /// The whole object.
-  var json: JSONObject {
-    [
-      "store": .optional(storePath), "container": .text(scope.container),
-      "environment": .text(scope.environment), "database": .text(scope.database.rawValue),
-      "generatedAt": .time(status.generatedAt), "sync": sync, "queue": queue, "records": records,
-      "account": .object(account.json), "policy": .optional(status.settings.policy?.rawValue), "throttles": throttles,
-      "lastError": lastError,
-      "pauses": .array(status.pauses.map { .object($0.json) }), "lastDay": lastDay, "problems": problems,
-      "dropped": [
-        "unseen": .integer(Int64(status.dropped.unseen)), "total": .integer(Int64(status.dropped.total)),
-      ],
-    ]
-  }
+  static let jsonFields: JSONFields<Self> = [
+    "store": .text(\.storePath), "container": .text(\.scope.container), "environment": .text(\.scope.environment),
+    "database": .text(\.scope.database.rawValue), "generatedAt": .time(\.status.generatedAt),
+    "sync": .object(sync, \.self), "queue": .object(\.status.queue), "records": .object(records, \.status),
+    "account": .object(\.account), "policy": .text(\.status.settings.policy?.rawValue),
+    "throttles": .list(throttle, \.status.throttles), "lastError": .object(\.status.lastError),
+    "pauses": .list(\.status.pauses), "lastDay": .object(\.status.lastDay), "problems": .list(\.problems),
+    "dropped": .object(dropped, \.status.dropped),
+  ]
+
+  private static let sync: JSONFields<Self> = [
+    "state": .text(\.status.state.rawValue), "reason": .text(\.firstProblem.text), "inSync": .bool(\.status.isInSync),
+    "verdict": .text(\.verdict.name), "nextStep": .text(\.verdict.nextStep),
+    "lastSuccessAt": .time(\.status.lastSuccessAt), "nextActionAt": .time(\.status.nextActionAt),
+    "nextAction": .text { $0.status.nextActionAt.map { _ in "try again" } },
+    "driver": .object(syncingProcess, \.status.syncingProcess), "progress": .object(progress, \.status.progress),
+    "ageSeconds": .number(\.status.age), "delivery": .object(delivery, \.status),
+    "heldDeletions": .list(held, \.status.heldDeletions), "unreadable": .list(unreadable, \.status.unreadable),
+  ]
+
+  private static let syncingProcess: JSONFields<StoreStatus.SyncingProcess> = [
+    "pid": .integer(\.pid), "host": .text(\.host), "live": .bool(\.isLive), "program": .text(\.program),
+    "since": .time(\.since), "stalledSince": .time(\.stalledSince),
+  ]
+
+  private static let progress: JSONFields<CloudSync.Progress> = [
+    "phase": .text(\.phase.rawValue), "done": .integer(\.done), "total": .integer(\.total),
+    "perSecond": .number(\.perSecond), "etaSeconds": .number(\.etaSeconds),
+  ]
+
+  private static let delivery: JSONFields<StoreStatus> = [
+    "waiting": .integer(\.undelivered), "problem": .text(\.deliveryProblem?.message),
+  ]
+
+  private static let held: JSONFields<HeldDeletions> = [
+    "zone": .text(\.zoneID.zoneName), "records": .integer(\.records), "wholeZone": .bool(\.isWholeZone),
+    "since": .time { Int64($0.since.timeIntervalSince1970 * 1000) },
+  ]
+
+  private static let unreadable: JSONFields<Unreadable> = [
+    "zone": .text(\.zone.zone), "owner": .unlessEmpty(\.zone.owner), "recordType": .text(\.type),
+    "recordName": .text(\.record), "message": .text(\.message), "since": .time(\.since),
+  ]
+
+  private static let records: JSONFields<StoreStatus> = [
+    "total": .integer(\.recordCount), "byType": .counts(\.recordsByType), "byZone": .counts(\.recordsByZone),
+  ]
+
+  private static let throttle: JSONFields<ScopeWait> = [
+    "scope": .text(\.scope.name), "until": .time(\.until), "error": .text(\.code), "message": .text(\.message),
+    "since": .time(\.since),
+  ]
+
+  private static let dropped: JSONFields<StoreStatus.Dropped> = [
+    "unseen": .integer(\.unseen), "total": .integer(\.total),
+  ]
 
   /// Everything that is wrong or waits, the worst first. Times are as in the other texts, local.
-  private var problems: OutputJSON {
-    .array(
-      verdicts.problems.map { verdict in
-        [
-          "verdict": .text(verdict.name), "text": .text(verdict.sentence(Format(), now: status.generatedAt)),
-          "nextStep": .optional(verdict.nextStep),
-        ]
-      }
-    )
-  }
+  private var problems: [Problem] { verdicts.problems.map { Problem(verdict: $0, now: status.generatedAt) } }
 
-  /// The sums of the last 24 hours.
-  private var lastDay: OutputJSON {
-    let day = status.lastDay
-    return [
-      "sent": .integer(Int64(day.sent)), "fetched": .integer(Int64(day.fetched)), "failed": .integer(Int64(day.failed)),
-      "bytes": .integer(Int64(day.bytes)),
-    ]
-  }
-
-  private var sync: OutputJSON {
-    [
-      "state": .text(status.state.rawValue),
-      "reason": .text(verdict.sentence(Format(), now: status.generatedAt)), "inSync": .bool(status.isInSync),
-      "verdict": .text(verdict.name), "nextStep": .optional(verdict.nextStep),
-      "lastSuccessAt": .time(status.lastSuccessAt), "nextActionAt": .time(status.nextActionAt),
-      "nextAction": .optional(status.nextActionAt.map { _ in "try again" }), "driver": syncingProcess,
-      "progress": progress,
-      "ageSeconds": .optional(status.age), "delivery": delivery,
-      "heldDeletions": .array(
-        status.heldDeletions.map { held in
-          [
-            "zone": .text(held.zoneID.zoneName), "records": .integer(Int64(held.records)),
-            "wholeZone": .bool(held.isWholeZone), "since": .time(Int64(held.since.timeIntervalSince1970 * 1000)),
-          ]
-        }
-      ),
-      "unreadable": .array(
-        status.unreadable.map { unreadable in
-          [
-            "zone": .text(unreadable.zone.zone), "owner": .unlessEmpty(unreadable.zone.owner),
-            "recordType": .optional(unreadable.type), "recordName": .optional(unreadable.record),
-            "message": .text(unreadable.message),
-            "since": .time(unreadable.since),
-          ]
-        }
-      ),
-    ]
-  }
-
-  private var delivery: OutputJSON {
-    ["waiting": .integer(Int64(status.undelivered)), "problem": .optional(status.deliveryProblem?.message)]
-  }
-
-  private var syncingProcess: OutputJSON {
-    guard let process = status.syncingProcess else { return .null }
-    return [
-      "pid": .integer(process.pid), "host": .text(process.host), "live": .bool(process.isLive),
-      "program": .optional(process.program), "since": .time(process.since), "stalledSince": .time(process.stalledSince),
-    ]
-  }
-
-  private var progress: OutputJSON {
-    guard let progress = status.progress else { return .null }
-    return [
-      "phase": .text(progress.phase.rawValue), "done": .integer(Int64(progress.done)),
-      "total": .integer(Int64(progress.total)), "perSecond": .optional(progress.perSecond),
-      "etaSeconds": .optional(progress.etaSeconds),
-    ]
-  }
-
-  private var queue: OutputJSON {
-    let queue = status.queue
-    return [
-      "total": .integer(Int64(queue.total)), "pending": .integer(Int64(queue.pending)),
-      "inFlight": .integer(Int64(queue.inFlight)), "waiting": .integer(Int64(queue.waiting)),
-      "failed": .integer(Int64(queue.failed)), "paused": .integer(Int64(queue.paused)),
-      "conflicts": .integer(Int64(queue.conflicts)), "retryable": .integer(Int64(queue.retryable)),
-      "bytes": .integer(Int64(queue.bytes)), "oldestPendingAt": .time(queue.oldestPendingAt),
-      "parts": .array(
-        queue.parts.map { part in
-          [
-            "state": .text(part.state.rawValue), "zone": .text(part.zone.zone),
-            "owner": .unlessEmpty(part.zone.owner),
-            "recordType": .unlessEmpty(part.type), "count": .integer(Int64(part.count)),
-            "bytes": .integer(Int64(part.bytes)),
-          ]
-        }
-      ),
-    ]
-  }
-
-  private var records: OutputJSON {
-    [
-      "total": .integer(Int64(status.recordCount)), "byType": .counts(status.recordsByType),
-      "byZone": .counts(status.recordsByZone),
-    ]
-  }
-
-  private var throttles: OutputJSON {
-    .array(
-      status.throttles.map {
-        [
-          "scope": .text($0.scope.name), "until": .time($0.until), "error": .text($0.code),
-          "message": .text($0.message),
-          "since": .time($0.since),
-        ]
-      }
-    )
-  }
-
-  private var lastError: OutputJSON {
-    guard let error = status.lastError else { return .null }
-    return ["code": .text(error.code), "message": .text(error.message), "at": .time(error.at)]
-  }
+  private var firstProblem: Problem { Problem(verdict: verdict, now: status.generatedAt) }
 }
 
-extension Pause {
-  /// The rule as JSON: a zone, a type, or neither for everything.
-  var json: JSONObject {
-    let (zone, type): (ZoneKey?, String?) =
-      switch rule {
-      case .everything: (nil, nil)
-      case .zone(let zone): (zone, nil)
-      case .type(let type): (nil, type)
-      }
-    return [
-      "zone": .optional(zone?.zone), "owner": .optional(zone?.owner), "type": .optional(type), "at": .time(at),
-      "by": .optional(actor),
-    ]
-  }
+/// A verdict with its sentence.
+private struct Problem: PrintedObject {
+  let verdict: Verdict
+  let now: Int64
+
+  var text: String { verdict.sentence(Format(), now: now) }
+
+  static let jsonFields: JSONFields<Self> = [
+    "verdict": .text(\.verdict.name), "text": .text(\.text), "nextStep": .text(\.verdict.nextStep),
+  ]
+}
+
+extension StoreStatus.Queue: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "total": .integer(\.total), "pending": .integer(\.pending), "inFlight": .integer(\.inFlight),
+    "waiting": .integer(\.waiting), "failed": .integer(\.failed), "paused": .integer(\.paused),
+    "conflicts": .integer(\.conflicts), "retryable": .integer(\.retryable), "bytes": .integer(\.bytes),
+    "oldestPendingAt": .time(\.oldestPendingAt), "parts": .list(part, \.parts),
+  ]
+
+  private static let part: JSONFields<QueuePart> = [
+    "state": .text(\.state.rawValue), "zone": .text(\.zone.zone), "owner": .unlessEmpty(\.zone.owner),
+    "recordType": .unlessEmpty(\.type), "count": .integer(\.count), "bytes": .integer(\.bytes),
+  ]
+}
+
+extension StoreStatus.Failure: PrintedObject {
+  static let jsonFields: JSONFields<Self> = ["code": .text(\.code), "message": .text(\.message), "at": .time(\.at)]
+}
+
+extension Throughput: PrintedObject {
+  static let jsonFields: JSONFields<Self> = [
+    "sent": .integer(\.sent), "fetched": .integer(\.fetched), "failed": .integer(\.failed), "bytes": .integer(\.bytes),
+  ]
+}
+
+extension Pause: PrintedObject {
+  /// The rule: a zone, a type, or neither for everything.
+  static let jsonFields: JSONFields<Self> = [
+    "zone": .text(\.zone?.zone), "owner": .text(\.zone?.owner), "type": .text(\.type), "at": .time(\.at),
+    "by": .text(\.actor),
+  ]
+
+  private var zone: ZoneKey? { if case .zone(let zone) = rule { zone } else { nil } }
+
+  private var type: String? { if case .type(let type) = rule { type } else { nil } }
 }
