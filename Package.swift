@@ -332,9 +332,9 @@ let package = Package(
     .testTarget(
       name: "cktopTests",
       dependencies: [
-        "cktop", "CktopDemo", "Dashboard", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator",
-        "CloudKitEmulatorTransport", "CloudKitSchema", "DisplaySupport", "Facts", "Hello", "JSONText", "Notes",
-        "Orders", "Terminal", "TerminalUI", "TestSupport", "terminal-sample",
+        "cktop", "CktopDemo", "Dashboard", "CloudService", "CloudSync", "CloudKit", "CloudKitContract",
+        "CloudKitEmulator", "CloudKitEmulatorTransport", "CloudKitSchema", "DisplaySupport", "Facts", "Hello",
+        "JSONText", "Notes", "Orders", "Terminal", "TerminalUI", "TestSupport", "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Doctor/Findings.txt", "Features/Features.tsv", "Output/status.schema.json"]

@@ -11,7 +11,7 @@ struct AccountCommand: Verb {
     discussion: "Asks the server. Exit codes: 0 available, 3 a person is needed, 5 the server cannot be reached."
   )
 
-  @Flag(help: "Print one JSON object.") var json = false
+  @Flag(help: .json("Print one JSON object.", AccountState.longFields.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

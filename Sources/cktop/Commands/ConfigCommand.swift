@@ -20,7 +20,7 @@ struct ConfigCheck: Verb {
     discussion: "Does not contact the server. A credential that cannot be used is an error."
   )
 
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", SettingLine.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

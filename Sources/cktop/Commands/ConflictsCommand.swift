@@ -22,7 +22,7 @@ struct ConflictsCommand: AsyncParsableCommand {
 struct ConflictsList: Verb {
   static let configuration = CommandConfiguration(commandName: "list", abstract: "List all conflicts, oldest first.")
 
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", Conflict.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -60,7 +60,7 @@ struct ConflictsShow: Verb {
 
   @Argument(help: "The conflict's number.", transform: { try VersionedID.number($0, from: "cktop conflicts list") })
   var id: Int64
-  @Flag(help: "Print one JSON object.") var json = false
+  @Flag(help: .json("Print one JSON object.", Conflict.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -80,7 +80,8 @@ extension Conflict {
 }
 
 /// `cktop conflicts resolve`.
-struct ConflictsResolve: CommandVerb {
+struct ConflictsResolve: SelectingVerb {
+  static let printed = Receipt.resolution.shape
   static let configuration = CommandConfiguration(
     commandName: "resolve",
     abstract: "Resolve conflicts: one side for all fields, others for some.",
@@ -93,7 +94,7 @@ struct ConflictsResolve: CommandVerb {
       """
   )
 
-  @OptionGroup var selection: QueueSelection
+  @OptionGroup var selection: QueueSelection<Self>
   @Option(
     help: ArgumentHelp("The version of the one conflict that is named; or write ID@VERSION.", valueName: "version")
   )

@@ -18,7 +18,7 @@ struct ConflictsDropped: ChangingVerb {
   )
 
   @Flag(help: "Mark what is listed as seen.") var seen = false
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", DroppedChange.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -77,7 +77,7 @@ struct ConflictsUndo: CommandVerb {
     transform: { try VersionedID.number($0, from: "cktop conflicts dropped") }
   )
   var ids: [Int64]
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", Receipt.undo.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { .undo(ids) }

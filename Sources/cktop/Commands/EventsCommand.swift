@@ -31,7 +31,7 @@ struct EventsCommand: Verb {
   var expression: String?
   @Flag(help: "Keep printing events as they happen, until stopped.") var follow = false
   @OptionGroup var limit: LimitOption
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", EventRow.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

@@ -23,7 +23,7 @@ struct KeygenCommand: AsyncParsableCommand {
     transform: String.path
   )
   var out: String?
-  @Flag(help: "Print the public key and its ID as a JSON object.") var json = false
+  @Flag(help: .json("Print the public key and its ID as a JSON object.", GeneratedKey.shape)) var json = false
 
   func run() async throws {
     let key = CKServerToServerKey.generate()

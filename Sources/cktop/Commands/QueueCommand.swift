@@ -107,7 +107,7 @@ struct QueueListVerb: Verb {
   )
 
   @OptionGroup var page: QueuePage
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", OperationLine.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -150,7 +150,7 @@ struct QueueCauses: Verb {
   )
 
   @OptionGroup var condition: WhereOption
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", QueueCause.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -217,7 +217,7 @@ struct QueuePauses: Verb {
       """
   )
 
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", Pause.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -238,7 +238,7 @@ struct QueueExport: Verb {
   )
 
   @OptionGroup var page: QueuePage
-  @Flag(help: "No effect; the output is always JSON.") var json = false
+  @Flag(help: .json("No effect; the output is always JSON.", ShownOperation.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -269,7 +269,7 @@ struct QueueSalvage: Verb {
     transform: String.path
   )
   var into: String
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", Salvaged.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -324,7 +324,7 @@ struct QueueFlush: CommandVerb {
   @Flag(help: "Also end the waits that the server asked for.") var throttles = false
   @Flag(help: "Do not ask for confirmation.") var yes = false
 
-  @Flag(help: "Print what was done as a JSON object.") var json = false
+  @Flag(help: .json("Print what was done as a JSON object.", Receipt.flushed.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { .flush(throttles: throttles) }

@@ -14,7 +14,7 @@ struct QueueShow: Verb {
 
   @Argument(help: "The operation's number.", transform: { try VersionedID.number($0, from: "cktop queue list") })
   var id: Int64
-  @Flag(help: "Print one JSON object.") var json = false
+  @Flag(help: .json("Print one JSON object.", ShownOperation.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

@@ -4,7 +4,7 @@ import CloudSync
 import Facts
 
 /// Which operations, and how: the same for every verb of the queue, and for the resolution of conflicts.
-struct QueueSelection: ParsableArguments {
+struct QueueSelection<Selecting: SelectingVerb>: ParsableArguments {
   @Argument(
     help: ArgumentHelp(
       "Numbers, each with or without the version from 'list --json'.",
@@ -18,7 +18,7 @@ struct QueueSelection: ParsableArguments {
   @Flag(help: "All of them.") var all = false
   @Flag(help: "Show what would be done without doing it.") var dryRun = false
   @Flag(help: "Do not ask for confirmation.") var yes = false
-  @Flag(help: "Print what was done as a JSON object.") var json = false
+  @Flag(help: .json("Print what was done as a JSON object.", Selecting.printed)) var json = false
 
   /// Exactly one of the three ways to say which.
   ///
@@ -78,14 +78,22 @@ struct QueueSelection: ParsableArguments {
   }
 }
 
+/// A verb that acts on the selected operations.
+protocol SelectingVerb: CommandVerb {
+  /// The fields of its receipt.
+  static var printed: JSONShape { get }
+}
+
 /// A verb of the queue, which acts on the selected operations.
-protocol QueueActing: CommandVerb {
+protocol QueueActing: SelectingVerb {
   static var verb: QueueVerb { get }
-  var selection: QueueSelection { get }
+  var selection: QueueSelection<Self> { get }
   var rule: PauseRule? { get }
 }
 
 extension QueueActing {
+  static var printed: JSONShape { Receipt.operations.shape }
+
   var rule: PauseRule? { nil }
 
   func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
@@ -105,7 +113,7 @@ struct QueueRetry: QueueActing {
     commandName: "retry",
     abstract: "Send failed and retrying operations again, with their attempts reset."
   )
-  @OptionGroup var selection: QueueSelection
+  @OptionGroup var selection: QueueSelection<Self>
   @OptionGroup var options: StoreOptions
 }
 
@@ -117,7 +125,7 @@ struct QueueDiscard: QueueActing {
     abstract: "Remove operations from the queue without sending them.",
     discussion: "'cktop conflicts undo ID' restores a discarded change until its record is edited again."
   )
-  @OptionGroup var selection: QueueSelection
+  @OptionGroup var selection: QueueSelection<Self>
   @OptionGroup var options: StoreOptions
 }
 
@@ -139,7 +147,7 @@ struct QueueEdit: CommandVerb {
   )
   var id: VersionedID
   @Argument(help: ArgumentHelp("The fields to set.", valueName: "field=value")) var assignments: [String]
-  @Flag(help: "Print what was done as a JSON object.") var json = false
+  @Flag(help: .json("Print what was done as a JSON object.", Receipt.edit.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
@@ -175,7 +183,7 @@ struct QueuePause: QueueActing {
       """
   )
   @Option(help: "Pause a record type, later changes included.", completion: .recordTypes) var type: String?
-  @OptionGroup var selection: QueueSelection
+  @OptionGroup var selection: QueueSelection<Self>
   @OptionGroup var options: StoreOptions
 
   var rule: PauseRule? { type.map(PauseRule.type) }
@@ -194,7 +202,7 @@ struct QueueResume: QueueActing {
   )
   @Option(help: "Resume a record type.", completion: .recordTypes) var type: String?
   @Flag(help: "Lift the pause of everything, and leave those of zones and record types.") var everything = false
-  @OptionGroup var selection: QueueSelection
+  @OptionGroup var selection: QueueSelection<Self>
   @OptionGroup var options: StoreOptions
 
   func validate() throws {

@@ -17,7 +17,7 @@ struct RecordsDelete: ChangingVerb {
   @Option(help: "The zone; default: all zones are searched.", completion: .zones) var zone: String?
   @OptionGroup var whose: ZoneOwner
   @Flag(help: "Do not ask for confirmation.") var yes = false
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", AcceptedRecord.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

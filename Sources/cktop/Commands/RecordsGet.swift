@@ -11,7 +11,7 @@ struct RecordsGet: Verb {
   @Argument(help: "The names of the records.") var names: [String]
   @Option(help: "The zone; default: all zones are searched.", completion: .zones) var zone: String?
   @OptionGroup var whose: ZoneOwner
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", RecordRow.shape)) var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions
 

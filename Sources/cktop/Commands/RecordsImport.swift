@@ -64,7 +64,7 @@ struct RecordsImport: ChangingVerb {
   )
   var files: String?
   @Flag(help: "Only show the types of the columns and the lines that cannot be imported.") var dryRun = false
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", ImportResult.printed)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

@@ -68,7 +68,7 @@ struct RecordsList: Verb {
   )
 
   @OptionGroup var page: RecordPage
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", RecordRow.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -112,7 +112,7 @@ struct RecordsExport: Verb {
     transform: String.path
   )
   var files: String?
-  @Flag(help: "No effect; the output is always JSON.") var json = false
+  @Flag(help: .json("No effect; the output is always JSON.", RecordRow.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

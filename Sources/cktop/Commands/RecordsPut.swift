@@ -27,7 +27,7 @@ struct RecordsPut: ChangingVerb {
   var zone: String?
   @OptionGroup var whose: ZoneOwner
   @Flag(help: "Do not copy asset files; read them when they are sent.") var inPlace = false
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", AcceptedRecord.shape)) var json = false
   @Argument(help: ArgumentHelp("The fields.", valueName: "field=value")) var assignments: [String] = []
   @OptionGroup var options: StoreOptions
 

@@ -32,7 +32,7 @@ struct RecordsQuery: Verb {
   @Option(help: "Show only records of this zone.", completion: .zones) var zone: String?
   @OptionGroup var whose: ZoneOwner
   @OptionGroup var limit: LimitOption
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", RecordRow.shape)) var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions
 

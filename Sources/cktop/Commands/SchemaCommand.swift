@@ -50,7 +50,7 @@ struct SchemaCheck: Verb {
     transform: String.path
   )
   var sent: String?
-  @Flag(help: "Print one JSON object per problem.") var json = false
+  @Flag(help: .json("Print one JSON object per problem.", SchemaProblem.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -149,7 +149,7 @@ struct SchemaDiff: AsyncParsableCommand {
   var old: String
   @Argument(help: ArgumentHelp("The new schema.", valueName: "new"), completion: .file(), transform: String.path)
   var new: String
-  @Flag(help: "Print one JSON object per change.") var json = false
+  @Flag(help: .json("Print one JSON object per change.", CKSchema.Change.shape)) var json = false
 
   func run() async throws {
     let changes = try SchemaFile(old).schema().changes(to: SchemaFile(new).schema())

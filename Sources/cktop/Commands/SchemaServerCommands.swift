@@ -40,7 +40,7 @@ struct SchemaImport: ChangingVerb {
   var file: String
   @Flag(help: "Show what would change, and change nothing.") var dryRun = false
   @Flag(help: "Do not ask for confirmation.") var yes = false
-  @Flag(help: "Print one JSON object per change.") var json = false
+  @Flag(help: .json("Print one JSON object per change.", CKSchema.Change.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

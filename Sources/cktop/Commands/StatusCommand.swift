@@ -29,7 +29,7 @@ struct StatusCommand: Verb {
 
     static func help(for value: Form) -> ArgumentHelp? {
       switch value {
-      case .json: "Print one JSON object."
+      case .json: .json("Print one JSON object.", StatusObject.shape)
       case .oneline: "Print one line, for a status bar; a terminal cuts it to its width, a pipe gets all of it."
       case .prometheus: "Print metrics in Prometheus' text format."
       }
@@ -46,7 +46,11 @@ struct StatusCommand: Verb {
   )
   var maxAge: Int64?
   @Option(
-    help: ArgumentHelp("Show how it was at this minute of the last 24 hours, in local time.", valueName: "02:47"),
+    help: .json(
+      "Show how it was at this minute of the last 24 hours, in local time.",
+      MomentObject.shape,
+      valueName: "02:47"
+    ),
     transform: MinuteOfDay.init
   )
   var at: MinuteOfDay?

@@ -47,7 +47,7 @@ struct SyncCommand: CommandVerb {
   @Flag(help: "Replace the stored conflict policy with the one given.") var setPolicy = false
   @Flag(help: "Send changes and resolve conflicts that wait for an app.") var withoutApp = false
   @Flag(help: "Take over a store with changes of another user, and send them.") var adopt = false
-  @Flag(help: "Print the summary as a JSON object.") var json = false
+  @Flag(help: .json("Print the summary as a JSON object.", SyncReport.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { watch ? .keepSyncing : .sync }

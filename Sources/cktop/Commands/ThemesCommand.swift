@@ -20,7 +20,7 @@ struct ThemesCommand: AsyncParsableCommand {
 struct ThemesList: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "list", abstract: "List the names of all themes.")
 
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", ListedTheme.shape)) var json = false
 
   func run() async throws {
     for name in OwnThemes().names {
@@ -46,7 +46,7 @@ struct ThemesShow: AsyncParsableCommand {
   )
 
   @Argument(help: "The theme's name.", completion: .themes) var name: String
-  @Flag(help: "Print one JSON object per role, with the colours that it inherits.") var json = false
+  @Flag(help: .json("Print one JSON object per role, with the colours that it inherits.", ThemeRole.shape)) var json = false
 
   func run() async throws {
     do throws(ThemeError) {

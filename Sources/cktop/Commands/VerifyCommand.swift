@@ -26,7 +26,7 @@ struct VerifyCommand: ChangingVerb {
   @Option(help: "The zone to compare; by default all zones.", completion: .zones) var zone: String?
   @OptionGroup var whose: ZoneOwner
   @Flag(help: "Fetch zones that differ again.") var repair = false
-  @Flag(help: "Print one JSON object per zone.") var json = false
+  @Flag(help: .json("Print one JSON object per zone.", ZoneDifference.printed)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

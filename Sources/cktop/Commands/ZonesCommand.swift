@@ -24,7 +24,7 @@ struct ZonesList: Verb {
     abstract: "List the known zones with token age, last fetch, and counts of records and unsent changes."
   )
 
-  @Flag(help: "Print one JSON object per line.") var json = false
+  @Flag(help: .json("Print one JSON object per line.", ZoneRow.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -82,7 +82,7 @@ struct ZonesPause: CommandVerb {
   )
 
   @OptionGroup var zones: ZoneNames
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", Receipt.zonePauses.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -104,7 +104,7 @@ struct ZonesResume: CommandVerb {
   )
 
   @OptionGroup var zones: ZoneNames
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", Receipt.zonePauses.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -130,7 +130,7 @@ struct ZonesRepair: CommandVerb {
   )
 
   @OptionGroup var zones: ZoneNames
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", Receipt.repair.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -149,7 +149,7 @@ struct ZonesCreate: ChangingVerb {
   static let configuration = CommandConfiguration(commandName: "create", abstract: "Enqueue the creation of a zone.")
 
   @Argument(help: "The zone's name.") var name: String
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", AcceptedZone.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -178,7 +178,7 @@ struct ZonesDelete: ChangingVerb {
 
   @Argument(help: "The zone's name.") var name: String
   @Flag(help: "Do not ask for confirmation.") var yes = false
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", AcceptedZone.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {

@@ -61,7 +61,7 @@ struct DeletionDecision: ParsableArguments {
   var version: VersionArgument?
   @Flag(help: "Show what would be done without doing it.") var dryRun = false
   @Flag(help: "Do not ask for confirmation.") var yes = false
-  @Flag(help: "Print the result as a JSON object.") var json = false
+  @Flag(help: .json("Print the result as a JSON object.", Receipt.decision.shape)) var json = false
 
   /// The zone with its deletions on hold; none if they are decided already and a version is given.
   fileprivate func held(_ store: SyncStore) throws -> (zone: ZoneKey, held: HeldDeletions?) {

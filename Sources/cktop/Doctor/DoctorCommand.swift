@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitContract
 import Foundation
 
 /// `cktop doctor`.
@@ -38,13 +39,16 @@ struct DoctorCommand: AsyncParsableCommand {
   )
   var write = false
   @Flag(
-    help: """
+    help: .json(
+      """
       Compare the server with what is assumed of it, with at most 200 requests. Creates a zone as --write does, and \
       deletes it again.
-      """
+      """,
+      ContractReport.Line.shape
+    )
   )
   var contract = false
-  @Flag(help: "Print one JSON object per check.") var json = false
+  @Flag(help: .json("Print one JSON object per check.", Finding.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
   func run() async throws {

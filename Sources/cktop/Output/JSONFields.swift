@@ -1,3 +1,4 @@
+import ArgumentParser
 import JSONText
 
 /// The fields of a JSON object, each with its value.
@@ -53,11 +54,6 @@ struct JSONShape: Hashable, Sendable {
   let fields: [Field]
 
   var names: [String] { fields.map(\.name) }
-
-  /// The names, such as `id, error { code, message }`.
-  var text: String {
-    fields.map { field in field.name + (field.inner.map { " { \($0.text) }" } ?? "") }.joined(separator: ", ")
-  }
 
   func adding(_ others: JSONShape) -> JSONShape {
     let replaced = fields.map { field in
@@ -147,4 +143,12 @@ private struct PrintedError: PrintedObject {
   let message: String
 
   static let jsonFields: JSONFields<Self> = ["code": .text(\.code), "message": .text(\.message)]
+}
+
+extension ArgumentHelp {
+  /// The help of an option that prints JSON, with the fields of the objects.
+  static func json(_ abstract: String, _ shape: JSONShape, valueName: String? = nil) -> ArgumentHelp {
+    let fields = "JSON fields: \(shape.names.joined(separator: ", "))"
+    return ArgumentHelp(abstract, discussion: fields, valueName: valueName)
+  }
 }

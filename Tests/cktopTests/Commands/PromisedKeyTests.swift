@@ -1,116 +1,152 @@
+import ArgumentParser
+import CloudKitContract
+import CloudKitSchema
+import CloudService
+import CloudSync
 import Foundation
+import TerminalUI
 import Testing
 
-/// What `cli.md` promises of every verb: the keys of its JSON objects, and local times in its text.
+@testable import cktop
+
+/// What every verb promises: the fields of its JSON objects, and local times in its text.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct PromisedKeyTests {
-  /// The keys of every object that a verb prints.
+  /// The fields of every object that a verb prints.
   private struct Promise {
-    /// The verb with its arguments; `CONFLICT`, `FAILED` and `ENDED` are numbers of operations.
+    /// The verb with its arguments; `CONFLICT`, `FAILED`, `ENDED` and `PENDING` are numbers of operations.
     let line: String
-    let keys: String
-    /// The keys of objects inside, by their own key; each is in the output at least once.
-    var inner: [String: String] = [:]
+    let shape: JSONShape
+    /// The keys of objects inside that are in the output at least once.
+    var inner: [String] = []
+    /// Whether the machine of these tests can run it.
+    var isRun = true
+
+    /// The verb, with the option that has it print another object.
+    var name: String {
+      let verb = verb
+      return verb + (["--at", "--contract"].first { line.hasPrefix("\(verb) \($0)") }.map { " \($0)" } ?? "")
+    }
+
+    var verb: String { PromisedKeyTests.verbs.map(\.path).first { "\(line) ".hasPrefix("\($0) ") } ?? line }
   }
 
-  private static let row = """
-    id version operation recordType recordName zone owner state reason attempts maxAttempts nextAttemptAt blockedBy \
-    error bytes enqueuedAt
-    """
-  private static let shown =
-    row + " payload difference baseTag serverTag attemptLog ending detail endedAt dropped enqueuedBy"
-  private static let conflict = "id version recordName recordType zone fields detectedAt"
-  private static let record = "recordName recordType zone changeTag fields createdAt modifiedAt pending"
-  private static let receipt = "verb dryRun changed skipped moved unknown unanswered rules"
-  private static let decision = "verb dryRun zone changed records moved onHold version"
-  private static let sides = ["fields": "name base local server"]
-  private static let reason = ["skipped": "id why reason"]
+  fileprivate static let verbs = CommandLineTests.verbs(Cktop.self)
 
+  /// Those that change something are in an order in which all of them can be run.
   private static let promises: [Promise] = [
-    Promise(
-      line: "status",
-      keys: """
-        store container environment database generatedAt sync queue records account policy throttles lastError lastDay \
-        pauses problems dropped
-        """,
-      inner: [
-        "sync": """
-        state reason inSync verdict nextStep lastSuccessAt nextActionAt nextAction driver progress unreadable
-        """,
-        "driver": "pid host live program since",
-        "queue": "total pending inFlight waiting failed paused conflicts retryable bytes oldestPendingAt",
-        "records": "total byType byZone", "account": "status user credential detail",
-        "lastDay": "sent fetched failed bytes", "pauses": "zone owner type at by",
-        "problems": "verdict text nextStep", "dropped": "unseen total",
-      ]
-    ),
-    Promise(line: "account", keys: "status user credential detail permissions expiresAt signInURL"),
-    Promise(line: "doctor", keys: "check level text meaning remedy"),
-    Promise(line: "events", keys: "id at kind text operation zone by"),
-    Promise(line: "queue list", keys: row, inner: ["error": "code message"]),
-    Promise(
-      line: "queue show FAILED",
-      keys: shown,
-      inner: ["attemptLog": "number at seconds error response", "enqueuedBy": "program pid"]
-    ),
-    Promise(line: "queue show ENDED", keys: shown, inner: ["enqueuedBy": "program pid"]),
-    Promise(line: "queue causes", keys: "state error cause count releases first oldestAt nextAttemptAt where"),
-    Promise(line: "queue pauses", keys: "zone owner type at by"),
-    Promise(line: "queue retry FAILED CONFLICT --dry-run", keys: receipt, inner: reason),
-    Promise(line: "queue pause --type Other", keys: receipt),
-    Promise(line: "conflicts list", keys: conflict, inner: sides),
-    Promise(line: "conflicts show CONFLICT", keys: conflict, inner: sides),
+    Promise(line: "status", shape: StatusObject.shape, inner: ["driver", "pauses", "problems"]),
+    Promise(line: "status --at 02:47", shape: MomentObject.shape),
+    Promise(line: "account", shape: AccountState.longFields.shape),
+    Promise(line: "events", shape: EventRow.shape),
+    Promise(line: "queue list", shape: OperationLine.shape, inner: ["error"]),
+    Promise(line: "queue causes", shape: QueueCause.shape),
+    Promise(line: "queue show FAILED", shape: ShownOperation.shape, inner: ["attemptLog", "enqueuedBy"]),
+    Promise(line: "queue show ENDED", shape: ShownOperation.shape, inner: ["enqueuedBy"]),
+    Promise(line: "queue export", shape: ShownOperation.shape),
+    Promise(line: "queue retry FAILED CONFLICT --dry-run", shape: Receipt.operations.shape, inner: ["skipped"]),
+    Promise(line: "queue discard PENDING@000000000000 --yes", shape: Receipt.operations.shape, inner: ["moved"]),
+    Promise(line: "queue pause --type Other", shape: Receipt.operations.shape),
+    Promise(line: "queue pauses", shape: Pause.shape),
+    Promise(line: "queue resume --type Other", shape: Receipt.operations.shape),
+    Promise(line: "queue salvage --into rescued.sqlite", shape: Salvaged.shape),
+    Promise(line: "conflicts list", shape: Conflict.shape, inner: ["fields"]),
+    Promise(line: "conflicts show CONFLICT", shape: Conflict.shape, inner: ["fields"]),
     Promise(
       line: "conflicts resolve --all --take local --dry-run",
-      keys: "verb dryRun changed skipped unknown moved resolutions"
+      shape: Receipt.resolution.shape,
+      inner: ["resolutions"]
     ),
     Promise(
       line: "conflicts resolve CONFLICT@000000000000 FAILED --take local",
-      keys: "verb dryRun changed skipped unknown moved resolutions",
-      inner: reason.merging(["moved": conflict]) { $1 }
+      shape: Receipt.resolution.shape,
+      inner: ["skipped", "moved"]
     ),
-    Promise(
-      line: "conflicts dropped",
-      keys: """
-        id operation recordName recordType zone fields cleared reason droppedAt canBeUndone seen editedAt overwritten
-        """
-    ),
-    Promise(
-      line: "zones list",
-      keys: "zone owner records unsent tokenAt lastFetchAt state paused onHold version"
-    ),
-    Promise(line: "zones restore ZONE --dry-run", keys: decision),
-    Promise(line: "zones accept ZONE --dry-run", keys: decision),
-    Promise(line: "records list", keys: record, inner: ["due": "type value"]),
-    Promise(line: "records get t1", keys: record),
-    Promise(line: "records export", keys: record),
+    Promise(line: "conflicts resolve CONFLICT --take local", shape: Receipt.resolution.shape),
+    Promise(line: "conflicts dropped", shape: DroppedChange.shape),
+    Promise(line: "conflicts undo ENDED", shape: Receipt.undo.shape, inner: ["restored"]),
+    Promise(line: "records list", shape: RecordRow.shape, inner: ["due"]),
+    Promise(line: "records get t1", shape: RecordRow.shape),
+    Promise(line: "records query Task", shape: RecordRow.shape),
+    Promise(line: "records export", shape: RecordRow.shape),
     Promise(
       line: "records import rows.ndjson --type Row --id id",
-      keys: "read enqueued unchanged refused",
-      inner: ["refused": "line field message"]
+      shape: ImportResult.printed,
+      inner: ["refused", "columns"]
     ),
-    Promise(line: "sync", keys: "sent fetched deleted waitForApp"),
-    Promise(line: "verify", keys: "zone onlyLocal onlyServer different"),
+    Promise(line: "records put --type Task --name t2 a=1", shape: AcceptedRecord.shape),
+    Promise(line: "records delete t2 --yes", shape: AcceptedRecord.shape),
+    Promise(line: "zones list", shape: ZoneRow.shape),
+    Promise(line: "zones restore ZONE --dry-run", shape: Receipt.decision.shape),
+    Promise(line: "zones accept ZONE --dry-run", shape: Receipt.decision.shape),
+    Promise(line: "zones pause ZONE", shape: Receipt.zonePauses.shape),
+    Promise(line: "zones resume ZONE", shape: Receipt.zonePauses.shape),
+    Promise(line: "zones repair ZONE", shape: Receipt.repair.shape),
+    Promise(line: "zones create notes", shape: AcceptedZone.shape),
+    Promise(line: "zones delete notes --yes", shape: AcceptedZone.shape),
+    Promise(line: "queue edit FAILED a=2", shape: Receipt.edit.shape),
+    Promise(line: "queue flush", shape: Receipt.flushed.shape),
+    Promise(line: "sync", shape: SyncReport.shape),
+    Promise(line: "verify", shape: ZoneDifference.printed),
+    Promise(line: "schema check old.ckdb", shape: SchemaProblem.shape),
+    Promise(line: "schema diff old.ckdb new.ckdb", shape: CKSchema.Change.shape),
+    Promise(line: "schema import new.ckdb", shape: CKSchema.Change.shape, isRun: false),
+    Promise(line: "keygen", shape: GeneratedKey.shape),
+    Promise(line: "themes list", shape: ListedTheme.shape),
+    Promise(line: "themes show midnight", shape: ThemeRole.shape),
+    Promise(line: "config check", shape: SettingLine.shape),
+    Promise(line: "doctor", shape: Finding.shape),
+    Promise(line: "doctor --contract", shape: ContractReport.Line.shape, isRun: false),
   ]
 
-  @Test func `every object of every verb has the promised keys`() async throws {
+  @Test func `every object of every verb has the promised fields`() async throws {
     let store = try await Store()
-    _ = try store.machine.folder.write("{\"id\": \"n1\", \"a\": 1}\n{\"id\": \"n2\", \"b c\": 1}\n", to: "rows.ndjson")
+    let files = [
+      "rows.ndjson": "{\"id\": \"n1\", \"a\": 1}\n{\"id\": \"n2\", \"b c\": 1}\n", "old.ckdb": "DEFINE SCHEMA",
+      "new.ckdb": "DEFINE SCHEMA\nRECORD TYPE Task (a INT64);\n",
+    ]
+    for (name, text) in files { _ = try store.machine.folder.write(text, to: name) }
 
-    for promise in Self.promises {
-      let end = try await store.run(promise.line + (promise.line.hasSuffix("export") ? "" : " --json"))
+    for promise in Self.promises where promise.isRun {
+      let end = try await store.run(promise.line + " --json")
       let objects = try end.objects()
       #expect(!objects.isEmpty, "\(promise.line): \(end.error)")
-      for object in objects {
-        #expect(Self.missing(promise.keys, in: object).isEmpty, "\(promise.line): \(object.keys.sorted())")
-      }
-      for (name, keys) in promise.inner {
-        let found = objects.flatMap { Self.objects(named: name, in: $0) }
-        #expect(!found.isEmpty, "\(promise.line): no \(name)")
-        for object in found {
-          #expect(Self.missing(keys, in: object).isEmpty, "\(promise.line), \(name): \(object.keys.sorted())")
-        }
+      #expect(objects.flatMap { Self.differences($0, promise.shape) } == [], "\(promise.line)")
+      for name in promise.inner {
+        #expect(!objects.flatMap { Self.objects(named: name, in: $0) }.isEmpty, "\(promise.line): no \(name)")
       }
     }
+  }
+
+  @Test func `the help of every verb names the fields that it prints`() throws {
+    for (path, type) in Self.verbs {
+      let help = Cktop.helpMessage(for: type, columns: 10_000)
+      let named = help.matches(of: /JSON fields: ([^\n]+)/).map { $0.1.components(separatedBy: ", ") }
+
+      #expect(help.contains("\n  --json ") == !named.isEmpty, "\(path)")
+      #expect(Set(named) == Set(Self.promises.filter { $0.verb == path }.map(\.shape.names)), "\(path)")
+    }
+  }
+
+  /// `RECORD_SNAPSHOTS=1` writes the list.
+  @Test func `the handbook has the fields of every verb`() throws {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let file = folder.appending(path: "../../../Sources/Dashboard/Dashboard.docc/Subcommands.md").standardizedFileURL
+    let page = try String(contentsOf: file, encoding: .utf8)
+    let head = try #require(page.range(of: "<!-- fields -->\n"))
+    let tail = try #require(page.range(of: "<!-- end of fields -->"))
+    var items: [(names: [String], text: String)] = []
+    for promise in Self.verbs.flatMap({ verb in Self.promises.filter { $0.verb == verb.path } }) {
+      let place = items.firstIndex { $0.text == promise.shape.text } ?? items.endIndex
+      if place == items.endIndex { items.append(([], promise.shape.text)) }
+      if !items[place].names.contains(promise.name) { items[place].names.append(promise.name) }
+    }
+    let list = items.map { item in
+      let lines = wrap(StyledText("\(item.names.map { "`\($0)`" }.joined(separator: ", ")): \(item.text)"), to: 118)
+      return "- " + lines.map(\.plain).joined(separator: "\n  ") + "\n"
+    }
+    let text = page[..<head.upperBound] + list.joined() + page[tail.lowerBound...]
+    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
+    #expect(try String(contentsOf: file, encoding: .utf8) == text)
   }
 
   @Test func `no text for people has a time in UTC`() async throws {
@@ -130,8 +166,16 @@ import Testing
     }
   }
 
-  private static func missing(_ keys: String, in object: [String: Any]) -> [String] {
-    keys.split(separator: " ").map(String.init).filter { object[$0] == nil }
+  /// The fields that an object lacks, and those that it has beside them.
+  private static func differences(_ object: [String: Any], _ shape: JSONShape, at path: String = "") -> [String] {
+    let missing = shape.fields.filter { $0.isAlways && object[$0.name] == nil }.map(\.name)
+    let unknown = Set(object.keys).subtracting(shape.names)
+    let inside = shape.fields.flatMap { field -> [String] in
+      guard let inner = field.inner, let value = object[field.name] else { return [] }
+      let parts = value as? [[String: Any]] ?? (value as? [String: Any]).map { [$0] } ?? []
+      return parts.flatMap { differences($0, inner, at: "\(path)\(field.name).") }
+    }
+    return missing.map { "\(path)\($0) is missing" } + unknown.map { "\(path)\($0) is not promised" } + inside
   }
 
   /// The objects with a key, alone or in a list, at any depth.
@@ -140,6 +184,13 @@ import Testing
     guard let object = value as? [String: Any] else { return [] }
     let own = (object[name] as? [String: Any]).map { [$0] } ?? object[name] as? [[String: Any]] ?? []
     return own + object.filter { $0.key != name }.values.flatMap { objects(named: name, in: $0) }
+  }
+}
+
+extension JSONShape {
+  /// The names, such as `id, error { code, message }`.
+  fileprivate var text: String {
+    fields.map { field in field.name + (field.inner.map { " { \($0.text) }" } ?? "") }.joined(separator: ", ")
   }
 }
 
@@ -184,7 +235,8 @@ private final class Store: Sendable {
       "\(try #require(queue.first { $0["state"] as? String == state }?["id"] as? Int))"
     }
     numbers = [
-      "CONFLICT": try number("conflict"), "FAILED": try number("failed"), "ENDED": "\(discarded)", "ZONE": "cktop",
+      "CONFLICT": try number("conflict"), "FAILED": try number("failed"), "ENDED": "\(discarded)",
+      "PENDING": try number("pending"), "ZONE": "cktop",
     ]
   }
 

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import cktop
+
 /// `status --json` against the schema that scripts rely on: keys may be added, none may disappear or change its type.
 @Suite(.serialized) struct StatusSchemaTests {
   private enum JSON: Decodable {
@@ -68,6 +70,32 @@ import Testing
       let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "status.schema.json")
       return try JSON(parsing: String(decoding: Data(contentsOf: file), as: UTF8.self))
     }
+  }
+
+  /// The keys of a schema, with those of the objects inside as paths.
+  private static func paths(_ schema: JSON, under path: String = "") -> Set<String> {
+    switch schema {
+    case .list(let elements): paths(elements[0], under: path)
+    case .object(let keys):
+      Set(
+        keys.filter { !["?", "*"].contains($0.key) }.flatMap {
+          [path + $0.key] + paths($0.value, under: "\(path)\($0.key).")
+        }
+      )
+    default: []
+    }
+  }
+
+  private static func paths(_ shape: JSONShape, under path: String = "") -> Set<String> {
+    Set(
+      shape.fields.flatMap { field in
+        [path + field.name] + (field.inner.map { paths($0, under: "\(path)\(field.name).") } ?? [])
+      }
+    )
+  }
+
+  @Test func `the schema has the fields that are printed`() throws {
+    #expect(try Self.paths(Self.schema) == Self.paths(StatusObject.shape))
   }
 
   private func check(_ machine: Machine) async throws {
