@@ -8,8 +8,7 @@ extension CloudKitService {
     switch command {
     case .sync: syncOnce()
     case .keepSyncing: opening.toSync == nil ? receive(Receipt(command, failure: CommandRefusal.cannotSync)) : start()
-    case .perform, .pause, .resume, .flush, .resolve, .resolveAll, .undo, .undoAll, .markDroppedSeen, .edit,
-      .acceptDeletions, .restoreDeletions, .fetchAgain, .requestSync:
+    default:
       commandsUnderWay += 1
       let (changing, shown) = (changing, store)
       lane.async { [self] in

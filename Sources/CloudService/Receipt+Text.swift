@@ -11,44 +11,19 @@ extension Receipt {
   /// - Parameter message: Returns the message of an error.
   package func text(_ message: (any Error) -> String) -> String {
     if let failure { return text(of: failure, message) }
-    switch command {
-    case .perform(let verb, _, _, _): return queueText(verb)
-    case .pause(let rules, _): return ruleText("pause", rules, already: "paused already")
-    case .resume(let rules?, _): return ruleText("resume", rules, already: "not paused")
-    case .resume(nil, _):
-      return changed == 0 ? "Nothing was paused by a rule" : "\(did("resume")) \(Words.list(result.rules.map(\.text)))"
-    case .flush where changed == 0: return endsWaits ? "Trying again now" : "Nothing waited to retry"
-    case .flush: return "Retrying \(Words.count(changed, "change")) now"
-    case .resolve(let id, _, _, _, _):
-      return "\(did("resolve")) conflict \(id)\(resolutions.first.map(Self.effect) ?? "")"
-    case .resolveAll: return "\(did("resolve")) \(Words.count(changed, "conflict"))\(rest)"
-    case .undo, .undoAll: return undoneText
-    case .markDroppedSeen: return "Marked what was dropped as seen"
-    case .edit(let id, _, _):
-      return "Edited operation \(id); "
-        + (isToBeSent ? "it will be sent again" : "nothing is left to send, so it was discarded")
-    case .acceptDeletions(let zone, _, _):
-      return "\(did("delete")) \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
-    case .restoreDeletions(let zone, _, _):
-      return "\(did("restore")) \(Words.count(changed, "record")) in zone \(zone.zone); they will be sent"
-    case .fetchAgain where changed == 0:
-      return "Nothing is fetched again: the zone is not on the server yet, or its deletion is on hold"
-    case .fetchAgain: return "The next sync fetches \(Words.count(changed, "zone")) again"
-    case .requestSync: return "Asked the syncing process to sync"
-    case .sync: return syncText(message)
-    case .keepSyncing: return "Syncing"
-    }
+    if let error = summary?.error { return message(error).sentence }
+    return command.rule.said(self)
   }
 
   /// A regular verb in the past tense, or what a dry run would do: "Retried", "Would retry".
-  private func did(_ verb: String) -> String {
+  func did(_ verb: String) -> String {
     if command.isDryRun { return "Would \(verb)" }
     return "\(verb)ed".replacing("eed", with: "ed").replacing("yed", with: "ied").sentence
   }
 
   // MARK: - Conflicts
 
-  private static func effect(_ conflict: Conflict, _ resolution: Resolution) -> String {
+  static func effect(_ conflict: Conflict, _ resolution: Resolution) -> String {
     guard let left = resolution.left else {
       return conflict.isDeletedOnServer ? "; the record stays deleted" : "; the server's record is kept"
     }
@@ -56,7 +31,7 @@ extension Receipt {
       ? "; the deletion will be sent" : "; \(Words.count(left.names.count, "field")) will be sent"
   }
 
-  private var undoneText: String {
+  var undoneText: String {
     guard changed > 0 else { return "Nothing was restored\(rest)" }
     let (reopened, failed, paused) = (result.reopened, result.failedAgain, result.pausedAgain)
     let sent = changed - reopened - failed - paused - result.withdrawn
@@ -75,7 +50,7 @@ extension Receipt {
 
   // MARK: - The queue
 
-  private func queueText(_ verb: QueueVerb) -> String {
+  func queueText(_ verb: QueueVerb) -> String {
     if changed == 0, let leftAlone { return leftAlone.sentence }
     if changed == 0, result.notReached == 0 { return "Nothing to \(verb.rawValue): no operation matches" }
     var text = "\(did(verb.rawValue)) \(Words.count(changed, "operation"))"
@@ -87,7 +62,7 @@ extension Receipt {
   }
 
   /// What was done to pause rules, or that they were in that state already.
-  private func ruleText(_ verb: String, _ rules: [PauseRule], already: String) -> String {
+  func ruleText(_ verb: String, _ rules: [PauseRule], already: String) -> String {
     let left = rules.count - changed
     guard rules.count > 1 else {
       let name = rules.first?.text ?? "nothing"
@@ -103,7 +78,7 @@ extension Receipt {
   /// The word for what the command is about.
   package var noun: String { isOfConflicts ? "conflict" : "operation" }
 
-  private var rest: String { leftAlone.map { "; \($0)" } ?? "" }
+  var rest: String { leftAlone.map { "; \($0)" } ?? "" }
 
   /// The first operation that was left unchanged, with the reason, and the number of others.
   package var leftAlone: String? {
@@ -118,9 +93,9 @@ extension Receipt {
 
   // MARK: - Syncs
 
-  private func syncText(_ message: (any Error) -> String) -> String {
+  /// The result of a sync that ended without an error.
+  var syncText: String {
     guard let summary else { return "Synced" }
-    if let error = summary.error { return message(error).sentence }
     var did = "\(Format.number(summary.sent)) sent, \(Format.number(summary.fetched)) fetched"
     if summary.failed > 0 { did += ", \(Format.number(summary.failed)) failed" }
     if let status, !summary.reachedEnd || !status.isInSync {

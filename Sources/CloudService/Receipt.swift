@@ -77,6 +77,12 @@ extension Receipt {
     (result.unknown, moved) = (outcome.unknown, outcome.moved)
   }
 
+  /// Notes that an operation is not in the queue, and returns the reason why nothing was done.
+  mutating func notQueued(_ id: Int64) -> CommandRefusal {
+    result.unknown = [id]
+    return .doesNotApply("there is no operation \(id); cktop queue list shows them all")
+  }
+
   mutating func take(_ outcome: SyncStore.EditOutcome, of id: Int64) throws {
     if outcome == .moved {
       result.skipped[id] = .inWords("it or its record changed meanwhile")

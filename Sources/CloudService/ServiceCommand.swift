@@ -34,17 +34,6 @@ package enum ServiceCommand: Hashable, Sendable {
   case sync
   /// Syncs continuously.
   case keepSyncing
-
-  /// Whether it only reports what it would do.
-  package var isDryRun: Bool {
-    switch self {
-    case .perform(_, _, _, let dryRun), .pause(_, let dryRun), .resume(_, let dryRun),
-      .resolve(_, _, _, _, let dryRun), .resolveAll(_, _, _, let dryRun), .acceptDeletions(_, _, let dryRun),
-      .restoreDeletions(_, _, let dryRun):
-      dryRun
-    default: false
-    }
-  }
 }
 
 /// The reason why a command is rejected.
@@ -70,64 +59,184 @@ extension ServiceCommand {
   ) -> Receipt {
     var receipt = Receipt(self)
     do {
-      try run(on: open(), &receipt) { continues(CommandProgress(self, done: $0, total: $1)) }
+      try rule.run(open(), &receipt) { continues(CommandProgress(self, done: $0, total: $1)) }
     } catch {
       receipt.failure = error
     }
     return receipt
   }
+}
 
-  private func run(on store: SyncStore, _ receipt: inout Receipt, _ continues: (Int, Int) -> Bool) throws {
-    let actor = Operator.name
+/// The rule of a command: the command line that gives it, its effect on a store, and the sentence about it.
+struct CommandRule {
+  /// Called while a command changes many operations; it stops if this returns false.
+  typealias Continues = (_ done: Int, _ total: Int) -> Bool
+
+  /// Whether it only reports what it would do.
+  let isDryRun: Bool
+  /// The words of its command line after `cktop`; nil if there is none.
+  let words: () -> [String]?
+  /// Carries it out.
+  let run: (SyncStore, inout Receipt, Continues) throws -> Void
+  /// Returns what was done, for a receipt without a failure.
+  let said: (Receipt) -> String
+
+  init(
+    isDryRun: Bool = false,
+    _ words: @autoclosure @escaping () -> [String]?,
+    run: @escaping (SyncStore, inout Receipt, Continues) throws -> Void,
+    said: @escaping (Receipt) -> String
+  ) {
+    (self.isDryRun, self.words, self.run, self.said) = (isDryRun, words, run, said)
+  }
+}
+
+extension ServiceCommand {
+  /// Whether it only reports what it would do.
+  package var isDryRun: Bool { rule.isDryRun }
+
+  /// Its rule. A new command is a case with its rule here, and its JSON in the command line's `ReceiptObject`.
+  var rule: CommandRule {
     switch self {
     case .perform(let verb, let selection, let versions, let dryRun):
-      receipt.take(
-        try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: actor, continues: continues)
-      )
-    case .pause(let rules, true):
-      let known = try store.pauses().map(\.rule)
-      receipt.take(rules.filter { !known.contains($0) })
-    case .pause(let rules, false): receipt.take(try store.pause(rules, actor: actor))
-    case .resume(let rules, true):
-      let known = try store.pauses().map(\.rule)
-      receipt.take(rules?.filter(known.contains) ?? known)
-    case .resume(let rules?, false): receipt.take(try store.resume(rules, actor: actor))
-    case .resume(nil, false): receipt.take(try store.resumeAll(actor: actor))
-    case .flush(let throttles):
-      receipt.endsWaits = try store.status().throttles.contains { $0.isOwn || throttles }
-      receipt.changed = try store.flush(endsThrottles: throttles, actor: actor)
-    case .resolve(let id, let side, let fields, let version, true):
-      try receipt.take(store.preview(id, take: side, fields: fields, ifVersion: version), of: id)
-    case .resolve(let id, let side, let fields, let version, false):
-      try receipt.take(store.resolve(id, take: side, fields: fields, ifVersion: version, actor: actor), of: id)
-    case .resolveAll(let versions, let side, let fields, let dryRun):
-      let conflicts = versions.sorted { $0.key < $1.key }.map { (id: $0.key, version: $0.value) }
-      receipt.take(try store.resolve(conflicts, take: side, fields: fields, dryRun: dryRun, actor: actor))
-      for id in dryRun ? receipt.result.changed : [] {
-        receipt.add(try? store.preview(id, take: side, fields: fields))
+      CommandRule(isDryRun: dryRun, Self.words(verb, selection, versions)) { store, receipt, continues in
+        let actor = Operator.name
+        receipt.take(
+          try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: actor, continues: continues)
+        )
+      } said: {
+        $0.queueText(verb)
       }
-    case .undo(let ids): try receipt.take(undone: store.undo(ids, actor: actor, continues: continues))
+    case .pause(let rules, let dryRun):
+      CommandRule(isDryRun: dryRun, Self.words("pause", rules)) { store, receipt, _ in
+        guard dryRun else { return receipt.take(try store.pause(rules, actor: Operator.name)) }
+        let known = try store.pauses().map(\.rule)
+        receipt.take(rules.filter { !known.contains($0) })
+      } said: {
+        $0.ruleText("pause", rules, already: "paused already")
+      }
+    case .resume(let rules?, let dryRun):
+      CommandRule(isDryRun: dryRun, Self.words("resume", rules)) { store, receipt, _ in
+        guard dryRun else { return receipt.take(try store.resume(rules, actor: Operator.name)) }
+        let known = try store.pauses().map(\.rule)
+        receipt.take(rules.filter(known.contains))
+      } said: {
+        $0.ruleText("resume", rules, already: "not paused")
+      }
+    case .resume(nil, let dryRun):
+      CommandRule(isDryRun: dryRun, ["queue", "resume", "--all"]) { store, receipt, _ in
+        receipt.take(try dryRun ? store.pauses().map(\.rule) : store.resumeAll(actor: Operator.name))
+      } said: {
+        $0.changed == 0
+          ? "Nothing was paused by a rule" : "\($0.did("resume")) \(Words.list($0.result.rules.map(\.text)))"
+      }
+    case .flush(let throttles):
+      CommandRule(["queue", "flush"] + (throttles ? ["--throttles"] : [])) { store, receipt, _ in
+        receipt.endsWaits = try store.status().throttles.contains { $0.isOwn || throttles }
+        receipt.changed = try store.flush(endsThrottles: throttles, actor: Operator.name)
+      } said: {
+        if $0.changed > 0 { return "Retrying \(Words.count($0.changed, "change")) now" }
+        return $0.endsWaits ? "Trying again now" : "Nothing waited to retry"
+      }
+    case .resolve(let id, let side, let fields, let version, let dryRun):
+      CommandRule(
+        isDryRun: dryRun,
+        Self.named(["conflicts", "resolve"], [id], [id: version], side, fields)
+      ) { store, receipt, _ in
+        let outcome =
+          try dryRun
+          ? store.preview(id, take: side, fields: fields, ifVersion: version)
+          : store.resolve(id, take: side, fields: fields, ifVersion: version, actor: Operator.name)
+        try receipt.take(outcome, of: id)
+      } said: {
+        "\($0.did("resolve")) conflict \(id)\($0.resolutions.first.map(Receipt.effect) ?? "")"
+      }
+    case .resolveAll(let versions, let side, let fields, let dryRun):
+      CommandRule(
+        isDryRun: dryRun,
+        versions.count > 1
+          ? Self.named(["conflicts", "resolve"], versions.keys.sorted(), versions, side, fields) : nil
+      ) { store, receipt, _ in
+        let conflicts = versions.sorted { $0.key < $1.key }.map { (id: $0.key, version: $0.value) }
+        receipt.take(try store.resolve(conflicts, take: side, fields: fields, dryRun: dryRun, actor: Operator.name))
+        for id in dryRun ? receipt.result.changed : [] {
+          receipt.add(try? store.preview(id, take: side, fields: fields))
+        }
+      } said: {
+        "\($0.did("resolve")) \(Words.count($0.changed, "conflict"))\($0.rest)"
+      }
+    case .undo(let ids):
+      CommandRule(Self.named(["conflicts", "undo"], ids)) { store, receipt, continues in
+        try receipt.take(undone: store.undo(ids, actor: Operator.name, continues: continues))
+      } said: {
+        $0.undoneText
+      }
     case .undoAll(let listing, let others):
-      let ids = try store.undoable(listing, except: others)
-      try receipt.take(undone: store.undo(ids, actor: actor, continues: continues))
-    case .markDroppedSeen(let id): receipt.changed = try store.markDroppedSeen(through: id, actor: actor)
+      CommandRule(nil) { store, receipt, continues in
+        let ids = try store.undoable(listing, except: others)
+        try receipt.take(undone: store.undo(ids, actor: Operator.name, continues: continues))
+      } said: {
+        $0.undoneText
+      }
+    case .markDroppedSeen(let id):
+      CommandRule(nil) { store, receipt, _ in
+        receipt.changed = try store.markDroppedSeen(through: id, actor: Operator.name)
+      } said: { _ in
+        "Marked what was dropped as seen"
+      }
     case .edit(let id, let assignments, let version):
-      try receipt.take(store.edit(id, assignments, ifVersion: version, actor: actor), of: id)
-    case .acceptDeletions(let zone, let version, true): try receipt.take(store.held(in: zone, version), of: zone)
-    case .restoreDeletions(let zone, let version, true):
-      var outcome = try store.held(in: zone, version)
-      if !outcome.hasMoved { outcome.records = try store.countToRestore(in: zone) }
-      try receipt.take(outcome, of: zone)
-    case .acceptDeletions(let zone, let version, false):
-      try receipt.take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
-    case .restoreDeletions(let zone, let version, false):
-      try receipt.take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone)
-    case .fetchAgain(let zones): receipt.take(try store.fetchAgain(zones, actor: actor))
+      // The command line does not name the server's record that a screen shows beside the change.
+      CommandRule(
+        Self.named(["queue", "edit"], [id], [id: version?.operation]).map { $0 + assignments.map(\.written.asArgument) }
+      ) { store, receipt, _ in
+        guard try !store.versions(of: [id]).isEmpty else { throw receipt.notQueued(id) }
+        try receipt.take(store.edit(id, assignments, ifVersion: version, actor: Operator.name), of: id)
+      } said: {
+        let rest = $0.isToBeSent ? "it will be sent again" : "nothing is left to send, so it was discarded"
+        return "Edited operation \(id); \(rest)"
+      }
+    case .acceptDeletions(let zone, let version, let dryRun):
+      CommandRule(isDryRun: dryRun, Self.decision("accept", zone, version)) { store, receipt, _ in
+        let outcome =
+          try dryRun
+          ? store.held(in: zone, version) : store.acceptDeletions(in: zone, ifVersion: version, actor: Operator.name)
+        try receipt.take(outcome, of: zone)
+      } said: {
+        "\($0.did("delete")) \(Words.count($0.changed, "local copy", "local copies")) in zone \(zone.zone)"
+      }
+    case .restoreDeletions(let zone, let version, let dryRun):
+      CommandRule(isDryRun: dryRun, Self.decision("restore", zone, version)) { store, receipt, _ in
+        var outcome =
+          try dryRun
+          ? store.held(in: zone, version) : store.restoreDeletions(in: zone, ifVersion: version, actor: Operator.name)
+        if dryRun, !outcome.hasMoved { outcome.records = try store.countToRestore(in: zone) }
+        try receipt.take(outcome, of: zone)
+      } said: {
+        "\($0.did("restore")) \(Words.count($0.changed, "record")) in zone \(zone.zone); they will be sent"
+      }
+    case .fetchAgain(let zones):
+      CommandRule(Self.of(zones, "repair")) { store, receipt, _ in
+        receipt.take(try store.fetchAgain(zones, actor: Operator.name))
+      } said: {
+        $0.changed == 0
+          ? "Nothing is fetched again: the zone is not on the server yet, or its deletion is on hold"
+          : "The next sync fetches \(Words.count($0.changed, "zone")) again"
+      }
     case .requestSync:
-      receipt.changed = try store.flush(actor: actor)
-      try store.requestSync()
-    case .sync, .keepSyncing: throw CommandRefusal.cannotSync
+      CommandRule(nil) { store, receipt, _ in
+        receipt.changed = try store.flush(actor: Operator.name)
+        try store.requestSync()
+      } said: { _ in
+        "Asked the syncing process to sync"
+      }
+    // Their service carries them out.
+    case .sync: CommandRule(["sync"], run: Self.needsEngine, said: \.syncText)
+    case .keepSyncing: CommandRule(["sync", "--watch"], run: Self.needsEngine, said: { _ in "Syncing" })
     }
+  }
+
+  private static func needsEngine(_: SyncStore, _: inout Receipt, _: CommandRule.Continues) throws {
+    throw CommandRefusal.cannotSync
   }
 }
 
