@@ -18,6 +18,8 @@ package enum CommandQuestion: Hashable, Sendable {
   case fetchAgain([ZoneKey], records: Int)
   case undoAll(DroppedListing, except: Set<Int64>, count: Int)
   case pauseEverything(unsent: Int)
+  /// The end of waits that the server asked for.
+  case endThrottles
   /// The end of the only process that syncs.
   case quit(unsent: Int)
 }
@@ -36,6 +38,7 @@ extension CommandQuestion {
     case .fetchAgain(let zones, _): [.fetchAgain(zones), .sync]
     case .undoAll(let listing, let others, _): [.undoAll(listing, except: others)]
     case .pauseEverything: [.pause([.everything])]
+    case .endThrottles: [.flush(throttles: true)]
     case .quit: []
     }
   }
@@ -59,6 +62,7 @@ extension CommandQuestion {
     case .fetchAgain: "Repair"
     case .undoAll: "Undo"
     case .pauseEverything: "Pause"
+    case .endThrottles: "Retry now"
     case .quit: "Quit"
     }
   }
@@ -98,11 +102,35 @@ extension CommandQuestion {
     case .pauseEverything(let unsent):
       return "Pause everything? No process sends or fetches until it is resumed"
         + (unsent == 0 ? "." : "; \(Words.changes(unsent, "wait")).")
+    case .endThrottles: return "End the waits that the server asked for? It may throttle for longer."
     case .quit(let unsent):
       return "Stop syncing and quit? \(Words.count(unsent, "change")) \(unsent == 1 ? "is" : "are") unsent "
         + "and no other process syncs."
     }
   }
+
+  /// Why it needs an answer, and the option that shows the effect first, where no person can be asked.
+  package var stake: (reason: String, look: String) {
+    switch self {
+    case .endThrottles: ("--throttles ends waits that the server asked for", "")
+    case .acceptDeletions, .restoreDeletions: ("this cannot be undone", ", or --dry-run for a preview")
+    case .resolve(let versions, _, _, _):
+      ("this resolves \(Words.count(versions.count, "conflict"))", ", or --dry-run to look first")
+    case .discardOne, .discard: ("this removes changes from the queue", ", or --dry-run to look first")
+    default: ("this needs a confirmation", "")
+    }
+  }
+
+  /// The deletions on hold that it is about.
+  package var held: HeldDeletions? {
+    switch self {
+    case .acceptDeletions(let held, _), .restoreDeletions(let held, _): held
+    default: nil
+    }
+  }
+
+  /// Whether it is about no change, so that there is nothing to ask.
+  package var isMoot: Bool { if case .discard(_, _, 0, _) = self { true } else { false } }
 
   private static func warning(_ recreated: [String]) -> String {
     recreated.isEmpty ? "" : " \(Words.recreates(recreated).sentence)."

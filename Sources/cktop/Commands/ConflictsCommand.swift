@@ -71,7 +71,7 @@ struct ConflictsShow: Verb {
 
 extension Conflict {
   /// The conflict for people, field by field.
-  fileprivate var lines: [String] {
+  var lines: [String] {
     let format = Format()
     return ["conflict \(id): \(type) \(key.name) in zone \(key.zoneKey.title), version \(version)", "  \(cause.text)"]
       + edits { format.time($0, now: SyncStore.currentTime) }.map { "  \($0.line.plain)" }
@@ -113,45 +113,51 @@ struct ConflictsResolve: SelectingVerb {
     }
   }
 
-  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    let (choices, named, dryRun) = (try choices(), selection.ids, selection.dryRun)
-    var versions = try VersionedID.versions(named).mapValues(Optional.some)
+  var dryRun: Bool { selection.dryRun }
+  var yes: Bool { selection.yes }
+  var json: Bool { selection.json }
+
+  func check() throws {
+    _ = (try choices(), try versions(), try selection.selection(of: "conflicts"))
+  }
+
+  func require(_ store: SyncStore, _ session: Session) throws {
+    guard let id = one, try versions()[id] == nil, try store.view({ try $0.conflict(id) }) == nil else { return }
+    throw CommandFailure.noConflict(id)
+  }
+
+  func command(_ store: SyncStore) throws -> ServiceCommand {
+    let (choices, named) = (try choices(), try versions())
+    if let one { return .resolve(one, take: take, fields: choices, version: named[one], dryRun: dryRun) }
+    var found = named.mapValues(Optional.some)
     switch try selection.selection(of: "conflicts") {
-    case .ids(let ids) where ids.count == 1:
-      let version = try VersionedID.versions(named + [VersionedID(id: ids[0], version: version?.text)])[ids[0]]
-      return .resolve(ids[0], take: take, fields: choices, version: version, dryRun: dryRun)
-    case .ids(let ids): for id in ids where versions[id] == nil { versions.updateValue(nil, forKey: id) }
+    case .ids(let ids): for id in ids where found[id] == nil { found.updateValue(nil, forKey: id) }
     // Conflicts that are found later are not included.
     case let chosen:
       let filter: QueueFilter? = if case .matching(let filter, _) = chosen { filter } else { nil }
-      for (id, version) in try store().conflictVersions(matching: filter) { versions[id] = version }
+      for (id, version) in try store.conflictVersions(matching: filter) { found[id] = version }
     }
-    return .resolveAll(versions, take: take, fields: choices, dryRun: dryRun)
+    return .resolveAll(found, take: take, fields: choices, dryRun: dryRun)
   }
 
-  func run(_ session: Session) async throws {
-    let (dryRun, json) = (selection.dryRun, selection.json)
-    let command = try command(session.storeToCommand(dryRun: dryRun))
-    let store = try session.storeToCommand(dryRun: dryRun)
-    switch command {
-    case .resolve(let id, _, _, nil, _):
-      if try store.view({ try $0.conflict(id) }) == nil { throw CommandFailure.noConflict(id) }
-    case .resolveAll(let found, let side, let fields, false)
-    where selection.ids.isEmpty && !found.isEmpty && !selection.yes:
-      let deed = "this resolves \(Words.count(found.count, "conflict"))"
-      try Confirmation.needAnswer(false, deed, orLook: ", or --dry-run to look first")
-      guard Confirmation.ask(CommandQuestion.resolve(found, take: side, fields: fields).text) else { return }
-    default: break
+  func question(_ command: ServiceCommand, _ store: SyncStore) -> CommandQuestion? {
+    guard selection.ids.isEmpty, case .resolveAll(let found, let side, let fields, false) = command else { return nil }
+    return found.isEmpty ? nil : .resolve(found, take: side, fields: fields)
+  }
+
+  func lines(_ receipt: Receipt, _ question: CommandQuestion?, _ store: SyncStore) -> [String] {
+    guard dryRun else { return [] }
+    return receipt.resolutions.flatMap { conflict, resolution in
+      (one == nil ? ["conflict \(conflict.id)"] : []) + resolution.lines
     }
-    var receipt = command.carriedOut(on: store)
-    receipt.moved = receipt.moved.map(session.redaction.redact)
-    // One that changed is left alone, and shown as it is now.
-    if !json { OutputStream.standard.lines(receipt.moved.flatMap(\.lines).map(\.visible)) }
-    let isOne = if case .resolve = command { true } else { false }
-    let previews = receipt.resolutions.flatMap { conflict, resolution in
-      (isOne ? [] : ["conflict \(conflict.id)"]) + resolution.lines
-    }
-    try receipt.report(json: json, lines: dryRun ? previews : [])
+  }
+
+  /// The one conflict that is named; nil if there are several, or a filter.
+  private var one: Int64? { selection.ids.count == 1 ? selection.ids[0].id : nil }
+
+  /// The versions of the named conflicts.
+  private func versions() throws(CommandFailure) -> [Int64: String] {
+    try VersionedID.versions(selection.ids + (one.map { [VersionedID(id: $0, version: version?.text)] } ?? []))
   }
 
   private func choices() throws(CommandFailure) -> [String: ConflictSide] {

@@ -80,13 +80,12 @@ struct ConflictsUndo: CommandVerb {
   @Flag(help: .json("Print the result as a JSON object.", Receipt.undo.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
-  func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { .undo(ids) }
+  static var addsToQueue: Bool { true }
 
-  func run(_ session: Session) async throws {
-    let store = try await session.storeToAddTo()
-    let receipt = command(store).carriedOut(on: store)
-    let restored = receipt.result.restored.sorted { $0.key < $1.key }
-    try receipt.report(json: json, lines: restored.flatMap { try lines($0.key, $0.value, store) })
+  func command(_ store: SyncStore) -> ServiceCommand { .undo(ids) }
+
+  func lines(_ receipt: Receipt, _ question: CommandQuestion?, _ store: SyncStore) throws -> [String] {
+    try receipt.result.restored.sorted { $0.key < $1.key }.flatMap { try lines($0.key, $0.value, store) }
   }
 
   /// The lines about an operation that an undo queued: its values, beside the server's current ones, which others may

@@ -327,16 +327,9 @@ struct QueueFlush: CommandVerb {
   @Flag(help: .json("Print what was done as a JSON object.", Receipt.flushed.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
-  func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { .flush(throttles: throttles) }
+  func command(_ store: SyncStore) -> ServiceCommand { .flush(throttles: throttles) }
 
-  func run(_ session: Session) async throws {
-    let store = try session.storeToCommand()
-    if throttles {
-      try Confirmation.needAnswer(yes, "--throttles ends waits that the server asked for")
-      guard yes || Confirmation.ask("End the waits that the server asked for? It may throttle for longer.") else {
-        return
-      }
-    }
-    try command(store).carriedOut(on: store).report(json: json)
+  func question(_ command: ServiceCommand, _ store: SyncStore) -> CommandQuestion? {
+    throttles ? .endThrottles : nil
   }
 }

@@ -49,33 +49,6 @@ struct QueueSelection<Selecting: SelectingVerb>: ParsableArguments {
     default: return .perform(verb, selection, versions: try VersionedID.versions(ids), dryRun: dryRun)
     }
   }
-
-  /// Carries out the command, after a question if it discards, and reports what was done.
-  func carryOut(_ command: ServiceCommand, _ session: Session) throws {
-    let store = try session.storeToCommand(dryRun: dryRun)
-    guard let command = try confirmed(command, store) else { return }
-    let receipt = command.carriedOut(on: store)
-    let list = dryRun ? receipt.result.changed.map(String.init) : []
-    let remedy = command == .pause([.everything]) ? ["cktop queue resume --everything resumes"] : []
-    try receipt.report(json: json, isNamed: !ids.isEmpty, lines: list + remedy)
-  }
-
-  /// Asks before a discard. Exactly the operations of the question are discarded, in the versions that they had then.
-  private func confirmed(_ command: ServiceCommand, _ store: SyncStore) throws -> ServiceCommand? {
-    guard case .perform(.discard, let selection, let named, false) = command, !yes else { return command }
-    let queued = try store.versions(of: ids.map(\.id))
-    if ids.isEmpty || !queued.isEmpty {
-      try Confirmation.needAnswer(yes, "this removes changes from the queue", orLook: ", or --dry-run to look first")
-    }
-    let preview = ServiceCommand.perform(.discard, selection, versions: named, dryRun: true)
-    let found = try preview.run(on: { store }).checked().result.changed
-    guard !found.isEmpty else { return command }
-    // Leaves alone an operation that changed since the question was shown.
-    let chosen = ids.isEmpty ? .ids(found) : selection
-    let versions = ids.isEmpty ? try store.versions(of: found) : queued.merging(named) { $1 }
-    let question = CommandQuestion.discard(chosen, versions: versions, count: found.count)
-    return Confirmation.ask(question.text) ? question.commands.first : nil
-  }
 }
 
 /// A verb that acts on the selected operations.
@@ -95,14 +68,18 @@ extension QueueActing {
   static var printed: JSONShape { Receipt.operations.shape }
 
   var rule: PauseRule? { nil }
+  var dryRun: Bool { selection.dryRun }
+  var yes: Bool { selection.yes }
+  var json: Bool { selection.json }
+  var isNamed: Bool { !selection.ids.isEmpty }
 
-  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    try selection.command(Self.verb, rule)
-  }
+  func check() throws { _ = try selection.command(Self.verb, rule) }
 
-  func run(_ session: Session) async throws {
-    let command = try command(session.storeToCommand(dryRun: selection.dryRun))
-    try selection.carryOut(command, session)
+  func command(_ store: SyncStore) throws -> ServiceCommand { try selection.command(Self.verb, rule) }
+
+  func lines(_ receipt: Receipt, _ question: CommandQuestion?, _ store: SyncStore) -> [String] {
+    (dryRun ? receipt.result.changed.map(String.init) : [])
+      + (receipt.command == .pause([.everything]) ? ["cktop queue resume --everything resumes"] : [])
   }
 }
 
@@ -127,6 +104,19 @@ struct QueueDiscard: QueueActing {
   )
   @OptionGroup var selection: QueueSelection<Self>
   @OptionGroup var options: StoreOptions
+
+  /// The operations that would be discarded now, in the versions that they have.
+  func question(_ command: ServiceCommand, _ store: SyncStore) throws -> CommandQuestion? {
+    guard case .perform(.discard, let named, let versions, false) = command, !yes else { return nil }
+    let queued = try store.versions(of: selection.ids.map(\.id))
+    if isNamed, queued.isEmpty { return nil }
+    let preview = ServiceCommand.perform(.discard, named, versions: versions, dryRun: true)
+    let found = try preview.run(on: { store }).checked().result.changed
+    if isNamed || found.isEmpty {
+      return .discard(named, versions: queued.merging(versions) { $1 }, count: found.count)
+    }
+    return .discard(.ids(found), versions: try store.versions(of: found), count: found.count)
+  }
 }
 
 /// `cktop queue edit`.
@@ -150,24 +140,20 @@ struct QueueEdit: CommandVerb {
   @Flag(help: .json("Print what was done as a JSON object.", Receipt.edit.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
-  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
+  static var addsToQueue: Bool { true }
+
+  func check() throws { _ = try parsed() }
+
+  func command(_ store: SyncStore) throws -> ServiceCommand {
+    .edit(id.id, try parsed(), version: id.version.map { SyncStore.EditedVersion(operation: $0) })
+  }
+
+  private func parsed() throws -> [FieldAssignment] {
     let parsed = try assignments.map { try FieldAssignment(parsing: $0) }
     if let twice = FieldAssignment.nameGivenTwice(parsed) {
       throw CommandFailure.usage("\(twice) is set twice; give each field once")
     }
-    return .edit(id.id, parsed, version: id.version.map { SyncStore.EditedVersion(operation: $0) })
-  }
-
-  func run(_ session: Session) async throws {
-    let command = try command(session.storeToCommand())
-    let store = try await session.storeToAddTo()
-    var receipt = Receipt(command)
-    if try store.versions(of: [id.id]).isEmpty {
-      receipt.result.unknown = [id.id]
-    } else {
-      receipt = command.carriedOut(on: store)
-    }
-    try receipt.report(json: json)
+    return parsed
   }
 }
 

@@ -2,21 +2,6 @@ import CloudService
 import CloudSync
 import Facts
 
-/// A verb that gives a command to the store, as a key of the dashboard does.
-protocol CommandVerb: ChangingVerb {
-  /// Returns the command.
-  ///
-  /// - Parameter store: The store, for a command about what is in it now.
-  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand
-}
-
-extension ServiceCommand {
-  /// Carries out the command, with its progress where standard error is a terminal.
-  func carriedOut(on store: SyncStore) -> Receipt {
-    StoppableCommand.during { continues in run(on: { store }) { continues($0.done, $0.total) } }
-  }
-}
-
 extension Receipt {
   /// The sentence.
   var text: String { text { CommandFailure($0)?.message ?? "\($0)" } }
@@ -32,6 +17,8 @@ extension Receipt {
   ///   - lines: The lines below its sentence.
   /// - Throws: The failure of the command, or the exit code if something was left alone.
   func report(json: Bool, isNamed: Bool = true, lines: [String] = []) throws {
+    // A conflict that changed is left alone, and shown as it is now.
+    if !json { OutputStream.standard.lines(moved.flatMap(\.lines).map(\.visible)) }
     if !doesNotApply { _ = try checked() }
     let failures = failures(isNamed: isNamed)
     if json {

@@ -1,3 +1,4 @@
+import CloudService
 import CloudSync
 import Dispatch
 import Foundation
@@ -116,6 +117,13 @@ enum Confirmation {
   /// Throws unless a destructive command can be confirmed: by `--yes`, or on a terminal.
   static func needAnswer(_ yes: Bool, _ deed: String, orLook look: String = "") throws(CommandFailure) {
     guard yes || canBeAsked else { throw .usage("\(deed); give --yes to confirm\(look)") }
+  }
+
+  /// Asks the question of a command, unless it is about nothing. Throws where nobody can be asked.
+  static func isGiven(_ question: CommandQuestion) throws(CommandFailure) -> Bool {
+    let (reason, look) = question.stake
+    try needAnswer(false, reason, orLook: look)
+    return question.isMoot || ask(question.text.visible)
   }
 
   /// Asks; any answer but yes means no.

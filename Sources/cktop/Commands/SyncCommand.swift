@@ -50,7 +50,7 @@ struct SyncCommand: CommandVerb {
   @Flag(help: .json("Print the summary as a JSON object.", SyncReport.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
-  func command(_ store: @autoclosure () throws -> SyncStore) -> ServiceCommand { watch ? .keepSyncing : .sync }
+  func command(_ store: SyncStore) -> ServiceCommand { watch ? .keepSyncing : .sync }
 
   func run(_ session: Session) async throws {
     let types = try typeNames()

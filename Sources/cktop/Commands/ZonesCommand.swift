@@ -85,14 +85,10 @@ struct ZonesPause: CommandVerb {
   @Flag(help: .json("Print the result as a JSON object.", Receipt.zonePauses.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws {
-    let store = try session.storeToCommand()
-    try zones.require(store.hasSeen, in: store)
-    try command(store).carriedOut(on: store).report(json: json)
-  }
+  func require(_ store: SyncStore, _ session: Session) throws { try zones.require(store.hasSeen, in: store) }
 
-  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    .pause(try zones.keys(store()).map(PauseRule.zone))
+  func command(_ store: SyncStore) throws -> ServiceCommand {
+    .pause(try zones.keys(store).map(PauseRule.zone))
   }
 }
 
@@ -107,14 +103,10 @@ struct ZonesResume: CommandVerb {
   @Flag(help: .json("Print the result as a JSON object.", Receipt.zonePauses.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws {
-    let store = try session.storeToCommand()
-    try zones.require(store.hasSeen, in: store)
-    try command(store).carriedOut(on: store).report(json: json)
-  }
+  func require(_ store: SyncStore, _ session: Session) throws { try zones.require(store.hasSeen, in: store) }
 
-  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    .resume(try zones.keys(store()).map(PauseRule.zone))
+  func command(_ store: SyncStore) throws -> ServiceCommand {
+    .resume(try zones.keys(store).map(PauseRule.zone))
   }
 }
 
@@ -133,14 +125,10 @@ struct ZonesRepair: CommandVerb {
   @Flag(help: .json("Print the result as a JSON object.", Receipt.repair.shape)) var json = false
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws {
-    let store = try session.storeToCommand()
-    try zones.require(store.knows, in: store)
-    try command(store).carriedOut(on: store).report(json: json)
-  }
+  func require(_ store: SyncStore, _ session: Session) throws { try zones.require(store.knows, in: store) }
 
-  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    .fetchAgain(try zones.keys(store()))
+  func command(_ store: SyncStore) throws -> ServiceCommand {
+    .fetchAgain(try zones.keys(store))
   }
 }
 

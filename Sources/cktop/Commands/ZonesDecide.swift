@@ -4,7 +4,7 @@ import CloudSync
 import Facts
 
 /// `cktop zones accept`.
-struct ZonesAccept: CommandVerb {
+struct ZonesAccept: ZoneDecision {
   static let configuration = CommandConfiguration(
     commandName: "accept",
     abstract: "Accept the server's deletions that are on hold in a zone.",
@@ -18,19 +18,18 @@ struct ZonesAccept: CommandVerb {
   @OptionGroup var decision: DeletionDecision
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws {
-    let store = try session.storeToCommand(dryRun: decision.dryRun)
-    if !decision.dryRun { try session.refuseOtherPolicy(store) }
-    try decision.carryOut(ServiceCommand.acceptDeletions, on: store)
+  func require(_ store: SyncStore, _ session: Session) throws {
+    if !dryRun { try session.refuseOtherPolicy(store) }
   }
 
-  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    try decision.command(ServiceCommand.acceptDeletions, decision.held(store()))
+  func command(_ store: SyncStore) throws -> ServiceCommand {
+    let (zone, version) = try decision.zone(store)
+    return .acceptDeletions(zone, version: version, dryRun: dryRun)
   }
 }
 
 /// `cktop zones restore`.
-struct ZonesRestore: CommandVerb {
+struct ZonesRestore: ZoneDecision {
   static let configuration = CommandConfiguration(
     commandName: "restore",
     abstract: "Recreate the records of a zone whose deletion is on hold, and the zone if needed.",
@@ -39,12 +38,41 @@ struct ZonesRestore: CommandVerb {
   @OptionGroup var decision: DeletionDecision
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws {
-    try await decision.carryOut(ServiceCommand.restoreDeletions, on: session.storeToAddTo(dryRun: decision.dryRun))
+  static var addsToQueue: Bool { true }
+
+  func command(_ store: SyncStore) throws -> ServiceCommand {
+    let (zone, version) = try decision.zone(store)
+    return .restoreDeletions(zone, version: version, dryRun: dryRun)
+  }
+}
+
+/// A verb that decides about the deletions on hold in a zone.
+protocol ZoneDecision: CommandVerb {
+  var decision: DeletionDecision { get }
+}
+
+extension ZoneDecision {
+  var dryRun: Bool { decision.dryRun }
+  var yes: Bool { decision.yes }
+  var json: Bool { decision.json }
+
+  /// The question, unless the deletions on hold are others by now.
+  func question(_ command: ServiceCommand, _ store: SyncStore) throws -> CommandQuestion? {
+    switch command {
+    case .acceptDeletions(let zone, let version, _), .restoreDeletions(let zone, let version, _):
+      let held = try store.heldDeletions().first { $0.zone == zone && $0.version == version }
+      guard let held else { return nil }
+      let (edits, files) = try store.heldContents(of: held)
+      if case .acceptDeletions = command { return .acceptDeletions(held, edits: edits) }
+      return .restoreDeletions(held, files: files)
+    default: return nil
+    }
   }
 
-  func command(_ store: @autoclosure () throws -> SyncStore) throws -> ServiceCommand {
-    try decision.command(ServiceCommand.restoreDeletions, decision.held(store()))
+  func lines(_ receipt: Receipt, _ question: CommandQuestion?, _ store: SyncStore) -> [String] {
+    guard let question, let held = question.held else { return [] }
+    let rest = receipt.changed < held.records ? "the others were deleted locally too, or are being sent" : nil
+    return [question.effect, dryRun ? "version \(held.version)" : nil, rest].compactMap(\.self)
   }
 }
 
@@ -63,8 +91,9 @@ struct DeletionDecision: ParsableArguments {
   @Flag(help: "Do not ask for confirmation.") var yes = false
   @Flag(help: .json("Print the result as a JSON object.", Receipt.decision.shape)) var json = false
 
-  /// The zone with its deletions on hold; none if they are decided already and a version is given.
-  fileprivate func held(_ store: SyncStore) throws -> (zone: ZoneKey, held: HeldDeletions?) {
+  /// The zone with deletions on hold, and the version that was given or else was just read. The deletions may be decided
+  /// already if a version is given.
+  fileprivate func zone(_ store: SyncStore) throws -> (zone: ZoneKey, version: String) {
     let owner = whose.owner
     let zones = try store.view { try $0.zones() }.filter {
       $0.key.zone == name && (owner == nil || $0.key.owner == owner)
@@ -76,34 +105,7 @@ struct DeletionDecision: ParsableArguments {
       )
     }
     guard held.count < 2 else { throw CommandFailure.severalOwners(of: held.map(\.key)) }
-    return (zone.key, zone.held)
-  }
-
-  fileprivate typealias Choice = (ZoneKey, _ version: String, _ dryRun: Bool) -> ServiceCommand
-
-  /// The command, for the version that was given or else for the one that was just read.
-  fileprivate func command(_ choice: Choice, _ found: (zone: ZoneKey, held: HeldDeletions?)) -> ServiceCommand {
-    choice(found.zone, version?.text ?? found.held?.version ?? "", dryRun)
-  }
-
-  fileprivate func carryOut(_ choice: Choice, on store: SyncStore) throws {
-    let found = try held(store)
-    let command = command(choice, found)
-    guard let held = found.held, version == nil || version?.text == held.version else {
-      return try command.carriedOut(on: store).report(json: json)
-    }
-    let (edits, files) = try store.heldContents(of: held)
-    let isRestored = if case .restoreDeletions = command { true } else { false }
-    let question: CommandQuestion =
-      isRestored ? .restoreDeletions(held, files: files) : .acceptDeletions(held, edits: edits)
-    if !dryRun, !yes {
-      try Confirmation.needAnswer(yes, "this cannot be undone", orLook: ", or --dry-run for a preview")
-      guard Confirmation.ask(question.text.visible) else { return }
-    }
-    let receipt = command.carriedOut(on: store)
-    let rest = receipt.changed < held.records ? "the others were deleted locally too, or are being sent" : nil
-    let lines = [question.effect, dryRun ? "version \(held.version)" : nil, rest]
-    try receipt.report(json: json, lines: lines.compactMap(\.self))
+    return (zone.key, version?.text ?? zone.held?.version ?? "")
   }
 }
 
