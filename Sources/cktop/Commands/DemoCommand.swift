@@ -35,7 +35,7 @@ struct DemoCommand: AsyncParsableCommand {
   )
   var headless: Double?
 
-  @Option(help: SettingKey.theme.help, completion: SettingKey.theme.completion) var theme: String?
+  @Option(.theme) var theme: String?
 
   func validate() throws {
     if let headless, !(0...86_400).contains(headless) {

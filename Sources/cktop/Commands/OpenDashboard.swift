@@ -20,7 +20,7 @@ struct OpenDashboard: AsyncParsableCommand {
   @Flag(help: "Keep syncing from the start, as S does; creates the store if there is none.")
   var sync = false
 
-  @Option(help: SettingKey.theme.help, completion: SettingKey.theme.completion) var theme: String?
+  @Option(.theme) var theme: String?
 
   @OptionGroup var options: StoreOptions
 

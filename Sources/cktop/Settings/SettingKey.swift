@@ -3,7 +3,8 @@ import CloudKit
 import CloudSync
 
 /// The settings, by their names in the configuration file. `row` is their only list: the options, the environment, the
-/// configuration file and `config check` read it.
+/// configuration file and `config check` read it. A new setting is a case with its row, and a line in `StoreOptions` if
+/// it has an option.
 enum SettingKey: String, CaseIterable, Hashable, Sendable {
   case profile, container, environment, database, url, store, policy
   case readOnly = "read-only"
@@ -39,26 +40,59 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
     /// The name of the option's value in the help; nil if there is no option, or it is a flag. Credentials have no
     /// option, because other users can read a command line.
     var valueName: String?
+    /// The help of the option.
+    private(set) var help = ""
 
     init(_ variable: String, _ kind: Kind = .text, standard: String? = nil, option: String? = nil) {
       (self.variable, self.kind, self.standard, valueName) = (variable, kind, standard, option)
+    }
+
+    func help(_ text: String) -> Row {
+      var row = self
+      row.help = text
+      return row
     }
   }
 
   var row: Row {
     switch self {
-    case .profile: Row("CKTOP_PROFILE", option: "name")
-    case .container: Row("CLOUDKIT_CONTAINER", .containerID, option: "id")
+    case .profile:
+      Row("CKTOP_PROFILE", option: "name").help("The [profiles.NAME] table of the configuration file to use.")
+    case .container:
+      Row("CLOUDKIT_CONTAINER", .containerID, option: "id")
+        .help("The container ID, such as iCloud.org.example.App.")
     case .environment:
       Row("CLOUDKIT_ENVIRONMENT", .choice(of: EnvironmentName.self), standard: "development", option: "environment")
-    case .database: Row("CLOUDKIT_DATABASE", .choice(of: DatabaseName.self), option: "database")
-    case .url: Row("CLOUDKIT_URL", .url, standard: "https://api.apple-cloudkit.com", option: "url")
-    case .store: Row("CKTOP_STORE", .path, option: "file")
-    case .policy: Row("CKTOP_POLICY", .choice(of: ConflictPolicy.self), option: "policy")
-    case .readOnly: Row("CKTOP_READ_ONLY", .flag, standard: "false")
-    case .allowHTTP: Row("CKTOP_ALLOW_HTTP", .flag, standard: "false")
-    case .unicodeNames: Row("CKTOP_UNICODE_NAMES", .flag, standard: "false")
-    case .theme: Row("CKTOP_THEME", standard: "midnight", option: "theme")
+        .help("The environment: development or production (default: development).")
+    case .database:
+      Row("CLOUDKIT_DATABASE", .choice(of: DatabaseName.self), option: "database").help(
+        """
+        The database: public, private or shared (default: public with a server-to-server key, private with a web auth \
+        token).
+        """
+      )
+    case .url:
+      Row("CLOUDKIT_URL", .url, standard: "https://api.apple-cloudkit.com", option: "url")
+        .help("The server (default: Apple's); use the URL of cktop serve for the emulator.")
+    case .store: Row("CKTOP_STORE", .path, option: "file").help("The file of the sync store.")
+    case .policy:
+      Row("CKTOP_POLICY", .choice(of: ConflictPolicy.self), option: "policy").help(
+        """
+        The side that wins if both changed a field: server, client, newest or manual. The first sync saves it in the store \
+        (default: server).
+        """
+      )
+    case .readOnly:
+      Row("CKTOP_READ_ONLY", .flag, standard: "false").help("Refuse every verb that changes anything.")
+    case .allowHTTP:
+      Row("CKTOP_ALLOW_HTTP", .flag, standard: "false")
+        .help("Send credentials to another machine over http, where they can be read on the way.")
+    case .unicodeNames:
+      Row("CKTOP_UNICODE_NAMES", .flag, standard: "false")
+        .help("Accept record and zone names beyond ASCII, for a server that takes them.")
+    case .theme:
+      Row("CKTOP_THEME", standard: "midnight", option: "theme")
+        .help("The theme; overrides CKTOP_THEME and the configuration file. See cktop themes.")
     case .staleAfter: Row("CKTOP_STALE_AFTER", .age, standard: "\(StoreStatus.standardFreshness / 1000)s")
     case .keyID: Row("CLOUDKIT_KEY_ID")
     case .keyFile: Row("CLOUDKIT_KEY_FILE", .path)
@@ -67,37 +101,12 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  private var helpText: String {
-    switch self {
-    case .profile: "The [profiles.NAME] table of the configuration file to use."
-    case .container: "The container ID, such as iCloud.org.example.App."
-    case .environment: "The environment: development or production (default: development)."
-    case .database:
-      """
-      The database: public, private or shared (default: public with a server-to-server key, private with a web auth \
-      token).
-      """
-    case .url: "The server (default: Apple's); use the URL of cktop serve for the emulator."
-    case .store: "The file of the sync store."
-    case .policy:
-      """
-      The side that wins if both changed a field: server, client, newest or manual. The first sync saves it in the store \
-      (default: server).
-      """
-    case .readOnly: "Refuse every verb that changes anything."
-    case .allowHTTP: "Send credentials to another machine over http, where they can be read on the way."
-    case .unicodeNames: "Accept record and zone names beyond ASCII, for a server that takes them."
-    case .theme: "The theme; overrides CKTOP_THEME and the configuration file. See cktop themes."
-    case .staleAfter, .keyID, .keyFile, .apiToken, .webAuthToken: ""
-    }
-  }
-
   /// The option for the setting, if it has one.
   var option: String? { row.valueName != nil || row.kind == .flag ? "--" + rawValue : nil }
 
   /// The help of the option.
   var help: ArgumentHelp {
-    row.valueName.map { ArgumentHelp(helpText, valueName: $0) } ?? ArgumentHelp(helpText)
+    row.valueName.map { ArgumentHelp(row.help, valueName: $0) } ?? ArgumentHelp(row.help)
   }
 }
 

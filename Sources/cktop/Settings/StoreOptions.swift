@@ -5,25 +5,24 @@ import Facts
 ///
 /// Their values are validated together with the other sources, so that one message names the source and the choices.
 struct StoreOptions: ParsableArguments {
-  @Option(help: SettingKey.store.help, completion: SettingKey.store.completion) var store: String?
-  @Option(help: SettingKey.profile.help, completion: SettingKey.profile.completion) var profile: String?
-  @Option(help: SettingKey.container.help) var container: String?
-  @Option(help: SettingKey.environment.help, completion: SettingKey.environment.completion) var environment: String?
-  @Option(help: SettingKey.database.help, completion: SettingKey.database.completion) var database: String?
-  @Option(help: SettingKey.url.help) var url: String?
-  @Option(help: SettingKey.policy.help, completion: SettingKey.policy.completion) var policy: String?
-  @Flag(help: SettingKey.readOnly.help) var readOnly = false
-  @Flag(name: .customLong("allow-http"), help: SettingKey.allowHTTP.help) var allowHTTP = false
-  @Flag(help: SettingKey.unicodeNames.help) var unicodeNames = false
+  @Option(.store) var store: String?
+  @Option(.profile) var profile: String?
+  @Option(.container) var container: String?
+  @Option(.environment) var environment: String?
+  @Option(.database) var database: String?
+  @Option(.url) var url: String?
+  @Option(.policy) var policy: String?
+  @Flag(.readOnly) var readOnly = false
+  @Flag(.allowHTTP) var allowHTTP = false
+  @Flag(.unicodeNames) var unicodeNames = false
 
-  /// The values given, for `Settings`.
+  /// The values given, for `Settings`: each property is the setting of its name.
   var settings: [SettingKey: String] {
-    let texts: [SettingKey: String?] = [
-      .store: store, .profile: profile, .container: container, .environment: environment, .database: database,
-      .url: url, .policy: policy, .readOnly: readOnly ? "true" : nil, .allowHTTP: allowHTTP ? "true" : nil,
-      .unicodeNames: unicodeNames ? "true" : nil,
-    ]
-    return texts.compactMapValues(\.self)
+    Mirror(reflecting: self).children.reduce(into: [:]) { settings, child in
+      guard let key = SettingKey(property: child.label ?? "") else { return }
+      if let option = child.value as? Option<String?> { settings[key] = option.wrappedValue }
+      if let flag = child.value as? Flag<Bool>, flag.wrappedValue { settings[key] = "true" }
+    }
   }
 
   /// The options given, as words of a command line.
@@ -33,5 +32,28 @@ struct StoreOptions: ParsableArguments {
       given[key].map { key.row.kind == .flag ? "--\(key.rawValue)" : "--\(key.rawValue) \($0.asArgument)" }
     }
     .joined(separator: " ")
+  }
+}
+
+extension SettingKey {
+  /// The setting of a wrapped property, whose storage begins with an underscore.
+  fileprivate init?(property label: String) {
+    let key = Self.allCases.first { "_" + $0.rawValue.replacing("-", with: "") == label.lowercased() }
+    guard let key else { return nil }
+    self = key
+  }
+}
+
+extension Option<String?> {
+  /// The option of a setting.
+  init(_ key: SettingKey) {
+    self.init(name: .customLong(key.rawValue), help: key.help, completion: key.completion)
+  }
+}
+
+extension Flag<Bool> {
+  /// The flag of a setting.
+  init(wrappedValue: Bool, _ key: SettingKey) {
+    self.init(wrappedValue: wrappedValue, name: .customLong(key.rawValue), help: key.help)
   }
 }

@@ -26,6 +26,13 @@ import Testing
     return failure
   }
 
+  @Test(arguments: SettingKey.allCases.filter { $0.option != nil && $0 != .theme })
+  func `an option gives the setting of its name`(_ key: SettingKey) throws {
+    let isFlag = key.row.kind == .flag
+    let given = try StoreOptions.parse([#require(key.option)] + (isFlag ? [] : ["a"])).settings
+    #expect(given == [key: isFlag ? "true" : "a"])
+  }
+
   @Test func `the options given are words of a command line that means the same store`() throws {
     let options = try StoreOptions.parse(["--store", "a b", "--read-only", "--profile", "prod"])
     #expect(options.words == "--profile prod --store 'a b' --read-only")
