@@ -62,7 +62,7 @@ extension App {
       tour.note(.copy)
       return world.signInURL.map { [.copy($0)] } ?? []
     // The pane alone does not show what helps.
-    case .view2: return carryOut([.push(overview.full(.account))], world)
+    case .accountView: return carryOut([.push(overview.full(.account))], world)
     case .problems, .retryAll, .edit:
       tour.note(help.command)
       overview.focus = .queue

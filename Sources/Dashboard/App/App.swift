@@ -85,11 +85,11 @@ struct App: Sendable {
     return world
   }
 
-  /// Opens the view that the user wants to begin with.
-  mutating func open(_ view: Preferences.StartView, _ world: World) {
-    // Whether there are conflicts is not known yet.
-    if view == .conflicts { return above.append(conflicts) }
-    for id in view.commands { _ = run(id, world) }
+  /// Opens the view that the user wants to begin with; nothing is read yet.
+  mutating func open(_ start: Preferences.StartView) {
+    guard let view = ViewEntry.views.first(where: { $0.name == start.rawValue }) else { return }
+    if let pane = view.pane { overview.focus = pane }
+    above.append(view.screen(self))
   }
 
   mutating func update(_ message: Message, _ world: World) -> [Effect] {

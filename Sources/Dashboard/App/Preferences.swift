@@ -54,23 +54,17 @@ package struct Preferences: Hashable, Sendable {
   }
 
   /// The view that the dashboard begins with.
-  package enum StartView: String, Hashable, Sendable, CaseIterable {
-    case overview, sync, account, queue, records, conflicts, events, zones, undo, pauses, messages
+  package struct StartView: Hashable, Sendable, CaseIterable, RawRepresentable {
+    package let rawValue: String
 
-    /// The commands that open it from the overview; the conflicts are opened by `App.open` itself.
-    var commands: [CommandID] {
-      switch self {
-      case .overview, .conflicts: []
-      case .sync: [.view1, .view1]
-      case .account: [.view2, .view2]
-      case .queue: [.view3]
-      case .records: [.view4, .view4]
-      case .events: [.view6]
-      case .zones: [.view7]
-      case .undo: [.view8]
-      case .pauses: [.view9]
-      case .messages: [.view0]
-      }
+    static let overview = StartView("overview")
+    package static let allCases = [overview] + ViewEntry.views.map { StartView($0.name) }
+
+    private init(_ name: String) { rawValue = name }
+
+    package init?(rawValue name: String) {
+      guard Self.allCases.contains(where: { $0.rawValue == name }) else { return nil }
+      self.init(name)
     }
   }
 }

@@ -60,7 +60,7 @@ final class Runtime {
     service.received = { [weak self] in self?.take($0) }
     service.replaced = { [weak self] in self?.send(.replaced) }
     updateWorld()
-    app.open(world.preferences.startView, world)
+    app.open(world.preferences.startView)
     if world.preferences.hasMouse { display.reportMouse(true) }
     send(.changed)
     if let notice = setting.notice { say(notice, isError: true) }

@@ -41,8 +41,8 @@ struct Tour: Hashable, Sendable {
       { deeds, _ in deeds.contains(.resolved) }
     ),
     (
-      { "Wrong choice? \($0.name(of: .undo)) undoes it; \($0.name(of: .view8)) lists all you can undo." },
-      { deeds, _ in deeds.contains(.undone) || deeds.contains(.command(.view8)) }
+      { "Wrong choice? \($0.name(of: .undo)) undoes it; \($0.name(of: .undoView)) lists all you can undo." },
+      { deeds, _ in deeds.contains(.undone) || deeds.contains(.command(.undoView)) }
     ),
     (
       { "Press \($0.name(of: .demo)), then n: the network is gone. Nothing is lost." },
@@ -50,16 +50,16 @@ struct Tour: Hashable, Sendable {
     ),
     ({ "Press \($0.name(of: .demo)), then n again: it goes on by itself." }, { $1.networkProblem == nil }),
     (
-      { "Press \($0.name(of: .view6)): what this machine, the others and you did." },
-      { deeds, _ in deeds.contains(.command(.view6)) }
+      { "Press \($0.name(of: .eventsView)): what this machine, the others and you did." },
+      { deeds, _ in deeds.contains(.command(.eventsView)) }
     ),
     (
       { "Press \($0.name(of: .filter)) in a list and type a word; Esc shows all." },
       { deeds, _ in deeds.contains(.command(.filter)) }
     ),
     (
-      { "Press \($0.name(of: .view2)): with this store and URL, run cktop doctor." },
-      { deeds, _ in deeds.contains(.command(.view2)) }
+      { "Press \($0.name(of: .accountView)): with this store and URL, run cktop doctor." },
+      { deeds, _ in deeds.contains(.command(.accountView)) }
     ),
     (
       { "\($0.name(of: .help)) shows the keys, \($0.name(of: .palette)) finds a command. Try one." },

@@ -4,19 +4,23 @@ import TerminalUI
 
 extension Command {
   /// All commands, in the order in which the footer and the help name them. The keys of one screen are all different.
-  static let registry =
-    questions + conflicts + zones + pauses + editing + undoing + queue + records + day + lists + syncing + moving
-    + everywhere
+  static let registry: [Command] = {
+    let parts: [[Command]] = [
+      questions, conflicts, zones, pauses, editing, undoing, queue, records, day, lists, syncing, moving, panes,
+      ViewEntry.views.map(\.command), everywhere,
+    ]
+    return parts.flatMap(\.self)
+  }()
 
   // MARK: - Lists
 
   private static let lists: [Command] = [
-    mark(.mark, "Space", "mark", "Mark the row, and go to the next").unless { $0.top.unselected($1) },
+    mark("mark", "Space", "mark", "Mark the row, and go to the next").unless { $0.top.unselected($1) },
     mark(.markRange, "v", "range", "Mark a range: KEY here, move, KEY there"),
     mark(.markAll, "a", "mark all", "Mark all rows in the filter; again: unmark all"),
     mark(.invertMarks, "*", "invert", "Mark what is not marked, and unmark what is"),
-    Command(.nextMatch, "n", "next match", nextMatch, .list).footer(.never).onRows { $0.goOn(1, $1, visible: $2) },
-    Command(.previousMatch, "N", "previous match", "Go to the match or the row before", .list).footer(.never)
+    Command("nextMatch", "n", "next match", nextMatch, .list).footer(.never).onRows { $0.goOn(1, $1, visible: $2) },
+    Command("previousMatch", "N", "previous match", "Go to the match or the row before", .list).footer(.never)
       .onRows { $0.goOn(-1, $1, visible: $2) },
     Command(.filter, "/", "filter", "Filter by words or comparisons; an empty filter shows examples", .list)
       .footer(.first).onRows { list, _, _ in list.beginFilter() },
@@ -32,8 +36,8 @@ extension Command {
       },
     Command(.order, "o", "order", "Change the order of the list", [.queue, .records]).footer(.inFull)
       .onRows { list, _, _ in list.nextOrder() },
-    Command(.nextTab, "Right", "tabs", "Show the next state only", .queue).footer(.inFull).run { $0.turn(1, $1) },
-    Command(.previousTab, "Left", "previous tab", "Show the previous state only", .queue).footer(.never)
+    Command("nextTab", "Right", "tabs", "Show the next state only", .queue).footer(.inFull).run { $0.turn(1, $1) },
+    Command("previousTab", "Left", "previous tab", "Show the previous state only", .queue).footer(.never)
       .run { $0.turn(-1, $1) },
     Command(.copy, "y", "copy", "Copy marked rows; of one what a ticket needs", .copying).footer(.inFull)
       .label { $0.top.subject($1).copy.label }.unless { $0.top.subject($1).copy.refusal }
@@ -43,7 +47,7 @@ extension Command {
     Command(.undo, "u", "undo", "Undo the last discard, resolution or pause made here", undone, .change).footer(.inFull)
       .unless { app, _ in app.undoable.isEmpty ? "Nothing here can be undone" : nil }
       .run { app, _ in app.undoable.popLast().map { [.effect(.give($0))] } ?? [] },
-    Command(.zoom, "z", "zoom", "Open the pane in full", .panes).footer(.inFull)
+    Command("zoom", "z", "zoom", "Open the pane in full", .panes).footer(.inFull)
       .run { app, _ in [.push(app.overview.full(app.overview.focus))] },
     Command(.wholeValue, "w", "whole value", "Show the field's values in full, or those of all fields", .fields)
       .unless { $0.top.unselected($1) ?? ($0.top.subject($1).whole() == nil ? "There are no fields" : nil) }
@@ -98,7 +102,7 @@ extension Command {
 
   private static let keepSyncing = "Keep syncing here until KEY again or the dashboard ends"
 
-  private static func showConflicts(_ id: CommandID, _ key: String, _ title: String, _ help: String, _ scopes: KeyScope)
+  static func showConflicts(_ id: CommandID, _ key: String, _ title: String, _ help: String, _ scopes: KeyScope)
     -> Command
   {
     Command(id, key, title, help, scopes, .leaves)
@@ -110,17 +114,13 @@ extension Command {
 
   // MARK: - Everywhere
 
-  private static let everywhere: [Command] = [
-    Command(.nextPane, "Tab", "next pane", "Go to the next pane", .panes).run { app, _ in app.focus(1) },
-    Command(.previousPane, "Shift-Tab", "previous pane", "Go to the previous pane", .panes).footer(.never)
+  private static let panes: [Command] = [
+    Command("nextPane", "Tab", "next pane", "Go to the next pane", .panes).run { app, _ in app.focus(1) },
+    Command("previousPane", "Shift-Tab", "previous pane", "Go to the previous pane", .panes).footer(.never)
       .run { app, _ in app.focus(-1) },
-    pane(.sync), pane(.account), pane(.queue), pane(.records),
-    showConflicts(.view5, "5", "Conflicts", "Open the conflicts", .everywhere),
-    view(.view6, "6", "Events", "Open the log of events") { EventsScreen() },
-    view(.view7, "7", "Zones", "Open the zones") { ZonesScreen() },
-    view(.view8, "8", "Undo view", "Open the list of what can be undone") { UndoScreen() },
-    view(.view9, "9", "Pauses", "Open the list of what is paused, by whom and since when") { PausesScreen() },
-    view(.view0, "0", "Messages", "Open what this run has said, with command lines") { MessagesScreen() },
+  ]
+
+  private static let everywhere: [Command] = [
     // The footer of a narrow list has to have room for its label.
     Command(.palette, ":", "commands", "Find a command by name and run it", .everywhere).footer(.first)
       .label { _, _ in "more" }
@@ -130,13 +130,13 @@ extension Command {
       },
     Command(.back, "Esc", "back", "Go back; on the overview clear filter and marks", .closing, .fixed).footer(.never)
       .run { $0.back($1) },
-    Command(.theme, "t", "next theme", "Switch to the next theme", .everywhere).run { _, _ in [.effect(.nextTheme)] },
+    Command("theme", "t", "next theme", "Switch to the next theme", .everywhere).run { _, _ in [.effect(.nextTheme)] },
     Command(.freeze, "F", "freeze", "Freeze the lists, or follow the store again", .everywhere).run { $0.freeze($1) },
-    Command(.reload, "Ctrl-R", "reload", "Read the configuration file and the theme again", .everywhere)
+    Command("reload", "Ctrl-R", "reload", "Read the configuration file and the theme again", .everywhere)
       .run { _, _ in [.effect(.reload)] },
     Command(.redraw, "Ctrl-L", "redraw", "Redraw the screen", [.everywhere, .question], .fixed)
       .run { _, _ in [.effect(.redraw)] },
-    Command(.suspend, "Ctrl-Z", "suspend", "Suspend; fg resumes", [.everywhere, .question], .fixed)
+    Command("suspend", "Ctrl-Z", "suspend", "Suspend; fg resumes", [.everywhere, .question], .fixed)
       .run { _, _ in [.effect(.suspend(wholeGroup: true))] },
     Command(.help, "?", "help", "Show the keys of this view", .everywhere).footer(.first)
       .run { app, _ in app.top.scopes.contains(.helping) ? [.pop] : [.push(HelpScreen(for: app))] },
@@ -146,40 +146,12 @@ extension Command {
         return unsent > 0 ? .quit(unsent: unsent) : nil
       }
       .run { app, _ in app.above.isEmpty ? [.quit] : [.pop] },
-    Command(.quitAtOnce, "Ctrl-C", "quit at once", "Quit immediately", [.everywhere, .question], .fixed)
+    Command("quitAtOnce", "Ctrl-C", "quit at once", "Quit immediately", [.everywhere, .question], .fixed)
       .run { _, _ in [.interrupt] },
     Command(.demo, "D", "faults", "Inject a fault: KEY, then the key of the fault", .demo).run { $0.askForFault($1) },
     Command(.nextCard, "Ctrl-N", "next card", "Go on with the next card of the tour", .demo)
       .run { app, _ in app.skipCard() },
   ]
-
-  private static func pane(_ pane: Pane) -> Command {
-    let help = "\(pane.title): focus its pane, and once more open it in full"
-    return Command(pane.command, "\(pane.rawValue)", pane.title, help, .everywhere, .leaves)
-      .run { app, _ in app.show(pane) }
-  }
-
-  private static func view(
-    _ id: CommandID,
-    _ key: String,
-    _ title: String,
-    _ help: String,
-    _ screen: @escaping @Sendable () -> any Screen
-  ) -> Command {
-    Command(id, key, title, help, .everywhere, .leaves).view(screen)
-  }
-}
-
-extension Pane {
-  /// The command that focuses the pane.
-  var command: CommandID {
-    switch self {
-    case .sync: .view1
-    case .account: .view2
-    case .queue: .view3
-    case .records: .view4
-    }
-  }
 }
 
 extension World {

@@ -1,44 +1,46 @@
 import CloudService
 import TerminalUI
 
-/// The commands of the dashboard.
-enum CommandID: String, Hashable, Sendable, CaseIterable {
+/// The name of a command, as configuration files write it.
+struct CommandID: Hashable, Sendable, ExpressibleByStringLiteral {
+  let rawValue: String
+
+  init(_ rawValue: String) { self.rawValue = rawValue }
+  init(stringLiteral name: String) { self.init(name) }
+}
+
+/// The commands that other code names. Any other has its name where it is made.
+extension CommandID {
   // Everywhere
-  case reload, freeze
-  case view1, view2, view3, view4, view5, view6, view7, view8, view9, view0
-  case nextPane, previousPane, back, quit, quitAtOnce
-  case palette, help, theme, redraw, suspend
+  static let freeze: Self = "freeze", back: Self = "back", quit: Self = "quit", palette: Self = "palette"
+  static let help: Self = "help", redraw: Self = "redraw"
   // Syncing
-  case syncOnce, keepSyncing, flush, pauseAll, conflicts
-  // A day
-  case earlierMinute, laterMinute, earlierHour, laterHour
+  static let syncOnce: Self = "syncOnce", keepSyncing: Self = "keepSyncing", flush: Self = "flush"
+  static let pauseAll: Self = "pauseAll", conflicts: Self = "conflicts"
   // Questions
-  case yes, no
+  static let yes: Self = "yes", no: Self = "no"
   // Moving
-  case down, up, pageDown, pageUp, halfDown, halfUp, top, bottom
+  static let down: Self = "down", up: Self = "up", pageDown: Self = "pageDown", pageUp: Self = "pageUp"
+  static let halfDown: Self = "halfDown", halfUp: Self = "halfUp", top: Self = "top", bottom: Self = "bottom"
   // Lists
-  case filter, problems, order, nextTab, previousTab, copy, export, undo, zoom, open
-  case mark, markRange, markAll, invertMarks, nextMatch, previousMatch
+  static let filter: Self = "filter", problems: Self = "problems", order: Self = "order", copy: Self = "copy"
+  static let export: Self = "export", undo: Self = "undo", open: Self = "open", markRange: Self = "markRange"
+  static let markAll: Self = "markAll", invertMarks: Self = "invertMarks"
   // Queue
-  case retry, retryAll, pauseThese, discard, edit, causes
+  static let retry: Self = "retry", retryAll: Self = "retryAll", pauseThese: Self = "pauseThese"
+  static let discard: Self = "discard", edit: Self = "edit", causes: Self = "causes"
   // Conflicts
-  case nextField, previousField, nextConflict, previousConflict
-  case fieldLocal, fieldServer, fieldBase, allLocal, allServer, allBase, allNewest, allAlike,
-    resolve
-  // Columns of records
-  case columns, toggleColumn, clearColumns
-  // Editing a change
-  case editField, newField, resetField, saveEdit
-  // Undo
-  case restore
-  // Zones
-  case pauseZone, repairZone, acceptDeletions, restoreDeletions
-  // Pauses
-  case liftPause
-  // Fields
-  case wholeValue
+  static let nextConflict: Self = "nextConflict", fieldLocal: Self = "fieldLocal", fieldServer: Self = "fieldServer"
+  static let fieldBase: Self = "fieldBase", allLocal: Self = "allLocal", allServer: Self = "allServer"
+  static let allBase: Self = "allBase", allNewest: Self = "allNewest", resolve: Self = "resolve"
+  // Columns of records, fields of a change
+  static let columns: Self = "columns", editField: Self = "editField", saveEdit: Self = "saveEdit"
+  static let wholeValue: Self = "wholeValue"
+  // Undo, zones
+  static let restore: Self = "restore", acceptDeletions: Self = "acceptDeletions"
+  static let restoreDeletions: Self = "restoreDeletions"
   // The demo's
-  case demo, nextCard
+  static let demo: Self = "demo", nextCard: Self = "nextCard"
 }
 
 /// A command: its name and keys, where it works, whether it would do something now, what it asks, and what it does.
@@ -59,8 +61,6 @@ struct Command: Sendable {
   /// Returns the question whose answer decides; nil: it runs at once.
   private(set) var question: @Sendable (App, World) -> CommandQuestion? = { _, _ in nil }
   private(set) var run: @Sendable (inout App, World) -> [Step] = { _, _ in [] }
-  /// Makes the view that it opens, if that is always the same one.
-  private(set) var view: (@Sendable () -> any Screen)?
 
   /// Properties that several commands share.
   struct Traits: OptionSet, Sendable {
@@ -105,7 +105,7 @@ struct Command: Sendable {
   var isChange: Bool { traits.contains(.change) }
 
   static func of(_ id: CommandID) -> Command {
-    guard let command = byID[id] else { preconditionFailure("Every command is in the registry.") }
+    guard let command = byID[id] else { preconditionFailure("The registry has no command \(id.rawValue).") }
     return command
   }
 
@@ -136,10 +136,6 @@ extension Command {
     with { $0.question = question }
   }
   func run(_ run: @escaping @Sendable (inout App, World) -> [Step]) -> Command { with { $0.run = run } }
-
-  func view(_ view: @escaping @Sendable () -> any Screen) -> Command {
-    run { app, _ in app.show(view()) }.with { $0.view = view }
-  }
 
   func label<Top: Screen>(_ label: @escaping @Sendable (Top, World) -> String?) -> Command {
     self.label { app, world in (app.top as? Top).flatMap { label($0, world) } }

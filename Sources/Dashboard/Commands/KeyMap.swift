@@ -94,11 +94,10 @@ extension KeyScope {
     }
     let key = RecordKey(ZoneKey(zone: ""), "")
     let others: [any Screen] = [
-      QueueScreen(), RecordsScreen(), OperationScreen(0), RecordScreen(key), ConflictsScreen(), CausesScreen(),
-      SyncScreen(), AccountScreen(), EditScreen(0), HelpScreen(for: App()), ValueScreen("", []),
-      ColumnsScreen(chosen: [], names: []),
+      OperationScreen(0), RecordScreen(key), CausesScreen(), EditScreen(0), HelpScreen(for: App()),
+      ValueScreen("", []), ColumnsScreen(chosen: [], names: []),
     ]
-    let screens = others + Command.registry.compactMap { $0.view?() }
+    let screens = others + ViewEntry.views.map { $0.screen(App()) }
     let all = overviews + screens.map(\.scopes)
     return all + zip(all, overviews.map { _ in false } + screens.map(\.isOverlay)).map { $1 ? $0 : $0.union(.demo) }
       + [Question(.retryAll(QueueListing(), filter: "")).scopes]

@@ -39,9 +39,9 @@ extension Verdict {
     }
     return switch self {
     case .unreadable: [help("quit", .quit)]
-    case .wrongAccount, .blocked, .signedOut(_, true): [help("account", .view2)]
+    case .wrongAccount, .blocked, .signedOut(_, true): [help("account", .accountView)]
     case .signedOut: [help("copy URL", .copy)]
-    case .decisionNeeded: [help("decide", .view7)]
+    case .decisionNeeded: [help("decide", .zonesView)]
     case .failed(_, let top):
       // What the server rejects for a field it rejects again.
       [help("show them", .problems)]
@@ -52,8 +52,8 @@ extension Verdict {
     case .offline(_, _, nil, _): []
     case .offline, .retrying: isReadOnly ? [] : [help("try now", .flush)]
     case .neverSynced, .outOfDate: isReadOnly ? [] : [help("sync once", .syncOnce)]
-    case .partlyPaused(_, _, let rules): rules.isEmpty ? [help("queue", .view3)] : [help("pauses", .view9)]
-    case .inSync(_, let dropped): dropped > 0 ? [help("show them", .view8)] : []
+    case .partlyPaused(_, _, let rules): rules.isEmpty ? [help("queue", .queueView)] : [help("pauses", .pausesView)]
+    case .inSync(_, let dropped): dropped > 0 ? [help("show them", .undoView)] : []
     case .storeFull, .sending, .throttled, .waitingForApp, .fetching: []
     }
   }

@@ -52,7 +52,7 @@ struct AccountScreen: TextScreen {
       case .blocked(.quota)?: ("Free space", "the storage quota is full; only deletions can be sent")
       case .blocked(.account)?: ("A permission", "the server refuses this account")
       case .decisionNeeded?:
-        ("The next sync", "except in zones with deletions on hold; \(keys.name(of: .view7)) decides")
+        ("The next sync", "except in zones with deletions on hold; \(keys.name(of: .zonesView)) decides")
       default:
         (
           "The next sync",

@@ -53,9 +53,9 @@ extension Command {
     Command(.columns, "C", "columns", "Choose the fields that are shown in columns", .records)
       .unless { $0.top.rows?.fieldNames($1).isEmpty == false ? nil : "No record has a field" }
       .run { [.push(ColumnsScreen(chosen: $0.top.rows?.columns ?? [], names: $0.top.rows?.fieldNames($1) ?? []))] },
-    Command(.toggleColumn, "Space Enter", "choose", "Show the field in a column, or not", .choosing)
+    Command("toggleColumn", "Space Enter", "choose", "Show the field in a column, or not", .choosing)
       .run { (columns: inout ColumnsScreen, _) in columns.toggle() },
-    Command(.clearColumns, "u", "reset columns", "Show all fields in one column again", .choosing)
+    Command("clearColumns", "u", "reset columns", "Show all fields in one column again", .choosing)
       .run { (columns: inout ColumnsScreen, _) in columns.choose([]) },
   ]
 }

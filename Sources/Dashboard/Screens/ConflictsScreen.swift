@@ -226,14 +226,14 @@ extension Command {
     conflict(.allNewest, "M", "most recent", newest) { $0.takeAll(.newest, $1) },
     conflict(.resolve, "Enter", "resolve", resolving, [.change, .decides]) { $0.resolve($1) }
       .unless(ConflictsScreen.undecided).footer(.first),
-    conflict(.allAlike, "A", "apply to similar", alike) { _, _ in [] }.unless(ConflictsScreen.unalike).footer(.second)
+    conflict("allAlike", "A", "apply to similar", alike) { _, _ in [] }.unless(ConflictsScreen.unalike).footer(.second)
       .ask { (conflicts: ConflictsScreen, world) in conflicts.alike(world) },
     conflict(.nextConflict, "n", "next", "Go to the next conflict", []) { $0.show(1, $1) }
       .unless(ConflictsScreen.isOnly),
-    conflict(.previousConflict, "N", "previous", "Go to the previous conflict", []) { $0.show(-1, $1) }
+    conflict("previousConflict", "N", "previous", "Go to the previous conflict", []) { $0.show(-1, $1) }
       .unless(ConflictsScreen.isOnly),
-    conflict(.nextField, "Tab", "field", "Go to the next field", []) { $0.moveField(1, $1) },
-    conflict(.previousField, "Shift-Tab", "previous field", "Go to the previous field", []) { $0.moveField(-1, $1) }
+    conflict("nextField", "Tab", "field", "Go to the next field", []) { $0.moveField(1, $1) },
+    conflict("previousField", "Shift-Tab", "previous field", "Go to the previous field", []) { $0.moveField(-1, $1) }
       .footer(.never),
   ]
 

@@ -264,8 +264,8 @@ struct EditScreen: CursorScreen {
 extension Command {
   static let editing: [Command] = [
     edit(.editField, "Enter", "edit", "Edit the selected field") { $0.editSelected($1) },
-    edit(.newField, "a", "add field", "Set a field that is not listed") { $0.begin("", $1) },
-    edit(.resetField, "u", "reset", "Drop the edit of the selected field", []) { $0.resetSelected($1) }
+    edit("newField", "a", "add field", "Set a field that is not listed") { $0.begin("", $1) },
+    edit("resetField", "u", "reset", "Drop the edit of the selected field", []) { $0.resetSelected($1) }
       .unless(EditScreen.unselected),
     edit(.saveEdit, "r", "save and retry", "Save the edits and send the change again", [.change, .decides]) {
       $0.save($1)

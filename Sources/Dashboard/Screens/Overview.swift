@@ -126,7 +126,7 @@ struct Overview: Screen {
       }
     }
     guard let place = layout.events else { return }
-    Box(title: StyledText("\(world.keys.name(of: .view6)) Events")).draw(on: &frame.grid, in: place)
+    Box(title: StyledText("\(world.keys.name(of: .eventsView)) Events")).draw(on: &frame.grid, in: place)
     let inside = Box.text(place)
     for (line, event) in (world.data.events?.rows ?? []).prefix(inside.height).enumerated() {
       frame.grid.put(EventLine.text(event, world), in: inside.row(line))

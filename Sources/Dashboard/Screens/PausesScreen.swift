@@ -44,7 +44,7 @@ struct PausesScreen: ListScreen {
 
 extension Command {
   static let pauses: [Command] = [
-    Command(.liftPause, "p", "resume", "Resume what the selected rule pauses", .pauses, [.change, .decides])
+    Command("liftPause", "p", "resume", "Resume what the selected rule pauses", .pauses, [.change, .decides])
       .unless(PausesScreen.unselected)
       .run { (pauses: inout PausesScreen, world) in
         pauses.list.selected(world).map { [.effect(.give(.resume([$0.rule])))] } ?? []

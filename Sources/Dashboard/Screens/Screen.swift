@@ -4,7 +4,7 @@ import TerminalUI
 
 /// A view with its own state. What it shows is read from the world each time that it is drawn.
 ///
-/// A new view is a file with a type of this protocol, and the command that opens it.
+/// A new view is a file with a type of this protocol, and a line in `ViewEntry.views`.
 protocol Screen: Sendable {
   /// The view's name in the top line; nil for the overview and for screens drawn over another one.
   var title: String? { get }

@@ -104,7 +104,7 @@ struct SyncScreen: TextScreen {
     if events.isEmpty { lines.append(StyledText(page == nil ? "loading…" : "No event", .dim)) }
     if let page, page.total > events.count {
       let (last, all) = (Format.number(events.count), Format.number(page.total) + (page.isCounted ? "" : "+"))
-      lines.append(StyledText("The last \(last) of \(all); \(world.keys.name(of: .view6)) shows all", .dim))
+      lines.append(StyledText("The last \(last) of \(all); \(world.keys.name(of: .eventsView)) shows all", .dim))
     }
     return lines + events.reversed().map { EventLine.text($0, world) }
   }
@@ -132,7 +132,7 @@ struct SyncScreen: TextScreen {
     }
     if let zones, zones.total > zones.rows.count {
       let more = Words.count(zones.total - zones.rows.count, "more zone")
-      lines.append(StyledText("\(more); \(world.keys.name(of: .view7)) shows all", .dim))
+      lines.append(StyledText("\(more); \(world.keys.name(of: .zonesView)) shows all", .dim))
     }
     lines += ["", StyledText("LAST SYNCS", .header)]
     let syncs = world.data.events.flatMap { $0.listing == Self.syncs ? $0.rows : nil }
@@ -157,10 +157,10 @@ extension World {
 
 extension Command {
   static let day: [Command] = [
-    minutes(.earlierMinute, "Left", "earlier", "Show how it was a minute earlier", -1).unless(SyncScreen.isUnread),
-    minutes(.laterMinute, "Right", "later", "Show how it was a minute later", 1).unless(SyncScreen.isNow),
-    minutes(.earlierHour, "PgUp", "hour earlier", "Show how it was an hour earlier", -60).unless(SyncScreen.isUnread),
-    minutes(.laterHour, "PgDn", "hour later", "Show how it was an hour later", 60).unless(SyncScreen.isNow),
+    minutes("earlierMinute", "Left", "earlier", "Show how it was a minute earlier", -1).unless(SyncScreen.isUnread),
+    minutes("laterMinute", "Right", "later", "Show how it was a minute later", 1).unless(SyncScreen.isNow),
+    minutes("earlierHour", "PgUp", "hour earlier", "Show how it was an hour earlier", -60).unless(SyncScreen.isUnread),
+    minutes("laterHour", "PgDn", "hour later", "Show how it was an hour later", 60).unless(SyncScreen.isNow),
   ]
 
   private static func minutes(_ id: CommandID, _ key: String, _ title: String, _ help: String, _ minutes: Int64)

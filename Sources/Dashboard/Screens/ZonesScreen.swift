@@ -122,14 +122,14 @@ extension Command {
     Command(.restoreDeletions, "U", "restore", "Restore what the server deleted in the zone (asks)", .zones, .change)
       .unless(ZonesScreen.undecidable)
       .ask { (zones: ZonesScreen, world) in zones.list.selected(world)?.held.map { .restoreDeletions($0) } },
-    Command(.pauseZone, "p", "pause zone", pausing, .zones, .change).unless(ZonesScreen.withoutTarget)
+    Command("pauseZone", "p", "pause zone", pausing, .zones, .change).unless(ZonesScreen.withoutTarget)
       .label { (zones: ZonesScreen, world) in zones.label(zones.isPaused(world) ? "resume" : "pause", world) }
       .run { (zones: inout ZonesScreen, world) in
         let rules = (zones.list.targets(world) ?? []).map { PauseRule.zone($0.key) }
         defer { zones.list.unmark() }
         return [.effect(.give(zones.isPaused(world) ? .resume(rules) : .pause(rules)))]
       },
-    Command(.repairZone, "R", "repair zone", repairing, .zones, .change).unless(ZonesScreen.unrepairable)
+    Command("repairZone", "R", "repair zone", repairing, .zones, .change).unless(ZonesScreen.unrepairable)
       .label { (zones: ZonesScreen, world) in zones.label("repair", world) }
       .ask { (zones: ZonesScreen, world) in
         let zones = zones.repairable(world)

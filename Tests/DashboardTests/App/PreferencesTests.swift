@@ -65,11 +65,22 @@ struct PreferencesTests {
     #expect(keys.command(named: .character("d"), in: QueueScreen().scopes)?.id == .discard)
   }
 
+  @Test func `configuration files name views and their commands as ever`() {
+    let names = ViewEntry.views.map { "\($0.command.id.rawValue) \($0.name) \($0.command.keyNames)" }
+    #expect(
+      names == [
+        "view1 sync 1", "view2 account 2", "view3 queue 3", "view4 records 4", "view5 conflicts 5", "view6 events 6",
+        "view7 zones 7", "view8 undo 8", "view9 pauses 9", "view0 messages 0",
+      ]
+    )
+    #expect(Preferences.StartView.allCases.map(\.rawValue) == ["overview"] + ViewEntry.views.map(\.name))
+  }
+
   @Test(arguments: Preferences.StartView.allCases)
   func `the dashboard begins with the view that is wanted`(_ view: Preferences.StartView) {
     // The store has not been read yet.
     var app = App()
-    app.open(view, Sample.world { $0.data = ViewData() })
+    app.open(view)
     #expect(app.top.title == (view == .overview ? nil : view.rawValue.sentence))
   }
 

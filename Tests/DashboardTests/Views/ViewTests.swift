@@ -192,7 +192,7 @@ struct ViewTests {
     #expect(session.commands.last == .markDroppedSeen(through: 12) && session.commands.count == 2)
   }
 
-  @Test func `what is not shown does not count as seen`() {
+  @Test func `what is not shown does not count as seen`() throws {
     let rows = (1...100).map { Sample.unseen(Int64(101 - $0), of: Int64(300 - $0)) }
     var readOnly = Self.onUnseen(rows) { $0.isReadOnly = true }
     readOnly.type("8")
@@ -220,7 +220,7 @@ struct ViewTests {
     #expect(filtered.commands.last == .markDroppedSeen(through: 100))
 
     var small = Self.onUnseen(rows) { $0.size = Size(width: 30, height: 8) }
-    small.app.open(.undo, small.world)
+    small.app.open(try #require(Preferences.StartView(rawValue: "undo")))
     small.send(.changed)
     #expect(small.commands == [])
 

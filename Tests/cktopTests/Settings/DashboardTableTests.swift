@@ -22,7 +22,7 @@ struct DashboardTableTests {
       theme = ["t", "T"]
       """
     )
-    #expect(table.hasMouse && table.startView == .queue && !table.showsIDs)
+    #expect(table.hasMouse && table.startView.rawValue == "queue" && !table.showsIDs)
     #expect(try table.keys == KeyMap(own: ["retry": ["F5"], "theme": ["t", "T"]]))
   }
 
