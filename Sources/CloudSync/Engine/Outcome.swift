@@ -206,11 +206,7 @@ package enum Interpreter {
     case .failure(_, let error) where result?.isMissing == false:
       .notVerified(error, Disposition(of: error, during: .verifying(isWhole: false)))
     case .deleted, .failure: .verified(.nothing)
-    case nil:
-      .notVerified(
-        WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(zone.zone)"),
-        .wait(.throttle)
-      )
+    case nil: .notVerified(.unmentioned(zone), .wait(.throttle))
     }
   }
 
@@ -277,5 +273,12 @@ extension QueuedOperation {
   fileprivate func clears(_ field: String) -> Bool {
     guard baseTag != nil else { return false }
     return !base[field].isAbsent || sentChanges.contains { $0.names.contains(field) }
+  }
+}
+
+extension WebServicesError {
+  /// The error of a reply that does not include a zone of the request.
+  static func unmentioned(_ zone: ZoneKey) -> WebServicesError {
+    WebServicesError(.unexpectedServerResponse, "the reply does not mention zone \(zone.zone)")
   }
 }

@@ -25,9 +25,7 @@ extension SyncStore {
             try ledger.begin(.fail(zone, cause, during: .unconfirmed, through: last), now: now)
           default: try Self.backOff(zone, error, now: now, random: random, ledger)
           }
-        case nil:
-          let error = WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(zone.zone)")
-          try Self.backOff(zone, error, now: now, random: random, ledger)
+        case nil: try Self.backOff(zone, .unmentioned(zone), now: now, random: random, ledger)
         }
       }
     }
