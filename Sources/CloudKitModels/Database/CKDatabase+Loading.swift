@@ -229,10 +229,12 @@ extension CKRecordModel {
   }
 }
 
-extension Result<CKRecord, any Error> {
+extension Result {
   /// Whether there is no such record.
   var isAbsent: Bool { if case .failure(let error as CKError) = self { error.code == .unknownItem } else { false } }
+}
 
+extension Result<CKRecord, any Error> {
   fileprivate func model<Model: CKRecordModel & Decodable>(_ type: Model.Type) -> Result<Model, any Error> {
     flatMap { record in Result<Model, any Error> { try CKRecordDecoder().decode(type, from: record) } }
   }

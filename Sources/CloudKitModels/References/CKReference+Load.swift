@@ -9,11 +9,8 @@ extension CKRecord.Reference {
     from database: CKDatabase,
     following depth: LinkDepth = .none
   ) async throws -> Model? {
-    do {
-      return try await [self].load(type, from: database, following: depth)[0].get()
-    } catch let error as CKError where error.code == .unknownItem {
-      return nil
-    }
+    let result = try await [self].load(type, from: database, following: depth)[0]
+    return result.isAbsent ? nil : try result.get()
   }
 }
 
