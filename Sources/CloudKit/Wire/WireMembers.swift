@@ -86,6 +86,15 @@ package struct ReadingMembers: WireMembers {
     return isTaken
   }
 
+  /// Reads the value of the member with a key; false if the object has no such member.
+  static func read(_ key: JSONKey, of object: inout some WireReply, _ json: inout JSONReader) throws(JSONError) -> Bool
+  {
+    var reading = ReadingMembers(json)
+    let isMember = try reading.visit(&object, at: key)
+    json = reading.json
+    return isMember
+  }
+
   /// Fills an object. Returns false if it has a member with the key `failure`, even if required members are missing.
   fileprivate static func fill(
     _ object: inout some WireReply,

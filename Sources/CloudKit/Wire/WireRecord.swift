@@ -79,7 +79,7 @@ extension WireRecord: JSONReadable {
     var fields: [String: FieldValue]?
     var deleted: Bool?
     var errorCode: String?
-    var isShared = false
+    var sharing: WireSharing?
     try json.enterObject()
     while let key = try json.nextKey() {
       switch key {
@@ -94,11 +94,12 @@ extension WireRecord: JSONReadable {
       case "parent": try json.read(into: &record.parent)
       case "shortGUID": try json.read(into: &record.shortGUID)
       case "share": try json.read(into: &record.share)
-      case "publicPermission", "participants", "owner", "currentUserParticipant", "forRecord", "createShortGUID":
-        isShared = true
-        try json.skip()
       case "serverErrorCode": try json.read(into: &errorCode)
-      default: try json.skip()
+      // In every record.
+      case "pluginFields": try json.skip()
+      default:
+        var read = sharing ?? WireSharing()
+        if try ReadingMembers.read(key, of: &read, &json) { sharing = read } else { try json.skip() }
       }
     }
     guard errorCode == nil else { return nil }
@@ -106,11 +107,7 @@ extension WireRecord: JSONReadable {
     record.recordName = recordName
     record.fields = fields ?? [:]
     record.deleted = deleted ?? false
-    if isShared {
-      json.offset = start
-      let sharing = try WireSharing(json: &json)
-      record.sharing = sharing.isEmpty ? nil : sharing
-    }
+    record.sharing = sharing.flatMap { $0.isEmpty ? nil : $0 }
     return record
   }
 }
