@@ -3,11 +3,6 @@ extension String {
   package var percentEncoded: String { utf8.map(\.percentEncoded).joined() }
 }
 
-extension Sequence<UInt8> {
-  /// The bytes as lowercase hexadecimal digits.
-  package var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
-}
-
 extension UInt8 {
   private static let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
 

@@ -33,7 +33,7 @@ struct AssetSeal {
   func isSigned(_ text: String, _ signature: String) -> Bool { areEqual(self.signature(of: text), signature) }
 
   func signature(of text: String) -> String {
-    Derived.hexadecimal(Array(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).prefix(16)))
+    HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).prefix(16).hexadecimal
   }
 }
 

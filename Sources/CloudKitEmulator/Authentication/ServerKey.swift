@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import JSONText
 
 /// A registered server-to-server key: the public key and its ID.
 public struct ServerKey: Sendable {
@@ -27,7 +28,7 @@ public struct ServerKey: Sendable {
     else { throw .noPublicKey }
     guard let key = try? P256.Signing.PublicKey(derRepresentation: der) else { throw .notP256 }
     publicKey = key
-    keyID = Derived.hexadecimal(Array(SHA256.hash(data: publicKey.derRepresentation)))
+    keyID = SHA256.hash(data: publicKey.derRepresentation).hexadecimal
   }
 }
 

@@ -62,7 +62,7 @@ enum Derived {
   /// Returns 32 lowercase hexadecimal digits.
   static func hexadecimal(_ text: String) -> String {
     let numbers = (number(text).bigEndian, number("\(text)/2").bigEndian)
-    return withUnsafeBytes(of: numbers) { hexadecimal($0) }
+    return withUnsafeBytes(of: numbers) { $0.hexadecimal }
   }
 
   /// Returns an identifier in the format of a UUID, by default in capitals like record names made by the server.
@@ -72,20 +72,5 @@ enum Derived {
     if !isLowercase { digits = digits.map { $0 < UInt8(ascii: "a") ? $0 : $0 & ~0x20 } }
     for place in [20, 16, 12, 8] { digits.insert(UInt8(ascii: "-"), at: place) }
     return String(decoding: digits, as: UTF8.self)
-  }
-
-  /// Returns bytes as lowercase hexadecimal digits.
-  static func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
-    String(unsafeUninitializedCapacity: 2 * bytes.count) { digits in
-      for (index, byte) in bytes.enumerated() {
-        digits[2 * index] = digit(byte >> 4)
-        digits[2 * index + 1] = digit(byte & 15)
-      }
-      return 2 * bytes.count
-    }
-  }
-
-  private static func digit(_ number: UInt8) -> UInt8 {
-    number < 10 ? UInt8(ascii: "0") + number : UInt8(ascii: "a") - 10 + number
   }
 }

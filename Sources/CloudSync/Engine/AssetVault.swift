@@ -3,6 +3,7 @@ import Crypto
 import Facts
 import Foundation
 import Glibc
+import JSONText
 
 /// Copies of the files of accepted saves, in a folder beside the store, each named by the SHA-256 of its bytes.
 ///

@@ -1,4 +1,5 @@
 import Crypto
+import JSONText
 
 /// An opaque version of something that a person decides about. It changes with the thing, so that a decision applies
 /// only to what was shown.
@@ -40,10 +41,7 @@ package enum DecisionVersion {
   }
 
   private static func text(_ facts: String...) -> String {
-    let bits = SHA256.hash(data: Array(facts.joined(separator: "\n").utf8)).prefix(length / 2)
-      .reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    let text = String(bits, radix: 16)
-    return String(repeating: "0", count: length - text.count) + text
+    SHA256.hash(data: Array(facts.joined(separator: "\n").utf8)).prefix(length / 2).hexadecimal
   }
 }
 

@@ -1,6 +1,7 @@
 import CloudKit
 import Crypto
 import Foundation
+import JSONText
 
 /// A keyed digest that recognizes a credential without revealing it. Each digest has its own random key, so that two
 /// stores hold different texts for one credential.

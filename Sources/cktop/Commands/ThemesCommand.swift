@@ -79,10 +79,9 @@ extension Color {
   /// The colour as written in a theme file.
   fileprivate var text: String {
     switch self {
-    case .standard: return "default"
-    case .indexed(let index): return index < 16 ? Self.names[Int(index)] : String(index)
-    case .rgb(let red, let green, let blue):
-      return "#" + [red, green, blue].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    case .standard: "default"
+    case .indexed(let index): index < 16 ? Self.names[Int(index)] : String(index)
+    case .rgb(let red, let green, let blue): "#" + [red, green, blue].hexadecimal
     }
   }
 }
