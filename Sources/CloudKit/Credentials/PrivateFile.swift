@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// A small file with a secret, which only its owner can access.
-enum PrivateFile {
+package enum PrivateFile {
   /// The largest file size that is read, in bytes.
   static let largestSize = 64 << 10
 
@@ -39,7 +39,7 @@ enum PrivateFile {
   /// can access it from the start.
   ///
   /// - Throws: `CKCredentialError` if the file cannot be written; the old file is then unchanged.
-  static func replace(_ path: String, with data: Data) throws(CKCredentialError) {
+  package static func replace(_ path: String, with data: Data) throws(CKCredentialError) {
     let temporary = "\(path).\(UUID().uuidString)"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {

@@ -1,3 +1,4 @@
+import CloudKit
 import CloudSync
 import Foundation
 
@@ -61,16 +62,7 @@ struct KeptToken: Sendable {
         attributes: [.posixPermissions: 0o700]
       )
     }
-    let temporary = "\(path).\(ProcessInfo.processInfo.processIdentifier)"
-    let isMade = FileManager.default.createFile(
-      atPath: temporary,
-      contents: nil,
-      attributes: [.posixPermissions: 0o600]
-    )
-    guard isMade, let handle = FileHandle(forWritingAtPath: temporary) else { return }
-    guard (try? handle.write(contentsOf: data)) != nil, (try? handle.close()) != nil else { return }
-    // Renamed atomically, so that another process never reads half of it.
-    guard rename(temporary, path) == 0 else { return (try? FileManager.default.removeItem(atPath: temporary)) ?? () }
+    guard (try? PrivateFile.replace(path, with: data)) != nil else { return }
     if isOwn, foreign != own { try? FileManager.default.removeItem(atPath: foreign) }
   }
 
