@@ -29,9 +29,13 @@ extension CKCredential {
       guard let value = items.first(where: { $0[0] == name && $0.count == 2 })?[1].removingPercentEncoding,
         !value.isEmpty
       else { continue }
-      // Decoding the URL on the way may have turned plus signs into spaces.
-      return value.replacingOccurrences(of: " ", with: "+")
+      return repaired(token: value)
     }
     throw CKCredentialError("The callback URL has no token: it contains neither ckWebAuthToken nor ckSession.")
+  }
+
+  /// Restores the plus signs of a token. A token from a callback URL may have spaces in their place.
+  package static func repaired(token: String) -> String {
+    token.replacingOccurrences(of: " ", with: "+")
   }
 }

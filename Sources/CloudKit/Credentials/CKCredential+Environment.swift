@@ -32,9 +32,7 @@ extension CKCredential {
     case (nil, nil, nil, _?):
       throw CKCredentialError("CLOUDKIT_WEB_AUTH_TOKEN is set without CLOUDKIT_API_TOKEN: set both.")
     case (nil, nil, let apiToken?, let webAuthToken?):
-      // A token copied from a sign-in callback may have spaces in place of plus signs.
-      let repaired = webAuthToken.replacingOccurrences(of: " ", with: "+")
-      return .webAuth(apiToken: apiToken, webAuthToken: repaired)
+      return .webAuth(apiToken: apiToken, webAuthToken: repaired(token: webAuthToken))
     }
   }
 }

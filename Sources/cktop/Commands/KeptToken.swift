@@ -25,9 +25,6 @@ struct KeptToken: Sendable {
     var token: String
   }
 
-  /// Restores plus signs: a token copied from a sign-in callback has spaces instead.
-  static func repaired(_ token: String) -> String { token.replacingOccurrences(of: " ", with: "+") }
-
   /// The saved token, if it descends from the configured one.
   func read() -> String? { read(foreign) ?? read(own) }
 

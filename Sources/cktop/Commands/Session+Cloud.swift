@@ -84,7 +84,7 @@ extension Session {
     case .webAuth(let apiToken, let webAuthToken):
       let known = kept?.read()
       if known != nil { found.usesKeptToken = true }
-      credential = .webAuth(apiToken: apiToken, webAuthToken: known ?? KeptToken.repaired(webAuthToken))
+      credential = .webAuth(apiToken: apiToken, webAuthToken: known ?? CKCredential.repaired(token: webAuthToken))
     case .none:
       throw CommandFailure.noCredential
     }
