@@ -76,24 +76,24 @@ public struct CKContainerConfiguration: Sendable {
   public static func fromEnvironment(
     _ environment: [String: String]
   ) throws(CKCredentialError) -> CKContainerConfiguration {
-    func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    func value(_ variable: EnvironmentVariable) -> String? { variable.value(in: environment) }
 
     var selected = Environment.development
-    if let name = value("CLOUDKIT_ENVIRONMENT") {
+    if let name = value(.environment) {
       guard let named = Environment(rawValue: name) else {
         throw CKCredentialError("CLOUDKIT_ENVIRONMENT is '\(name)': set it to development or production.")
       }
       selected = named
     }
     var url = CKHTTPTransport.appleURL
-    if let text = value("CLOUDKIT_URL") {
+    if let text = value(.url) {
       guard let given = URL(string: text), given.host() != nil else {
         throw CKCredentialError("CLOUDKIT_URL is not a URL of the form https://host:port.")
       }
       url = given
     }
     return CKContainerConfiguration(
-      identifier: value("CLOUDKIT_CONTAINER") ?? "",
+      identifier: value(.container) ?? "",
       environment: selected,
       credential: try CKCredential.fromEnvironment(environment),
       transport: CKHTTPTransport(baseURL: url, proxies: ProxySettings(environment: environment))

@@ -1,5 +1,23 @@
 internal import Foundation
 
+/// The names of the environment variables for a container and its credential.
+package enum EnvironmentVariable: String, CaseIterable {
+  case container = "CLOUDKIT_CONTAINER"
+  case environment = "CLOUDKIT_ENVIRONMENT"
+  case database = "CLOUDKIT_DATABASE"
+  case url = "CLOUDKIT_URL"
+  case keyID = "CLOUDKIT_KEY_ID"
+  case keyFile = "CLOUDKIT_KEY_FILE"
+  case apiToken = "CLOUDKIT_API_TOKEN"
+  case webAuthToken = "CLOUDKIT_WEB_AUTH_TOKEN"
+
+  /// Returns the value without white space around it; nil if it is blank.
+  package func value(in environment: [String: String]) -> String? {
+    let text = environment[rawValue]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+    return text.isEmpty ? nil : text
+  }
+}
+
 extension CKCredential {
   /// Reads a credential from `CLOUDKIT_*` environment variables. Returns nil if none is set.
   ///
@@ -9,15 +27,10 @@ extension CKCredential {
   ///
   /// - Throws: `CKCredentialError` if half of a pair is missing, both kinds are set, or the key file is unusable.
   public static func fromEnvironment(_ environment: [String: String]) throws(CKCredentialError) -> CKCredential? {
-    func value(_ name: String) -> String? {
-      guard let text = environment[name]?.trimmingCharacters(in: .whitespacesAndNewlines), !text.isEmpty else {
-        return nil
-      }
-      return text
-    }
+    func value(_ variable: EnvironmentVariable) -> String? { variable.value(in: environment) }
 
-    let (keyID, keyFile) = (value("CLOUDKIT_KEY_ID"), value("CLOUDKIT_KEY_FILE"))
-    let (apiToken, webAuthToken) = (value("CLOUDKIT_API_TOKEN"), value("CLOUDKIT_WEB_AUTH_TOKEN"))
+    let (keyID, keyFile) = (value(.keyID), value(.keyFile))
+    let (apiToken, webAuthToken) = (value(.apiToken), value(.webAuthToken))
     if keyID != nil || keyFile != nil, apiToken != nil || webAuthToken != nil {
       throw CKCredentialError(
         "CLOUDKIT_KEY_ID/CLOUDKIT_KEY_FILE and CLOUDKIT_API_TOKEN/CLOUDKIT_WEB_AUTH_TOKEN are both set: unset one kind."

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Foundation
 
 /// The settings, by their names in the configuration file. `row` is their only list: the options, the environment, the
 /// configuration file and `config check` read it. A new setting is a case with its row, and a line in `StoreOptions` if
@@ -52,6 +53,11 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
       row.help = text
       return row
     }
+
+    /// Creates the row of a setting that the libraries read, too.
+    init(_ name: EnvironmentVariable, _ kind: Kind = .text, standard: String? = nil, option: String? = nil) {
+      self.init(name.rawValue, kind, standard: standard, option: option)
+    }
   }
 
   var row: Row {
@@ -59,20 +65,20 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
     case .profile:
       Row("CKTOP_PROFILE", option: "name").help("The [profiles.NAME] table of the configuration file to use.")
     case .container:
-      Row("CLOUDKIT_CONTAINER", .containerID, option: "id")
+      Row(.container, .containerID, option: "id")
         .help("The container ID, such as iCloud.org.example.App.")
     case .environment:
-      Row("CLOUDKIT_ENVIRONMENT", .choice(of: EnvironmentName.self), standard: "development", option: "environment")
+      Row(.environment, .choice(of: EnvironmentName.self), standard: "development", option: "environment")
         .help("The environment: development or production (default: development).")
     case .database:
-      Row("CLOUDKIT_DATABASE", .choice(of: DatabaseName.self), option: "database").help(
+      Row(.database, .choice(of: DatabaseName.self), option: "database").help(
         """
         The database: public, private or shared (default: public with a server-to-server key, private with a web auth \
         token).
         """
       )
     case .url:
-      Row("CLOUDKIT_URL", .url, standard: "https://api.apple-cloudkit.com", option: "url")
+      Row(.url, .url, standard: CKHTTPTransport.appleURL.absoluteString, option: "url")
         .help("The server (default: Apple's); use the URL of cktop serve for the emulator.")
     case .store: Row("CKTOP_STORE", .path, option: "file").help("The file of the sync store.")
     case .policy:
@@ -94,10 +100,10 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
       Row("CKTOP_THEME", standard: "midnight", option: "theme")
         .help("The theme; overrides CKTOP_THEME and the configuration file. See cktop themes.")
     case .staleAfter: Row("CKTOP_STALE_AFTER", .age, standard: "\(StoreStatus.standardFreshness / 1000)s")
-    case .keyID: Row("CLOUDKIT_KEY_ID")
-    case .keyFile: Row("CLOUDKIT_KEY_FILE", .path)
-    case .apiToken: Row("CLOUDKIT_API_TOKEN", .secret)
-    case .webAuthToken: Row("CLOUDKIT_WEB_AUTH_TOKEN", .secret)
+    case .keyID: Row(.keyID)
+    case .keyFile: Row(.keyFile, .path)
+    case .apiToken: Row(.apiToken, .secret)
+    case .webAuthToken: Row(.webAuthToken, .secret)
     }
   }
 
