@@ -51,3 +51,15 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     return wire
   }
 }
+
+extension CKDatabase {
+  /// Returns the server's subscription to all changes, whatever its push; saves one with silent pushes if there is none.
+  package func subscribeToAllChanges(as id: CKSubscription.ID) async throws -> CKSubscription {
+    do {
+      if let known = try await subscription(for: id) as? CKDatabaseSubscription { return known }
+    } catch CKError.unknownItem {}
+    let wanted = CKDatabaseSubscription(subscriptionID: id)
+    wanted.notificationInfo = CKNotificationInfo(wire: .silent)
+    return try await save(wanted)
+  }
+}

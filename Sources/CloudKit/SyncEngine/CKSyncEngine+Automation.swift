@@ -67,26 +67,13 @@ extension CKSyncEngine {
   private func listen() async throws {
     guard let automation, !automation.isListening else { return }
     do {
-      try await subscribe(automation.subscriptionID)
+      _ = try await database.subscribeToAllChanges(as: automation.subscriptionID)
     } catch {
       guard !CKError(any: error).isTransient else { throw error }
       database.report("The sync engine has no pushes: \(error.localizedDescription)")
       return
     }
     automation.listen(to: database.container(try database.client.get())) { [weak self] in self?.receive($0) }
-  }
-
-  /// Saves the subscription for pushes, unless the server has it.
-  private func subscribe(_ id: CKSubscription.ID) async throws {
-    do {
-      _ = try await database.subscription(for: id)
-    } catch CKError.unknownItem {
-      let subscription = CKDatabaseSubscription(subscriptionID: id)
-      let info = CKSubscription.NotificationInfo()
-      info.shouldSendContentAvailable = true
-      subscription.notificationInfo = info
-      try await database.save(subscription)
-    }
   }
 
   private func receive(_ event: PushBroadcast.Event) {

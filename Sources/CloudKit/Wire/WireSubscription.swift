@@ -16,6 +16,13 @@ package struct WireSubscription: Hashable, Sendable {
   package var deleted: Bool?
 
   package init(subscriptionID: String) { self.subscriptionID = subscriptionID }
+
+  /// Creates a subscription to all changes of a database, with silent pushes.
+  package init(watchingAllAs subscriptionID: String) {
+    self.init(subscriptionID: subscriptionID)
+    subscriptionType = "database"
+    notificationInfo = .silent
+  }
 }
 
 extension WireSubscription: WireObject {
@@ -75,6 +82,13 @@ package struct WireNotificationInfo: Hashable, Sendable {
   package var shouldSendMutableContent: Bool?
 
   package init() {}
+
+  /// Wakes the app without showing anything.
+  package static var silent: WireNotificationInfo {
+    var info = WireNotificationInfo()
+    info.shouldSendContentAvailable = true
+    return info
+  }
 }
 
 extension WireNotificationInfo: WireObject {

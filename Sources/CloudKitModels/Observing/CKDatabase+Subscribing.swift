@@ -91,13 +91,8 @@ extension CKDatabase {
     guard try query.subscription(options: .allChanges, in: nil).predicate == NSPredicate(value: true) else {
       throw CKError(.invalidArguments, "Changes in the shared database cannot be observed with conditions.")
     }
-    // The same one as that of a sync engine. Any push will do.
-    let wanted = CKDatabaseSubscription(subscriptionID: CKDatabaseSubscription.allChangesID)
-    if let known = try await known(wanted.subscriptionID), known is CKDatabaseSubscription { return known }
-    let info = CKSubscription.NotificationInfo()
-    info.shouldSendContentAvailable = true
-    wanted.notificationInfo = info
-    return try await save(wanted)
+    // The same one as that of a sync engine.
+    return try await subscribeToAllChanges(as: CKDatabaseSubscription.allChangesID)
   }
 
   /// Returns the server's subscription with an identifier; nil if there is none.

@@ -72,12 +72,6 @@ extension Cycle {
 }
 
 extension WireSubscription {
-  fileprivate init(watchingAllAs identifier: String) {
-    self.init(subscriptionID: identifier)
-    subscriptionType = "database"
-    notificationInfo = .silent
-  }
-
   fileprivate init(watching type: String, as identifier: String) {
     self.init(subscriptionID: identifier)
     subscriptionType = "query"
@@ -90,14 +84,5 @@ extension WireSubscription {
   fileprivate func watchesTheSame(as other: WireSubscription) -> Bool {
     subscriptionType == other.subscriptionType && query?.recordType == other.query?.recordType
       && Set(firesOn ?? []) == Set(other.firesOn ?? []) && query?.filterBy.isEmpty ?? true && firesOnce != true
-  }
-}
-
-extension WireNotificationInfo {
-  /// Wakes the app without showing anything.
-  fileprivate static var silent: WireNotificationInfo {
-    var info = WireNotificationInfo()
-    info.shouldSendContentAvailable = true
-    return info
   }
 }

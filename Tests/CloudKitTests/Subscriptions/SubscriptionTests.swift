@@ -52,6 +52,32 @@ import Testing
     #expect(code == .requestRateLimited && server.operations.count == 1)
   }
 
+  @Test(arguments: [
+    (#""subscriptionType":"database","notificationInfo":{"alertBody":"x"}"#, false),
+    (#""subscriptionType":"query","query":{"recordType":"Note"}"#, true), (#""serverErrorCode":"NOT_FOUND""#, true),
+  ])
+  func `changes of a database are subscribed to silently, unless they are already`(
+    _ found: String,
+    _ isSaved: Bool
+  ) async throws {
+    let lookup = ScriptedServer.Answer.json(#"{"subscriptions":[{"subscriptionID":"all",\#(found)}]}"#)
+    let server = ScriptedServer(
+      lookup,
+      lookup,
+      .json(#"{"subscriptions":[{"subscriptionID":"all","subscriptionType":"database"}]}"#)
+    )
+
+    let subscription = try await server.container().privateCloudDatabase.subscribeToAllChanges(as: "all")
+
+    #expect(subscription is CKDatabaseSubscription)
+    #expect(server.operations.last?.hasSuffix("modify") == isSaved)
+    let expected: JSON = .object([
+      "notificationInfo": .object(["shouldSendContentAvailable": .bool(true)]), "subscriptionID": .string("all"),
+      "subscriptionType": .string("database"),
+    ])
+    if isSaved { #expect(try server.bodies()[2]["operations"]?.elements.first?["subscription"] == expected) }
+  }
+
   @Test func `a zone subscription is sent with its zone and what the push does`() async throws {
     let subscription = CKRecordZoneSubscription(zoneID: zone, subscriptionID: "notes-zone")
     let info = CKSubscription.NotificationInfo()
