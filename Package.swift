@@ -80,7 +80,7 @@ let package = Package(
     .target(
       name: "CloudKit",
       dependencies: [
-        "CCloudKit", "JSONText", "SyncEngineRequirements",
+        "CCloudKit", "CloudKitSchema", "JSONText", "SyncEngineRequirements",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -136,7 +136,7 @@ let package = Package(
     .target(
       name: "CloudKitMacroExpansion",
       dependencies: [
-        "Facts",
+        "CloudKitSchema", "Facts",
         .product(name: "SwiftDiagnostics", package: "swift-syntax"),
         .product(name: "SwiftSyntax", package: "swift-syntax"),
         .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),

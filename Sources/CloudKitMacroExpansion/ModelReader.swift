@@ -1,3 +1,4 @@
+internal import CloudKitSchema
 internal import Facts
 internal import SwiftDiagnostics
 internal import SwiftSyntax
@@ -94,7 +95,7 @@ struct ModelReader {
     guard let name = argument.map(\.literalText) ?? declaration.typeName?.plainName else {
       return report(node, "The record type must be a plain string literal. To compute it, declare `recordType`.")
     }
-    guard FieldName.isValid(name) else {
+    guard CKSchema.isName(name) else {
       return report(
         node,
         "'\(name)' is not a valid record type: it must start with a letter (A–Z), followed by letters, digits and "
@@ -198,7 +199,7 @@ struct ModelReader {
   }
 
   private mutating func add(_ property: StoredProperty, as name: String, at node: Syntax) {
-    guard FieldName.isValid(name) else {
+    guard CKSchema.isName(name) else {
       return report(
         node,
         "'\(name)' is not a valid field name: it must start with a letter (A–Z), followed by letters, digits and "

@@ -11,8 +11,8 @@ import Testing
   private static let arrows: [String: Set<String>] = [
     // `import CloudKit` in CloudKit is the Clang module of the same name, with empty submodules.
     "CloudKit": [
-      "AsyncHTTPClient", "CloudKit", "Crypto", "JSONText", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat",
-      "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "OpenCombine", "SyncEngineRequirements",
+      "AsyncHTTPClient", "CloudKit", "CloudKitSchema", "Crypto", "JSONText", "Logging", "Metrics", "NIOCore",
+      "NIOFoundationCompat", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "OpenCombine", "SyncEngineRequirements",
     ],
     "SyncEngineRequirements": [],
     "JSONText": [],
@@ -34,7 +34,7 @@ import Testing
     "CloudKitModelMacros": ["CloudKitMacros", "CloudKitModels"],
     "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
     "CloudKitMacroExpansion": [
-      "Facts", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros",
+      "CloudKitSchema", "Facts", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros",
     ],
     "CloudSyncModels": ["CloudKit", "CloudKitModels", "CloudService", "CloudSync", "OpenCombine"],
     "CloudSync": ["CloudKit", "CloudKitSchema", "Crypto", "Facts", "GRDB", "JSONText", "NetworkShim"],

@@ -1,15 +1,13 @@
+internal import CloudKitSchema
 internal import Foundation
 
 /// Converts the arguments of a predicate format into values and field names.
 enum PredicateArgument {
-  /// Returns a validated field name: a letter, then letters, digits and underscores.
+  /// Returns the name of a system field, or a valid name of another.
   static func fieldName(_ argument: Any) throws(PredicateFailure) -> String {
     guard let name = text(argument) else { throw PredicateFailure("a field's name must be a string") }
     if WireFieldName.system[name] != nil { return name }
-    let isName = name.utf8.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
-    guard isName, name.utf8.first?.isLetter == true else {
-      throw PredicateFailure("'\(name.prefix(64))' is not a field name")
-    }
+    guard CKSchema.isName(name) else { throw PredicateFailure("'\(name.prefix(64))' is not a field name") }
     return name
   }
 
@@ -135,9 +133,4 @@ extension Optional<Any> {
     }
     self = mirror.children.first.flatMap { Optional<Any>(flattening: $0.value) }
   }
-}
-
-extension UInt8 {
-  fileprivate var isLetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
-  fileprivate var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
 }
