@@ -147,7 +147,7 @@ struct ModelReader {
         continue
       }
       let node = argument.map { Syntax($0) } ?? property.node
-      if FieldName.system.contains(name) {
+      if CKSchema.isName(name), CKSchema.systemNames[name] != nil {
         report(node, "Queries use '\(name)' for a system field. Set another field name with @CKField.")
       }
       add(property, as: name, at: node)

@@ -6,7 +6,7 @@ enum PredicateArgument {
   /// Returns the name of a system field, or a valid name of another.
   static func fieldName(_ argument: Any) throws(PredicateFailure) -> String {
     guard let name = text(argument) else { throw PredicateFailure("a field's name must be a string") }
-    if WireFieldName.system[name] != nil { return name }
+    if CKSchema.systemNames[name] != nil { return name }
     guard CKSchema.isName(name) else { throw PredicateFailure("'\(name.prefix(64))' is not a field name") }
     return name
   }

@@ -1,21 +1,9 @@
-extension WireFieldName {
-  /// The system fields, by their names in the framework, the schema and the wire format (reference 3.4).
-  static let system: [String: String] = [
-    "recordID": "recordName", "recordID.recordName": "recordName", "recordName": "recordName",
-    "___recordID": "recordName",
-    "creationDate": "createdTimestamp", "createdTimestamp": "createdTimestamp", "___createTime": "createdTimestamp",
-    "modificationDate": "modifiedTimestamp", "modifiedTimestamp": "modifiedTimestamp",
-    "___modTime": "modifiedTimestamp",
-    "creatorUserRecordID": "createdUserRecordName", "createdUserRecordName": "createdUserRecordName",
-    "___createdBy": "createdUserRecordName",
-    "lastModifiedUserRecordID": "modifiedUserRecordName", "modifiedUserRecordName": "modifiedUserRecordName",
-    "___modifiedBy": "modifiedUserRecordName",
-    "share": "share", "___share": "share", "parent": "parent", "___parent": "parent",
-  ]
+internal import CloudKitSchema
 
+extension WireFieldName {
   /// Creates the wire name for a framework name.
   package init(framework name: String) {
-    self = Self.system[name].map(WireFieldName.system) ?? .field(name)
+    self = CKSchema.systemNames[name].map(WireFieldName.system) ?? .field(name)
   }
 
   /// The name for a predicate, which also accepts the wire names of system fields; nil for the whole record.

@@ -1,3 +1,4 @@
+internal import CloudKitSchema
 public import Foundation
 import JSONText
 internal import Synchronization
@@ -100,7 +101,7 @@ open class CKQuery: NSObject, CKArchivable, NSCopying, @unchecked Sendable {
 
   /// The names of the fields that the conditions and the order use, without system fields.
   package var fields: Set<String> {
-    node.fields.union((sortDescriptors ?? []).compactMap(\.key)).filter { WireFieldName.system[$0] == nil }
+    node.fields.union((sortDescriptors ?? []).compactMap(\.key)).filter { CKSchema.systemNames[$0] == nil }
   }
 
   /// Returns the query in its wire encoding.
