@@ -1,3 +1,4 @@
+internal import CloudKitSchema
 public import Foundation
 
 /// A length in metres.
@@ -97,10 +98,7 @@ public final class CLLocation: NSObject, CKArchivable, CKImmutable, __CKRecordOb
   /// Returns the distance to another location along the earth's surface, in metres, on a sphere with a radius of
   /// 6,371,009 m.
   public func distance(from location: CLLocation) -> CLLocationDistance {
-    let (a, b) = (coordinate.radians, location.coordinate.radians)
-    let (latitude, longitude) = (sin((b.latitude - a.latitude) / 2), sin((b.longitude - a.longitude) / 2))
-    let haversine = latitude * latitude + cos(a.latitude) * cos(b.latitude) * longitude * longitude
-    return 2 * 6_371_009 * asin(min(1, haversine.squareRoot()))
+    CKSchema.distance(from: coordinate.degrees, to: location.coordinate.degrees)
   }
 
   /// Reads an archived location.
@@ -182,7 +180,5 @@ extension CLLocation {
 }
 
 extension CLLocationCoordinate2D {
-  fileprivate var radians: CLLocationCoordinate2D {
-    CLLocationCoordinate2D(latitude: latitude * .pi / 180, longitude: longitude * .pi / 180)
-  }
+  fileprivate var degrees: (latitude: Double, longitude: Double) { (latitude, longitude) }
 }

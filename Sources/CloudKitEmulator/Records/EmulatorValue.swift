@@ -74,13 +74,7 @@ public struct EmulatorLocation: Sendable, Hashable {
 
   /// Returns the distance in metres along the surface of a sphere.
   func distance(to other: EmulatorLocation) -> Double {
-    let radians = Double.pi / 180
-    let north = (other.latitude - latitude) * radians
-    let east = (other.longitude - longitude) * radians
-    let haversine =
-      sin(north / 2) * sin(north / 2)
-      + cos(latitude * radians) * cos(other.latitude * radians) * sin(east / 2) * sin(east / 2)
-    return 2 * 6_371_009 * asin(min(1, haversine.squareRoot()))
+    CKSchema.distance(from: (latitude, longitude), to: (other.latitude, other.longitude))
   }
 }
 
