@@ -193,7 +193,7 @@ struct RowReader {
       let isEmptyList = type == .list(.unknown) && value == .list([])
       fields[field] = isEmptyList ? .list(.unknown, []) : try value.read(as: type, field: field)
     }
-    let (size, limit) = (FieldChanges(values: fields).byteCount, SyncStore.largestRecord)
+    let (size, limit) = (RecordSize.bytes(of: fields), RecordSize.limit)
     guard size <= limit else {
       let problem = "the record has \(size) bytes and the server takes at most \(limit); shorten it or split it"
       throw FieldError(field: nil, problem)

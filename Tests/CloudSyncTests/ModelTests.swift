@@ -50,8 +50,8 @@ import Testing
   }
 
   @Test func `bytes grow with the text`() {
-    let short = FieldChanges(values: ["a": .string("x")]).byteCount
-    let long = FieldChanges(values: ["a": .string(String(repeating: "x", count: 1001))]).byteCount
+    let short = FieldChanges(values: ["a": .string("x")]).requestBytes
+    let long = FieldChanges(values: ["a": .string(String(repeating: "x", count: 1001))]).requestBytes
 
     #expect(long == short + 1000)
     #expect(FieldValue.bytes(Data(count: 300)).byteCount == 400)

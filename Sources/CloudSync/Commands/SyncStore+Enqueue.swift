@@ -4,9 +4,6 @@ import Synchronization
 
 /// Accepting changes: they are on disk when the caller gets the reply.
 extension SyncStore {
-  /// The size of the largest record the server accepts, without assets (reference 4).
-  package static let largestRecord = 1_000_000
-
   /// Accepts changes in one transaction. When this returns, the accepted changes survive a power failure.
   ///
   /// - Parameters:

@@ -91,9 +91,9 @@ struct Intake {
       changes.apply(fields.only(fields.emptied.subtracting(queued?.changes.emptied ?? [])))
     }
     if changes.isEmpty, hasNothingToSend { return .unchanged }
-    let size = FieldChanges(values: changes.applied(to: current)).byteCount
-    if size > SyncStore.largestRecord {
-      return .refused("the record has \(size) bytes; the server takes at most \(SyncStore.largestRecord)")
+    let size = RecordSize.bytes(of: changes.applied(to: current))
+    if size > RecordSize.limit {
+      return .refused("the record has \(size) bytes; the server takes at most \(RecordSize.limit)")
     }
     let base = change.base(beside: mirror)
     guard var operation = queued else { return insertion(type, changes, base) }

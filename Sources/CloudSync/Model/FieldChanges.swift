@@ -103,11 +103,8 @@ package struct FieldChanges: Hashable, Sendable {
   }
 
   /// The approximate bytes that an operation with these changes adds to a request.
-  var requestBytes: Int { byteCount + 200 }
-
-  /// The approximate bytes of the values on the wire.
-  package var byteCount: Int {
-    values.reduce(into: cleared.reduce(0) { $0 + $1.utf8.count + 20 }) {
+  package var requestBytes: Int {
+    values.reduce(into: cleared.reduce(200) { $0 + $1.utf8.count + 20 }) {
       $0 += $1.key.utf8.count + $1.value.byteCount + 30
     }
   }

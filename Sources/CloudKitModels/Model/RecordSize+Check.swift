@@ -1,11 +1,7 @@
 internal import CloudKit
 internal import Foundation
 
-/// The approximate size of a record in bytes, without asset files.
-enum RecordSize {
-  /// The maximum size of a record on the server.
-  static let limit = 1_000_000
-
+extension RecordSize {
   /// Throws if the fields are too large for a record, and names the largest one.
   static func check(_ fields: [String: StoredField], of model: Any) throws {
     let total = fields.reduce(0) { $0 + bytes(of: $1) }
@@ -20,18 +16,7 @@ enum RecordSize {
   }
 
   private static func bytes(of field: (key: String, value: StoredField)) -> Int {
-    guard !field.value.isEncrypted else { return 0 }
-    return field.key.utf8.count + (field.value.wire.map { bytes(of: $0) } ?? bytes(of: field.value.object))
-  }
-
-  private static func bytes(of value: FieldValue) -> Int {
-    switch value {
-    case .string(let text): text.utf8.count
-    case .bytes(let data): data.count
-    case .list(_, let elements): elements.reduce(0) { $0 + bytes(of: $1) }
-    case .reference(let reference): reference.recordName.utf8.count
-    default: 8
-    }
+    field.key.utf8.count + (field.value.wire.map { bytes(of: $0) } ?? bytes(of: field.value.object))
   }
 
   private static func bytes(of value: Any) -> Int {
