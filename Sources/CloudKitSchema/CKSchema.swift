@@ -74,8 +74,13 @@ extension CKSchema {
 
     /// The wire name (reference 3.1, 3.5), e.g. `INT64_LIST` or `ENCRYPTED_STRING`. [D][L3]
     public var name: String {
-      (isEncrypted ? "ENCRYPTED_" : "") + scalar.rawValue + (isList ? "_LIST" : "")
+      (isEncrypted ? Self.encryptedPrefix : "") + scalar.rawValue + (isList ? Self.listSuffix : "")
     }
+
+    /// The beginning of the names of encrypted types.
+    package static let encryptedPrefix = "ENCRYPTED_"
+    /// The end of the names of list types.
+    package static let listSuffix = "_LIST"
 
     /// Creates a type.
     public init(_ scalar: ValueType, isList: Bool = false, isEncrypted: Bool = false) {
@@ -86,9 +91,9 @@ extension CKSchema {
 
     /// Creates the type of a wire name; `nil` if the name is unknown.
     public init?(name: String) {
-      let isEncrypted = name.hasPrefix("ENCRYPTED_")
-      let isList = name.hasSuffix("_LIST")
-      let scalar = name.dropFirst(isEncrypted ? "ENCRYPTED_".count : 0).dropLast(isList ? "_LIST".count : 0)
+      let (isEncrypted, isList) = (name.hasPrefix(Self.encryptedPrefix), name.hasSuffix(Self.listSuffix))
+      let scalar = name.dropFirst(isEncrypted ? Self.encryptedPrefix.count : 0)
+        .dropLast(isList ? Self.listSuffix.count : 0)
       guard let scalar = ValueType(rawValue: String(scalar)) else { return nil }
       self.init(scalar, isList: isList, isEncrypted: isEncrypted)
     }

@@ -249,17 +249,16 @@ package struct ImportPlan {
       }
       // Queued changes may be wrong, but a secret must not become plain text.
       let known = types[field] ?? queued[field].flatMap { type.exposes($0) ? $0 : nil }
-      if let known, known != type.description, !(known.hasSuffix("UNKNOWN_LIST") && type.isList) {
+      if let known, known != type.description, !(WireTypeTag.isUnknownList(known) && type.isList) {
         throw FieldError(field: field, "\(field) is \(known) already and cannot become \(type); leave out --column")
       }
     }
     for field in references.keys.sorted() {
       guard NameRule.isFieldName(field) else { throw FieldError(field: field, NameRule.fieldNameProblem(field)) }
-      switch types[field] ?? queued[field] {
-      case nil, "REFERENCE", "REFERENCE_LIST", "UNKNOWN_LIST": break
-      case .some(let type):
-        throw FieldError(field: field, "\(field) is \(type) already and cannot become REFERENCE; leave out --reference")
-      }
+      guard let type = types[field] ?? queued[field], type != WireTypeTag.unknownList,
+        WireTypeTag(type)?.element != .reference
+      else { continue }
+      throw FieldError(field: field, "\(field) is \(type) already and cannot become REFERENCE; leave out --reference")
     }
   }
 }
@@ -280,7 +279,7 @@ private final class KnownFieldTypes {
 
   /// The known types, without those of empty lists, whose elements are unknown.
   static func parsed(_ types: [String: String]) -> [String: RowReader.KnownType] {
-    types.filter { !$0.value.hasSuffix("UNKNOWN_LIST") }
+    types.filter { !WireTypeTag.isUnknownList($0.value) }
       .mapValues { WireTypeTag($0).map(RowReader.KnownType.writable) ?? .foreign($0) }
   }
 }

@@ -10,7 +10,7 @@ struct RowReader {
     /// A type that this version cannot write.
     case foreign(String)
 
-    var isEncrypted: Bool { description.hasPrefix(FieldValue.encryptedPrefix) }
+    var isEncrypted: Bool { WireTypeTag.isEncrypted(description) }
 
     var description: String {
       switch self {
@@ -104,7 +104,7 @@ struct RowReader {
         throw FieldError(field: field.excerpt, NameRule.fieldNameProblem(field))
       }
       if content.value == .list([]) {
-        let isEncrypted = content.type.hasPrefix(FieldValue.encryptedPrefix)
+        let isEncrypted = WireTypeTag.isEncrypted(content.type)
         if let known = known[field], known.isEncrypted != isEncrypted {
           throw FieldError(field: field, "\(field) is \(known) already, and \(content.type) here; leave it out")
         }

@@ -234,11 +234,6 @@ import Testing
     #expect(error?.message.hasPrefix("a cannot be given the type '\(type)'; write one of STRING, INT64,") == true)
   }
 
-  @Test(arguments: ["ENCRYPTED_STRING", "ENCRYPTED_INT64", "ENCRYPTED_BYTES_LIST"])
-  func `a type is written as it is read`(name: String) {
-    #expect(WireTypeTag(name)?.description == name)
-  }
-
   @Test func `an encrypted value can be typed again`() throws {
     for value: FieldValue in [.encrypted(.string("a b")), .encrypted(.int64(7)), .encrypted(.timestamp(1000))] {
       let text = try #require(value.assigned(Format()))

@@ -1,3 +1,4 @@
+internal import CloudKitSchema
 import Foundation
 package import JSONText
 
@@ -61,8 +62,8 @@ package enum FieldValue: Hashable, Sendable {
   /// The type tag in the wire format, such as `STRING` or `REFERENCE_LIST`.
   package var wireType: String {
     switch self {
-    case .list(let element, _): element.rawValue + "_LIST"
-    case .encrypted(let value): Self.encryptedPrefix + value.wireType
+    case .list(let element, _): WireTypeTag.list(element).description
+    case .encrypted(let value): CKSchema.FieldType.encryptedPrefix + value.wireType
     case .other(let type, _): type
     default: scalarType?.rawValue ?? ""
     }
@@ -76,9 +77,6 @@ package enum FieldValue: Hashable, Sendable {
     default: false
     }
   }
-
-  /// The beginning of the tags of encrypted values.
-  package static let encryptedPrefix = "ENCRYPTED_"
 
   /// Whether CloudKit encrypts the value.
   var isEncrypted: Bool {

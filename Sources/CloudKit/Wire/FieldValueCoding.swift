@@ -33,35 +33,32 @@ extension FieldValue: JSONReadable {
     // The value is decoded last, because its type may come after it.
     let end = json.offset
     json.offset = value
-    let encrypted = type.flatMap { FieldType(wireTag: $0) == nil ? Self.encryptedType($0) : nil }
-    let field = try tagged(encrypted ?? type, &json)
+    var tag = type.flatMap(WireTypeTag.init)
+    // Most encrypted types have no such tag, but `isEncrypted`.
+    if case .encrypted(let plain)? = tag { (type, tag, isEncrypted) = (plain.description, plain, true) }
+    let field = try tagged(type, tag, &json)
     json.offset = end
-    return isEncrypted == true || encrypted != nil ? .encrypted(field) : field
+    return isEncrypted == true ? .encrypted(field) : field
   }
 
   /// The name of the known type that the value was sent with and does not fit; nil for any other value.
   var misfitType: String? {
     switch self {
-    case .other(let type, _):
-      let scalar = type.hasSuffix("_LIST") ? String(type.dropLast(5)) : type
-      return FieldType(wireTag: scalar) == nil ? nil : type
-    case .encrypted(let value): return value.misfitType
-    default: return nil
+    case .other(let type, _): WireTypeTag(type) == nil ? nil : type
+    case .encrypted(let value): value.misfitType
+    default: nil
     }
   }
 
-  /// Returns the plain type of `ENCRYPTED_BYTES` and similar tags; nil for other types. Most encrypted types have no
-  /// such tag, but `isEncrypted`.
-  private static func encryptedType(_ type: String) -> String? {
-    guard type.hasPrefix(encryptedPrefix) else { return nil }
-    let plain = String(type.dropFirst(encryptedPrefix.count))
-    return FieldType(wireTag: plain) == nil ? nil : plain
-  }
-
-  private static func tagged(_ type: String?, _ json: inout JSONReader) throws(JSONError) -> FieldValue {
+  /// - Parameter tag: The type, if it is known.
+  private static func tagged(
+    _ type: String?,
+    _ tag: WireTypeTag?,
+    _ json: inout JSONReader
+  ) throws(JSONError) -> FieldValue {
     let start = json
     do throws(JSONError) {
-      if let type, let value = try known(type, &json) { return value }
+      if let tag, let value = try known(tag, &json) { return value }
     } catch {
       // A value that does not match its type is kept unchanged, so that one field does not fail a page of records. It
       // fails its record (`misfitType`).
@@ -70,18 +67,23 @@ extension FieldValue: JSONReadable {
     var value = try JSON(json: &json).sorted
     // As stores have it: 1.0 and 1 are the same value.
     if case .double(let number) = value, let whole = Int64(exactly: number) { value = .int(whole) }
-    guard type == nil || type == "LIST" || type == "UNKNOWN_LIST" else { return .other(type: type ?? "", value) }
+    guard type == nil || type == "LIST" || type == WireTypeTag.unknownList else {
+      return .other(type: type ?? "", value)
+    }
     return FieldValue(inferredFrom: value) ?? .other(type: type ?? FieldType.unknown.rawValue, value)
   }
 
-  /// Decodes the value of a known type; nil for an unknown type, without consuming anything.
-  private static func known(_ type: String, _ json: inout JSONReader) throws(JSONError) -> FieldValue? {
-    if let scalar = FieldType(wireTag: type) { return try scalar.value(&json) }
-    guard type.hasSuffix("_LIST"), let element = FieldType(wireTag: String(type.dropLast(5))) else { return nil }
-    var elements: [FieldValue] = []
-    try json.enterArray()
-    while try json.nextElement() { elements.append(try element.value(&json)) }
-    return .list(element, elements)
+  /// Decodes the value of a plain type.
+  private static func known(_ tag: WireTypeTag, _ json: inout JSONReader) throws(JSONError) -> FieldValue? {
+    switch tag {
+    case .scalar(let type): return try type.value(&json)
+    case .list(let element):
+      var elements: [FieldValue] = []
+      try json.enterArray()
+      while try json.nextElement() { elements.append(try element.value(&json)) }
+      return .list(element, elements)
+    case .encrypted: return nil
+    }
   }
 
   /// Infers a type from untagged JSON as the server does (reference 3.1): a string, a number, a list of one of these,
@@ -120,15 +122,6 @@ extension FieldValue: JSONReadable {
 }
 
 extension FieldType {
-  /// Creates the scalar type of a tag. The documentation calls `ASSETID` `ASSET`.
-  fileprivate init?(wireTag: String) {
-    switch wireTag {
-    case "ASSET": self = .asset
-    case FieldType.unknown.rawValue: return nil
-    default: self.init(rawValue: wireTag)
-    }
-  }
-
   /// Decodes a value of this type without its tag.
   fileprivate func value(_ json: inout JSONReader) throws(JSONError) -> FieldValue {
     switch self {

@@ -77,8 +77,8 @@ struct QueryFilter {
   }
 
   private var operandTypeName: String {
-    if case .list(let type, _) = operand { return (type?.rawValue ?? "UNKNOWN") + "_LIST" }
-    return operand.scalarType?.rawValue ?? ""
+    guard case .list(let type, _) = operand else { return operand.scalarType?.rawValue ?? "" }
+    return type.map { CKSchema.FieldType($0, isList: true).name } ?? "UNKNOWN_LIST"
   }
 
   private func checkOperand(_ field: CKSchema.FieldType) throws(ServerError) {

@@ -27,7 +27,8 @@ struct FieldEncoding {
   func field(_ value: EmulatorValue, isEncrypted: Bool) -> JSON {
     var object: JSONObject = ["value": bare(value)]
     switch value {
-    case .list(let type?, let elements) where !elements.isEmpty: object.append("type", .string(type.rawValue + "_LIST"))
+    case .list(let type?, let elements) where !elements.isEmpty:
+      object.append("type", .string(CKSchema.FieldType(type, isList: true).name))
     // [C]
     case .list: object.append("type", .string("UNKNOWN_LIST"))
     // [L3]

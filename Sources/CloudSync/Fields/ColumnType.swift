@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 
 /// Finds the type that holds every value of a file's column.
 ///

@@ -83,7 +83,7 @@ package struct FieldAssignment: Hashable, Sendable {
     let known = type == nil ? try known(knownType) : nil
     guard let target = type ?? known else {
       let value = try inferred(source)
-      return knownType == Self.encryptedList ? value.map(FieldValue.encrypted) : value
+      return knownType.map(WireTypeTag.isEncrypted) == true ? value.map(FieldValue.encrypted) : value
     }
     if target.plain == .scalar(.string) {
       guard case .text(let string) = source else { return target.marking(.string(text)) }
@@ -98,12 +98,9 @@ package struct FieldAssignment: Hashable, Sendable {
     return value
   }
 
-  /// The type of an empty list of an encrypted field.
-  private static let encryptedList = FieldValue.encrypted(.list(.unknown, [])).wireType
-
   private func known(_ tag: String?) throws(FieldError) -> WireTypeTag? {
     // The element type of an empty list is unknown, so any list is allowed.
-    guard let tag, tag != "UNKNOWN_LIST", tag != Self.encryptedList else { return nil }
+    guard let tag, !WireTypeTag.isUnknownList(tag) else { return nil }
     guard let type = WireTypeTag(tag) else {
       throw FieldError(field: name, "\(name) is of type \(tag), which this version cannot write; leave it out")
     }

@@ -21,7 +21,7 @@ struct EncryptedFields {
     var known = try types[type] ?? read(type, ledger)
     if Self.problem(of: fields, known) != nil {
       let fetched = try ledger.fieldTypesBySource(of: type).fetched
-      known = known.filter { fetched[$0.key]?.hasPrefix(FieldValue.encryptedPrefix) ?? true }
+      known = known.filter { fetched[$0.key].map(WireTypeTag.isEncrypted) ?? true }
     }
     types[type] = known
     return known
@@ -53,6 +53,6 @@ struct EncryptedFields {
 
   /// How to write a field of an encrypted type. The elements of an empty list have no type to name.
   static func remedy(_ name: String, _ secret: String) -> String {
-    "write \(name):\(WireTypeTag(secret)?.description ?? "ENCRYPTED_STRING_LIST")=…"
+    "write \(name):\(WireTypeTag(secret) ?? .encrypted(.list(.string)))=…"
   }
 }

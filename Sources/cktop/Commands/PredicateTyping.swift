@@ -99,14 +99,10 @@ private struct PredicateTyping {
   private func field(_ name: String) throws(PredicateFailure) -> Field? {
     if let type = WireFieldName(framework: name).systemType { return Field(type: type, isList: false) }
     guard let tag = types[name] else { return nil }
-    guard !tag.hasPrefix(FieldValue.encryptedPrefix) else {
+    guard !WireTypeTag.isEncrypted(tag) else {
       throw PredicateFailure("\(name) is encrypted, and encrypted fields cannot be compared")
     }
-    let isList = tag.hasSuffix("_LIST")
-    guard let type = FieldType(rawValue: isList ? String(tag.dropLast("_LIST".count)) : tag), type != .unknown else {
-      return nil
-    }
-    return Field(type: type, isList: isList)
+    return WireTypeTag(tag).map { Field(type: $0.element, isList: $0.isList) }
   }
 
   // MARK: - Comparisons

@@ -56,7 +56,7 @@ package struct StoredQuery: Sendable {
   ///
   /// - Parameter types: the wire types of the fields, as far as they are known.
   func check(_ types: [String: String]) throws(CKError) {
-    for name in condition.fields.sorted() where types[name]?.hasPrefix(FieldValue.encryptedPrefix) == true {
+    for name in condition.fields.sorted() where types[name].map(WireTypeTag.isEncrypted) == true {
       throw CKError(.invalidArguments, "The field '\(name)' is encrypted, so no query can have a condition on it.")
     }
     for order in orders {
