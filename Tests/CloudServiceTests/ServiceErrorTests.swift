@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 import Testing
 
@@ -94,5 +95,9 @@ import Testing
   func `a failure has the framework's error with the server's code`(code: ServerErrorCode) {
     let error = SyncFailure(code: code.name, message: "reason").ckError
     #expect(error.serverErrorCode == code.name && error.serverReason == "reason")
+  }
+
+  @Test func `the codes that have words are those of the server`() {
+    #expect(ServerErrorCode.allNamed.filter { Words.brief($0.name) == $0.name } == [.uniqueFieldError])
   }
 }

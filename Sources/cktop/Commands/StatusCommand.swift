@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKit
 import CloudSync
 import Facts
 import Foundation
@@ -127,14 +128,14 @@ extension SyncStore {
 extension StoreView {
   /// Dead letters that only a person can help: refused for want of permission or quota.
   func failuresForPerson() throws -> Int {
-    try count("failed", ["ACCESS_DENIED", "AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED", "QUOTA_EXCEEDED"])
+    try count("failed", [.accessDenied, .authenticationFailed, .authenticationRequired, .quotaExceeded])
   }
 
   /// Rows of their own back-off that met no cloud, or one that asked them to wait.
-  func waitsForCloud() throws -> Int { try count("waiting", ["NETWORK_ERROR", "THROTTLED", "TRY_AGAIN_LATER"]) }
+  func waitsForCloud() throws -> Int { try count("waiting", [.networkError, .throttled, .tryAgainLater]) }
 
-  private func count(_ state: String, _ codes: [String]) throws -> Int {
-    let list = codes.map { "'\($0)'" }.joined(separator: ", ")
+  private func count(_ state: String, _ codes: [ServerErrorCode]) throws -> Int {
+    let list = codes.map { "'\($0.name)'" }.joined(separator: ", ")
     let filter = try QueueFilter(parsing: "state = '\(state)' and error in (\(list))")
     return try operations(matching: filter, limit: 1).total
   }
