@@ -35,7 +35,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
     private let courier: WebCourier
     private let connection: @Sendable (Bool) -> Void
     private var channel: WebCourier.PushChannel?
-    private var pace = Pace()
+    private var pace = RetryPace()
     /// Whether pushes may have been lost since the last reply of the courier.
     private var hasLost = false
 
@@ -92,7 +92,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
       hasLost = false
       connection(true)
       if let body, let notification = CKNotification.notification(json: body) {
-        pace = Pace()
+        pace = RetryPace()
         courier.container.forget(notification)
         return notification
       }
@@ -100,7 +100,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
       if asked.duration(to: courier.now()) < .seconds(1) {
         _ = await courier.wait(pace.afterFailure(retryAfter: nil))
       } else {
-        pace = Pace()
+        pace = RetryPace()
       }
       return nil
     }
@@ -108,32 +108,6 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
     private mutating func disconnect() {
       hasLost = true
       connection(false)
-    }
-  }
-
-  /// The wait between failed attempts: one second, doubled each time, at most a minute, but at least the wait that the
-  /// server asked for.
-  package struct Pace {
-    private var failures = 0
-
-    package init() {}
-
-    package mutating func afterFailure(retryAfter: Double?) -> Duration {
-      defer { failures += 1 }
-      let own = Swift.min(60, 1 << Swift.min(failures, 6))
-      return .seconds(Swift.max(Double(own), retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0))
-    }
-  }
-}
-
-extension CKError {
-  /// Whether the same request can succeed later without anyone's intervention.
-  package var isTransient: Bool {
-    switch code {
-    case .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .internalError, .zoneBusy,
-      .serverResponseLost, .accountTemporarilyUnavailable:
-      true
-    default: false
     }
   }
 }

@@ -21,7 +21,7 @@ final class Automation: Sendable {
     /// Runs the cycles, one after the other, and waits between them.
     var task: Task<Void, Never>?
     var wait: Task<Void, any Error>?
-    var pace = CKNotificationSequence.Pace()
+    var pace = RetryPace()
     var hasFailed = false
     /// Whether the cycle that runs was cancelled.
     var isCancelled = false
@@ -71,7 +71,7 @@ final class Automation: Sendable {
   /// Notes that a cycle succeeded or a batch was sent in part: the next failure is the first again.
   func progressed() {
     schedule.withLock { schedule in
-      schedule.pace = CKNotificationSequence.Pace()
+      schedule.pace = RetryPace()
       schedule.hasFailed = false
     }
   }

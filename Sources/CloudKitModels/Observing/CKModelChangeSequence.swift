@@ -183,7 +183,7 @@ public struct CKModelChangeSequence<Model: CKRecordModel & Decodable & Sendable>
       _ pause: (Duration) async throws -> Void,
       _ request: () async throws -> Value
     ) async throws -> Value {
-      var pace = CKNotificationSequence.Pace()
+      var pace = RetryPace()
       while true {
         do {
           return try await request()
