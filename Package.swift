@@ -93,7 +93,7 @@ let package = Package(
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
-    // Apple's schema language, and what can be said about schemas without a server.
+    // Apple's schema language, and the rules of names, types and values that hold for every server.
     .target(name: "CloudKitSchema"),
     .target(
       name: "CloudKitEmulator",
