@@ -9,6 +9,9 @@ import Testing
 @testable import Dashboard
 
 /// Screens as a user sees them, in files that a reviewer can read.
+///
+/// Of the overview there are six whole frames: of a store in use at four sizes, which show other panes and columns; of one
+/// that is not read yet, which has no lists; and of one that became unreadable, whose panes are dimmed.
 @Suite(.serialized) struct ScreenTests {
   private static let sizes = [Size(width: 80, height: 24), Size(width: 120, height: 36)]
   private static let allSizes = [Size(width: 40, height: 12), Size(width: 200, height: 60)] + sizes
@@ -133,24 +136,35 @@ import Testing
 
   @Test func `the overview is right for every verdict`() throws {
     #expect(Self.verdicts.map(\.name).sorted() == Verdict.names.sorted())
-    for (name, change) in Self.verdicts {
-      for size in Self.sizes {
+    var table = FrameTable()
+    for size in Self.sizes {
+      for (name, change) in Self.verdicts {
         let world = Sample.world(size, change)
         #expect(world.verdict?.name == name)
-        try expectScreen(draw(world), "overview-\(name)-\(size.width)x\(size.height)")
+        table.add("\(name) \(size.width)x\(size.height)", draw(world))
       }
     }
+    try expectTable(table, "overview-verdicts")
+  }
+
+  @Test func `the panes of a store that became unreadable are dimmed`() throws {
+    let world = Sample.world { $0.readFailure = "The store is damaged; move it away and sync again" }
+    try expectScreen(draw(world), "overview-unreadable-80x24")
   }
 
   @Test func `the overview before the store is read claims nothing`() throws {
+    var table = FrameTable()
     for size in Self.allSizes {
       let grid = draw(Sample.world(size) { $0.data = ViewData() })
       #expect(!grid.text.contains("Nothing") && !grid.text.contains("No "))
-      try expectScreen(grid, "overview-loading-\(size.width)x\(size.height)")
+      table.add("\(size.width)x\(size.height)", grid)
     }
+    try expectTable(table, "overview-loading")
+    try expectScreen(draw(Sample.world { $0.data = ViewData() }), "overview-loading-80x24")
   }
 
   @Test func `views say that they are loading, and claim nothing`() throws {
+    var table = FrameTable()
     for (name, keys) in [
       ("queue", "33"), ("records", "44"), ("conflicts", "c"), ("zones", "7"), ("causes", "C"), ("operation", "\n"),
       ("events", "6"), ("undo", "8"),
@@ -165,8 +179,9 @@ import Testing
       _ = app.update(.changed, world)
       let grid = app.draw(world).grid
       #expect(grid.text.contains("loading…"), "\(name)")
-      try expectScreen(grid, "\(name)-loading-80x24")
+      table.add(name, grid)
     }
+    try expectTable(table, "views-loading")
   }
 
   @Test func `every view of a store in use, at four sizes`() throws {
@@ -192,6 +207,7 @@ import Testing
       ("queue", "33"), ("records", "44"), ("sync", "11"), ("account", "22"), ("conflicts", "c"), ("zones", "7"),
       ("events", "6"), ("undo", "8"), ("pauses", "9"), ("help", "?"),
     ]
+    var table = FrameTable()
     for (name, keys) in views {
       let world = Sample.world { world in
         world.data = Sample.data([])
@@ -201,8 +217,9 @@ import Testing
         world.data.events = Sample.events([])
         world.data.dropped = Sample.droppedPage([])
       }
-      try expectScreen(draw(world, keys: keys), "\(name)-empty-80x24")
+      table.add(name, draw(world, keys: keys))
     }
+    try expectTable(table, "views-empty")
   }
 
   @Test func `the details of an operation and a record`() throws {
