@@ -18,7 +18,7 @@ package final class DemoWorld {
   private let folder: URL
   private let emulator: Emulator
   private let server: EmulatorServer
-  private var random: SplitMix64
+  private var random: SeededGenerator
   private var ticks = 0
   private var samples = 0
   private var poisons = 0
@@ -30,7 +30,7 @@ package final class DemoWorld {
 
   /// Starts the emulator and opens a store in a folder of its own.
   package init(seed: UInt64) async throws {
-    random = SplitMix64(state: seed)
+    random = SeededGenerator(seed: seed)
     Self.removeAbandoned()
     folder = FileManager.default.temporaryDirectory.appending(
       path: "\(Self.folderName)\(ProcessInfo.processInfo.processIdentifier)-\(UUID().uuidString)"
@@ -263,20 +263,4 @@ package final class DemoWorld {
       return ""
     }
   }
-}
-
-/// A small deterministic random generator (Steele, Lea and Flood, 2014).
-struct SplitMix64: RandomNumberGenerator, Sendable {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  /// A number from 0 to `bound`, excluding `bound`.
-  mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 }

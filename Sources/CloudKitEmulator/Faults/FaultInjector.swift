@@ -46,12 +46,12 @@ struct FaultInjector {
 
   let plan: FaultPlan
   private(set) var counts: [FaultCount]
-  private var randomStates: [UInt64]
+  private var generators: [SeededGenerator]
 
   init(plan: FaultPlan) {
     self.plan = plan
     counts = plan.rules.map { _ in FaultCount() }
-    randomStates = plan.rules.indices.map { Derived.number("\(plan.seed)/\($0)") }
+    generators = plan.rules.indices.map { SeededGenerator(seed: Derived.number("\(plan.seed)/\($0)")) }
   }
 
   mutating func effects(on subject: Subject) -> FaultEffects {
@@ -122,13 +122,9 @@ struct FaultInjector {
     return true
   }
 
-  /// Returns a random number from 0 up to 1 (SplitMix64).
+  /// Returns a random number from 0 up to 1.
   private mutating func nextFraction(_ index: Int) -> Double {
-    randomStates[index] &+= 0x9E37_79B9_7F4A_7C15
-    let state = randomStates[index]
-    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Double((mixed ^ (mixed >> 31)) >> 11) / Double(UInt64(1) << 53)
+    Double(generators[index].next() >> 11) / Double(UInt64(1) << 53)
   }
 }
 
