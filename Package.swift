@@ -208,14 +208,20 @@ let package = Package(
     ),
     // What several test targets use.
     .target(name: "TestSupport", path: "Tests/Support"),
+    // A server in memory for tests of the libraries above the client.
+    .target(
+      name: "CloudSupport",
+      dependencies: ["CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "TestSupport"],
+      path: "Tests/CloudSupport"
+    ),
     // Displays that tests look at.
     .target(name: "DisplaySupport", dependencies: ["Terminal", "TerminalUI"], path: "Tests/DisplaySupport"),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
     .testTarget(
       name: "CloudKitContractTests",
-      dependencies: ["CloudKitContract", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport"]
+      dependencies: ["CloudKitContract", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "TestSupport"]
     ),
-    .testTarget(name: "JSONFilesTests", dependencies: ["JSONFiles"]),
+    .testTarget(name: "JSONFilesTests", dependencies: ["JSONFiles", "TestSupport"]),
     .testTarget(name: "CloudKitSchemaTests", dependencies: ["CloudKitSchema", "TestSupport"]),
     .testTarget(
       name: "CloudKitTests",
@@ -233,7 +239,7 @@ let package = Package(
       name: "CloudKitModelsTests",
       dependencies: [
         "CloudKitModels", "CloudSyncModels", "CloudSync", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport",
-        "CombineShim", "JSONText",
+        "CloudSupport", "CombineShim", "JSONText", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]
     ),
@@ -241,7 +247,7 @@ let package = Package(
       name: "CloudKitModelMacrosTests",
       dependencies: [
         "CloudKitModelMacros", "CloudKitMacroExpansion", "CloudKitModels", "CloudKitSchema", "CloudSyncModels",
-        "CloudSync", "CloudKit",
+        "CloudSync", "CloudKit", "TestSupport",
         .product(name: "OpenCombine", package: "OpenCombine"), .product(name: "SwiftSyntax", package: "swift-syntax"),
         .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
         .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
@@ -249,7 +255,7 @@ let package = Package(
         .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
       ]
     ),
-    .testTarget(name: "TerminalUITests", dependencies: ["TerminalUI", "CNcurses", "DisplaySupport"]),
+    .testTarget(name: "TerminalUITests", dependencies: ["TerminalUI", "CNcurses", "DisplaySupport", "TestSupport"]),
     .testTarget(
       name: "CloudKitEmulatorTests",
       dependencies: [
@@ -259,7 +265,11 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ]
     ),
-    .testTarget(name: "FactsTests", dependencies: ["Facts"], exclude: ["Errors.txt", "Messages.txt"]),
+    .testTarget(
+      name: "FactsTests",
+      dependencies: ["Facts", "TestSupport"],
+      exclude: ["Errors.txt", "Messages.txt"]
+    ),
     .testTarget(
       name: "CloudSyncTests",
       dependencies: [
@@ -308,6 +318,7 @@ let package = Package(
       name: "DashboardTests",
       dependencies: [
         "Dashboard", "CloudService", "CloudSync", "CloudKit", "DisplaySupport", "Facts", "TerminalUI", "Terminal",
+        "TestSupport",
       ],
       exclude: ["Screens"]
     ),
@@ -315,7 +326,7 @@ let package = Package(
       name: "CloudServiceTests",
       dependencies: [
         "CloudService", "CloudSync", "CloudSyncModels", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport",
-        "CloudKitModels", "Facts",
+        "CloudKitModels", "CloudSupport", "Facts", "TestSupport",
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
@@ -324,7 +335,7 @@ let package = Package(
       name: "PagesTests",
       dependencies: [
         "CloudKitModelMacros", "CloudKitModels", "CloudSyncModels", "CloudService", "CloudSync", "CloudKit",
-        "CloudKitEmulator", "CloudKitEmulatorTransport", "JSONFiles",
+        "CloudKitEmulator", "CloudSupport", "JSONFiles", "TestSupport",
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),

@@ -4,6 +4,7 @@ import CloudKitEmulator
 import CloudKitEmulatorTransport
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A way from the client to a server that behaves as assumed.
 enum ContractRoute: Hashable, Sendable, CaseIterable {
@@ -36,8 +37,8 @@ enum ContractRoute: Hashable, Sendable, CaseIterable {
       try await server.stop(grace: .zero)
       return try result.get()
     case .replayed:
-      let file = FileManager.default.temporaryDirectory.appending(path: "contract-\(UUID().uuidString).ndjson")
-      defer { try? FileManager.default.removeItem(at: file) }
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "contract.ndjson")
       let recording = try CKRecordingTransport(try Server().transport, to: file)
       _ = try await Contract(Server.client(recording), zoneName: Server.zoneName).run()
       let replay = try CKReplayingTransport(contentsOf: file)
@@ -101,12 +102,9 @@ final class Server: Sendable {
     }
   }
 
-  private static let article = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: "Sources/CloudKitEmulator/CloudKitEmulator.docc/Contract.md")
-
   /// The schema that the article gives for production.
   static func schema() throws -> String {
-    let text = try String(contentsOf: article, encoding: .utf8)
+    let text = try packageText("Sources/CloudKitEmulator/CloudKitEmulator.docc/Contract.md")
     return text.firstMatch(of: /```\n(DEFINE SCHEMA[^`]*)```/).map { String($0.1) } ?? ""
   }
 

@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitContract
 import CloudKitEmulator
 import Foundation
+import TestSupport
 import Testing
 
 /// The behaviours of a server on which the emulator and the sync engine rest.
@@ -89,8 +90,7 @@ import Testing
   }
 
   @Test func `each check has a sentence of its own, and cites a heading and a mark of the protocol reference`() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "Sources/CloudKitEmulator/CloudKitEmulator.docc")
+    let folder = packageFile("Sources/CloudKitEmulator/CloudKitEmulator.docc")
     let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
     let text = try files.filter { $0.lastPathComponent.hasPrefix("Protocol-") }
       .map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")

@@ -2,6 +2,7 @@ import CloudKitEmulator
 import Foundation
 import GRDB
 import Synchronization
+import TestSupport
 import Testing
 
 /// An answer, read by Foundation's parser and not by the emulator's own.
@@ -187,8 +188,7 @@ extension [String: Any] {
 
 /// A directory of its own for each test that needs a file.
 func withTemporaryDirectory<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
-  let directory = FileManager.default.temporaryDirectory.appendingPathComponent("emulator-\(UUID().uuidString)")
-  try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-  defer { try? FileManager.default.removeItem(at: directory) }
-  return try await body(directory)
+  let folder = try TemporaryFolder()
+  defer { withExtendedLifetime(folder) {} }
+  return try await body(folder.url)
 }

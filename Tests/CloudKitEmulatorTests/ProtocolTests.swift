@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct ProtocolTests {
@@ -115,15 +116,14 @@ import Testing
       #"{"zoneID":{"zoneName":"notes"},"zones":[{"zoneID":{"zoneName":"notes"},"syncToken":"AQAAAAAA"}],"query":{"recordType":"Note","filterBy":[{"comparator":"IN","fieldName":"n","fieldValue":{"value":[1],"type":"INT64_LIST"}}],"sortBy":[{"fieldName":"n"}]},"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"n":{"value":1},"w":{"value":1.5,"type":"TIMESTAMP"},"p":{"value":{"receipt":"a.b","size":1},"type":"ASSETID"}}},"subscription":{"subscriptionID":"s","subscriptionType":"query","firesOn":["create"],"query":{"recordType":"Note"},"zoneID":{"zoneName":"notes"}}},{"operationType":"create","record":{"recordType":"cloudkit.share","recordName":"cloudkit.zoneshare","publicPermission":"READ_ONLY","participants":[{"permission":"READ_WRITE","userIdentity":{"lookupInfo":{"emailAddress":"a@b"}}}]}}],"records":[{"recordName":"a"}],"lookupInfos":[{"emailAddress":"a@b"}],"resultsLimit":99999999999,"tokens":[{"recordType":"Note","fieldName":"f","recordName":"a"}],"assets":[{"recordName":"a","fieldName":"f"}],"shortGUIDs":[{"value":"x"}],"users":[{"emailAddress":"a"}],"subscriptions":[{"subscriptionID":"s"}],"apnsEnvironment":"development","syncToken":"e30="}"#
         .utf8
     )
-    var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+    var random = SplitMix64(seed: seed)
     var body = whole
     for _ in 0...(seed % 8) {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      let place = Int((state >> 33) % UInt64(body.count))
-      switch (state >> 29) % 3 {
-      case 0: body[place] = UInt8(truncatingIfNeeded: state >> 40)
+      let place = random.below(body.count)
+      switch random.below(3) {
+      case 0: body[place] = UInt8(random.below(256))
       case 1: body.remove(at: place)
-      default: body.insert(whole[Int((state >> 20) % UInt64(whole.count))], at: place)
+      default: body.insert(whole[random.below(whole.count)], at: place)
       }
     }
 

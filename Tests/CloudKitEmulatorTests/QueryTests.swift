@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct QueryTests {
@@ -187,13 +188,8 @@ import Testing
 
   @Test(arguments: 0..<20)
   func `indexes answer as a scan of all records does, whatever was written before`(seed: UInt64) throws {
-    var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    func roll(_ sides: Int) -> Int {
-      state ^= state << 13
-      state ^= state >> 7
-      state ^= state << 17
-      return Int(state % UInt64(sides))
-    }
+    var random = SplitMix64(seed: seed)
+    func roll(_ sides: Int) -> Int { random.below(sides) }
     let fixture = try Fixture.withZone()
     var model: [String: Int] = [:]
     for _ in 0..<60 {

@@ -2,16 +2,17 @@ import CloudKit
 import CloudKitModelMacros
 import CloudKitSchema
 import Foundation
+import TestSupport
 import Testing
 
 /// The articles about models, held against code.
 struct ArticleTests {
   @Test func `each block of Swift in the articles is compiled`() throws {
     let code = ["Tests/CloudKitModelMacrosTests/ArticleExamples.swift", "Tests/Hello/main.swift"]
-    let examples = try code.flatMap { Self.lines(of: try Self.text($0)) }
+    let examples = try code.flatMap { trimmedLines(of: try packageText($0)) }
     var count = 0
     for article in try Self.articles() {
-      for block in Self.blocks(of: article.text) {
+      for block in codeBlocks(of: article.text).map(\.lines) {
         count += 1
         let isCompiled = examples.indices.contains { examples[$0...].starts(with: block) }
         #expect(isCompiled, "\(article.name): \(block.joined(separator: "\n"))")
@@ -113,14 +114,6 @@ struct ArticleTests {
     "Sources/CloudKitModels/CloudKitModels.docc", "Sources/CloudSyncModels/CloudSyncModels.docc",
   ]
 
-  private static var top: URL {
-    URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-  }
-
-  private static func text(_ path: String) throws -> String {
-    try String(contentsOf: top.appending(path: path), encoding: .utf8)
-  }
-
   /// The articles whose code is among the examples. The tutorial's is a program of its own, and `PagesTests` has that of
   /// the pages for users of other libraries.
   private static func articles() throws -> [(name: String, text: String)] {
@@ -129,18 +122,7 @@ struct ArticleTests {
   }
 
   private static func articles(of catalogue: String) throws -> [(name: String, text: String)] {
-    let names = try FileManager.default.contentsOfDirectory(atPath: top.appending(path: catalogue).path)
-    return try names.filter { $0.hasSuffix(".md") }.sorted().map { ($0, try text("\(catalogue)/\($0)")) }
-  }
-
-  /// The lines without their indentation.
-  private static func lines(of text: some StringProtocol) -> [String] {
-    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-  }
-
-  /// The fenced blocks of an article, as lines.
-  private static func blocks(of text: String) -> [[String]] {
-    let parts = text.split(separator: "```", omittingEmptySubsequences: false)
-    return stride(from: 1, to: parts.count, by: 2).map { Array(lines(of: parts[$0]).dropFirst()) }
+    let names = try FileManager.default.contentsOfDirectory(atPath: packageFile(catalogue).path)
+    return try names.filter { $0.hasSuffix(".md") }.sorted().map { ($0, try packageText("\(catalogue)/\($0)")) }
   }
 }

@@ -1,9 +1,11 @@
 import CloudKit
 import CloudKitEmulator
 import CloudKitModels
+import CloudSupport
 import CloudSync
 import CloudSyncModels
 import Foundation
+import TestSupport
 import Testing
 
 private struct Clip: Codable, CKRecordModel {
@@ -79,8 +81,8 @@ private struct File: Codable, CKRecordModel {
     }
     let cloud = try Cloud()
     let phone = try cloud.device("phone")
-    let file = FileManager.default.temporaryDirectory.appending(path: "paper-\(UUID().uuidString)")
-    try Data("text".utf8).write(to: file)
+    let folder = try TemporaryFolder()
+    let file = try folder.file("paper", "text")
     try await phone.store.save(Paper(file: file), in: notes)
     try FileManager.default.removeItem(at: file)
     try await phone.sync()

@@ -3,6 +3,7 @@ import CloudKitEmulator
 import CloudKitEmulatorTransport
 import CloudKitModels
 import Foundation
+import TestSupport
 import Testing
 
 private struct Photo: Codable, Equatable, CKRecordModel {
@@ -32,17 +33,12 @@ private struct Attached: Codable, CKRecordModel {
   var places: [CLLocation] = []
 }
 
-@Suite(.serialized) final class AssetTests {
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "models-\(UUID().uuidString)")
+@Suite(.serialized) struct AssetTests {
+  private let folder: TemporaryFolder
 
-  init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  init() throws { folder = try TemporaryFolder() }
 
-  private func file(_ text: String, _ name: String = "file") throws -> URL {
-    let url = folder.appending(path: name)
-    try Data(text.utf8).write(to: url)
-    return url
-  }
+  private func file(_ text: String, _ name: String = "file") throws -> URL { try folder.file(name, text) }
 
   private func bytes(_ value: (any CKRecordValue)?) throws -> String {
     let asset = try #require(value as? CKAsset)
@@ -74,7 +70,7 @@ private struct Attached: Codable, CKRecordModel {
   }
 
   @Test func `a model with assets comes back from a server as it was`() async throws {
-    let database = try emulatedDatabase()
+    let database = try CKContainer.emulated(user: "ana").privateCloudDatabase
     let photo = try photo
 
     try await database.save(CKRecordEncoder().encode(photo))
@@ -284,11 +280,4 @@ private struct Attached: Codable, CKRecordModel {
     #expect(throws: CKModelError.self) { try CKRecordEncoder().encode(Plain(raw: Data(count: 3_000_000))) }
     #expect(throws: Never.self) { try CKRecordEncoder().encode(Photo(raw: Data(count: 3_000_000))) }
   }
-}
-
-/// A private database on a server in this process.
-private func emulatedDatabase() throws -> CKDatabase {
-  let transport = EmulatorTransport(try Emulator())
-  let credential = CKCredential.webAuth(apiToken: "token", webAuthToken: "ana")
-  return CKContainer(identifier: "iCloud.test", credential: credential, transport: transport).privateCloudDatabase
 }

@@ -1,3 +1,4 @@
+import CloudSupport
 import CloudSyncModels
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
   private static let decoys = ["a", "b", "c"].map { Errand(id: $0, title: "other") }
 
   @Test func `the calls of a zone of a database reach its records and no others`() async throws {
-    let database = cloud.account().privateCloudDatabase
+    let database = cloud.container.privateCloudDatabase
     for zone in [mine, other] { try await database.save(CKRecordZone(zoneID: zone)) }
     for decoy in Self.decoys { try await database.save(decoy, in: other) }
     let zone = database.in(mine)

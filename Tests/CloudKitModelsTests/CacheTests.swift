@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitModels
+import CloudSupport
 import CloudSync
 import CloudSyncModels
 import Foundation
@@ -11,11 +12,11 @@ import Testing
   private let container: CKContainer
   private var database: CKDatabase { container.privateCloudDatabase }
   /// Another device, of which the cache learns nothing.
-  private var elsewhere: CKDatabase { cloud.account().privateCloudDatabase }
+  private var elsewhere: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws {
     cloud = try Cloud()
-    container = cloud.account(cache: .fast)
+    container = cloud.container(of: "ana") { $0.cache = .fast }
   }
 
   private var lookups: Int { cloud.requests.bodies("records/lookup").count }

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudSupport
 import CloudSync
 import CloudSyncModels
 import Foundation
@@ -16,7 +17,7 @@ private struct Item: Codable, Identifiable, CKRecordModel {
 @Suite(.serialized) struct CascadeTests {
   private let cloud: Cloud
   private let zone = CKRecordZone.ID(zoneName: "cktop")
-  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+  private var database: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws { cloud = try Cloud() }
 

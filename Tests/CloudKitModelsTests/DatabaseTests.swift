@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitModels
+import CloudSupport
 import CloudSync
 import CloudSyncModels
 import Foundation
@@ -10,7 +11,7 @@ import Testing
 /// Models saved to and read from a database directly.
 @Suite(.serialized) struct DatabaseTests {
   private let cloud: Cloud
-  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+  private var database: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws { cloud = try Cloud() }
 
@@ -28,7 +29,7 @@ import Testing
     try await database.save(Post())
     #expect(try await database.all(Post.self) == [Post()])
     #expect(database.zoneIDForModels.zoneName == "cktop")
-    #expect(cloud.account().publicCloudDatabase.zoneIDForModels == .default)
+    #expect(cloud.container.publicCloudDatabase.zoneIDForModels == .default)
   }
 
   @Test func `an insert of an existing model fails and changes nothing`() async throws {
@@ -243,7 +244,7 @@ import Testing
   }
 
   @Test func `a model goes to the database that its type or its zone's owner names`() throws {
-    let container = cloud.account()
+    let container = cloud.container
     let foreign = CKRecordZone.ID(zoneName: "notes", ownerName: "_other")
 
     #expect(container.database(for: Post.self).databaseScope == .private)
@@ -287,7 +288,7 @@ extension DatabaseTests {
   func `a database has the models that declare it, and the shared one those of the private ones of others`(
     _ scope: CKDatabase.Scope
   ) async throws {
-    let database = cloud.account().database(with: scope)
+    let database = cloud.container.database(with: scope)
     #expect(await isRefused { try await database.load(Query<Announcement>()) } == (scope != .public))
     #expect(await isRefused { try await database.load(Query<Post>()) } == (scope == .public))
   }

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudKitModels
+import CloudSupport
 import Foundation
 import Testing
 
@@ -102,7 +103,7 @@ import Testing
   /// The errors of a model whose target cannot be fetched, cannot be saved, and is saved without its reference back.
   private func targetErrors() async throws -> [CKModelError] {
     let cloud = try Cloud()
-    let database = cloud.account().privateCloudDatabase
+    let database = cloud.container.privateCloudDatabase
     try await database.save(CKRecordZone(zoneID: database.zoneIDForModels))
     func refuse(_ name: String, after requests: Int = 0) {
       let condition = FaultCondition(operation: "records/modify", recordName: name, after: requests)

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitModels
+import CloudSupport
 import CloudSyncModels
 import Foundation
 import Testing
@@ -60,7 +61,7 @@ extension ByHand.Post: CKCodable, Identifiable {
   private typealias Post = ByHand.Post
 
   private let cloud: Cloud
-  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+  private var database: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws { cloud = try Cloud() }
 

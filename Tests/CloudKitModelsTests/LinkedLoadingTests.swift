@@ -1,12 +1,13 @@
 import CloudKit
 import CloudKitModels
+import CloudSupport
 import Foundation
 import Testing
 
 /// Models that refer to each other, loaded from a database.
 @Suite(.serialized) struct LinkedLoadingTests {
   private let cloud: Cloud
-  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+  private var database: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws { cloud = try Cloud() }
 

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudKitModels
+import CloudSupport
 import CloudSync
 import CloudSyncModels
 import Foundation
@@ -54,7 +55,7 @@ import Testing
     let (ann, bob, cat) = (Employee(id: "ann"), Employee(id: "bob"), Employee(id: "cat"))
     func members() async throws -> [String]? {
       _ = try await phone.sync()
-      let database = cloud.account().privateCloudDatabase
+      let database = cloud.container.privateCloudDatabase
       return try await database.load(Team.self, named: "t", following: .depth(1))?.members.map(\.id)
     }
     try await phone.store.save(Team(members: [ann, bob]))
@@ -76,7 +77,7 @@ import Testing
     try await tablet.store.save(Team(members: [Employee(id: "bob")]))
     _ = try await phone.sync()
     _ = try await tablet.sync()
-    let database = cloud.account().privateCloudDatabase
+    let database = cloud.container.privateCloudDatabase
     let team = try #require(try await database.load(Team.self, named: "t", following: .depth(1)))
     #expect(Set(team.members.map(\.id)) == ["ann", "bob"])
   }

@@ -1,13 +1,14 @@
 import CloudKit
 import CloudKitEmulator
 import CloudKitModels
+import CloudSupport
 import Foundation
 import Testing
 
 /// Models that refer to each other, saved to a database.
 @Suite(.serialized) struct LinkedSavingTests {
   private let cloud: Cloud
-  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+  private var database: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws { cloud = try Cloud() }
 

@@ -2,16 +2,17 @@ import CloudKitEmulator
 import CloudKitEmulatorTransport
 import CloudSyncModels
 import Synchronization
+import TestSupport
 import Testing
 
 /// Models that an engine delivers.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct ModelDelegateTests {
   private let emulator: Emulator
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "delegate-\(UUID().uuidString)")
+  private let folder: TemporaryFolder
 
   init() throws {
     emulator = try Emulator()
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    folder = try TemporaryFolder()
   }
 
   private struct Chore: Codable, Equatable, Identifiable, CKRecordModel {
@@ -33,7 +34,7 @@ import Testing
   private func engine(_ name: String, _ delegate: ModelDelegate? = nil) throws -> SyncEngine {
     var configuration = try SyncEngine.Configuration(
       container: .emulated(user: "ana", on: emulator),
-      storePath: folder.appending(path: "\(name).sqlite").path
+      storePath: folder.path("\(name).sqlite")
     )
     configuration.deletionGuard = .off
     return try SyncEngine(configuration, delegate: delegate)
@@ -54,7 +55,6 @@ import Testing
   }
 
   @Test func `models of a type are received, changed and deleted, and other types are ignored`() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
     let log = Log()
     let (mine, theirs) = (try engine("mine", delegate(log)), try engine("theirs"))
     try await theirs.store.save(Chore(id: "a"))
@@ -73,7 +73,6 @@ import Testing
   }
 
   @Test func `a change that failed for good is offered as a model, and the answer is carried out`() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
     let log = Log()
     let mine = try engine("mine", delegate(log))
     emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(recordName: "bad"), then: .poison)])

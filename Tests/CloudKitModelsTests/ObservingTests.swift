@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudSupport
 import CombineShim
 import Foundation
 import Synchronization
@@ -14,7 +15,7 @@ import Testing
 
   init() throws {
     cloud = try Cloud()
-    database = cloud.account().privateCloudDatabase
+    database = cloud.container.privateCloudDatabase
   }
 
   /// Waits until this number of polls for pushes wait, so that all earlier pushes have been received.
@@ -42,7 +43,7 @@ import Testing
   private typealias Changes = Received<Result<CKModelChange<Post>, any Error>>
 
   @Test func `what another device saves and deletes is reported as models`() async throws {
-    let (changes, database) = (Post.changes(in: cloud.account()), database)
+    let (changes, database) = (Post.changes(in: cloud.container), database)
     let first = Task {
       await polls(1)
       try await database.save(Post())
@@ -59,7 +60,7 @@ import Testing
 
   @Test func `an observer with a closure misses nothing that happens after it is registered`() async throws {
     let changes = Changes()
-    let observation = try await Post.observe(in: cloud.account(), changes.receive)
+    let observation = try await Post.observe(in: cloud.container, changes.receive)
     #expect(try await database.allSubscriptions().count == 1)
 
     try await database.save(Post())
@@ -72,7 +73,7 @@ import Testing
     let changes = Changes()
     let receive = changes.receive
     let observation = try await withCheckedContinuation { continuation in
-      Post.observe(in: cloud.account(), receive) { continuation.resume(returning: $0) }
+      Post.observe(in: cloud.container, receive) { continuation.resume(returning: $0) }
     }.get()
     try await database.save(Post())
 
@@ -100,7 +101,7 @@ import Testing
   }
 
   @Test func `each observer receives a change once, and ends with the object that holds it`() async throws {
-    let container = cloud.account()
+    let container = cloud.container
     let (first, second) = (Changes(), Changes())
     let releases = Received<Void>()
     let release = releases.receive
@@ -127,7 +128,7 @@ import Testing
   }
 
   @Test func `a loop ends with its task, and then nothing polls`() async throws {
-    let changes = Post.changes(in: cloud.account())
+    let changes = Post.changes(in: cloud.container)
     let loop = Task { for try await _ in changes {} }
     await polls(1)
 
@@ -138,7 +139,7 @@ import Testing
   }
 
   @Test func `a poll that ended begins again with the next observer`() async throws {
-    let container = cloud.account()
+    let container = cloud.container
     for id in ["a", "b"] {
       let changes = Changes()
       let observation = try await Post.observe(in: container, changes.receive)
@@ -152,7 +153,7 @@ import Testing
   @Test func `only models that match the conditions are reported`() async throws {
     let changes = Changes()
     let query = Query<Post>().filter(\.title, equals: "Milk")
-    let observation = try await Post.observe(in: cloud.account(), where: query, changes.receive)
+    let observation = try await Post.observe(in: cloud.container, where: query, changes.receive)
     try await database.save([Post(id: "a", title: "Oats"), Post(id: "b")])
     #expect(try await changes.next()?.get() == .inserted(Post(id: "b")))
     _ = observation
@@ -160,7 +161,7 @@ import Testing
 
   @Test func `a record that does not match the model is reported with the reason`() async throws {
     let changes = Changes()
-    let observation = try await Post.observe(in: cloud.account(), changes.receive)
+    let observation = try await Post.observe(in: cloud.container, changes.receive)
     try await database.save(Post())
     #expect(try await changes.next()?.get() == .inserted(Post()))
 
@@ -178,7 +179,7 @@ import Testing
   }
 
   @Test func `pushes that come together are fetched in one request, each record once`() async throws {
-    let (container, database) = (cloud.account(), database)
+    let (container, database) = (cloud.container, database)
     var iterator = Post.changes(in: container).makeAsyncIterator()
     let first = Task {
       await polls(1)
@@ -211,7 +212,7 @@ import Testing
   @Test func `a change whose record cannot be fetched yet is reported later`() async throws {
     let condition = FaultCondition(operation: "records/lookup", limit: 2)
     cloud.emulator.faults = FaultPlan(rules: [FaultRule(when: condition, then: .throttled(retryAfter: 5))])
-    var changes = Post.changes(in: cloud.account())
+    var changes = Post.changes(in: cloud.container)
     let pauses = Mutex<[Duration]>([])
     changes.pause = { pause in pauses.withLock { $0.append(pause) } }
     let database = database
@@ -227,7 +228,7 @@ import Testing
   }
 
   @Test func `after the connection was lost, an observer says that changes may be missing`() async throws {
-    let (changes, pauses) = immediate(Post.changes(in: cloud.account()))
+    let (changes, pauses) = immediate(Post.changes(in: cloud.container))
     var iterator = changes.makeAsyncIterator()
     try await loseConnection(&iterator)
     try await database.save(Post(id: "b"))
@@ -275,7 +276,7 @@ import Testing
   }
 
   @Test func `after the connection was lost, the cache serves no old version`() async throws {
-    let container = cloud.account(cache: .fast)
+    let container = cloud.container(of: "ana") { $0.cache = .fast }
     try await database.save(Page(title: "Old"))
     let (changes, _) = immediate(Post.changes(in: container))
     var iterator = changes.makeAsyncIterator()
@@ -305,7 +306,7 @@ import Testing
         try await database.subscribe(to: Post.self) { $0.alertBody = "A post has changed." }
       }
       let changes = Changes()
-      let observation = try await Post.observe(in: cloud.account(), changes.receive)
+      let observation = try await Post.observe(in: cloud.container, changes.receive)
       let post = Post(id: id ?? "a")
       try await database.save(post)
 
@@ -328,7 +329,7 @@ import Testing
 
   @Test func `an iteration that cannot begin yet tries again`() async throws {
     fail("subscriptions/lookup", "subscriptions/modify", "tokens/create", by: .throttled(retryAfter: 5))
-    let (changes, pauses) = immediate(Post.changes(in: cloud.account()))
+    let (changes, pauses) = immediate(Post.changes(in: cloud.container))
     let database = database
     let saving = Task {
       await polls(1)
@@ -343,7 +344,7 @@ import Testing
 
   @Test func `an error that waiting does not fix ends the observer and its poll`() async throws {
     let changes = Changes()
-    let observation = try await Post.observe(in: cloud.account(), changes.receive)
+    let observation = try await Post.observe(in: cloud.container, changes.receive)
     let condition = FaultCondition(operation: "records/lookup")
     cloud.emulator.faults = FaultPlan(rules: [FaultRule(when: condition, then: .authExpired)])
     try await database.save(Post())
@@ -355,7 +356,7 @@ import Testing
   }
 
   @Test func `changes in a zone of another user are reported, although their pushes name no record`() async throws {
-    let guest = cloud.account("ben")
+    let guest = cloud.container(of: "ben")
     try await database.save([Post(), Post(id: "b")])
     try await database.save(Page())
     let share = try await database.shareZone(database.zoneIDForModels)
@@ -428,7 +429,7 @@ import Testing
   }
 
   @Test func `changes and pushes arrive through publishers until they are cancelled`() async throws {
-    let container = cloud.account()
+    let container = cloud.container
     try await database.subscribe(to: Post.self)
     let (pushes, changes) = (Received<CKNotification>(), Received<CKModelChange<Post>>())
     let (receivePush, receiveChange) = (pushes.receive, changes.receive)
@@ -454,7 +455,7 @@ import Testing
     cloud.emulator.faults = FaultPlan(rules: [FaultRule(when: condition, then: .authExpired)])
     let ends = Received<Subscribers.Completion<any Error>>()
     let receiveEnd = ends.receive
-    let failing = Post.changes(in: cloud.account()).publisher.sink(
+    let failing = Post.changes(in: cloud.container).publisher.sink(
       receiveCompletion: receiveEnd,
       receiveValue: { _ in }
     )
@@ -468,7 +469,7 @@ import Testing
     cloud.emulator.faults = FaultPlan()
     let changes = Received<CKModelChange<Post>>()
     let receiveChange = changes.receive
-    let once = Post.changes(in: cloud.account()).publisher.prefix(1)
+    let once = Post.changes(in: cloud.container).publisher.prefix(1)
       .sink(receiveCompletion: receiveEnd, receiveValue: receiveChange)
     await polls(1)
     try await database.save([Post(), Post(id: "other")])

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitModels
+import CloudSupport
 import Foundation
 import Logging
 import Synchronization
@@ -8,7 +9,7 @@ import Testing
 /// Queries for models.
 @Suite(.serialized) struct QueryTests {
   private let cloud: Cloud
-  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+  private var database: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws { cloud = try Cloud() }
 
@@ -181,7 +182,7 @@ import Testing
   @Test func `a query that is to be logged is, with its values and the names of its results`() async throws {
     let lines = Lines()
     let logger = Logger(label: "test") { _ in lines.handler }
-    let database = cloud.account(logger: logger).privateCloudDatabase
+    let database = cloud.container(of: "ana") { $0.logger = logger }.privateCloudDatabase
     try await database.save(Post(likes: 7))
     _ = try await database.load(Query<Post>().filter(\.likes, equals: 7))
     #expect(lines.all.isEmpty)

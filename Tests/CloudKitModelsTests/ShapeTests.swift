@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitModels
 import Foundation
+import TestSupport
 import Testing
 
 /// Models whose shape is no record's: each throws, none traps.
@@ -133,7 +134,7 @@ import Testing
   }
 
   @Test func `a thousand random shapes are stored or refused, and none traps`() throws {
-    var random = Seeded(state: 7)
+    var random = SplitMix64(seed: 7)
     var stored = 0
     for _ in 0..<1000 {
       let shape = Shape.random(depth: 4, using: &random)
@@ -166,7 +167,7 @@ private indirect enum Shape: Encodable {
   enum Key: String, CodingKey { case a, b }
   struct Failure: Error {}
 
-  static func random(depth: Int, using random: inout Seeded) -> Shape {
+  static func random(depth: Int, using random: inout SplitMix64) -> Shape {
     func inner() -> Shape { Shape.random(depth: depth - 1, using: &random) }
     let kinds = depth == 0 ? 4 : 11
     switch Int.random(in: 0..<kinds, using: &random) {
@@ -218,17 +219,5 @@ private indirect enum Shape: Encodable {
       try shape.encode(to: keyed.superEncoder())
     case .failure: throw Failure()
     }
-  }
-}
-
-/// SplitMix64: the same numbers in every run.
-private struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }

@@ -1,12 +1,13 @@
 import CloudKit
 import CloudKitEmulator
 import CloudKitModels
+import CloudSupport
 import Testing
 
 /// Models and zones that are shared.
 @Suite(.serialized) struct SharingTests {
   private let cloud: Cloud
-  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+  private var database: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws { cloud = try Cloud() }
 
@@ -37,7 +38,7 @@ import Testing
     let urls = try await withThrowingTaskGroup(of: String?.self) { group in
       for number in 0..<8 {
         group.addTask {
-          let database = cloud.account().privateCloudDatabase
+          let database = cloud.container.privateCloudDatabase
           return try await database.share(Post(), title: "\(number)").url?.path()
         }
       }

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudSupport
 import CombineShim
 import Foundation
 import Observation

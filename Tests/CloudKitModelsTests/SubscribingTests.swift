@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudKitModels
+import CloudSupport
 import Foundation
 import Synchronization
 import Testing
@@ -29,7 +30,7 @@ private final class Barrier: CKTransport {
 /// Subscriptions to the changes of models.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct SubscribingTests {
   private let cloud: Cloud
-  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+  private var database: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws { cloud = try Cloud() }
 
@@ -88,8 +89,7 @@ private final class Barrier: CKTransport {
     let ids = try await withThrowingTaskGroup(of: String.self) { group in
       for _ in 0..<8 {
         group.addTask {
-          let credential = CKCredential.webAuth(apiToken: "token", webAuthToken: "ana")
-          let process = CKContainer(identifier: "iCloud.test", credential: credential, transport: transport)
+          let process = cloud.container(of: "ana", over: transport)
           return try await process.privateCloudDatabase.subscribe(to: Post.self).subscriptionID
         }
       }

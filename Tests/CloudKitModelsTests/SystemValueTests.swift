@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudKitModels
+import CloudSupport
 import CloudSyncModels
 import Foundation
 import Testing
@@ -35,7 +36,7 @@ struct Kept: Codable, Equatable, Identifiable, CKRecordModel {
 /// System values of models.
 @Suite(.serialized) struct SystemValueTests {
   private let cloud: Cloud
-  private var database: CKDatabase { cloud.account().privateCloudDatabase }
+  private var database: CKDatabase { cloud.container.privateCloudDatabase }
 
   init() throws { cloud = try Cloud() }
 

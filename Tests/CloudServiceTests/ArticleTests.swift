@@ -4,28 +4,17 @@ import CloudSync
 import CloudSyncModels
 import Foundation
 import OpenCombine
+import TestSupport
 import Testing
 
 /// The article about the service, held against code.
 struct ArticleTests {
   @Test func `each block of Swift in the article is compiled`() throws {
-    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    func lines(_ path: String) throws -> [Substring] {
-      try String(contentsOf: top.appending(path: path), encoding: .utf8).split(separator: "\n")
-    }
-    let code = Set(try lines("Tests/CloudServiceTests/ArticleTests.swift").map { $0.drop { $0 == " " } })
-    var isCode = false
-    var count = 0
-    for line in try lines("Sources/CloudService/CloudService.docc/CloudService.md") {
-      if line.hasPrefix("```") {
-        isCode = line == "```swift"
-      } else if isCode {
-        count += 1
-        #expect(code.contains(line.drop { $0 == " " }), "\(line)")
-      }
-    }
-    #expect(count > 25)
+    let code = Set(trimmedLines(of: try packageText("Tests/CloudServiceTests/ArticleTests.swift")))
+    let article = try packageText("Sources/CloudService/CloudService.docc/CloudService.md")
+    let lines = codeBlocks(of: article).filter { $0.language == "swift" }.flatMap(\.lines)
+    for line in lines { #expect(code.contains(line), "\(line)") }
+    #expect(lines.count > 25)
   }
 }
 

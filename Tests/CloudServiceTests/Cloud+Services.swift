@@ -1,55 +1,34 @@
 import CloudKit
-import CloudKitEmulator
-import CloudKitEmulatorTransport
 import CloudService
+import CloudSupport
 import CloudSync
-import Foundation
 import Observation
 
-/// A server and services, mostly of one user, each with a store of its own name.
-@MainActor
-final class Cloud {
-  let emulator: Emulator
-  private let folder: TemporaryFolder
-  let zone = CKRecordZone.ID(zoneName: "notes")
-
-  init() throws {
-    emulator = try Emulator()
-    folder = try TemporaryFolder()
-  }
-
+extension Cloud {
   /// A service of a store. Of two with one store, one syncs for both.
+  @MainActor
   func service(
     _ name: String = "mine",
     user: String = "ana",
-    container: String = "iCloud.test",
+    container: String = Cloud.identifier,
     delegate: (any SyncEngineDelegate)? = nil,
     isReadOnly: Bool = false,
     _ change: (inout SyncEngine.Configuration) -> Void = { _ in },
     beforeEachRequest probe: (@Sendable () -> Void)? = nil
   ) throws -> CloudKitService {
-    var transport: any CKTransport = EmulatorTransport(emulator)
-    if let probe { transport = ProbedTransport(inner: transport, probe: probe) }
     var configuration = try SyncEngine.Configuration(
-      container: self.container(of: user, transport, named: container),
-      storePath: folder.path("\(name).sqlite")
+      container: self.container(
+        of: user,
+        named: container,
+        over: probe.map { ProbedTransport(inner: requests, probe: $0) }
+      ),
+      storePath: path("\(name).sqlite")
     )
     change(&configuration)
     return try CloudKitService(configuration, delegate: delegate, isReadOnly: isReadOnly)
   }
 
-  /// A container of a user; by default on the server without any detour.
-  func container(
-    of user: String,
-    _ transport: (any CKTransport)? = nil,
-    named identifier: String = "iCloud.test"
-  ) -> CKContainer {
-    CKContainer(
-      identifier: identifier,
-      credential: .webAuth(apiToken: "token", webAuthToken: user),
-      transport: transport ?? EmulatorTransport(emulator)
-    )
-  }
+  var zone: CKRecordZone.ID { CKRecordZone.ID(zoneName: "notes") }
 
   func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
 
@@ -58,17 +37,14 @@ final class Cloud {
     record["text"] = text
     return record
   }
-
-  /// Refuses each save of records of these names from now on, and no others.
-  func refuse(_ names: String...) {
-    emulator.faults = FaultPlan(rules: names.map { FaultRule(when: FaultCondition(recordName: $0), then: .poison) })
-  }
 }
 
-/// The emulator, with a look at what goes on before each request.
+/// Calls a probe before each request that it passes on.
 private struct ProbedTransport: CKTransport {
   let inner: any CKTransport
   let probe: @Sendable () -> Void
+
+  var assetTransport: any CKAssetTransport { inner.assetTransport }
 
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     probe()

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudService
+import CloudSupport
 import Testing
 
 @testable import CloudSync

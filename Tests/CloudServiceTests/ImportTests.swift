@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudService
+import CloudSupport
 import Foundation
 import Testing
 

@@ -1,8 +1,10 @@
 import CloudKit
 import CloudKitEmulator
 import CloudService
+import CloudSupport
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudSync
@@ -281,8 +283,8 @@ import Testing
 
   @Test func `a file is uploaded although its source was changed and deleted after the save`() async throws {
     let service = try cloud.service()
-    let source = FileManager.default.temporaryDirectory.appendingPathComponent("source-\(UUID().uuidString)")
-    try Data("hello".utf8).write(to: source)
+    let folder = try TemporaryFolder()
+    let source = try folder.file("source", "hello")
     let record = cloud.note("a")
     record["file"] = CKAsset(fileURL: source)
     let change = try await service.save(record)

@@ -1,6 +1,7 @@
 import CloudKit
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudService

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudSupport
 import CloudSync
 import Foundation
 import Testing

@@ -5,6 +5,7 @@ import Dispatch
 import Facts
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudService

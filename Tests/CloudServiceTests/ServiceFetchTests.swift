@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudKitModels
+import CloudSupport
 import CloudSyncModels
 import Foundation
 import Synchronization

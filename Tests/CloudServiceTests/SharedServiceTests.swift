@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import CloudService
+import CloudSupport
 import CloudSync
 import Foundation
 import Synchronization

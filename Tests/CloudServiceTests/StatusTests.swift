@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import CloudSupport
 import Facts
 import Foundation
 import OpenCombine

@@ -1,14 +1,12 @@
 import CloudSync
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudKit
 
 /// The response to every error in every phase, as one table that people can read.
 struct DispositionTests {
-  private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: "Sources/CloudSync/CloudSync.docc/Errors.md")
-
   /// The word for each disposition in the table, and what it means.
   private static let words: [(disposition: Disposition, word: String, meaning: String)] = [
     (.acknowledge, "done", "The goal is reached already. What is to be deleted and missing is asked for once more."),
@@ -121,9 +119,8 @@ struct DispositionTests {
 
   @Test func `the response to every error in every phase is as it was reviewed`() throws {
     let text = Self.text
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: Self.file) }
 
-    #expect(try String(decoding: Data(contentsOf: Self.file), as: UTF8.self) == text)
+    #expect(try text == recorded("Sources/CloudSync/CloudSync.docc/Errors.md", text))
     #expect(!text.contains("?"))
   }
 

@@ -1,4 +1,5 @@
 import Facts
+import TestSupport
 import Testing
 
 @testable import CloudSync
@@ -105,7 +106,10 @@ struct EngineSignsTests {
 
 /// What the engine reports through the lock file, which needs no space on the disk.
 struct ReportedTroubleTests {
-  private let folder = TestFolder()
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
   private var path: String { folder.path("store.sqlite") }
 
   @Test func `other processes see the trouble that an engine reports until it is over`() throws {

@@ -89,9 +89,7 @@ import Testing
   }
 
   @Test func `the table has every event`() throws {
-    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "Sources/CloudSync/Model/OperationEvents.swift")
-    let text = try String(contentsOf: sources, encoding: .utf8)
+    let text = try packageText("Sources/CloudSync/Model/OperationEvents.swift")
     let names = Set(text.matches(of: /\n  case (\w+)/).map { String($0.1) })
     #expect(names == Set(Self.events(.save).map { String("\($0.value)".prefix { $0.isLetter }) }))
   }

@@ -3,6 +3,7 @@ import CloudKitEmulator
 import Facts
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudSync
@@ -220,7 +221,9 @@ struct StoppedProcessTests {
 
 /// A clock that is set while a process syncs.
 struct SetClockTests {
-  private let folder = TestFolder()
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test func `a clock that is set ahead makes no process late and no sync old`() throws {
     // The time, and the part of it by which the clock was set ahead.

@@ -1,6 +1,7 @@
 import CloudKit
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 
 @testable import CloudSync

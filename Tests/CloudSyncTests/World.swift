@@ -5,6 +5,7 @@ import Facts
 import Foundation
 import GRDB
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudSync
@@ -23,20 +24,6 @@ final class TestClock: Sendable {
   func advance(to time: Int64) {
     milliseconds.withLock { $0 = max($0, time) }
   }
-}
-
-/// A folder that goes with the test.
-final class TestFolder: Sendable {
-  let url: URL
-
-  init() {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent("cloudsync-\(UUID().uuidString)")
-    try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
-
-  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }
 
 /// What a test does to one request.
@@ -140,7 +127,7 @@ final class World: Sendable {
 
   let emulator: Emulator
   let clock = TestClock()
-  let folder = TestFolder()
+  let folder: TemporaryFolder
   let database: DatabaseName
   let user: String
   private let transports = Mutex<[TestTransport]>([])
@@ -159,6 +146,7 @@ final class World: Sendable {
     configuration.seed = 0
     change(&configuration)
     emulator = try Emulator(configuration: configuration)
+    folder = try TemporaryFolder()
     self.database = database
     self.user = user
   }

@@ -1,11 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The messages of errors, which are written where they are thrown: one file has them all, so that wording is reviewed.
 struct ErrorMessageTests {
-  private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: "Sources")
-
   /// The texts that follow the making of an error in a file, with `…` for each value in them.
   private static func messages(in source: String) -> [String] {
     let pattern =
@@ -34,16 +32,12 @@ struct ErrorMessageTests {
   @Test func `every error message is as it was reviewed`() throws {
     var lines: Set<String> = []
     for room in ["CloudSync", "CloudService", "Terminal", "Dashboard", "CktopDemo", "cktop"] {
-      let folder = Self.sources.appending(path: room)
-      let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
-      for case let file as URL in files where file.pathExtension == "swift" {
+      for file in try swiftFiles(in: "Sources/\(room)") {
         lines.formUnion(Self.messages(in: try String(decoding: Data(contentsOf: file), as: UTF8.self)))
       }
     }
     let text = lines.sorted().joined(separator: "\n") + "\n"
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Errors.txt")
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
-    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+    #expect(try text == recorded("Tests/FactsTests/Errors.txt", text))
     #expect(lines.count > 100)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Facts
@@ -282,19 +283,14 @@ struct MessageTests {
       \(Self.obstacles.map(\.text).joined(separator: "\n"))
 
       """
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Messages.txt")
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
-    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+    #expect(try text == recorded("Tests/FactsTests/Messages.txt", text))
   }
 
   @Test func `no case is missing among the messages`() throws {
-    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "Sources/Facts")
     let used = Self.causes.map { String(describing: $0) } + Self.events.map { String(describing: $0) }
     let words = Set(used.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init))
     for file in ["Cause.swift", "Event.swift", "Event+Command.swift"] {
-      let source = try String(decoding: Data(contentsOf: sources.appending(path: file)), as: UTF8.self)
-      for line in source.split(separator: "\n") {
+      for line in try packageText("Sources/Facts/\(file)").split(separator: "\n") {
         guard let cases = line.firstMatch(of: /^ +case ([a-z].*)$/)?.1 else { continue }
         let names = cases.replacing(/\([^)]*\)/, with: "").split(separator: ",")
         for name in names.map({ $0.trimmingCharacters(in: .whitespaces) }) { #expect(words.contains(name), "\(name)") }

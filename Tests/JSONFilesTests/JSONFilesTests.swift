@@ -1,5 +1,6 @@
 import Foundation
 import JSONFiles
+import TestSupport
 import Testing
 
 private struct Note: Codable, Equatable {
@@ -20,16 +21,12 @@ private struct Place: Codable, Equatable {
 
 /// Values as JSON and in files.
 @Suite(.serialized) struct JSONFilesTests {
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "json-\(UUID().uuidString)")
+  private let folder: TemporaryFolder
   private let note = Note(title: "Milk")
 
-  init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+  init() throws { folder = try TemporaryFolder() }
 
-  private func file(_ text: String) throws -> URL {
-    let url = folder.appending(path: "note.json")
-    try Data(text.utf8).write(to: url)
-    return url
-  }
+  private func file(_ text: String) throws -> URL { try folder.file("note.json", text) }
 
   private func failure<Value>(_ body: () throws -> Value) -> JSONFileError? {
     #expect(throws: JSONFileError.self) { _ = try body() }
@@ -87,17 +84,17 @@ private struct Place: Codable, Equatable {
   }
 
   @Test func `a value is saved in a file, by its URL, by a name and by its type`() throws {
-    let url = folder.appending(path: "own.json")
+    let url = folder.url.appending(path: "own.json")
     try note.save(in: url)
     #expect(try Data(contentsOf: url) == note.jsonData)
     #expect(try Note.load(from: url) == note)
 
     // The folder does not exist yet.
-    try DefaultFile.$folder.withValue(folder.appending(path: "documents")) {
+    try DefaultFile.$folder.withValue(folder.url.appending(path: "documents")) {
       try note.save()
       try note.save(in: "other")
       try [note].save(in: "list.json")
-      let names = try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "documents").path)
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.appending(path: "documents").path)
       #expect(names.sorted() == ["Note.json", "list.json", "other.json"])
       #expect(try Note.load() == note)
       #expect(try Note.load(from: "other.json") == note)
@@ -123,19 +120,19 @@ private struct Place: Codable, Equatable {
   }
 
   @Test func `a value that cannot be written leaves the file as it was`() throws {
-    let url = folder.appending(path: "own.json")
+    let url = folder.url.appending(path: "own.json")
     try note.save(in: url)
     var odd = note
     odd.price = .nan
     #expect(failure { try odd.save(in: url) }?.cause == .unsupportedValue(path: "price"))
     #expect(try Note.load(from: url) == note)
 
-    let folder = folder.appending(path: "none").appending(path: "own.json")
+    let folder = folder.url.appending(path: "none").appending(path: "own.json")
     guard case .fileSystem? = failure({ try note.save(in: folder) })?.cause else {
       Issue.record("There is no such folder.")
       return
     }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["own.json"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.url.path) == ["own.json"])
   }
 
   private static let damages: [(text: String, cause: JSONFileError.Cause)] = [
@@ -183,8 +180,8 @@ private struct Place: Codable, Equatable {
   }
 
   @Test func `a file that is not there, and a folder, are other errors than damage`() {
-    #expect(failure { try Note.load(from: folder.appending(path: "none.json")) }?.cause == .fileNotFound)
-    guard case .fileSystem? = failure({ try Note.load(from: folder) })?.cause else {
+    #expect(failure { try Note.load(from: folder.url.appending(path: "none.json")) }?.cause == .fileNotFound)
+    guard case .fileSystem? = failure({ try Note.load(from: folder.url) })?.cause else {
       Issue.record("A folder is no file.")
       return
     }
@@ -219,7 +216,7 @@ private struct Place: Codable, Equatable {
     #expect(data.unsupported == ["b", "c[1]"])
     #expect(data.dictionary["a"] as? Int == 1 && data.dictionary["b"] == nil)
     #expect(data.jsonData == nil)
-    #expect(failure { try data.save(in: folder.appending(path: "x.json")) }?.cause == .unsupportedValue(path: "b"))
+    #expect(failure { try data.save(in: folder.url.appending(path: "x.json")) }?.cause == .unsupportedValue(path: "b"))
   }
 
   @Test func `a text that is not there is empty, a suffix is deleted once, and a date is read in its format`() throws {

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitModels
+import CloudSupport
 import Foundation
 import Testing
 

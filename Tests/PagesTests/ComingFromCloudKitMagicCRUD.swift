@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitModelMacros
+import CloudSupport
 import Foundation
 import JSONFiles
 import Testing

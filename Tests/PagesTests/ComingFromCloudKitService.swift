@@ -1,5 +1,7 @@
 import CloudKit
+import CloudKitEmulator
 import CloudService
+import CloudSupport
 import CloudSync
 import Foundation
 import OpenCombine
@@ -219,7 +221,7 @@ enum ServicePage {
     )
     #expect(try ServicePage.watch(configuration).isReadOnly)
 
-    cloud.goOffline()
+    cloud.emulator.isOffline = true
     #expect(await ServicePage.errors(CKRecord(recordType: "MyRecord"), service) == "queued")
     #expect(service.queuedOperationCount == 3)
     ServicePage.publish(service).cancel()

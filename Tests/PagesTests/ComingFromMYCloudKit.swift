@@ -1,5 +1,6 @@
 import CloudKit
 import CloudService
+import CloudSupport
 import CloudSyncModels
 import Foundation
 import Testing

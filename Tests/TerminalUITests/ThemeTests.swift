@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable package import TerminalUI
@@ -24,11 +25,9 @@ extension Theme: CustomTestStringConvertible {
   }
 
   @Test func `a user's file lies over the theme of the same name`() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let text = "name = \"paper\"\nbackground = \"dark\"\n"
-    try text.write(to: directory.appendingPathComponent("paper.toml"), atomically: true, encoding: .utf8)
+    let folder = try TemporaryFolder()
+    let directory = folder.url
+    _ = try folder.file("paper.toml", "name = \"paper\"\nbackground = \"dark\"\n")
 
     #expect(try Theme.load(named: "paper", directories: [directory]).background == .dark)
     #expect(throws: ThemeError.self) { try Theme.load(named: "../paper", directories: [directory]) }
@@ -36,6 +35,7 @@ extension Theme: CustomTestStringConvertible {
     let plain = directory.appendingPathComponent("plain.toml")
     try FileManager.default.createSymbolicLink(at: plain, withDestinationURL: plain)
     #expect(throws: ThemeError.self) { try Theme.load(named: "plain", directories: [directory]) }
+    withExtendedLifetime(folder) {}
   }
 
   @Test(arguments: [

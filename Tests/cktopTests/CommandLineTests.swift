@@ -3,6 +3,7 @@ import CloudKit
 import CloudService
 import Facts
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudSync

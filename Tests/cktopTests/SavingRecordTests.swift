@@ -4,6 +4,7 @@ import CloudKitEmulatorTransport
 import CloudService
 import CloudSync
 import Foundation
+import TestSupport
 import Testing
 
 /// Records that an app fetched, edited and handed to the queue.

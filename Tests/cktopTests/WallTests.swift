@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The arrows between the rooms, held against the `import` lines. The compiler would let a target import what its
@@ -69,7 +70,7 @@ import Testing
   /// Swift 6.3 passes no type metadata for a task-local value of a function type when it optimizes: the release product
   /// ended at the first one, while debug builds passed.
   @Test func `no task-local value is of a function type`() throws {
-    let texts = try Self.files(in: "Sources").map { try String(contentsOf: $0, encoding: .utf8) }
+    let texts = try swiftFiles(in: "Sources").map { try String(contentsOf: $0, encoding: .utf8) }
 
     #expect(texts.count { $0.contains("@TaskLocal") } >= 4)
     #expect(Self.taskLocalFunctions(in: texts) == [])
@@ -108,20 +109,10 @@ import Testing
     return values.filter { $0.3 != nil || isFunction($0.2 ?? "") }.map { String($0.1) }
   }
 
-  private static func files(in folder: String) throws -> [URL] {
-    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let all = FileManager.default.enumerator(at: top.appending(path: folder), includingPropertiesForKeys: nil)
-    let files = all?.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" } ?? []
-    try #require(!files.isEmpty)
-    return files
-  }
-
   private static func imports(of room: String) throws -> [String: Set<String>] {
-    let files = try files(in: "Sources/\(room)")
     let kinds: Set<Substring> = ["class", "enum", "func", "protocol", "struct", "typealias", "var"]
     var imports: [String: Set<String>] = [:]
-    for file in files {
+    for file in try swiftFiles(in: "Sources/\(room)") {
       let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
       let modules = lines.compactMap { line -> String? in
         let words = line.split(separator: " ")

@@ -1,16 +1,15 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Comments cite the protocol reference by number. These tests find the articles and all citations.
 @Suite(.serialized) struct CitationTests {
-  private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources")
-  private static let catalogue = sources.appending(path: "CloudKitEmulator/CloudKitEmulator.docc")
+  private static let catalogue = packageFile("Sources/CloudKitEmulator/CloudKitEmulator.docc")
 
   @Test func `each number that a comment cites is a heading of the protocol reference`() throws {
     let headings = Set(try Self.headings())
     var count = 0
-    for (file, comment) in try Self.comments(in: "") {
+    for (file, comment) in try Self.comments(in: "Sources") {
       let cited = Self.citations(in: comment)
       #expect(headings.isSuperset(of: cited), "\(file): \(comment)")
       count += cited.count
@@ -27,7 +26,7 @@ import Testing
   }
 
   @Test func `comments cite numbers in one form`() throws {
-    for (file, comment) in try Self.comments(in: "") {
+    for (file, comment) in try Self.comments(in: "Sources") {
       let isBare = comment.contains(/\(\d\.\d+(, \d\.\d+)*\)/)
       let isWord = comment.contains(/\b[Rr]eference,? \d/) && !comment.contains(/\(reference \d/)
       let isSplit = comment.contains(/\((reference|Question)$/)
@@ -48,7 +47,7 @@ import Testing
     let evidence = try #require(articles["Protocol-0-Evidence"])
     let marks = Set(evidence.matches(of: /\n\| `\[([^\]]+)\]` \|/).map { String($0.1) })
     try #require(marks.count == 9)
-    for (file, comment) in try Self.comments(in: "CloudKitEmulator") {
+    for (file, comment) in try Self.comments(in: "Sources/CloudKitEmulator") {
       let used = comment.matches(of: /\[([A-Z]+\d?|2nd)\]/).map { String($0.1) }
       #expect(marks.isSuperset(of: used), "\(file): \(comment)")
     }
@@ -59,8 +58,7 @@ import Testing
 
   @Test func `the article on open questions names the switch for each`() throws {
     let text = try #require(try Self.articles()["Protocol-8-OpenQuestions"])
-    let file = Self.sources.appending(path: "CloudKitEmulator/Configuration/EmulatorAssumptions.swift")
-    let code = try String(contentsOf: file, encoding: .utf8)
+    let code = try packageText("Sources/CloudKitEmulator/Configuration/EmulatorAssumptions.swift")
     let switches = Set(code.matches(of: /public var (\w+)/).map { String($0.1) })
 
     #expect(switches.count > 30)
@@ -100,12 +98,10 @@ import Testing
     }
   }
 
-  /// Returns the lines of comments in a folder of the sources, each with the name of its file.
+  /// Returns the lines of comments in a folder, each with the name of its file.
   private static func comments(in folder: String) throws -> [(file: String, text: String)] {
-    let top = folder.isEmpty ? sources : sources.appending(path: folder)
-    let files = try #require(FileManager.default.enumerator(at: top, includingPropertiesForKeys: nil))
     var comments: [(file: String, text: String)] = []
-    for case let file as URL in files where file.pathExtension == "swift" {
+    for file in try swiftFiles(in: folder) {
       for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
         let text = line.trimmingCharacters(in: .whitespaces)
         if text.hasPrefix("//") { comments.append((file.lastPathComponent, text)) }

@@ -2,27 +2,26 @@ import CloudKit
 import CloudKitEmulator
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 struct SyncEngineAssetTests {
   private let emulator: Emulator
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "assets-\(UUID().uuidString)")
+  private let folder: TemporaryFolder
 
   init() throws {
     emulator = try Emulator()
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    folder = try TemporaryFolder()
   }
 
   private func note(_ name: String) throws -> CKRecord {
-    let file = folder.appending(path: name)
-    try Data(name.utf8).write(to: file)
+    let file = try folder.file(name, name)
     let note = CKRecord(recordType: "Note", recordID: Device.id(name))
     note["photo"] = CKAsset(fileURL: file)
     return note
   }
 
   @Test func `the files of a batch are uploaded, and another device fetches them`() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
     let app = BatchApp([.init(recordsToSave: [try note("a"), try note("b")], atomicByZone: true)])
     let engine = try app.engine(on: emulator)
 
@@ -36,9 +35,8 @@ struct SyncEngineAssetTests {
   }
 
   @Test func `a file that is gone fails its record, and the others are saved`() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
     let app = BatchApp([.init(recordsToSave: [try note("a"), try note("b")])])
-    try FileManager.default.removeItem(at: folder.appending(path: "a"))
+    try FileManager.default.removeItem(at: folder.url.appending(path: "a"))
     let engine = try app.engine(on: emulator)
     engine.state.add(pendingRecordZoneChanges: [.saveRecord(Device.id("a")), .saveRecord(Device.id("b"))])
 
@@ -57,7 +55,6 @@ struct SyncEngineAssetTests {
     fault: FaultAction,
     code: CKError.Code
   ) async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
     let app = BatchApp([.init(recordsToSave: [try note("a")])])
     let engine = try app.engine(on: emulator)
     engine.state.add(pendingRecordZoneChanges: [.saveRecord(Device.id("a"))])

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import CloudKit
 
@@ -102,23 +103,7 @@ final class AssetHost: CKAssetTransport {
   private func end() { state.withLock { $0.underWay -= 1 } }
 }
 
-/// A folder that is removed at the end.
-final class ScratchFolder: Sendable {
-  let url: URL
-
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appending(path: "assets-test-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
-
-  func file(_ name: String, _ text: String) throws -> URL {
-    let file = url.appending(path: name)
-    try Data(text.utf8).write(to: file)
-    return file
-  }
-
+extension TemporaryFolder {
   /// Everything in a folder below this one, by path.
   func contents(of folder: String) throws -> [String] {
     let url = url.appending(path: folder)
@@ -130,7 +115,7 @@ final class ScratchFolder: Sendable {
 extension ScriptedServer {
   func container(
     assets: AssetHost,
-    in scratch: ScratchFolder,
+    in scratch: TemporaryFolder,
     downloads: CKAssetDownloads = .eager
   ) -> CKContainer {
     var configuration = CKContainerConfiguration(

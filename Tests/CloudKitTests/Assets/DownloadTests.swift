@@ -1,15 +1,16 @@
 import Foundation
 import JSONText
+import TestSupport
 import Testing
 
 @testable import CloudKit
 
 @Suite(.serialized) struct AssetDownloadTests {
-  private let scratch: ScratchFolder
+  private let scratch: TemporaryFolder
   private let host = AssetHost()
   private let id = CKRecord.ID(recordName: "n", zoneID: CKRecordZone.ID(zoneName: "notes"))
 
-  init() throws { scratch = try ScratchFolder() }
+  init() throws { scratch = try TemporaryFolder() }
 
   private func record(_ name: String = "n", url: String, checksum: String = "sum", size: Int = 4) -> String {
     let asset = #"{"fileChecksum":"\#(checksum)","size":\#(size),"downloadURL":"https://host.example/\#(url)"}"#

@@ -1,12 +1,13 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudKit
 
 @Suite(.serialized) struct AssetFolderTests {
-  private let scratch: ScratchFolder
+  private let scratch: TemporaryFolder
 
-  init() throws { scratch = try ScratchFolder() }
+  init() throws { scratch = try TemporaryFolder() }
 
   /// A folder as a process makes it, with its lock held or not.
   private func folder(_ name: String, lock: Bool = true) throws -> String {

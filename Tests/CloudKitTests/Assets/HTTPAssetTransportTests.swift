@@ -1,13 +1,14 @@
 import CloudKit
 import Foundation
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(40))) struct HTTPAssetTransportTests {
-  private let scratch: ScratchFolder
+  private let scratch: TemporaryFolder
   private let transport = CKHTTPAssetTransport()
 
-  init() throws { scratch = try ScratchFolder() }
+  init() throws { scratch = try TemporaryFolder() }
 
   private func file(of size: UInt64) throws -> URL {
     let file = try scratch.file("file", "")
@@ -141,7 +142,7 @@ import Testing
   @Test func `50 MB go up and down with less than 16 MB of memory`() async {
     // In a process of its own: other tests need memory too.
     let end = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-      let scratch = try ScratchFolder()
+      let scratch = try TemporaryFolder()
       let source = try scratch.file("source", "")
       let target = try scratch.file("target", "")
       let transport = CKHTTPAssetTransport()

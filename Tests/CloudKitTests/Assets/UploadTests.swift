@@ -1,15 +1,16 @@
 import Foundation
 import JSONText
+import TestSupport
 import Testing
 
 @testable import CloudKit
 
 @Suite(.serialized) struct AssetUploadTests {
-  private let scratch: ScratchFolder
+  private let scratch: TemporaryFolder
   private let host = AssetHost()
   private let zone = CKRecordZone.ID(zoneName: "notes")
 
-  init() throws { scratch = try ScratchFolder() }
+  init() throws { scratch = try TemporaryFolder() }
 
   private func record(_ name: String, _ photo: CKAsset? = nil) -> CKRecord {
     let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))

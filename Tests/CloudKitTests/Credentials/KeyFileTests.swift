@@ -1,15 +1,15 @@
 import CloudKit
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct KeyFileTests {
   /// Writes a file with a mode, hands its path out, and removes it.
   private func withFile<Result>(_ text: String, mode: Int, _ body: (String) throws -> Result) throws -> Result {
-    let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    #expect(FileManager.default.createFile(atPath: path, contents: Data(text.utf8)))
+    let folder = try TemporaryFolder()
+    let path = try folder.file("key", text).path
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-    return try body(path)
+    return try withExtendedLifetime(folder) { try body(path) }
   }
 
   @Test(arguments: [0o600, 0o400])

@@ -1,6 +1,7 @@
 import CloudKit
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// How the web-auth token is replaced, kept and dropped.
@@ -104,10 +105,9 @@ import Testing
   }
 
   private func withFile<Result>(_ body: (CKWebAuthTokenFile) async throws -> Result) async throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await body(CKWebAuthTokenFile(path: folder.appending(path: "token").path))
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    return try await body(CKWebAuthTokenFile(path: folder.path("token")))
   }
 
   @Test(arguments: ["X-Apple-CloudKit-Web-Auth-Token", "x-apple-cloudkit-session"])

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudKit
@@ -92,7 +93,7 @@ import Testing
 
   @Test func `requests, other servers and files all ask the proxy for a connection`() async throws {
     let refusal = Array("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n".utf8)
-    let scratch = try ScratchFolder()
+    let scratch = try TemporaryFolder()
     let file = try scratch.file("a", "a")
 
     try await RawServer.run(answering: { _ in [refusal] }) { server in
@@ -137,7 +138,7 @@ import Testing
   }
 
   @Test func `files on this machine are not asked of a proxy`() async throws {
-    let scratch = try ScratchFolder()
+    let scratch = try TemporaryFolder()
     let file = try scratch.file("a", "")
     let settings = ProxySettings(environment: ["HTTPS_PROXY": "socks5://nowhere"])
 

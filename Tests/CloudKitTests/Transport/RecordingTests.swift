@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct RecordingTests {
@@ -7,9 +8,9 @@ import Testing
 
   /// Runs a body with the path of a file that is gone afterwards.
   private func withFile(_ body: (URL) async throws -> Void) async throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: file) }
-    try await body(file)
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    try await body(folder.url.appending(path: "recording"))
   }
 
   private func container(_ transport: any CKTransport) -> CKContainer {

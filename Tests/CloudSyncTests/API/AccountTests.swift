@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import CloudKitEmulatorTransport
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudSync

@@ -3,6 +3,7 @@ import CloudKitEmulator
 import Facts
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 
 @testable import CloudSync

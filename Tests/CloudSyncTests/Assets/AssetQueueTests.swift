@@ -5,6 +5,7 @@ import Facts
 import Foundation
 import GRDB
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudSync

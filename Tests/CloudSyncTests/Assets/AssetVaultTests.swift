@@ -1,10 +1,14 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudSync
 
 @Suite(.serialized) struct AssetVaultTests {
-  private let folder = TestFolder()
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
   private var vault: AssetVault { AssetVault(folder: folder.url.appendingPathComponent("store.sqlite.assets")) }
 
   private func file(_ name: String, _ bytes: String) throws -> URL {

@@ -3,6 +3,7 @@ import CloudKitEmulator
 import Foundation
 import GRDB
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudSync

@@ -2,13 +2,16 @@ import CloudKit
 import Dispatch
 import Facts
 import GRDB
+import TestSupport
 import Testing
 
 @testable import CloudSync
 
 /// Transactions, drivers and watchers, in a file and in memory.
 @Suite(.serialized) struct StorageContractTests {
-  private let folder = TestFolder()
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   private func open(_ kind: StorageKind) throws -> SQLiteStorage { try TestStorages(kind).open("store", in: folder) }
 

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CloudSync
@@ -20,7 +21,7 @@ final class TestStorages: Sendable {
 
   init(_ kind: StorageKind) { self.kind = kind }
 
-  func open(_ name: String, in folder: TestFolder) throws(StoreError) -> SQLiteStorage {
+  func open(_ name: String, in folder: TemporaryFolder) throws(StoreError) -> SQLiteStorage {
     guard kind == .memory else { return try SQLiteStorage(path: folder.path("\(name).sqlite")) }
     return try made.withLock { made throws(StoreError) in
       if let storage = made[name] { return storage }

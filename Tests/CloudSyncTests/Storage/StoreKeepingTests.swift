@@ -3,13 +3,16 @@ import CloudKitEmulator
 import Facts
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 
 @testable import CloudSync
 
 /// Keeping a file for years: damage is found whatever the size, and logs end.
 @Suite(.serialized, .onFile) struct StoreKeepingTests {
-  private let folder = TestFolder()
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test func `damage in a large file is found while it is used, and then nothing is read from it`() throws {
     let world = try World()

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudSync

@@ -2,6 +2,7 @@ import CloudKit
 import Facts
 import Foundation
 import TerminalUI
+import TestSupport
 import Testing
 
 @testable import CloudService
@@ -14,19 +15,6 @@ import Testing
 @Suite(.serialized) struct RandomKeysTests {
   private static let count = ProcessInfo.processInfo.environment["KEYS"].flatMap(Int.init) ?? 20_000
   private static let seed = ProcessInfo.processInfo.environment["SEED"].flatMap(UInt64.init) ?? 1
-
-  /// The same keys for the same seed (Steele, Lea and Flood, 2014).
-  private struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
-    }
-  }
 
   private static let keys: [Key] =
     "abcdefghijklmnoprstuvwxyzABCDFGHIJKLNOPRSTUVWXYZ0123456789!*/:? ='%".map(Key.character)
@@ -67,7 +55,7 @@ import Testing
   @Test func `random keys lose nothing that was not confirmed`() throws {
     let store = try Self.store()
     let before = Set(try store.operations().rows.map(\.id))
-    var random = Random(state: Self.seed)
+    var random = SplitMix64(seed: Self.seed)
     var app = App()
     var world = Sample.world { $0.now = Int64(Date().timeIntervalSince1970 * 1000) }
     var confirmed: Set<Int64> = []

@@ -5,6 +5,7 @@ import Facts
 import Foundation
 import Synchronization
 import TerminalUI
+import TestSupport
 import Testing
 
 @testable import CloudService
@@ -20,15 +21,14 @@ import Testing
     environment: "development",
     database: .private
   )
-  private let folder: URL
+  private let folder: TemporaryFolder
   private let store: SyncStore
   private let display = RecordingDisplay(size: Size(width: 80, height: 24))
   private let chosen = Themes()
 
   init() throws {
-    folder = FileManager.default.temporaryDirectory.appending(path: "cktop-runtime-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    store = try SyncStore(path: folder.appending(path: "store.sqlite").path, scope: Self.scope)
+    folder = try TemporaryFolder()
+    store = try SyncStore(path: folder.path("store.sqlite"), scope: Self.scope)
     _ = try store.enqueue(
       ["one", "two", "three"].map { Change(RecordKey(ZoneKey(zone: "z"), $0), .save(type: "Row", FieldChanges())) }
     )
@@ -229,7 +229,7 @@ import Testing
     async throws
   {
     func make(_ file: String, _ name: String) throws -> String {
-      let path = folder.appending(path: file).path
+      let path = folder.path(file)
       let store = try SyncStore(path: path, scope: Self.scope)
       _ = try store.enqueue([Change(RecordKey(ZoneKey(zone: "z"), name), .save(type: "Row", FieldChanges()))])
       return path

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The versions of dependencies that the documentation names. `RECORD_SNAPSHOTS=1` writes those that were resolved.
@@ -30,7 +31,7 @@ struct DependencyTests {
       let name = pin.location.split(separator: "/").suffix(2).joined(separator: "/")
       return "| \(name.hasSuffix(".git") ? String(name.dropLast(4)) : name) | \(version) |\n"
     }
-    let page = try String(decoding: Data(contentsOf: packageFile(Self.page)), as: UTF8.self)
+    let page = try packageText(Self.page)
     let head = try #require(page.range(of: "<!-- versions -->\n"))
     let tail = try #require(page.range(of: "<!-- end of versions -->"))
     let table = "| Package | Version |\n|---|---|\n" + rows.sorted { $0.lowercased() < $1.lowercased() }.joined()
@@ -38,8 +39,8 @@ struct DependencyTests {
   }
 
   @Test func `each dependency of the package is documented with a version of its own`() throws {
-    let manifest = try String(decoding: Data(contentsOf: packageFile("Package.swift")), as: UTF8.self)
-    let page = try String(decoding: Data(contentsOf: packageFile(Self.page)), as: UTF8.self)
+    let manifest = try packageText("Package.swift")
+    let page = try packageText(Self.page)
     let named = manifest.matches(of: /\.package\(url: "https:\/\/[^\/"]+\/([^"]+)"/).map { String($0.1) }
 
     #expect(!named.isEmpty)

@@ -3,6 +3,7 @@ import CloudService
 import Facts
 import Foundation
 import TerminalUI
+import TestSupport
 import Testing
 
 @testable import CloudSync
@@ -21,7 +22,7 @@ struct ReadmeTests {
   }
 
   @Test func `the key table lists every command of the registry once`() throws {
-    let readme = try String(decoding: Data(contentsOf: packageFile("README.md")), as: UTF8.self)
+    let readme = try packageText("README.md")
     let (begin, end) = ("<!-- keys -->\n", "<!-- end of keys -->")
     let head = try #require(readme.range(of: begin))
     let tail = try #require(readme.range(of: end))

@@ -1,9 +1,9 @@
 import DisplaySupport
-import Foundation
 import TerminalUI
+import TestSupport
 import Testing
 
-/// Compares a screen with the file of that name in `Screens`; with `RECORD_SNAPSHOTS=1` writes the file instead.
+/// Compares a screen with the file of that name in `Screens`; with `RECORD_SNAPSHOTS=1` writes the file first.
 ///
 /// A file holds the screen as a user sees it, framed by `|`, then one letter per cell for the style.
 func expectScreen(_ grid: Grid, _ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
@@ -14,19 +14,7 @@ func expectScreen(_ grid: Grid, _ name: String, sourceLocation: SourceLocation =
   try expectFile(file, screen + "\n" + styles + "\n", sourceLocation: sourceLocation)
 }
 
-/// Compares a file of the package with what it should contain; with `RECORD_SNAPSHOTS=1` writes the file instead.
+/// Compares a file of the package with what it should contain; with `RECORD_SNAPSHOTS=1` writes the file first.
 func expectFile(_ path: String, _ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-  let file = packageFile(path)
-  if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" {
-    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data(text.utf8).write(to: file)
-    return
-  }
-  let expected = try String(decoding: Data(contentsOf: file), as: UTF8.self)
-  #expect(text == expected, "\(path) is out of date", sourceLocation: sourceLocation)
-}
-
-/// A file by its path in the package.
-func packageFile(_ path: String) -> URL {
-  URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../../\(path)").standardizedFileURL
+  #expect(try text == recorded(path, text), "\(path) is out of date", sourceLocation: sourceLocation)
 }

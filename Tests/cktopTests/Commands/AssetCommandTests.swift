@@ -1,6 +1,7 @@
 import CloudKit
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct AssetCommandTests {

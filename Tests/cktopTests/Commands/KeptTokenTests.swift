@@ -1,6 +1,7 @@
 import CloudKit
 import CloudSync
 import Foundation
+import TestSupport
 import Testing
 
 @testable import cktop

@@ -2,6 +2,7 @@ import CloudKit
 import CloudSync
 import Dashboard
 import Foundation
+import TestSupport
 import Testing
 
 @testable import cktop

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The alert rules, the Grafana dashboard and the completion scripts, compared with the program that they belong to.
@@ -12,9 +13,7 @@ import Testing
   static let hasPromtool = promtool != nil
 
   private static func file(_ name: String) -> URL {
-    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    return top.appending(path: "Sources/Dashboard/Dashboard.docc/Resources").appending(path: name)
+    packageFile("Sources/Dashboard/Dashboard.docc/Resources").appending(path: name)
   }
 
   private static func text(of name: String) throws -> String {

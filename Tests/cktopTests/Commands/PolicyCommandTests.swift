@@ -1,6 +1,7 @@
 import CloudKit
 import CloudSync
 import Foundation
+import TestSupport
 import Testing
 
 /// The conflict policy that the store keeps, and what waits for an app, with real processes.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A real data set from end to end: Debian's iso-codes, some five thousand records that refer to each other.
@@ -60,9 +61,7 @@ import Testing
 
   /// Runs the script that lies with the tests.
   private static func convert(into folder: URL) async throws {
-    let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let script = tests.appending(path: "RealInput/iso3166-to-ndjson.pl").path
+    let script = packageFile("Tests/RealInput/iso3166-to-ndjson.pl").path
     let process = try Child("perl", [script, folder.path], environment: ProcessInfo.processInfo.environment)
     try #require(await process.end() == .exited(0), "the script refused the data")
   }

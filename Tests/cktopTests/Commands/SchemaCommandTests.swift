@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `cktop schema`: files, the store's data, and a served cloud that behaves as production.

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudService
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudSync

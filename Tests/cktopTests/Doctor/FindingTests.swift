@@ -3,6 +3,7 @@ import Facts
 import Foundation
 import Terminal
 import TerminalUI
+import TestSupport
 import Testing
 
 @testable import CloudKitSchema
@@ -285,9 +286,7 @@ struct FindingTests {
       ([seen + ":"] + DoctorReport(findings).lines()).joined(separator: "\n") + "\n"
     }
     .joined(separator: "\n")
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Findings.txt")
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
-    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+    #expect(try text == recorded("Tests/cktopTests/Doctor/Findings.txt", text))
   }
 
   @Test func `lines fit into the columns of the terminal`() {

@@ -1,6 +1,7 @@
 import CloudKit
 import Facts
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CloudSync

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Data that tries to leave its cells, drawn on a real terminal: tmux says what became of it.

@@ -3,6 +3,7 @@ import CloudKitEmulator
 import Facts
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CloudSync

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import Foundation
+import TestSupport
 import Testing
 
 @testable import cktop

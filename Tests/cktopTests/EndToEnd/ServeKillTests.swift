@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Kills `cktop serve` while clients write, again and again on the same file. `KILLS` sets how often; it is small by default.

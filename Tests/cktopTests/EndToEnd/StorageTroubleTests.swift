@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// `sync --watch` on a small file system of its own that fills up, becomes read-only or is unmounted: it waits, says so

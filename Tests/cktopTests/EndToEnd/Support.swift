@@ -1,24 +1,17 @@
 import Foundation
+import TestSupport
 
-/// A folder of a test's own, removed at its end, with an environment in which nothing of the user's is found.
-final class TemporaryFolder: Sendable {
-  let url: URL
-
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appending(path: "cktop-test-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
-
-  func path(_ name: String) -> String { url.appending(path: name).path(percentEncoded: false) }
-
+extension TemporaryFolder {
+  /// An environment in which nothing of the user's is found.
   var environment: [String: String] {
     [
       "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": path("home"), "XDG_CONFIG_HOME": path("config"),
       "XDG_STATE_HOME": path("state"), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color",
     ]
   }
+
+  /// Writes a file and returns its path.
+  func write(_ text: String, to name: String) throws -> String { try file(name, text).path(percentEncoded: false) }
 }
 
 /// A program under test: it lies beside the test bundle.

@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CloudSync

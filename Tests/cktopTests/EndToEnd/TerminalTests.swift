@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The program in a real terminal: tmux holds it, types its keys and reads its screen.

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import Foundation
+import TestSupport
 import Testing
 
 @testable import cktop
@@ -11,7 +12,7 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   @Test func `the program has every block of Swift in the tutorial`() throws {
-    let program = Self.lines(of: try Self.text("Tests/Tutorial/Orders.swift"))
+    let program = trimmedLines(of: try packageText("Tests/Tutorial/Orders.swift"))
     let blocks = try Self.blocks("swift").filter { !Self.isManifest($0) }
 
     #expect(blocks.count > 5)
@@ -22,8 +23,8 @@ import Testing
 
   @Test func `the manifest of the tutorial has the products that its program imports`() throws {
     let manifest = try #require(try Self.blocks("swift").first(where: Self.isManifest)).joined()
-    let package = try Self.text("Package.swift")
-    let imports = Self.lines(of: try Self.text("Tests/Tutorial/Orders.swift")).filter { $0.hasPrefix("import ") }
+    let package = try packageText("Package.swift")
+    let imports = trimmedLines(of: try packageText("Tests/Tutorial/Orders.swift")).filter { $0.hasPrefix("import ") }
       .map { String($0.dropFirst("import ".count)) }
 
     #expect(imports == ["CloudKitModels", "CloudSyncModels"])
@@ -35,7 +36,7 @@ import Testing
 
   @Test func `the program on the first page of the models saves a note and prints all`() async throws {
     let page = try Self.blocks("swift", of: "Sources/CloudKitModels/CloudKitModels.docc/CloudKitModels.md")
-    #expect(page.first == Self.lines(of: try Self.text("Tests/Hello/main.swift")))
+    #expect(page.first == trimmedLines(of: try packageText("Tests/Hello/main.swift")))
 
     let server = EmulatorServer(try Emulator())
     let environment = Self.environment(port: try await server.start())
@@ -133,27 +134,14 @@ import Testing
 
   // MARK: - The articles
 
-  private static func text(_ path: String) throws -> String {
-    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    return try String(contentsOf: top.appending(path: path), encoding: .utf8)
-  }
-
-  /// The lines without their indentation.
-  private static func lines(of text: some StringProtocol) -> [String] {
-    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-  }
-
   /// The fenced blocks of a language, as lines.
   private static func blocks(
     _ language: String,
     of page: String = "Sources/CloudSyncModels/CloudSyncModels.docc/Tutorial.md"
   ) throws -> [[String]] {
-    let article = try text(page)
-    let parts = article.split(separator: "```", omittingEmptySubsequences: false)
-    let fenced = stride(from: 1, to: parts.count, by: 2).map { lines(of: parts[$0]) }
-    #expect(fenced.allSatisfy { ["swift", "console"].contains($0[0]) })
-    return fenced.filter { $0[0] == language }.map { Array($0.dropFirst()) }
+    let blocks = codeBlocks(of: try packageText(page))
+    #expect(blocks.allSatisfy { ["swift", "console"].contains($0.language) })
+    return blocks.filter { $0.language == language }.map(\.lines)
   }
 
   private static func isManifest(_ block: [String]) -> Bool { block[0].hasPrefix("// swift-tools-version") }

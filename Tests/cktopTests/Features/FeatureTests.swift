@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Every promised feature with the test that shows it.
@@ -6,7 +7,6 @@ import Testing
 /// A line of `Features.tsv` has the feature's ID, its description, and a test as `Tests/…/File.swift: name of the
 /// test`. Three features need a framework that exists on Apple's systems only: `not on Linux: reason`.
 @Suite(.serialized) struct FeatureTests {
-  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
   private static let counts = [("M", 90), ("Y", 56), ("C", 38), ("X", 37), ("S", 60)]
 
   @Test func `the table lists each feature exactly once`() throws {
@@ -30,7 +30,7 @@ import Testing
   }
 
   private static func features() throws -> [(id: String, proof: String)] {
-    let text = try String(contentsOf: folder.appending(path: "Features.tsv"), encoding: .utf8)
+    let text = try packageText("Tests/cktopTests/Features/Features.tsv")
     return try text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
       let columns = line.split(separator: "\t").map(String.init)
       try #require(columns.count == 3, "\(line)")
@@ -40,8 +40,7 @@ import Testing
 
   /// Returns the names of the tests in a file, none if there is no such file.
   private static func tests(in file: String) -> [String] {
-    let top = folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let text = (try? String(contentsOf: top.appending(path: file), encoding: .utf8)) ?? ""
+    let text = (try? packageText(file)) ?? ""
     return text.components(separatedBy: "@Test").dropFirst().compactMap { test in
       test.components(separatedBy: "func `").dropFirst().first?.components(separatedBy: "`").first
     }

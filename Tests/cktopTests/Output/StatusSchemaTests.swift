@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import cktop
@@ -66,10 +67,7 @@ import Testing
   }
 
   private static var schema: JSON {
-    get throws {
-      let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "status.schema.json")
-      return try JSON(parsing: String(decoding: Data(contentsOf: file), as: UTF8.self))
-    }
+    get throws { try JSON(parsing: packageText("Tests/cktopTests/Output/status.schema.json")) }
   }
 
   /// The keys of a schema, with those of the objects inside as paths.

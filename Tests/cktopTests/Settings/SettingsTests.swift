@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudKit
 import CloudSync
 import Foundation
+import TestSupport
 import Testing
 
 @testable import cktop

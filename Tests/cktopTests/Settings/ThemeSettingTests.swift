@@ -2,6 +2,7 @@ import CloudSync
 import Dashboard
 import Foundation
 import TerminalUI
+import TestSupport
 import Testing
 
 @testable import cktop

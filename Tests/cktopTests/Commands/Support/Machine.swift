@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A machine with `cktop` on it: a home of its own, settings in its environment.
