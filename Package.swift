@@ -280,7 +280,8 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       exclude: [
-        "Intake.txt", "OperationMachine.txt", "OutcomeDecision.txt", "Rebase.txt", "VerificationDecision.txt",
+        "Decide/Intake.txt", "Decide/OutcomeDecision.txt", "Decide/Rebase.txt", "Decide/VerificationDecision.txt",
+        "Model/OperationMachine.txt",
       ]
     ),
     .testTarget(name: "RecordImportTests", dependencies: ["RecordImport", "CloudSync", "CloudKit"]),
