@@ -204,7 +204,7 @@ import Testing
     for id in [first, second, third] { #expect(try store.operation(id).group == "new") }
   }
 
-  @Test func `a text that is spelled otherwise is another text, wherever it stands`() async throws {
+  @Test func `a text of other code points is another text in every kind of field`() async throws {
     let mine = try world.device("mine")
     let (composed, decomposed) = ("\u{e9}", "e\u{301}")
     func fields(_ text: String) -> [String: FieldValue] {

@@ -23,7 +23,7 @@ import Testing
   private static let missing = #"{"serverErrorCode":"ZONE_NOT_FOUND","reason":"Zone does not exist"}"#
   private static let failed = #"{"serverErrorCode":"INTERNAL_ERROR","reason":"oops"}"#
 
-  @Test func `what the server does not tell of is not said to be missing there`() async throws {
+  @Test func `a record that a reply leaves out is not taken for missing`() async throws {
     let world = try World()
     let mine = try world.device("mine")
     for name in ["a", "b", "c"] { try mine.store.accept(world.put(name, [:])) }

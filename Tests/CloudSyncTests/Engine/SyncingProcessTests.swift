@@ -165,7 +165,7 @@ import Testing
     #expect(deaths < 200)
   }
 
-  @Test func `what a dead driver sent is said to be unknown, also where it is discarded`() async throws {
+  @Test func `what a dead process sent is shown as unconfirmed, also when it is discarded`() async throws {
     let mine = try world.device("mine")
     let sent = try mine.store.accept(world.put("sent", ["x": .int64(1)]))
     let other = try mine.store.accept(world.put("other", ["x": .int64(1)]))

@@ -110,7 +110,7 @@ import Testing
     #expect(try records.count(of: zone) == 0)
   }
 
-  @Test func `of a zone without feed nothing is said to be equal while no type of it is known`() async throws {
+  @Test func `a zone without a change feed is not compared while none of its types is known`() async throws {
     let world = try World()
     let (mine, theirs) = (try world.device("mine"), try world.device("theirs"))
     try mine.store.accept(world.put("a", zone: "_defaultZone", ["x": .int64(1)]))

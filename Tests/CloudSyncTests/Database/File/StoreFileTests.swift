@@ -434,7 +434,7 @@ import Testing
     #expect(error.kind == row.kind)
   }
 
-  @Test func `many that make the same new store at once all get it`() async throws {
+  @Test func `processes that create the same store at once all open it`() async throws {
     let accepted = try await withThrowingTaskGroup(of: [Accepted].self) { group in
       for number in 0..<8 {
         group.addTask { try world.open("new").enqueue([world.put("r\(number)", ["x": .int64(1)])]) }
