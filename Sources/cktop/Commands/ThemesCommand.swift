@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JSONText
 import TerminalUI
 
 /// `cktop themes`.
@@ -46,7 +47,8 @@ struct ThemesShow: AsyncParsableCommand {
   )
 
   @Argument(help: "The theme's name.", completion: .themes) var name: String
-  @Flag(help: .json("Print one JSON object per role, with the colours that it inherits.", ThemeRole.shape)) var json = false
+  @Flag(help: .json("Print one JSON object per role, with the colours that it inherits.", ThemeRole.shape))
+  var json = false
 
   func run() async throws {
     do throws(ThemeError) {
