@@ -50,9 +50,9 @@ final class AssetFolder: Sendable {
 
   /// Returns the folder of this process in a place.
   ///
-  /// - Throws: `CKError.internalError` if no folder can be created.
-  static func current(in place: Place) throws(CKError) -> AssetFolder {
-    try registry.withLock { (registry) throws(CKError) in
+  /// - Throws: `AssetFileError.notCreated` if no folder can be created.
+  static func current(in place: Place) throws(AssetFileError) -> AssetFolder {
+    try registry.withLock { (registry) throws(AssetFileError) in
       if let folder = registry.folders[place]?.folder { return folder }
       let root = if let root = place.root { try givenRoot(root) } else { try ownRoot() }
       if registry.swept.insert(root).inserted { DispatchQueue.global(qos: .utility).async { sweep(root) } }
@@ -65,7 +65,7 @@ final class AssetFolder: Sendable {
   private static let prefix = "assets-"
   private static let lockName = "lock"
 
-  private static func make(_ place: Place, in root: String) throws(CKError) -> AssetFolder {
+  private static func make(_ place: Place, in root: String) throws(AssetFileError) -> AssetFolder {
     // The cleanup of another process may remove a folder whose lock is not held yet. Then another folder is created.
     for _ in 0..<8 {
       let path = "\(root)/\(prefix)\(getpid())-\(UUID().uuidString)"
@@ -99,7 +99,7 @@ final class AssetFolder: Sendable {
     }
   }
 
-  private static func givenRoot(_ root: URL) throws(CKError) -> String {
+  private static func givenRoot(_ root: URL) throws(AssetFileError) -> String {
     do {
       try FileManager.default.createDirectory(
         at: root,
@@ -113,7 +113,7 @@ final class AssetFolder: Sendable {
   }
 
   /// Temporary directories are shared with other users, who must not read or replace our files.
-  private static func ownRoot() throws(CKError) -> String {
+  private static func ownRoot() throws(AssetFileError) -> String {
     let path = FileManager.default.temporaryDirectory.appending(path: "cloudkit-assets-\(geteuid())").path
     mkdir(path, 0o700)
     var status = stat()
@@ -124,7 +124,7 @@ final class AssetFolder: Sendable {
     return path
   }
 
-  private static func unusable(_ path: String) -> CKError {
-    CKError(.internalError, "The asset folder could not be created in \(path). Configure another folder.")
+  private static func unusable(_ path: String) -> AssetFileError {
+    .notCreated("The asset folder could not be created in \(path). Configure another folder.")
   }
 }

@@ -1,18 +1,11 @@
 internal import Foundation
 import JSONText
 
-/// The time at which asset files are downloaded.
-public enum CKAssetDownloads: Sendable, Hashable {
-  /// Downloads files together with their record, as Apple's framework does. Fetching a record waits for its files.
-  case eager
-  /// Downloads a file when `CKAsset.download()` is called.
-  case onDemand
-}
-
 /// Uploads and downloads single assets for the databases of a container.
 struct AssetService: Sendable {
   let transport: any CKAssetTransport
-  private(set) var downloads: CKAssetDownloads
+  /// Whether files are downloaded together with their record.
+  private(set) var isEager: Bool
   let place: AssetFolder.Place
   private let instruments: Instruments
   /// The deadline for transfers; nil leaves it to the transport.
@@ -23,28 +16,21 @@ struct AssetService: Sendable {
   /// The maximum number of bytes to download for an asset whose descriptor has no size.
   private static let largestUnknown: Int64 = 1 << 30
 
-  /// - Parameter configuration: The container's configuration; nil for a container that cannot be used.
-  init(_ configuration: CKContainerConfiguration?) {
-    transport = configuration?.assetTransport ?? configuration?.transport.assetTransport ?? NoAssetTransport()
-    instruments = Instruments(
-      configuration?.logger ?? Instruments.silent,
-      logsReasons: configuration?.logsReasons ?? true
-    )
-    downloads = configuration?.assetDownloads ?? .eager
-    place = AssetFolder.Place(root: configuration?.assetFolder, grace: configuration?.assetGrace ?? .zero)
-  }
-
-  /// Creates a service that only uploads.
-  init(_ transport: any CKAssetTransport, _ instruments: Instruments) {
+  /// - Parameter place: The place of downloaded files.
+  init(
+    _ transport: any CKAssetTransport,
+    _ instruments: Instruments,
+    isEager: Bool = false,
+    place: AssetFolder.Place = AssetFolder.Place()
+  ) {
     (self.transport, self.instruments) = (transport, instruments)
-    downloads = .onDemand
-    place = AssetFolder.Place()
+    (self.isEager, self.place) = (isEager, place)
   }
 
   /// A copy of the service that downloads files only when they are asked for.
   var onDemand: AssetService {
     var service = self
-    service.downloads = .onDemand
+    service.isEager = false
     return service
   }
 
@@ -106,12 +92,17 @@ struct AssetService: Sendable {
     _ asset: WireAsset,
     named name: String,
     reporting report: AssetBytes.Report?
-  ) async throws(CKError) -> OwnedFile? {
+  ) async throws(DownloadFailure) -> OwnedFile? {
     guard let address = asset.downloadURL else { return nil }
     guard let url = AssetAddress.url(address, fileName: name) else {
-      throw CKError(.assetNotAvailable, "The asset's address is not the address of a web host.")
+      throw .address
     }
-    let file = try OwnedFile(in: AssetFolder.current(in: place))
+    let file: OwnedFile
+    do throws(AssetFileError) {
+      file = try OwnedFile(in: AssetFolder.current(in: place))
+    } catch {
+      throw .file(error)
+    }
     let limit = asset.size ?? Self.largestUnknown
     let exchange = Instruments.Exchange(transfer: "asset download", sent: 0)
     let answer: CKTransportResponse
@@ -121,17 +112,15 @@ struct AssetService: Sendable {
       }
     } catch {
       instruments.failed(exchange, error)
-      guard error.delivery != .cancelled else { throw CKError(.operationCancelled, error.message) }
-      throw CKError(transfer: WebServicesError(transfer: error))
+      throw error.delivery == .cancelled ? .cancelled(error.message) : .host(WebServicesError(transfer: error))
     }
-    let size = try FileFacts(of: file.url).size
+    let size: Int64
+    do throws(AssetFileError) { size = try FileFacts(of: file.url).size } catch { throw .file(error) }
     instruments.transferred(exchange, status: answer.status, received: Int(size))
     // Content hosts refuse signed addresses with 403 after they expire.
     if [403, 404, 410].contains(answer.status) { return nil }
-    if let refusal = WebServicesError(assetStatus: answer) { throw CKError(transfer: refusal) }
-    guard asset.size ?? size == size else {
-      throw CKError(.networkFailure, "Only \(size) of the asset's \(asset.size ?? 0) bytes arrived.")
-    }
+    if let refusal = WebServicesError(assetStatus: answer) { throw .host(refusal) }
+    guard asset.size ?? size == size else { throw .incomplete(size, of: asset.size ?? 0) }
     return file
   }
 
@@ -153,11 +142,6 @@ struct AssetService: Sendable {
   }
 }
 
-extension OperationSettings {
-  /// The deadline for the transfers of an operation that is running or starts now.
-  var transferEnd: ContinuousClock.Instant? { deadline ?? begun().deadline }
-}
-
 /// The reason why the file of an asset was not uploaded.
 package enum UploadFailure: Error {
   case missing
@@ -169,6 +153,20 @@ package enum UploadFailure: Error {
   fileprivate static func unexpected(_ reason: String) -> UploadFailure {
     .host(WebServicesError(.unexpectedServerResponse, reason))
   }
+}
+
+/// The reason why the file of an asset was not downloaded.
+enum DownloadFailure: Error {
+  /// The asset's address is not that of a web host.
+  case address
+  /// The file that the bytes are for cannot be used.
+  case file(AssetFileError)
+  /// The transfer was cancelled, in words for people.
+  case cancelled(String)
+  /// The transfer failed, or the host refused it.
+  case host(WebServicesError)
+  /// Fewer bytes arrived than the asset has.
+  case incomplete(Int64, of: Int64)
 }
 
 extension WebServicesError {
@@ -196,24 +194,6 @@ extension WebServicesError {
       retryAfter: wait,
       httpStatus: answer.status
     )
-  }
-}
-
-extension CKError {
-  /// Converts the failure of a transfer.
-  fileprivate init(transfer failure: WebServicesError) {
-    let isRefused = failure.code == .unexpectedServerResponse && failure.httpStatus.map { $0 < 500 } ?? false
-    self = isRefused ? CKError(.serverRejectedRequest, failure) : CKError(failure, in: .read)
-  }
-
-  /// Converts the failure of an upload.
-  init(_ failure: UploadFailure, of file: URL) {
-    switch failure {
-    case .missing: self.init(.assetFileNotFound, "The asset's file \(file.lastPathComponent) does not exist.")
-    case .changed:
-      self.init(.assetFileModified, "The asset's file \(file.lastPathComponent) changed during the upload.")
-    case .host(let failure): self.init(transfer: failure)
-    }
   }
 }
 

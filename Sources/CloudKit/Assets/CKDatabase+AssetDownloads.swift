@@ -15,7 +15,7 @@ extension CKDatabase {
   /// - Throws: `CKError.operationCancelled`.
   func receiveAssets(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: CKError] {
     adoptAssets(of: records)
-    guard assets.downloads == .eager else { return [:] }
+    guard assets.isEager else { return [:] }
     let wanted = records.flatMap(\.snapshot.assets).filter { $0.localFile == nil && $0.wire?.downloadURL != nil }
     guard !wanted.isEmpty else { return [:] }
     for asset in wanted {
@@ -75,7 +75,7 @@ extension CKDatabase {
     let results = await indices.concurrently { index -> (index: Int, error: CKError?)? in
       let asset = assets[index]
       guard asset.localFile == nil, let wire = asset.wire else { return nil }
-      do throws(CKError) {
+      do throws(DownloadFailure) {
         guard
           let file = try await service.download(
             wire,
@@ -86,7 +86,7 @@ extension CKDatabase {
         asset.take(file)
         return nil
       } catch {
-        return (index, error)
+        return (index, CKError(error))
       }
     }
     var failures = failures

@@ -27,7 +27,7 @@ extension CKDatabase {
     for need in needs where !known.contains(need.index) {
       do throws(CKError) {
         let file = try await localFile(of: need.asset)
-        files.append((need, file, try FileFacts(of: file).size))
+        files.append((need, file, try FileFacts(ofAsset: file).size))
       } catch {
         supplied.append((need, .failure(error)))
       }

@@ -10,13 +10,13 @@ final class OwnedFile: Sendable {
 
   /// Creates an empty file that only this user can read.
   ///
-  /// - Throws: `CKError.internalError` if it cannot be created.
-  init(in folder: AssetFolder) throws(CKError) {
+  /// - Throws: `AssetFileError.notCreated` if it cannot be created.
+  init(in folder: AssetFolder) throws(AssetFileError) {
     self.folder = folder
     url = folder.newFile()
     let descriptor = open(url.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw CKError(.internalError, "The asset file could not be created: \(String(cString: strerror(errno))).")
+      throw .notCreated("The asset file could not be created: \(String(cString: strerror(errno))).")
     }
     close(descriptor)
   }

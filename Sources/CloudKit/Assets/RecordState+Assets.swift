@@ -27,31 +27,7 @@ extension StoredField {
 }
 
 extension FieldValue {
-  /// The descriptors in this value: itself, or the elements of its list; nil for a value of another type.
-  package var assets: [WireAsset]? {
-    switch self {
-    case .asset(let asset): return [asset]
-    case .list(.asset, let elements):
-      return elements.compactMap { element in
-        if case .asset(let asset) = element { asset } else { nil }
-      }
-    default: return nil
-    }
-  }
-
   fileprivate var assetChecksums: [String?]? { assets?.map(\.fileChecksum) }
-
-  /// Returns the same value with the descriptors at some positions replaced.
-  package func replacingAssets(at places: [Int: WireAsset]) -> FieldValue {
-    guard let assets else { return self }
-    return replacingAssets(with: assets.enumerated().map { places[$0.offset] ?? $0.element })
-  }
-
-  /// Returns the same value with its descriptors replaced.
-  package func replacingAssets(with assets: [WireAsset]) -> FieldValue {
-    if case .list = self { return .list(.asset, assets.map(FieldValue.asset)) }
-    return assets.first.map(FieldValue.asset) ?? self
-  }
 }
 
 extension RecordState {
@@ -99,7 +75,7 @@ extension CKAsset {
     guard let file = localFile else {
       throw CKError(.assetNotAvailable, "The asset has neither a file nor a descriptor.")
     }
-    let facts = try FileFacts(of: file)
+    let facts = try FileFacts(ofAsset: file)
     guard facts.size <= Self.largestFile else {
       throw CKError(
         .limitExceeded,
@@ -107,23 +83,5 @@ extension CKAsset {
       )
     }
     return WireAsset(size: facts.size)
-  }
-}
-
-/// The size, modification time and identity of a file, used to detect whether it changed.
-struct FileFacts: Hashable {
-  let size: Int64
-  private let modified: [Int]
-  private let identity: [UInt64]
-
-  /// - Throws: `CKError.assetFileNotFound` if there is no regular file.
-  init(of file: URL) throws(CKError) {
-    var status = stat()
-    guard file.isFileURL, stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw CKError(.assetFileNotFound, "The asset's file \(file.lastPathComponent) does not exist.")
-    }
-    size = Int64(status.st_size)
-    modified = [Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec)]
-    identity = [UInt64(status.st_dev), UInt64(status.st_ino)]
   }
 }

@@ -15,7 +15,7 @@ public struct CKRecordCacheSettings: Sendable, Hashable {
   /// The approximate maximum size of all records together, in bytes.
   public var maximumBytes: Int
   /// The types of records that are never kept.
-  public var uncachedTypes: Set<CKRecord.RecordType>
+  public var uncachedTypes: Set<String>
 
   /// Makes settings. By default, a thousand records are kept for 30 seconds, in at most 16 MiB.
   public init(
@@ -23,7 +23,7 @@ public struct CKRecordCacheSettings: Sendable, Hashable {
     maximumAge: Duration = .seconds(30),
     maximumCount: Int = 1000,
     maximumBytes: Int = 16 << 20,
-    uncachedTypes: Set<CKRecord.RecordType> = []
+    uncachedTypes: Set<String> = []
   ) {
     self.isEnabled = isEnabled
     self.maximumAge = maximumAge

@@ -181,7 +181,7 @@ struct RecordCache: Sendable {
   /// download addresses expire, nor sparse replies.
   private func isKept(_ record: WireRecord) -> Bool {
     guard let type = record.recordType, record.recordChangeTag != nil else { return false }
-    return type != CKRecord.SystemType.share && !settings.uncachedTypes.contains(type)
+    return type != WireRecord.shareType && !settings.uncachedTypes.contains(type)
       && !record.fields.values.contains { $0.assets != nil }
   }
 

@@ -157,7 +157,7 @@ extension WireResult<WireRecord> {
   /// to the deleted one, and a share changes its root.
   fileprivate var mayChangeOthers: Bool {
     switch self {
-    case .item(let record): record.recordType == nil || record.recordType == CKRecord.SystemType.share
+    case .item(let record): record.recordType == nil || record.recordType == WireRecord.shareType
     case .deleted: true
     case .failure(let name, _): name == nil
     }

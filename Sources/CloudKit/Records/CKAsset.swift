@@ -39,7 +39,12 @@ public final class CKAsset: NSObject, CKArchivable, NSCopying, __CKRecordObjCVal
   ///
   /// - Throws: An error if the file cannot be written.
   public convenience init(contents: Data) throws {
-    let owned = try OwnedFile(in: AssetFolder.current(in: AssetFolder.Place()))
+    let owned: OwnedFile
+    do throws(AssetFileError) {
+      owned = try OwnedFile(in: AssetFolder.current(in: AssetFolder.Place()))
+    } catch {
+      throw CKError(error)
+    }
     try contents.write(to: owned.url)
     self.init(State(fileURL: owned.url, owned: owned))
   }

@@ -159,6 +159,6 @@ extension CKRecord {
     /// The type of user records, one for each user. They cannot be queried.
     public static let userRecord = "Users"
     /// The type of shares.
-    public static let share = "cloudkit.share"
+    public static let share = WireRecord.shareType
   }
 }

@@ -21,6 +21,9 @@ package struct WireRecord: Hashable, Sendable {
   package var share: WireReference?
   package var sharing: WireSharing?
 
+  /// The type of shares.
+  package static let shareType = "cloudkit.share"
+
   package init(
     recordName: String,
     recordType: String? = nil,

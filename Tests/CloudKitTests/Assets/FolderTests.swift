@@ -59,10 +59,10 @@ import Testing
   @Test func `a place that cannot be written is an error that says so`() throws {
     let file = try scratch.file("file", "")
 
-    let error = #expect(throws: CKError.self) {
+    let error = #expect(throws: AssetFileError.self) {
       try AssetFolder.current(in: AssetFolder.Place(root: file.appending(path: "below")))
     }
 
-    #expect(error?.code == .internalError)
+    #expect(error.map { CKError($0).code } == .internalError)
   }
 }

@@ -15,9 +15,6 @@ package struct FetchPositions: Sendable {
     if let start { reached.insert(start.hashValue) }
   }
 
-  /// - Parameter start: The position with which the first page is requested; nil for the beginning.
-  package init(from start: (some FetchPosition)?) { self.init(from: start?.text) }
-
   /// Returns the position of a page after which more are coming.
   ///
   /// - Throws: `WebServicesError` if the fetch has reached it before, or if it is missing or too large.
@@ -32,28 +29,6 @@ package struct FetchPositions: Sendable {
     return position
   }
 
-  /// Returns the position of a page after which more are coming.
-  ///
-  /// - Throws: `CKError` if the fetch has reached it before, or if it is too large.
-  package mutating func next<Position: FetchPosition>(_ position: Position) throws(CKError) -> Position {
-    do { _ = try next(position.text) } catch { throw CKError(error, in: .read) }
-    return position
-  }
-
-  /// Follows a feed to its end.
-  ///
-  /// - Parameters:
-  ///   - start: The position of the first page; nil for the beginning.
-  ///   - fetch: Fetches the page at a position and returns the position of the next one; nil after the last.
-  /// - Throws: `CKError` if a position repeats or is too large, and the errors of `fetch`.
-  package static func follow<Position: FetchPosition>(
-    from start: Position?,
-    _ fetch: (Position?) async throws -> Position?
-  ) async throws {
-    var (position, positions) = (start, FetchPositions(from: start))
-    while let next = try await fetch(position) { position = try positions.next(next) }
-  }
-
   /// Throws if a position is too large to be used.
   package static func check(_ position: String?) throws(WebServicesError) {
     guard isOversized(position) else { return }
@@ -66,12 +41,3 @@ package struct FetchPositions: Sendable {
   /// Whether a position is too large to be stored and sent.
   package static func isOversized(_ position: String?) -> Bool { position.map { $0.utf8.count > byteLimit } ?? false }
 }
-
-/// A position in a change feed or query.
-package protocol FetchPosition {
-  /// The position as the server sent it.
-  var text: String { get }
-}
-
-extension CKServerChangeToken: FetchPosition { package var text: String { wire } }
-extension CKQueryCursor: FetchPosition { package var text: String { marker } }
