@@ -77,10 +77,11 @@ let package = Package(
     .target(name: "JSONFiles", dependencies: ["JSONText"]),
     // Without isolation, as in Apple's framework.
     .target(name: "SyncEngineRequirements"),
+    // The client of CloudKit Web Services: requests, credentials, transports. It does not know Apple's classes.
     .target(
-      name: "CloudKit",
+      name: "CloudKitWebServices",
       dependencies: [
-        "CCloudKit", "CloudKitSchema", "JSONText", "SyncEngineRequirements",
+        "CloudKitSchema", "JSONText",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -90,6 +91,14 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
+      ]
+    ),
+    .target(
+      name: "CloudKit",
+      dependencies: [
+        "CCloudKit", "CloudKitSchema", "CloudKitWebServices", "JSONText", "SyncEngineRequirements",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
@@ -226,7 +235,7 @@ let package = Package(
     .testTarget(
       name: "CloudKitTests",
       dependencies: [
-        "CloudKit", "JSONText", "TestSupport",
+        "CloudKit", "CloudKitWebServices", "JSONText", "TestSupport",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),

@@ -1,5 +1,6 @@
-// Sources: Wire/*.swift Transport/CKTransport.swift Transport/CKAssetTransport.swift WebServices/HTTPDate.swift
-// Sources: WebServices/Responses.swift
+// Room: CloudKitWebServices
+// Sources: Wire/*.swift Transport/CKTransport.swift Transport/CKAssetTransport.swift Calls/HTTPDate.swift
+// Sources: Calls/Responses.swift
 
 // Exported, as the module itself exports it.
 @_exported public import Foundation

@@ -1,4 +1,4 @@
-// Sources: Predicates/*.swift FoundationInternals/*.swift Queries/CKQuery.swift Errors/*.swift Wire/*.swift Records/CKRecordID.swift
+// Sources: Predicates/*.swift FoundationInternals/*.swift Queries/CKQuery.swift Errors/*.swift ../CloudKitWebServices/Wire/*.swift Records/CKRecordID.swift
 // Sources: Records/CKRecordValue.swift Records/CKRecordZoneID.swift Records/CKReference.swift Records/CKServerChangeToken.swift
 // Sources: Records/CLLocation.swift Records/NSCoder+Optional.swift Records/StoredField*.swift
 // Sources: Records/CKNativeField.swift

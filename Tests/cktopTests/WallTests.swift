@@ -12,8 +12,12 @@ import Testing
   private static let arrows: [String: Set<String>] = [
     // `import CloudKit` in CloudKit is the Clang module of the same name, with empty submodules.
     "CloudKit": [
-      "AsyncHTTPClient", "CloudKit", "CloudKitSchema", "Crypto", "JSONText", "Logging", "Metrics", "NIOCore",
-      "NIOFoundationCompat", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "OpenCombine", "SyncEngineRequirements",
+      "CloudKit", "CloudKitSchema", "CloudKitWebServices", "Crypto", "JSONText", "Logging", "OpenCombine",
+      "SyncEngineRequirements",
+    ],
+    "CloudKitWebServices": [
+      "AsyncHTTPClient", "CloudKitSchema", "Crypto", "JSONText", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat",
+      "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
     ],
     "SyncEngineRequirements": [],
     "JSONText": [],

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import CloudKit
+@testable import CloudKitWebServices
 
 @Suite(.serialized) struct AssetAddressTests {
   @Test(arguments: [

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitWebServices
 
 @Suite(.serialized) struct AssetFolderTests {
   private let scratch: TemporaryFolder

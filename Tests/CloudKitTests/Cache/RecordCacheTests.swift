@@ -1,7 +1,8 @@
+import CloudKit
 import JSONText
 import Testing
 
-@testable import CloudKit
+@testable import CloudKitWebServices
 
 /// The decisions of the cache, as tables over values.
 @Suite struct RecordCacheTests {

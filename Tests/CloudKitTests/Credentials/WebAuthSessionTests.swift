@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import CloudKit
+@testable import CloudKitWebServices
 
 /// Which token a refused request may be sent again with.
 @Suite(.serialized) struct WebAuthSessionTests {

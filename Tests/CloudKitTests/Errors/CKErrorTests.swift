@@ -147,6 +147,11 @@ import Testing
     #expect((partial.partialErrorsByItemID?[record.recordID] as? CKError)?.code == .zoneBusy)
   }
 
+  @Test func `the errors of credentials and transports have CloudKit's domain`() {
+    #expect((CKCredentialError("no key") as NSError).domain == "CloudKit.CKCredentialError")
+    #expect((CKTransportError(.notSent, "no route") as NSError).domain == "CloudKit.CKTransportError")
+  }
+
   @Test func `the numbers are Apple's`() {
     #expect((-9...99).filter { CKError.Code(rawValue: $0) != nil } == Array(1...37))
     #expect(CKError(_nsError: NSError(domain: CKErrorDomain, code: 999)).code == .internalError)

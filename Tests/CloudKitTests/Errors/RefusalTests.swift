@@ -3,6 +3,7 @@ import JSONText
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitWebServices
 
 /// What becomes of a response that is no success: how long to wait, and what may be shown.
 @Suite(.serialized) struct RefusalTests {

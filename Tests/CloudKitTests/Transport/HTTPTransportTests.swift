@@ -1,9 +1,10 @@
 import AsyncHTTPClient
+import CloudKit
 import Foundation
 import NIOCore
 import Testing
 
-@testable import CloudKit
+@testable import CloudKitWebServices
 
 @Suite(.serialized) struct HTTPTransportTests {
   private let request = CKTransportRequest(

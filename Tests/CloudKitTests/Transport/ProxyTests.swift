@@ -1,8 +1,9 @@
+import CloudKit
 import Foundation
 import TestSupport
 import Testing
 
-@testable import CloudKit
+@testable import CloudKitWebServices
 
 /// The proxy that the environment names.
 @Suite(.serialized) struct ProxyTests {

@@ -1,8 +1,9 @@
+import CloudKit
 import Foundation
 import TestSupport
 import Testing
 
-@testable import CloudKit
+@testable import CloudKitWebServices
 
 /// No bytes of a reply end the process: each reply is a response or an error.
 @Suite(.serialized) struct ReplyHeadTests {

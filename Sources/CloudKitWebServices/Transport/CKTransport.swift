@@ -36,15 +36,23 @@ extension CKTransport {
 }
 
 /// The asset transport of a transport that carries no assets.
-struct NoAssetTransport: CKAssetTransport {
+package struct NoAssetTransport: CKAssetTransport {
   private static let refusal = CKTransportError(
     .notSent,
     "This transport carries no asset files. Set CKContainerConfiguration.assetTransport."
   )
 
-  func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse { throw Self.refusal }
+  package init() {}
 
-  func download(from address: URL, to file: URL, limit: Int64) async throws(CKTransportError) -> CKTransportResponse {
+  package func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse {
+    throw Self.refusal
+  }
+
+  package func download(
+    from address: URL,
+    to file: URL,
+    limit: Int64
+  ) async throws(CKTransportError) -> CKTransportResponse {
     throw Self.refusal
   }
 }
@@ -115,7 +123,7 @@ public struct CKHTTPHeader: Sendable, Hashable {
 }
 
 /// The reason that no complete response arrived.
-public struct CKTransportError: Error, Sendable, Hashable {
+public struct CKTransportError: Error, Sendable, Hashable, CustomNSError {
   /// Whether the server may have received the request.
   public enum Delivery: Sendable, Hashable {
     /// No connection was made, so the request had no effect (connect and pool timeouts, DNS, refused).
@@ -130,6 +138,9 @@ public struct CKTransportError: Error, Sendable, Hashable {
   public var delivery: Delivery
   /// A description for people, without secrets.
   public var message: String
+
+  /// The domain as an `NSError`, which names the module that programs import.
+  public static var errorDomain: String { "CloudKit.CKTransportError" }
 
   /// Creates an error.
   public init(_ delivery: Delivery, _ message: String) {

@@ -1,13 +1,13 @@
-internal import Foundation
+package import Foundation
 
 /// The size, modification time and identity of a file, used to detect whether it changed.
-struct FileFacts: Hashable {
-  let size: Int64
+package struct FileFacts: Hashable {
+  package let size: Int64
   private let modified: [Int]
   private let identity: [UInt64]
 
   /// - Throws: `AssetFileError.missing` if there is no regular file.
-  init(of file: URL) throws(AssetFileError) {
+  package init(of file: URL) throws(AssetFileError) {
     var status = stat()
     guard file.isFileURL, stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw .missing(file.lastPathComponent)
@@ -19,7 +19,7 @@ struct FileFacts: Hashable {
 }
 
 /// The reason why a file of this machine cannot be used for an asset.
-enum AssetFileError: Error {
+package enum AssetFileError: Error {
   /// There is no regular file with the name.
   case missing(String)
   /// The file or its folder cannot be created, in words for people.

@@ -23,7 +23,7 @@ package struct Instruments: Sendable {
   package init(_ logger: Logger, logsReasons: Bool = true) { (self.logger, self.logsReasons) = (logger, logsReasons) }
 
   /// Logs what the program asked to see.
-  func report(_ text: String) { logger.info("\(text)") }
+  package func report(_ text: String) { logger.info("\(text)") }
 
   /// One request, from just before it is sent until it ends.
   struct Exchange: Sendable {

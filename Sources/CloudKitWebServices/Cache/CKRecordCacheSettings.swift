@@ -4,7 +4,7 @@
 /// configuration.cache = CKRecordCacheSettings(maximumAge: .seconds(60), uncachedTypes: ["Stock"])
 /// ```
 ///
-/// See <doc:Caching> for what is served, and what removes records from the cache.
+/// The page "Caching fetched records" of CloudKit says what is served, and what removes records from the cache.
 public struct CKRecordCacheSettings: Sendable, Hashable {
   /// Whether records are kept and served.
   public var isEnabled: Bool

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 extension URL {
   /// Whether the host is this machine.
@@ -10,7 +10,7 @@ extension URL {
   }
 
   /// The URL's scheme, host and port; nil if it has no host or is not an HTTP or HTTPS URL.
-  var origin: URL? {
+  package var origin: URL? {
     // The host of the components keeps the brackets of an IPv6 address.
     guard let parts = URLComponents(url: self, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
       ["http", "https"].contains(scheme), let host = parts.percentEncodedHost, !host.isEmpty
@@ -25,7 +25,7 @@ extension URL {
   ///
   /// The page asks for a password, so it must be `https`, or a server on this machine, and must not hide its host behind
   /// a user name.
-  init?(signInPage text: String) {
+  package init?(signInPage text: String) {
     guard text.utf8.count <= Self.longestSignInPage, let url = URL(string: text),
       url.absoluteString.utf8.count <= Self.longestSignInPage, let scheme = url.scheme?.lowercased(),
       let host = url.host(), !host.isEmpty, url.user() == nil, url.password() == nil,

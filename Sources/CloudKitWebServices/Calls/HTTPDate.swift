@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// Reads the dates of header fields, in the three forms of RFC 9110, section 5.6.7.
 enum HTTPDate {
@@ -59,7 +59,7 @@ extension CKTransportResponse {
   /// A date counts from the reply's `Date`, because the local clock may differ from the server's.
   ///
   /// - Parameter now: The local time, for a reply without `Date`.
-  func retryAfter(now: Date) -> Double? {
+  package func retryAfter(now: Date) -> Double? {
     guard let text = header("Retry-After") else { return nil }
     if let seconds = Double(text.trimmingCharacters(in: .whitespaces)) { return WebServicesError.sound(seconds) }
     guard let end = HTTPDate.date(text, now: now) else { return nil }

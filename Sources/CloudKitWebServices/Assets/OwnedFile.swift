@@ -1,9 +1,9 @@
-internal import Foundation
+package import Foundation
 internal import Synchronization
 
 /// A file that CloudKit created and that is removed with its last owner.
-final class OwnedFile: Sendable {
-  let url: URL
+package final class OwnedFile: Sendable {
+  package let url: URL
 
   private let folder: AssetFolder
   private let isHandedOut = Atomic(false)
@@ -11,7 +11,7 @@ final class OwnedFile: Sendable {
   /// Creates an empty file that only this user can read.
   ///
   /// - Throws: `AssetFileError.notCreated` if it cannot be created.
-  init(in folder: AssetFolder) throws(AssetFileError) {
+  package init(in folder: AssetFolder) throws(AssetFileError) {
     self.folder = folder
     url = folder.newFile()
     let descriptor = open(url.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
@@ -22,7 +22,7 @@ final class OwnedFile: Sendable {
   }
 
   /// Notes that the address was handed out to a caller.
-  func handOut() { isHandedOut.store(true, ordering: .relaxed) }
+  package func handOut() { isHandedOut.store(true, ordering: .relaxed) }
 
   deinit {
     let path = url.path

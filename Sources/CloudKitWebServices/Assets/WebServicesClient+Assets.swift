@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// Uploads of single files, for callers that keep the order of saves themselves.
 extension WebServicesClient {

@@ -27,7 +27,7 @@ extension WebServicesClient {
     package var operationType: Kind
     package var subscription: WireSubscription
     /// The identifier of the subscription.
-    var id: String { subscription.subscriptionID }
+    package var id: String { subscription.subscriptionID }
 
     package init(_ operationType: Kind, _ subscription: WireSubscription) {
       self.operationType = operationType

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 internal import Synchronization
 
 /// The folder in which this process keeps the files that CloudKit created: downloads, and assets made from bytes.
@@ -6,13 +6,15 @@ internal import Synchronization
 /// The folder is created with the first such file and removed with the last. A process that crashes leaves its folder
 /// behind; the next process that creates a folder in the same place removes it. Each process holds a file lock on its
 /// folder, which the kernel releases when the process dies, so that abandoned folders can be detected.
-final class AssetFolder: Sendable {
+package final class AssetFolder: Sendable {
   /// The directory that contains the folders of all processes, and the grace period for handed-out files.
-  struct Place: Hashable, Sendable {
+  package struct Place: Hashable, Sendable {
     /// The directory; nil for a private directory of this user in the temporary directory.
     var root: URL?
     /// The time a file is kept after its last owner is released, if its address was handed out.
-    var grace: Duration = .seconds(30)
+    package var grace: Duration
+
+    package init(root: URL? = nil, grace: Duration = .seconds(30)) { (self.root, self.grace) = (root, grace) }
   }
 
   let place: Place
@@ -51,7 +53,7 @@ final class AssetFolder: Sendable {
   /// Returns the folder of this process in a place.
   ///
   /// - Throws: `AssetFileError.notCreated` if no folder can be created.
-  static func current(in place: Place) throws(AssetFileError) -> AssetFolder {
+  package static func current(in place: Place) throws(AssetFileError) -> AssetFolder {
     try registry.withLock { (registry) throws(AssetFileError) in
       if let folder = registry.folders[place]?.folder { return folder }
       let root = if let root = place.root { try givenRoot(root) } else { try ownRoot() }

@@ -1,3 +1,5 @@
+package import Foundation
+
 extension WebServicesClient {
   /// The container, environment and credential of a client.
   package struct Configuration: Sendable {

@@ -132,7 +132,7 @@ package struct WireZoneOperation: Hashable, Sendable, JSONWritable {
   package var operationType: Kind
   package var zone: WireZone
   /// The identifier of the zone.
-  var id: WireZoneID { zone.zoneID }
+  package var id: WireZoneID { zone.zoneID }
 
   package init(_ operationType: Kind, _ zoneID: WireZoneID) {
     self.operationType = operationType

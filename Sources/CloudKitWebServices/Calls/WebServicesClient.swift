@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import JSONText
 
 /// Sends typed calls to one container: encodes once, sends those bytes through the steps of every call, decodes, and
@@ -87,7 +87,7 @@ package final class WebServicesClient: Sendable {
   }
 
   /// Fetches the URL of the sign-in page, with an anonymous request that only a user may make (reference 1.4).
-  func signInPage() async throws(WebServicesError) -> String {
+  package func signInPage() async throws(WebServicesError) -> String {
     let response = try await exchange("GET", "users/caller", in: .public, isAnonymous: true)
     let failure = WebServicesError(refusal: response, now: configuration.now())
     guard let page = failure.redirectURL else { throw failure }
@@ -95,7 +95,7 @@ package final class WebServicesClient: Sendable {
   }
 
   /// Returns a transport to another server that a reply names.
-  func transport(to origin: URL, timeout: Duration) -> any CKTransport {
+  package func transport(to origin: URL, timeout: Duration) -> any CKTransport {
     transport.transport(to: origin, timeout: timeout)
   }
 

@@ -1,5 +1,5 @@
 internal import AsyncHTTPClient
-internal import Foundation
+package import Foundation
 internal import NIOCore
 internal import NIOPosix
 

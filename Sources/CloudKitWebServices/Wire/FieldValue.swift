@@ -1,5 +1,5 @@
 internal import CloudKitSchema
-import Foundation
+package import Foundation
 package import JSONText
 
 /// The value of a record field, with its Web Services type.
@@ -79,7 +79,7 @@ package enum FieldValue: Hashable, Sendable {
   }
 
   /// Whether CloudKit encrypts the value.
-  var isEncrypted: Bool {
+  package var isEncrypted: Bool {
     if case .encrypted = self { return true }
     return false
   }

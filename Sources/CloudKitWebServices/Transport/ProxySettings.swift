@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// The proxy of requests over `https`, from the environment variables that other programs use too.
 ///

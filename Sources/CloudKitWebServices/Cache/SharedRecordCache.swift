@@ -67,7 +67,7 @@ extension WebServicesClient {
   }
 
   /// Returns those of the named records that the cache has.
-  func cachedRecords(
+  package func cachedRecords(
     named names: [String],
     zone: WireZoneID,
     desiredKeys: [String]?,
@@ -79,7 +79,7 @@ extension WebServicesClient {
   }
 
   /// Removes records from the cache: one, those of a zone or a database, or all of the container.
-  func forget(_ database: DatabaseName? = nil, zone: WireZoneID? = nil, recordName: String? = nil) {
+  package func forget(_ database: DatabaseName? = nil, zone: WireZoneID? = nil, recordName: String? = nil) {
     guard let cache = configuration.cache else { return }
     let part: RecordCache.Part =
       switch (database, zone, recordName) {

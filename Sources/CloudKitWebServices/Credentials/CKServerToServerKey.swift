@@ -1,5 +1,5 @@
 internal import Crypto
-import Foundation
+package import Foundation
 internal import JSONText
 
 /// A P-256 private key with the identifier of its registered public key.

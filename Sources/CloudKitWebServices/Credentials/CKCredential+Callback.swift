@@ -16,7 +16,7 @@ extension CKCredential {
   }
 
   /// Returns the token in a callback URL, from `ckWebAuthToken` or `ckSession` (reference 1.4).
-  static func webAuthToken(inCallback url: URL, container: String) throws(CKCredentialError) -> String {
+  package static func webAuthToken(inCallback url: URL, container: String) throws(CKCredentialError) -> String {
     if let scheme = url.scheme?.lowercased(), scheme.hasPrefix("cloudkit-"),
       scheme != "cloudkit-\(container.lowercased())"
     {

@@ -3,7 +3,7 @@ extension WebServicesClient {
   @TaskLocal static var timeout: Duration?
 
   /// Makes a request with a maximum time.
-  static func withTimeout<Answer: Sendable>(
+  package static func withTimeout<Answer: Sendable>(
     _ timeout: Duration?,
     _ client: WebServicesClient,
     _ request: (WebServicesClient) async throws(WebServicesError) -> Answer

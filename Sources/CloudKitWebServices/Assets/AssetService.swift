@@ -1,11 +1,11 @@
-internal import Foundation
+package import Foundation
 import JSONText
 
 /// Uploads and downloads single assets for the databases of a container.
-struct AssetService: Sendable {
+package struct AssetService: Sendable {
   let transport: any CKAssetTransport
   /// Whether files are downloaded together with their record.
-  private(set) var isEager: Bool
+  package private(set) var isEager: Bool
   let place: AssetFolder.Place
   private let instruments: Instruments
   /// The deadline for transfers; nil leaves it to the transport.
@@ -17,7 +17,7 @@ struct AssetService: Sendable {
   private static let largestUnknown: Int64 = 1 << 30
 
   /// - Parameter place: The place of downloaded files.
-  init(
+  package init(
     _ transport: any CKAssetTransport,
     _ instruments: Instruments,
     isEager: Bool = false,
@@ -28,14 +28,14 @@ struct AssetService: Sendable {
   }
 
   /// A copy of the service that downloads files only when they are asked for.
-  var onDemand: AssetService {
+  package var onDemand: AssetService {
     var service = self
     service.isEager = false
     return service
   }
 
   /// Returns a copy of the service with a deadline for transfers.
-  func ending(at end: ContinuousClock.Instant?) -> AssetService {
+  package func ending(at end: ContinuousClock.Instant?) -> AssetService {
     var service = self
     service.end = end
     return service
@@ -44,7 +44,7 @@ struct AssetService: Sendable {
   /// Uploads a file to an address that the server returned.
   ///
   /// - Returns: The descriptor, with the upload receipt that is needed to save it.
-  func upload(
+  package func upload(
     _ file: URL,
     to address: String,
     reporting report: AssetBytes.Report? = nil
@@ -88,7 +88,7 @@ struct AssetService: Sendable {
   ///
   /// - Returns: The file; nil if the descriptor has no address or its address has expired, so that a fresh one may
   ///   work.
-  func download(
+  package func download(
     _ asset: WireAsset,
     named name: String,
     reporting report: AssetBytes.Report?
@@ -156,7 +156,7 @@ package enum UploadFailure: Error {
 }
 
 /// The reason why the file of an asset was not downloaded.
-enum DownloadFailure: Error {
+package enum DownloadFailure: Error {
   /// The asset's address is not that of a web host.
   case address
   /// The file that the bytes are for cannot be used.

@@ -9,7 +9,7 @@ extension WebServicesClient {
   }
 
   /// Whether users can sign in, which requires an API token.
-  var takesUsers: Bool { apiToken != nil }
+  package var takesUsers: Bool { apiToken != nil }
 
   /// Whether requests are sent as a signed-in user.
   package var isSignedIn: Bool { session.current != nil }
@@ -31,19 +31,19 @@ extension WebServicesClient {
 
   /// Whether no user signed in since the client was made, or the user signed out. An expired or refused token does not
   /// count.
-  var isSignedOut: Bool {
+  package var isSignedOut: Bool {
     if case .webAuth = configuration.credential { return hasSignedOut }
     return !isSignedIn && (hasSignedOut || signIn == 0)
   }
 
   /// Returns the newest web auth token if it belongs to an API token.
-  func webAuthToken(for apiToken: String?) throws(WebServicesError) -> String {
+  package func webAuthToken(for apiToken: String?) throws(WebServicesError) -> String {
     if apiToken == self.apiToken, let token = session.current?.text { return token }
     throw WebServicesError(.authenticationFailed, "no user is signed in with this API token", effect: .notSent)
   }
 
   /// Sends later requests as the user of a web auth token, or anonymously if it is nil.
-  func beginSession(with token: String?) { session.begin(with: token) }
+  package func beginSession(with token: String?) { session.begin(with: token) }
 }
 
 extension WebServicesError {
