@@ -14,6 +14,7 @@ let package = Package(
   name: "cktop",
   products: [
     .library(name: "CloudKit", targets: ["CloudKit"]),
+    .library(name: "CloudKitRecording", targets: ["CloudKitRecording"]),
     .library(name: "CombineShim", targets: ["CombineShim"]),
     .library(name: "CoreLocationShim", targets: ["CoreLocationShim"]),
     .library(name: "NetworkShim", targets: ["NetworkShim"]),
@@ -93,6 +94,8 @@ let package = Package(
         .product(name: "Metrics", package: "swift-metrics"),
       ]
     ),
+    // Recorded and replayed exchanges, for tests.
+    .target(name: "CloudKitRecording", dependencies: ["CloudKitWebServices"]),
     .target(
       name: "CloudKit",
       dependencies: [
@@ -228,14 +231,17 @@ let package = Package(
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
     .testTarget(
       name: "CloudKitContractTests",
-      dependencies: ["CloudKitContract", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "TestSupport"]
+      dependencies: [
+        "CloudKitContract", "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "CloudKitRecording",
+        "TestSupport",
+      ]
     ),
     .testTarget(name: "JSONFilesTests", dependencies: ["JSONFiles", "TestSupport"]),
     .testTarget(name: "CloudKitSchemaTests", dependencies: ["CloudKitSchema", "TestSupport"]),
     .testTarget(
       name: "CloudKitTests",
       dependencies: [
-        "CloudKit", "CloudKitWebServices", "JSONText", "TestSupport",
+        "CloudKit", "CloudKitRecording", "CloudKitWebServices", "JSONText", "TestSupport",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),

@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitContract
 import CloudKitEmulator
 import CloudKitEmulatorTransport
+import CloudKitRecording
 import Foundation
 import Synchronization
 import TestSupport

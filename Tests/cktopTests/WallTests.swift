@@ -19,6 +19,7 @@ import Testing
       "AsyncHTTPClient", "CloudKitSchema", "Crypto", "JSONText", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat",
       "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
     ],
+    "CloudKitRecording": ["CloudKitWebServices"],
     "SyncEngineRequirements": [],
     "JSONText": [],
     "JSONFiles": ["JSONText"],

@@ -1,3 +1,4 @@
+import CloudKitRecording
 import Foundation
 import JSONText
 import TestSupport

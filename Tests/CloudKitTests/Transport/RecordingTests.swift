@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitRecording
 import Foundation
 import TestSupport
 import Testing

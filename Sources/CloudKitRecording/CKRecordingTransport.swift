@@ -1,9 +1,13 @@
+public import CloudKitWebServices
 public import Foundation
 internal import Synchronization
 
 /// Sends requests through another transport and writes each exchange to a file, for `CKReplayingTransport` to replay.
 ///
 /// ```swift
+/// import CloudKit
+/// import CloudKitRecording
+///
 /// let recorder = try CKRecordingTransport(CKHTTPTransport(), to: URL(filePath: "session.ndjson"))
 /// let container = CKContainer(identifier: "iCloud.org.example.shop", credential: credential, transport: recorder)
 /// ```

@@ -1,3 +1,4 @@
+public import CloudKitWebServices
 public import Foundation
 
 /// A request with its outcome. A recording stores one exchange per line, as JSON.

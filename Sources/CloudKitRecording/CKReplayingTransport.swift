@@ -1,3 +1,4 @@
+public import CloudKitWebServices
 public import Foundation
 internal import Synchronization
 
