@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// A small file with a secret, which only its owner can access.
 package enum PrivateFile {
