@@ -1,5 +1,5 @@
 package import CloudSync
-import Facts
+package import Facts
 import Foundation
 import JSONText
 
@@ -30,6 +30,10 @@ package struct RecordFileError: Error, Hashable, Sendable, CustomStringConvertib
   package let message: String
 
   package var description: String { message }
+}
+
+extension RecordFileError: CommandError {
+  package var failure: CommandFailure { .usage(message) }
 }
 
 /// The records of a JSON, NDJSON or CSV file. Each reading goes through the file piece by piece.

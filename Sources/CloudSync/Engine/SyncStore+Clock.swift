@@ -24,6 +24,11 @@ enum SystemClock {
   }
 }
 
+extension SyncStore {
+  /// Milliseconds since 1970, as stores count.
+  package static var currentTime: Int64 { SystemClock.now() }
+}
+
 extension LeaseHolder {
   /// Milliseconds by which the clock was set ahead (or back: negative) since this process extended its lease last. What
   /// it stored is that much later by the present clock. 0 where another machine stored it.

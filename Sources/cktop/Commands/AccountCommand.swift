@@ -24,7 +24,7 @@ struct AccountCommand: Verb {
     } else {
       OutputStream.standard.lines(lines(account).map(\.visible))
     }
-    if case .failure(let error) = answer { throw CommandFailure(error) }
+    if case .failure(let error) = answer { throw error.failure }
     try refuseStranger(account.user, try session.storeIfMade())
   }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudSync
 import Dashboard
+import Facts
 import Foundation
 import TerminalUI
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKit
+import Facts
 import Foundation
 
 /// `cktop config`.

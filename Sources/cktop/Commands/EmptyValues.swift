@@ -1,3 +1,5 @@
+import Facts
+
 /// Finds options without a value before the arguments are parsed.
 ///
 /// The parser would take the next argument as the value of `--name=`, and would accept an empty value.

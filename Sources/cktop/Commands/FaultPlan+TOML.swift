@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import Facts
 import Foundation
 import TOMLKit
 import TerminalUI

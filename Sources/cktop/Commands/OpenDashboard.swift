@@ -3,6 +3,7 @@ import CloudKit
 import CloudService
 import CloudSync
 import Dashboard
+import Facts
 import Foundation
 import Terminal
 

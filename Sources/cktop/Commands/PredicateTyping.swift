@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 
 extension CKQuery {

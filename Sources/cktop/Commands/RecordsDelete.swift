@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudSync
+import Facts
 
 /// `cktop records delete`.
 struct RecordsDelete: ChangingVerb {

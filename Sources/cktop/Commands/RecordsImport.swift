@@ -294,7 +294,7 @@ struct ImportResult {
 
   /// The failure that stopped an import, with what was enqueued before it.
   func interrupted(by error: StoreError) -> CommandFailure {
-    let failure = CommandFailure(error)
+    let failure = error.failure
     guard enqueued > 0 else { return failure }
     let next = makesNames ? "importing again adds them again under other names" : "importing again continues"
     return CommandFailure("\(failure.message); \(enqueued) records are already enqueued, \(next)", .itemsFailed)

@@ -1,4 +1,5 @@
 import CloudSync
+import Facts
 
 extension Session {
   /// Refuses a command with another conflict policy than the stored one.

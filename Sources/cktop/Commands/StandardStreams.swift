@@ -1,6 +1,7 @@
 import CloudService
 import CloudSync
 import Dispatch
+import Facts
 import Foundation
 import Glibc
 import Synchronization

@@ -119,24 +119,3 @@ extension Session {
     StoreStatus(neverSyncedAt: SyncStore.currentTime, missingAt: storePath ?? settings.store?.value)
   }
 }
-
-extension SyncStore {
-  /// Milliseconds since 1970, as stores count.
-  static var currentTime: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
-}
-
-extension StoreView {
-  /// Dead letters that only a person can help: refused for want of permission or quota.
-  func failuresForPerson() throws -> Int {
-    try count("failed", [.accessDenied, .authenticationFailed, .authenticationRequired, .quotaExceeded])
-  }
-
-  /// Rows of their own back-off that met no cloud, or one that asked them to wait.
-  func waitsForCloud() throws -> Int { try count("waiting", [.networkError, .throttled, .tryAgainLater]) }
-
-  private func count(_ state: String, _ codes: [ServerErrorCode]) throws -> Int {
-    let list = codes.map { "'\($0.name)'" }.joined(separator: ", ")
-    let filter = try QueueFilter(parsing: "state = '\(state)' and error in (\(list))")
-    return try operations(matching: filter, limit: 1).total
-  }
-}

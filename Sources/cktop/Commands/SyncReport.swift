@@ -18,13 +18,13 @@ struct SyncReport {
   init(_ summary: SyncSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int, waitForCloud: Int) {
     (self.summary, self.state) = (summary, state)
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
-    var codes = [error.map { CommandFailure($0).status } ?? .done]
+    var codes = [error?.failure.status ?? .done]
     let problems = state.verdicts(hasCredential: true).problems
     let block = problems.first { $0.kind == .blocked }
     failure = error.map { error in
       // The server rejects it at the next try, too: the problem behind it needs a person.
       guard summary.error == nil, error.code == .badRequest, let block, let step = block.nextStep else {
-        return CommandFailure(error)
+        return error.failure
       }
       let sentence = block.sentence(Format(), now: state.generatedAt)
       return CommandFailure("\(sentence.prefix(1).lowercased())\(sentence.dropFirst()); run \(step)", .personNeeded)

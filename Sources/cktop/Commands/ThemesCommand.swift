@@ -1,4 +1,5 @@
 import ArgumentParser
+import Facts
 import Foundation
 import JSONText
 import TerminalUI

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Facts
 import Synchronization
 
 /// A subcommand that reads or changes a store.
@@ -25,9 +26,4 @@ extension CommandStatus {
   func end() throws {
     if self != .done { throw ArgumentParser.ExitCode(rawValue) }
   }
-}
-
-extension CommandFailure {
-  /// Prints the failure; the command continues.
-  func report() { OutputStream.error.line(line) }
 }

@@ -47,7 +47,7 @@ struct VerifyCommand: ChangingVerb {
       throw session.failure(ofStrangers: error)
     } catch let error as WebServicesError {
       // Exit code 1 means differences. They are unknown if the server could not be read to the end.
-      let failure = CommandFailure(error)
+      let failure = error.failure
       throw failure.status == .itemsFailed ? CommandFailure(failure.message, .cloudUnreachable) : failure
     }
     if results.isEmpty || store.knowsNoTypes {

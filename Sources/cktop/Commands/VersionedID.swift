@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudSync
+import Facts
 
 /// `ID` or `ID@VERSION`: a queued operation, in the version that a decision applies to or in its current one.
 struct VersionedID: Hashable, Sendable {

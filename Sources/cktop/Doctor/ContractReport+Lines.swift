@@ -1,4 +1,5 @@
 import CloudKitContract
+import Facts
 import Foundation
 import TerminalUI
 

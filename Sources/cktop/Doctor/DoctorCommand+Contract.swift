@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitContract
 import CloudSync
+import Facts
 
 extension DoctorCommand {
   /// Runs `--contract`: compares the behaviours that the emulator assumes with those of the configured server.
@@ -24,7 +25,7 @@ extension DoctorCommand {
     do {
       report = try await run.value
     } catch let error as WebServicesError {
-      throw CommandFailure(error)
+      throw error.failure
     }
     let isApple = session.settings.url.value == CKHTTPTransport.appleURL
     let server = "\(isApple ? "Apple's server" : "another server"), \(scope.environment)"

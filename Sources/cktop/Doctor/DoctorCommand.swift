@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKitContract
+import Facts
 import Foundation
 
 /// `cktop doctor`.

@@ -143,14 +143,14 @@ extension ServerObservation {
     case .success(let name):
       let permissions = state.permissions.map { "; may \($0.joined(separator: " and "))" } ?? ""
       findings.append(.ok(.account, "the server accepts the credential of \(name)\(permissions)"))
-    case .failure(let error): findings.append(Finding(.account, CommandFailure(error)))
+    case .failure(let error): findings.append(Finding(.account, error.failure))
     }
     switch zones {
     case .success(let names)?: findings.append(.ok(.container, "\(place): \(Words.count(names.count, "zone"))"))
     case .failure(let error)? where error.code.status == .itemsFailed:
       let text = "\(place): \(Words.joined(error.reason, error.code.name))"
       findings.append(.problem(.container, text, nil, "check --container, --environment and --database"))
-    case .failure(let error)?: findings.append(Finding(.container, CommandFailure(error)))
+    case .failure(let error)?: findings.append(Finding(.container, error.failure))
     case nil: findings.append(.notTried(.container, "the account could not be read"))
     }
     return findings + written
@@ -161,7 +161,7 @@ extension ServerObservation {
     case .done(let leftovers)?:
       let more = leftovers > 0 ? ", and \(Words.count(leftovers, "zone")) of earlier runs" : ""
       return [.ok(.write, "created a zone and deleted it\(more)")]
-    case .failed(let error)?: return [Finding(.write, CommandFailure(error))]
+    case .failed(let error)?: return [Finding(.write, error.failure)]
     case .left(let zone, let error)?:
       let reason = Words.joined(error.reason, error.code.name)
       return [

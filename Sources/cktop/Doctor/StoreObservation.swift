@@ -268,11 +268,11 @@ extension StoreObservation {
         try store.checkContents()
         content.damage = try store.damage()
       } catch {
-        content.fault = CommandFailure(error)
+        content.fault = error.failure
       }
       if files?.trouble == nil, content.status.storageTrouble == nil {
         do throws(StoreError) { try SyncStore.tryWriting(toStoreAt: store.path) } catch {
-          content.unwritable = CommandFailure(error)
+          content.unwritable = error.failure
         }
       }
       self.content = content

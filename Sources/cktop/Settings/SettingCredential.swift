@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// The credential for the server.
 enum SettingCredential: Hashable, Sendable {

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 import Foundation
 
 /// The two environments of a container.

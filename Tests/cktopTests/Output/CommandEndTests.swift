@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudSync
+import Facts
 import Testing
 
 @testable import cktop

@@ -1,4 +1,5 @@
 import Dashboard
+import Facts
 import Testing
 
 @testable import cktop

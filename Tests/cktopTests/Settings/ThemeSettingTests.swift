@@ -1,5 +1,6 @@
 import CloudSync
 import Dashboard
+import Facts
 import Foundation
 import TerminalUI
 import TestSupport

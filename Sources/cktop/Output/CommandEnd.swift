@@ -1,40 +1,18 @@
 import ArgumentParser
-import CloudKit
-import CloudSync
-import Facts
+package import Facts
 import Foundation
-import RecordImport
-import Terminal
+package import Terminal
 
-/// The error that stops a command: what happened and what to do, on one line, and the exit code.
-struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
-  /// `what happened; what to do`.
-  let message: String
-  let status: CommandStatus
-
-  init(_ message: String, _ status: CommandStatus) { (self.message, self.status) = (message, status) }
-
-  static func usage(_ message: String) -> CommandFailure { CommandFailure(message, .usage) }
-
-  var description: String { message }
-
+extension CommandFailure {
   /// The line for standard error. Line breaks and control characters of the message are made visible.
   var line: String { "cktop: \(message.visible)" }
 
-  /// The failure for an error of a command; nil for ArgumentParser's own errors, which it formats itself.
-  init?(_ error: any Error) {
-    switch error {
-    case let failure as CommandFailure: self = failure
-    case let error as FilterError: self = .usage(error.description)
-    case let error as FieldError: self = .usage(error.message)
-    case let error as RecordFileError: self = .usage(error.message)
-    case let error as ScreenError: self = .usage(error.description)
-    case let error as StoreError: self.init(error)
-    case let error as WebServicesError: self.init(error)
-    case let error as CKCredentialError: self.init(error)
-    default: return nil
-    }
-  }
+  /// Prints the failure; the command continues.
+  func report() { OutputStream.error.line(line) }
+}
+
+extension ScreenError: CommandError {
+  package var failure: CommandFailure { .usage(description) }
 }
 
 /// The end of a run: text for the two outputs, and the exit code.

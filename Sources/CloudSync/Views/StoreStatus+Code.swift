@@ -1,12 +1,15 @@
-import CloudSync
-import Facts
+package import Facts
 
 /// The limit of `status --max-age`.
-struct AgeLimit: Hashable, Sendable {
+package struct AgeLimit: Hashable, Sendable {
   /// Milliseconds for which a change may be unsent.
-  var milliseconds: Int64
+  package var milliseconds: Int64
   /// When the oldest change was accepted that no person holds; nil without one.
-  var oldestAt: Int64?
+  package var oldestAt: Int64?
+
+  package init(milliseconds: Int64, oldestAt: Int64? = nil) {
+    (self.milliseconds, self.oldestAt) = (milliseconds, oldestAt)
+  }
 }
 
 extension StoreStatus {
@@ -15,7 +18,7 @@ extension StoreStatus {
   /// - Parameters:
   ///   - failedForPerson: the number of failed operations that only a person can help.
   ///   - limit: nil: it is a problem at once that no process syncs what waits, or that the app is waited for.
-  func code(hasCredential: Bool, failedForPerson: Int, limit: AgeLimit? = nil) -> CommandStatus {
+  package func code(hasCredential: Bool, failedForPerson: Int, limit: AgeLimit? = nil) -> CommandStatus {
     let verdicts = verdicts(hasCredential: hasCredential).all
     var codes = verdicts.filter { limit == nil || !$0.isJudgedByAge }.map(\.status)
     if let limit, isLate(limit) { codes.append(isHeldByCloudAlone ? .cloudUnreachable : .personNeeded) }
@@ -41,28 +44,18 @@ extension StoreStatus {
   }
 }
 
-extension Verdict {
-  /// The exit code of a problem; the other verdicts have none.
-  var status: CommandStatus {
-    switch self {
-    case .unreadable: .storeUnusable
-    case .storeFull, .wrongAccount, .signedOut, .decisionNeeded, .blocked, .notSyncing, .conflicts, .waitingForApp:
-      .personNeeded
-    case .failed: .itemsFailed
-    case .paused, .offline, .sending, .throttled, .retrying, .partlyPaused, .inSync, .fetching,
-      .neverSynced, .outOfDate:
-      .done
-    }
+extension StoreView {
+  /// Dead letters that only a person can help: refused for want of permission or quota.
+  package func failuresForPerson() throws -> Int {
+    try count("failed", [.accessDenied, .authenticationFailed, .authenticationRequired, .quotaExceeded])
   }
 
-  /// Whether it is a problem only for as long as changes are unsent because of it: another process may sync them yet.
-  fileprivate var isJudgedByAge: Bool {
-    switch self {
-    case .signedOut(_, let lacksCredential): lacksCredential
-    case .notSyncing, .waitingForApp: true
-    case .unreadable, .storeFull, .wrongAccount, .decisionNeeded, .blocked, .failed, .conflicts, .paused, .offline,
-      .sending, .throttled, .retrying, .partlyPaused, .inSync, .fetching, .neverSynced, .outOfDate:
-      false
-    }
+  /// Rows of their own back-off that met no cloud, or one that asked them to wait.
+  package func waitsForCloud() throws -> Int { try count("waiting", [.networkError, .throttled, .tryAgainLater]) }
+
+  private func count(_ state: String, _ codes: [ServerErrorCode]) throws -> Int {
+    let list = codes.map { "'\($0.name)'" }.joined(separator: ", ")
+    let filter = try QueueFilter(parsing: "state = '\(state)' and error in (\(list))")
+    return try operations(matching: filter, limit: 1).total
   }
 }
