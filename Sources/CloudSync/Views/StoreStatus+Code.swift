@@ -1,3 +1,4 @@
+import CloudKit
 package import Facts
 
 /// The limit of `status --max-age`.

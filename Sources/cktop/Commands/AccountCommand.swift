@@ -49,17 +49,3 @@ struct AccountCommand: Verb {
     ]
   }
 }
-
-extension Session {
-  /// Asks the server for the user's name; for a key, makes a signed request and returns the key's identity.
-  func user(_ client: WebServicesClient, _ scope: SyncStore.Scope) async -> Result<String, WebServicesError> {
-    do throws(WebServicesError) {
-      guard let identity = try? identity() else { return .success(try await client.caller().userRecordName) }
-      // No call names a key; listing the zones shows whether it has access.
-      _ = try await client.listZones(in: scope.database)
-      return .success(identity)
-    } catch {
-      return .failure(error)
-    }
-  }
-}

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKit
+import CloudSync
 import Facts
 import Foundation
 
@@ -37,7 +38,7 @@ struct ConfigCheck: Verb {
       throw CommandFailure.usage("\(reason); correct the variable or unset it")
     }
     _ = try session.settings.policy()
-    _ = try Appearance(session.settings, session.configurationFile)
+    _ = try Appearance(session.settings, session.settings.file)
     // A key file is checked only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
   }
@@ -60,8 +61,8 @@ extension Session {
     let source = route == .direct ? nil : Self.proxies.variable
     var lines = settings.report
     // Its mistakes are reported by themselves.
-    if let table = try? configurationFile?.dashboard() ?? DashboardTable() {
-      lines += table.report(configurationFile?.path ?? "")
+    if let table = try? settings.file?.dashboard() ?? DashboardTable() {
+      lines += table.report(settings.file?.path ?? "")
     }
     return lines + [SettingLine(setting: "proxy", value: route.text, source: source ?? "default")]
   }

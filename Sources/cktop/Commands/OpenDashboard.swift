@@ -37,7 +37,7 @@ struct OpenDashboard: AsyncParsableCommand {
     let credential = try session.credentialName()
     // Throws a failure that says what to configure.
     if sync, credential == nil { _ = try session.client(scope) }
-    let appearance = try Appearance(session.settings, session.configurationFile, starts: true)
+    let appearance = try Appearance(session.settings, session.settings.file, starts: true)
     try Appearance.requireTerminal()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     TerminalScreen.startGuard()
@@ -58,7 +58,7 @@ struct OpenDashboard: AsyncParsableCommand {
       syncs: sync,
       reload: { [theme, options] in
         let session = try Session(options, theme: theme)
-        return try Appearance(session.settings, session.configurationFile)
+        return try Appearance(session.settings, session.settings.file)
       },
       reader: { try session.reader() }
     )

@@ -78,7 +78,7 @@ struct SchemaServer {
     }
     let scope = try session.scope()
     (container, environment, url) = (scope.container, scope.environment, settings.url.value)
-    transport = CKHTTPTransport(baseURL: url, allowsHTTP: settings.allowsHTTP.value)
+    transport = CKHTTPTransport(baseURL: url, allowsHTTP: settings.allowsHTTP)
     headers = ServeCommand.adminToken.map { [CKHTTPHeader("Authorization", "Bearer \($0)")] } ?? []
   }
 

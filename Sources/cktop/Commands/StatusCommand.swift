@@ -112,10 +112,3 @@ struct StatusCommand: Verb {
     )
   }
 }
-
-extension Session {
-  /// The status while there is no store.
-  fileprivate var missingStatus: StoreStatus {
-    StoreStatus(neverSyncedAt: SyncStore.currentTime, missingAt: storePath ?? settings.store?.value)
-  }
-}

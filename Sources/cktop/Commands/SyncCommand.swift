@@ -135,7 +135,7 @@ struct SyncCommand: CommandVerb {
     do {
       return try result.get()
     } catch let error as StoreError where error.kind == .otherUser {
-      throw session.failure(ofStrangers: error)
+      throw session.failure(ofOtherUser: error)
     }
   }
 

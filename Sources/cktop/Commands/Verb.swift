@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudSync
 import Facts
 import Synchronization
 

@@ -44,7 +44,7 @@ struct VerifyCommand: ChangingVerb {
       results = found.map { ($0, $0) }
       if repair { report = try await fetchAgain(&results, engine, session) }
     } catch let error as StoreError where error.kind == .otherUser {
-      throw session.failure(ofStrangers: error)
+      throw session.failure(ofOtherUser: error)
     } catch let error as WebServicesError {
       // Exit code 1 means differences. They are unknown if the server could not be read to the end.
       let failure = error.failure

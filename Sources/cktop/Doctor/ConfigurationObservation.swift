@@ -27,7 +27,7 @@ extension ConfigurationObservation {
     }
     note { _ = try session.scope() }
     note { _ = try session.settings.policy() }
-    note { _ = try Appearance(session.settings, session.configurationFile) }
+    note { _ = try Appearance(session.settings, session.settings.file) }
   }
 }
 

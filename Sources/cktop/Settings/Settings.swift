@@ -13,14 +13,16 @@ struct Settings: Equatable, Sendable {
   /// The settings in effect. All are checked except the policy, which most verbs ignore, and the theme.
   private var values: [SettingKey: Sourced<String>] = [:]
   private let variables: [String: String]
+  /// The configuration file; nil if there is none.
+  let file: ConfigurationFile?
 
-  /// Resolves every setting. `file` is nil if there is no configuration file.
+  /// Resolves every setting.
   init(
     options: [SettingKey: String],
     environment variables: [String: String],
     file: ConfigurationFile?
   ) throws(CommandFailure) {
-    self.variables = variables
+    (self.variables, self.file) = (variables, file)
     let resolver = try SettingResolver(options: options, environment: variables, file: file)
     for key in SettingKey.allCases {
       values[key] = key.row.standard.map { Sourced($0, .standard) }
@@ -58,9 +60,9 @@ struct Settings: Equatable, Sendable {
   var store: Sourced<String>? { values[.store] }
   var isReadOnly: Sourced<Bool> { value(.readOnly, Bool.init) }
   /// Whether credentials may go to another machine over `http`.
-  var allowsHTTP: Sourced<Bool> { value(.allowHTTP, Bool.init) }
+  var allowsHTTP: Bool { value(.allowHTTP, Bool.init).value }
   /// Whether new records and zones may have names beyond ASCII.
-  var acceptsUnicodeNames: Sourced<Bool> { value(.unicodeNames, Bool.init) }
+  var acceptsUnicodeNames: Bool { value(.unicodeNames, Bool.init).value }
   /// Read when it is asked for, because most verbs have no screen.
   var theme: Sourced<String> {
     OwnThemes(variables).theme(values[.theme].flatMap { $0.source == .standard ? nil : $0 })

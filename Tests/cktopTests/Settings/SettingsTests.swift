@@ -122,7 +122,7 @@ import Testing
       #expect(settings.database.value == .shared)
       #expect(settings.url.value.absoluteString == "http://localhost:1")
       #expect(try settings.policy()?.value == .newest)
-      #expect(settings.isReadOnly.value && settings.allowsHTTP.value && settings.acceptsUnicodeNames.value)
+      #expect(settings.isReadOnly.value && settings.allowsHTTP && settings.acceptsUnicodeNames)
     }
     #expect(options.store?.value == "s")
     #expect(environment.store?.value == "s")

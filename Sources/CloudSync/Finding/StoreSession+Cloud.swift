@@ -1,12 +1,11 @@
-import CloudKit
-import CloudSync
-import Facts
+package import CloudKit
+package import Facts
 import Foundation
 
 /// The credential, the client and the engine.
-extension Session {
+extension StoreSession {
   /// The kind of the configured credential, by its name in the JSON; nil: none.
-  func credentialName() throws(CommandFailure) -> String? {
+  package func credentialName() throws(CommandFailure) -> String? {
     switch try settings.credential() {
     case .serverToServer: "serverToServer"
     case .webAuth: "webAuth"
@@ -16,12 +15,18 @@ extension Session {
   }
 
   /// The identity given by the credential; nil if only the server knows it.
-  func identity() throws(CommandFailure) -> String? {
+  package func identity() throws(CommandFailure) -> String? {
     switch try settings.credential() {
     case .serverToServer(let keyID, _): "key:\(keyID)"
     case .apiToken: SyncStore.anonymous
     case .webAuth, .none: nil
     }
+  }
+
+  /// The identifier of the sign-in; nil without a user.
+  var signIn: String? {
+    guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
+    return KeptToken.origin(of: token)
   }
 
   /// The user who enqueues, as given by the credential; nil without a user.
@@ -34,16 +39,16 @@ extension Session {
   }
 
   /// The saved web auth token; nil without a user.
-  var kept: KeptToken? {
+  package var kept: KeptToken? {
     guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
     let path =
-      storePath ?? settings.store.map { StorePath.path(ofUnknown: KeptToken.origin(of: token), base: $0.value) }
+      storePath ?? settings.basePath.map { StorePath.path(ofUnknown: KeptToken.origin(of: token), base: $0) }
     return path.map { KeptToken(storePath: $0, configured: token) }
   }
 
   /// The failure for a store of another user: a person must sign in as the store's user. If the saved token turned out
   /// to be another user's, it is removed.
-  func failure(ofStrangers error: StoreError) -> CommandFailure {
+  package func failure(ofOtherUser error: StoreError) -> CommandFailure {
     if case .apiToken? = try? settings.credential() {
       let place = storePath ?? "this store"
       return CommandFailure(
@@ -60,12 +65,12 @@ extension Session {
   /// A client of the configured server, with the credential and its saved token.
   ///
   /// - Parameter timeout: the maximum time for a request.
-  func client(_ scope: SyncStore.Scope, timeout: Duration = .seconds(60)) throws -> WebServicesClient {
+  package func client(_ scope: SyncStore.Scope, timeout: Duration = .seconds(60)) throws -> WebServicesClient {
     let kept = kept
-    let url = settings.url.value
-    guard settings.allowsHTTP.value || !CKHTTPTransport.isOpen(url) else {
+    let url = settings.serverURL
+    guard settings.allowsHTTP || !CKHTTPTransport.isOpen(url) else {
       throw CommandFailure.usage(
-        "\(url.absoluteString.excerpt) (\(settings.url.source.place(of: .url))) is not encrypted, so credentials could be read on "
+        "\(url.absoluteString.excerpt) (\(settings.serverPlace)) is not encrypted, so credentials could be read on "
           + "the way; use https, or --allow-http"
       )
     }
@@ -95,7 +100,7 @@ extension Session {
         credential: credential,
         tokenRotated: { [kept] token in kept?.keep(token) }
       ),
-      transport: CKHTTPTransport(baseURL: url, timeout: timeout, allowsHTTP: settings.allowsHTTP.value)
+      transport: CKHTTPTransport(baseURL: url, timeout: timeout, allowsHTTP: settings.allowsHTTP)
     )
   }
 
@@ -104,10 +109,10 @@ extension Session {
   /// - Parameters:
   ///   - takesOver: whether this user takes over another user's store with its queued changes.
   ///   - replacesPolicy: whether the given policy replaces the stored one.
-  func engine(_ store: SyncStore, takesOver: Bool = false, replacesPolicy: Bool = false) throws -> SyncEngine {
+  package func engine(_ store: SyncStore, takesOver: Bool = false, replacesPolicy: Bool = false) throws -> SyncEngine {
     let client = try client(store.scope)
     let isFirst = try store.settings().policy == nil
-    let named = isFirst || replacesPolicy ? try settings.policy()?.value : nil
+    let named = isFirst || replacesPolicy ? try settings.namedPolicy() : nil
     var configuration = SyncEngine.Configuration(
       client: client,
       // The first sync stores it; after that, the stored one applies.
@@ -123,10 +128,22 @@ extension Session {
     }
     return SyncEngine(store: store, configuration)
   }
+
+  /// Asks the server for the user's name; for a key, makes a signed request and returns the key's identity.
+  package func user(_ client: WebServicesClient, _ scope: SyncStore.Scope) async -> Result<String, WebServicesError> {
+    do throws(WebServicesError) {
+      guard let identity = try? identity() else { return .success(try await client.caller().userRecordName) }
+      // No call names a key; listing the zones shows whether it has access.
+      _ = try await client.listZones(in: scope.database)
+      return .success(identity)
+    } catch {
+      return .failure(error)
+    }
+  }
 }
 
 extension CommandFailure {
-  static let noCredential = CommandFailure(
+  package static let noCredential = CommandFailure(
     "no credential is configured; set CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, or CLOUDKIT_API_TOKEN",
     .personNeeded
   )

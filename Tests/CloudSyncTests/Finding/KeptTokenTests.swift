@@ -1,13 +1,12 @@
 import CloudKit
-import CloudSync
 import Foundation
 import TestSupport
 import Testing
 
-@testable import cktop
+@testable import CloudSync
 
 /// The token that is kept beside a store.
-@Suite(.serialized) struct KeptTokenTests {
+struct KeptTokenTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
@@ -42,5 +41,15 @@ import Testing
     ben.keep("ben's next")
     #expect(ben.read() == "ben's next" && ana.read() == nil)
     #expect(ben.forget() && !ben.forget())
+  }
+
+  @Test func `a token that cannot be kept leaves no file behind`() throws {
+    let path = folder.path("a.sqlite")
+    try FileManager.default.createDirectory(atPath: "\(path).token", withIntermediateDirectories: false)
+    let before = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path).sorted()
+
+    KeptToken(storePath: path, configured: "mine").keep("newer")
+
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.url.path).sorted() == before)
   }
 }

@@ -1,17 +1,16 @@
 import CloudKit
-import CloudSync
 import Foundation
 
 /// The newest web auth token, saved beside the store between runs: the server replaces the token with each reply.
 ///
 /// It is preferred while it descends from the configured token. After a new sign-in, another token is configured and
 /// the saved one is ignored.
-struct KeptToken: Sendable {
+package struct KeptToken: Sendable {
   private let storePath: String
   private let configured: String
 
   /// - Parameter configured: The token of the environment, unchanged.
-  init(storePath: String, configured: String) { (self.storePath, self.configured) = (storePath, configured) }
+  package init(storePath: String, configured: String) { (self.storePath, self.configured) = (storePath, configured) }
 
   /// The file for the token of the store's own sign-in.
   private var own: String { storePath + ".token" }
@@ -26,10 +25,10 @@ struct KeptToken: Sendable {
   }
 
   /// The saved token, if it descends from the configured one.
-  func read() -> String? { read(foreign) ?? read(own) }
+  package func read() -> String? { read(foreign) ?? read(own) }
 
   /// The file of the saved token, if others can access it.
-  var openFile: String? {
+  package var openFile: String? {
     [foreign, own].first { path in
       let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int
       return mode.map { $0 & 0o077 != 0 } ?? false
@@ -43,8 +42,7 @@ struct KeptToken: Sendable {
     return content.token
   }
 
-  /// Saves a token in a file that only the owner can read from the start. Also works without a store: a strict server
-  /// accepts only the newest token.
+  /// Saves a token. Also works without a store: a strict server accepts only the newest token.
   ///
   /// Ignores errors: the configured token may still work.
   func keep(_ token: String) {
