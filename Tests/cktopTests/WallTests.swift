@@ -50,10 +50,12 @@ import Testing
     "TerminalUI": ["TOMLKit"],
     "Terminal": ["CNcurses", "TerminalUI"],
     "Dashboard": ["CloudKit", "CloudService", "CloudSync", "Facts", "Terminal", "TerminalUI"],
+    "Doctor": ["CloudKit", "CloudKitContract", "CloudKitSchema", "CloudSync", "Facts", "NIOCore", "NIOPosix"],
     "CktopDemo": ["CloudKit", "CloudKitEmulator", "CloudSync"],
     "cktop": [
       "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitContract", "CloudKitEmulator", "CloudKitSchema",
-      "CloudService", "CloudSync", "Crypto", "Dashboard", "Facts", "JSONText", "NIOCore", "NIOPosix", "RecordImport",
+      "CloudService", "CloudSync", "Crypto", "Dashboard", "Doctor", "Facts", "JSONText", "NIOCore", "NIOPosix",
+      "RecordImport",
       "TOMLKit", "Terminal", "TerminalUI",
     ],
   ]

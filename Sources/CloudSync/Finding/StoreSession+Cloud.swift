@@ -62,6 +62,12 @@ extension StoreSession {
     return CommandFailure("\(error.message); \(next)", .personNeeded)
   }
 
+  /// The variables of this process that name a proxy.
+  package var proxies: ProxySettings { ProxySettings(environment: ProcessInfo.processInfo.environment) }
+
+  /// The way to the server.
+  package var route: ProxySettings.Route { proxies.route(to: settings.serverURL) }
+
   /// A client of the configured server, with the credential and its saved token.
   ///
   /// - Parameter timeout: the maximum time for a request.

@@ -51,14 +51,10 @@ extension SettingLine: PrintedObject {
 }
 
 extension Session {
-  private static let proxies = ProxySettings(environment: ProcessInfo.processInfo.environment)
-
-  /// The way to the server.
-  var route: ProxySettings.Route { Self.proxies.route(to: settings.url.value) }
-
   /// The settings in effect and where each comes from, secrets masked.
   var settingLines: [SettingLine] {
-    let source = route == .direct ? nil : Self.proxies.variable
+    let route = route
+    let source = route == .direct ? nil : proxies.variable
     var lines = settings.report
     // Its mistakes are reported by themselves.
     if let table = try? settings.file?.dashboard() ?? DashboardTable() {

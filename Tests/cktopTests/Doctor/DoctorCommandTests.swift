@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import Doctor
 import Foundation
 import TestSupport
 import Testing

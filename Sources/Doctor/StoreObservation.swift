@@ -250,7 +250,7 @@ extension StoreObservation {
   /// Looks at the store of a session. Changes nothing in it: a try to write is taken back.
   ///
   /// - Parameter schema: the schema to compare with what it has; nil for none.
-  init(of session: Session, _ schema: CKSchema?) {
+  init(of session: StoreSession<some StoreSettings>, _ schema: CKSchema?) {
     hasSchema = schema != nil
     path = session.storePath
     user = NSUserName()

@@ -1,27 +1,25 @@
-import CloudKit
-import CloudSync
-import JSONText
+package import CloudKit
 
 /// The account as the server sees it, in the five states of Apple's `CKAccountStatus`.
-struct AccountState: Hashable, Sendable {
+package struct AccountState: Hashable, Sendable {
   /// The state of an account.
-  enum Status: String, Hashable, Sendable {
+  package enum Status: String, Hashable, Sendable {
     case available, noAccount, restricted, couldNotDetermine, temporarilyUnavailable
   }
 
-  var status: Status
-  var user: String?
-  var credential: String?
-  var detail: String
+  package var status: Status
+  package var user: String?
+  package var credential: String?
+  package var detail: String
   /// Whether the credential is that of another user than the store's.
-  var isOtherUser = false
+  package var isOtherUser = false
   /// The page on which a user signs in; nil if the server does not ask for that.
-  var signInURL: String?
+  package var signInURL: String?
   /// The permissions; nil if the server does not report them.
-  var permissions: [String]?
+  package var permissions: [String]?
 
   /// The account as of the last sync, from the store.
-  init(_ store: StoreStatus, credential: String?) {
+  package init(_ store: StoreStatus, credential: String?) {
     self.credential = credential
     user = store.identity
     if store.isRefused {
@@ -42,7 +40,7 @@ struct AccountState: Hashable, Sendable {
   }
 
   /// The account as the server just reported it.
-  init(_ answer: Result<String, WebServicesError>, credential: String?, database: DatabaseName) {
+  package init(_ answer: Result<String, WebServicesError>, credential: String?, database: DatabaseName) {
     self.credential = credential
     switch answer {
     case .success(let user):
@@ -59,22 +57,7 @@ struct AccountState: Hashable, Sendable {
   }
 
   /// The state in words.
-  var words: String { isOtherUser ? "wrong account" : status.words }
-}
-
-extension AccountState: PrintedObject {
-  /// The account object inside `status`.
-  static let jsonFields: JSONFields<Self> = [
-    "status": .text(\.status.rawValue), "user": .text(\.user), "credential": .text(\.credential),
-    "detail": .text(\.detail),
-  ]
-
-  /// The output of `account`.
-  static let longFields = jsonFields.adding([
-    "permissions": .texts(\.permissions),
-    // Keys and tokens do not state when they expire.
-    "expiresAt": .value { _ in .null }, "signInURL": .text(\.signInURL),
-  ])
+  package var words: String { isOtherUser ? "wrong account" : status.words }
 }
 
 extension AccountState.Status {
@@ -84,6 +67,17 @@ extension AccountState.Status {
     case .restricted: self = .restricted
     case .temporarilyUnavailable: self = .temporarilyUnavailable
     default: self = .couldNotDetermine
+    }
+  }
+
+  /// The state of the account in words.
+  package var words: String {
+    switch self {
+    case .available: "signed in"
+    case .noAccount: "signed out"
+    case .restricted: "access denied"
+    case .couldNotDetermine: "unknown"
+    case .temporarilyUnavailable: "not available now"
     }
   }
 }

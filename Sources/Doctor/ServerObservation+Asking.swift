@@ -12,8 +12,8 @@ extension ServerObservation {
   /// Asks the server of a session.
   ///
   /// - Parameter writes: whether to create a zone and delete it again.
-  init(of session: Session, writes: Bool) async {
-    self.init(url: session.settings.url.value, route: session.route)
+  init(of session: StoreSession<some StoreSettings>, writes: Bool) async {
+    self.init(url: session.settings.serverURL, route: session.route)
     scope = try? session.scope()
     credential = try? session.credentialName()
     if writes { write = .notTried("the server was not asked") }
@@ -45,7 +45,11 @@ extension ServerObservation {
     await transport.shutdown()
   }
 
-  private mutating func ask(_ client: WebServicesClient, _ scope: SyncStore.Scope, _ session: Session) async {
+  private mutating func ask(
+    _ client: WebServicesClient,
+    _ scope: SyncStore.Scope,
+    _ session: StoreSession<some StoreSettings>
+  ) async {
     let user = await session.user(client, scope)
     self.user = user
     guard case .success = user else { return }

@@ -1,13 +1,9 @@
 import CloudKitContract
-import Facts
 import Foundation
 import TerminalUI
 
 /// The report of `cktop doctor --contract`, which can be published.
 extension ContractReport {
-  /// The exit code: 1 if a behaviour is otherwise than assumed, or nothing could be tried.
-  var status: CommandStatus { differing.isEmpty && untried.count < lines.count ? .done : .itemsFailed }
-
   /// A line for each check, and their numbers.
   ///
   /// - Parameter server: the server in words.

@@ -1,33 +1,32 @@
 import CloudKit
-import Facts
+import CloudSync
+package import Facts
 import Foundation
 
 /// The settings in effect, and what is wrong with them.
-struct ConfigurationObservation: Sendable {
-  /// The settings as `config check` shows them, with secrets masked.
-  var lines: [SettingLine]
-  var failures: [CommandFailure]
+package struct ConfigurationObservation: Sendable {
+  /// A setting that a source gives.
+  package struct Setting: Sendable {
+    package var name: String
+    package var source: String
+
+    package init(_ name: String, source: String) { (self.name, self.source) = (name, source) }
+  }
+
+  /// The settings that do not have their defaults.
+  package var settings: [Setting]
+  package var failures: [CommandFailure]
+
+  package init(settings: [Setting], failures: [CommandFailure] = []) {
+    (self.settings, self.failures) = (settings, failures)
+  }
 
   var findings: [Finding] {
     guard failures.isEmpty else { return failures.map { Finding(.configuration, $0) } }
-    let own = lines.filter { $0.value != nil && $0.source != "default" }
-    let places = own.map { "\($0.setting) (\($0.source))" }.joined(separator: ", ")
-    let text = own.isEmpty ? "all settings have their defaults" : "settings: \(places); the others have their defaults"
+    let places = settings.map { "\($0.name) (\($0.source))" }.joined(separator: ", ")
+    let text =
+      settings.isEmpty ? "all settings have their defaults" : "settings: \(places); the others have their defaults"
     return [.ok(.configuration, text)]
-  }
-}
-
-extension ConfigurationObservation {
-  /// Reads the settings of a session.
-  init(of session: Session) {
-    lines = session.settingLines
-    failures = []
-    func note(_ body: () throws -> Void) {
-      do { try body() } catch { failures.append(CommandFailure(error) ?? CommandFailure("\(error)", .usage)) }
-    }
-    note { _ = try session.scope() }
-    note { _ = try session.settings.policy() }
-    note { _ = try Appearance(session.settings, session.settings.file) }
   }
 }
 
@@ -66,10 +65,10 @@ struct CredentialObservation: Sendable {
 
 extension CredentialObservation {
   /// Reads the credential of a session, and signs with it. Sends nothing.
-  init(of session: Session) {
+  init(of session: StoreSession<some StoreSettings>) {
     do {
       name = try session.credentialName()
-      guard name != nil, session.settings.isConfigured else { return }
+      guard name != nil, session.settings.basePath != nil else { return }
       // Reads a key file, which must be private, and compares its kind with the database.
       if case .serverToServer(let keyID, let file) = try session.settings.credential() {
         let key = try CKServerToServerKey.load(keyID: keyID, file: file)

@@ -2,7 +2,7 @@ import CloudSync
 import Foundation
 
 /// The facts about a process that the kernel shows.
-struct ProcessFacts: Hashable, Sendable {
+package struct ProcessFacts: Hashable, Sendable {
   /// Whether it is stopped, by a signal or a debugger.
   var isStopped: Bool
   /// The systemd unit that it is part of; nil if a person started it.

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitContract
 import CloudSync
+import Doctor
 import Facts
 
 extension DoctorCommand {

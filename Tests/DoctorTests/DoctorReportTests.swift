@@ -2,7 +2,7 @@ import Facts
 import Testing
 
 @testable import CloudSync
-@testable import cktop
+@testable import Doctor
 
 /// The exit code of `cktop doctor`, and the unit that it names.
 struct DoctorReportTests {

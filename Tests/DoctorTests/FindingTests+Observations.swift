@@ -1,11 +1,9 @@
 import CloudKit
 import Facts
 import Foundation
-import Terminal
-import TerminalUI
 
 @testable import CloudSync
-@testable import cktop
+@testable import Doctor
 
 /// What is seen of a server, a store and a machine in order, for a test to change.
 extension FindingTests {
@@ -72,7 +70,7 @@ extension FindingTests {
     var machine = MachineObservation(
       own: .init(open: 12, limit: 1024),
       watches: .available(perUser: 65_536),
-      screen: .init(term: "xterm-256color", size: Size(width: 80, height: 24)),
+      screen: .init(term: "xterm-256color", columns: 80, rows: 24),
       versions: ["cktop 1", "SQLite 3"]
     )
     change(&machine)

@@ -1,5 +1,7 @@
 import ArgumentParser
 import CloudKitContract
+import CloudSync
+import Doctor
 import Facts
 import Foundation
 
@@ -74,6 +76,8 @@ struct DoctorCommand: AsyncParsableCommand {
     session.masksErrors()
     if write { try session.refuseIfReadOnly() }
     let schema = try schema.map { try SchemaFile($0).schema() }
-    return await Examination(of: session, schema, writes: write).findings.map { $0.masked(by: session.redaction) }
+    let settings = ConfigurationObservation(of: session)
+    let seen = await Examination(of: session, settings, schema, writes: write) { MachineObservation(of: $0) }
+    return seen.findings.map { $0.masked(by: session.redaction) }
   }
 }

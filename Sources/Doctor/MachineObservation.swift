@@ -1,13 +1,10 @@
-import ArgumentParser
 import CloudSync
 import Facts
 import Foundation
 import Glibc
-import Terminal
-import TerminalUI
 
 /// The limits of this machine, the terminal, and the versions of what runs here.
-struct MachineObservation: Sendable {
+package struct MachineObservation: Sendable {
   /// Open files of a process, and the number that it may have.
   struct Files: Hashable, Sendable {
     var open: Int?
@@ -22,15 +19,29 @@ struct MachineObservation: Sendable {
   }
 
   /// The terminal.
-  struct Screen: Hashable, Sendable {
-    var term: String
-    var size: Size
-    /// Why the dashboard cannot start; nil if it can.
-    var error: ScreenError?
-    var isUTF8 = true
-    var colors = 256
+  package struct Screen: Hashable, Sendable {
+    package var term: String
+    package var columns: Int
+    package var rows: Int
+    /// Why the dashboard cannot start, and what to do; nil if it can.
+    package var problem: String?
+    package var isUTF8: Bool
+    package var colors: Int
     /// Whether the user asked for no colours.
-    var isMonochrome = false
+    package var isMonochrome: Bool
+
+    package init(
+      term: String,
+      columns: Int,
+      rows: Int,
+      problem: String? = nil,
+      isUTF8: Bool = true,
+      colors: Int = 256,
+      isMonochrome: Bool = false
+    ) {
+      (self.term, self.columns, self.rows, self.problem) = (term, columns, rows, problem)
+      (self.isUTF8, self.colors, self.isMonochrome) = (isUTF8, colors, isMonochrome)
+    }
   }
 
   var own = Files()
@@ -45,9 +56,9 @@ struct MachineObservation: Sendable {
 
 extension MachineObservation {
   /// The smallest terminal that shows the dashboard in full.
-  private static let smallest = Size(width: 80, height: 24)
+  private static let smallest = (columns: 80, rows: 24)
 
-  var findings: [Finding] { files + [watching, terminal, versioned] }
+  package var findings: [Finding] { files + [watching, terminal, versioned] }
 
   private var files: [Finding] {
     func text(_ who: String, _ files: Files) -> String {
@@ -79,15 +90,15 @@ extension MachineObservation {
 
   private var terminal: Finding {
     guard let screen else { return .notTried(.terminal, "input or output is not a terminal") }
-    if let error = screen.error { return .warning(.terminal, error.description) }
+    if let problem = screen.problem { return .warning(.terminal, problem) }
     var missing: [(text: String, remedy: String)] = []
     if !screen.isUTF8 { missing.append(("the locale is not UTF-8", "set LC_ALL=C.UTF-8")) }
-    if screen.size.width < Self.smallest.width || screen.size.height < Self.smallest.height {
+    if screen.columns < Self.smallest.columns || screen.rows < Self.smallest.rows {
       missing.append(("it has less than 80 columns and 24 rows", "make it larger"))
     }
     if screen.colors < 8, !screen.isMonochrome { missing.append(("it has no colours", "set TERM to xterm-256color")) }
     let colors = screen.isMonochrome ? "no colours by NO_COLOR" : "\(Format.number(screen.colors)) colours"
-    let text = "TERM is \(screen.term), \(screen.size.width) columns and \(screen.size.height) rows, \(colors)"
+    let text = "TERM is \(screen.term), \(screen.columns) columns and \(screen.rows) rows, \(colors)"
     guard !missing.isEmpty else { return .ok(.terminal, "\(text), UTF-8") }
     let remedies = missing.map(\.remedy).joined(separator: ", ")
     return .warning(.terminal, text, missing.map(\.text).joined(separator: ", "), remedies)
@@ -99,28 +110,21 @@ extension MachineObservation {
 }
 
 extension MachineObservation {
-  /// Looks at this machine, and at the process that syncs the store.
-  init(of holder: ProcessFacts?) {
+  /// Looks at this machine.
+  ///
+  /// - Parameters:
+  ///   - holder: the process that syncs the store; nil if there is none here.
+  ///   - screen: the terminal; nil if there is none.
+  ///   - libraries: the versions of what the program is made of, beside Swift and SQLite.
+  package init(of holder: ProcessFacts?, screen: Screen?, libraries: [String]) {
     let this = ProcessFacts(of: Int64(getpid()))
     own = Files(open: this?.openFiles, limit: this?.fileLimit)
     syncing = holder.map { Files(open: $0.openFiles, limit: $0.fileLimit) }
     watches = Self.watch()
-    let found = TerminalScreen.examine()
-    let environment = ProcessInfo.processInfo.environment
-    if isatty(STDIN_FILENO) == 1, let size = OutputStream.standard.size {
-      screen = Screen(
-        term: environment["TERM"] ?? "",
-        size: size,
-        error: found.error,
-        isUTF8: !found.isASCII,
-        colors: found.colors,
-        isMonochrome: !(environment["NO_COLOR"] ?? "").isEmpty
-      )
-    }
-    versions = [
-      "cktop \(Cktop.configuration.version)", "Swift \(Self.swift)",
-      "SQLite \(SyncStore.sqliteVersion ?? "of unknown version")", found.version, Self.system,
-    ]
+    self.screen = screen
+    versions =
+      ["cktop \(Words.version)", "Swift \(Self.swift)", "SQLite \(SyncStore.sqliteVersion ?? "of unknown version")"]
+      + libraries + [Self.system]
   }
 
   /// Asks for a watch and gives it back.
