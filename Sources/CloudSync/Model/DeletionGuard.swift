@@ -1,4 +1,5 @@
 public import CloudKit
+import Facts
 import Foundation
 
 /// The mass-deletion guard: the limits from which deletions on the server are put on hold until a person decides.
@@ -66,5 +67,13 @@ public struct DeletionOutcome: Hashable, Sendable {
     self.records = records
     self.hasMoved = hasMoved
     self.onHold = onHold
+  }
+}
+
+extension HeldDeletions {
+  /// The commands that decide about them.
+  package var waysOfDeciding: String {
+    let owner = zone.owner.isEmpty ? "" : " --owner \(zone.owner.asArgument)"
+    return ["restore", "accept"].map { "cktop zones \($0) \(zone.zone.asArgument)\(owner)" }.joined(separator: " or ")
   }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import CloudKit
+import CloudService
 import CloudSync
 import Facts
 import Foundation
@@ -90,7 +90,9 @@ struct StatusCommand: Verb {
     switch form {
     case .json: OutputStream.standard.line(object.json.line)
     case .oneline: OutputStream.standard.line(StatusText(object).line(width: OutputStream.standard.width))
-    case .prometheus: OutputStream.standard.write(StatusMetrics(object).text)
+    case .prometheus:
+      let lines = StatusMetrics(status, object.verdict).text.split(separator: "\n")
+      OutputStream.standard.lines(lines.map { String($0).visible })
     case nil: OutputStream.standard.lines(StatusText(object).lines.map(\.visible))
     }
     let code = status.code(hasCredential: account.credential != nil, failedForPerson: failures, limit: limit)

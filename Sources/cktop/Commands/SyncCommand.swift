@@ -126,8 +126,7 @@ struct SyncCommand: CommandVerb {
         "cktop: the policy was not replaced, because the server did not confirm the store's user; try again"
       )
     }
-    try SyncReport.reportDropped(in: store, since: startedAt)
-    try end.listFailures(reader)
+    try end.reportRest(reader, since: startedAt)
     try end.status.end()
   }
 

@@ -92,8 +92,7 @@ struct VerifyCommand: ChangingVerb {
     results = zip(results, left).map { ($0.found, $1) }
     let reader = session.reader(engine.store)
     let report = try SyncReport(summary, startedAt: startedAt, reader)
-    try SyncReport.reportDropped(in: engine.store, since: startedAt)
-    try report.listFailures(reader)
+    try report.reportRest(reader, since: startedAt)
     return report
   }
 }

@@ -108,11 +108,3 @@ struct DeletionDecision: ParsableArguments {
     return (zone.key, version?.text ?? zone.held?.version ?? "")
   }
 }
-
-extension HeldDeletions {
-  /// The commands that decide about them.
-  var waysOfDeciding: String {
-    let owner = zone.owner.isEmpty ? "" : " --owner \(zone.owner.asArgument)"
-    return ["restore", "accept"].map { "cktop zones \($0) \(zone.zone.asArgument)\(owner)" }.joined(separator: " or ")
-  }
-}

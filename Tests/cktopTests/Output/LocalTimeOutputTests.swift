@@ -1,4 +1,5 @@
 import CloudKit
+import CloudService
 import Dashboard
 import Facts
 import Foundation

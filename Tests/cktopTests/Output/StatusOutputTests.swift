@@ -1,4 +1,5 @@
 import CloudKit
+import CloudService
 import Facts
 import Testing
 

@@ -1,21 +1,22 @@
-import CloudKit
-import CloudSync
-import Facts
+package import CloudKit
+package import CloudSync
+package import Facts
 
 /// The end of a sync, computed from its summary and the store: the summary of another process's sync has only counts.
-struct SyncReport {
-  let summary: SyncSummary
-  let state: StoreStatus
-  let status: CommandStatus
+package struct SyncReport {
+  package let summary: SyncSummary
+  package let state: StoreStatus
+  package let status: CommandStatus
   /// The error that stopped the sync, or that keeps it from completing.
-  let error: WebServicesError?
+  package let error: WebServicesError?
   /// The error in words, and the remedy.
-  let failure: CommandFailure?
+  package let failure: CommandFailure?
 
   /// - Parameters:
   ///   - startedAt: milliseconds since 1970.
   ///   - waitForCloud: the number of rows that wait because the cloud was unreachable or asked to wait.
-  init(_ summary: SyncSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int, waitForCloud: Int) {
+  package init(_ summary: SyncSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int, waitForCloud: Int)
+  {
     (self.summary, self.state) = (summary, state)
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
     var codes = [error?.failure.status ?? .done]
@@ -45,7 +46,7 @@ struct SyncReport {
   }
 
   /// Reads the store after a sync that began at `startedAt`.
-  init(_ summary: SyncSummary, startedAt: Int64, _ reader: StoreReader) throws {
+  package init(_ summary: SyncSummary, startedAt: Int64, _ reader: StoreReader) throws {
     self = try reader.view { view in
       SyncReport(
         summary,
@@ -57,19 +58,23 @@ struct SyncReport {
     }
   }
 
-  /// Says on standard error how many changes the sync dropped.
-  static func reportDropped(in store: SyncStore, since startedAt: Int64) throws {
+  /// Returns notes about the changes that a sync dropped.
+  package static func dropped(in store: SyncStore, since startedAt: Int64) throws -> [String] {
+    var notes: [String] = []
     let lost = try store.lostChanges()
     if lost > 0 {
       let what = "\(Words.count(lost, "change")) lost with a damaged row of the store"
-      OutputStream.error.line(
-        "cktop: \(what); run cktop conflicts dropped, make the change again, then run cktop conflicts dropped --seen"
+      notes.append(
+        "\(what); run cktop conflicts dropped, make the change again, then run cktop conflicts dropped --seen"
       )
     }
     let dropped = try store.view { try $0.dropped() }.count { $0.at >= startedAt && $0.isAutomatic }
-    guard dropped > 0 else { return }
-    let remedy = "run cktop conflicts dropped to see why and what can be undone"
-    OutputStream.error.line("cktop: dropped \(Words.count(dropped, "change")); \(remedy)")
+    if dropped > 0 {
+      notes.append(
+        "dropped \(Words.count(dropped, "change")); run cktop conflicts dropped to see why and what can be undone"
+      )
+    }
+    return notes
   }
 
   /// The obstacle that the store records: an account problem, a wait, or the error that ended the sync.
@@ -84,7 +89,7 @@ struct SyncReport {
   }
 
   /// The summary for people.
-  var line: String {
+  package var line: String {
     var line = "sent \(summary.sent), fetched \(summary.fetched), deleted \(summary.deleted)"
     if !state.queue.words.isEmpty { line += ", \(state.queue.words)" }
     if let count = summary.waitForApp { line += ", \(count) waiting for the app" }
@@ -95,58 +100,60 @@ struct SyncReport {
 
   private static let listed = 50
 
-  /// Prints on standard error, one line each: failures, retries, conflicts, waits and deletions on hold.
-  func listFailures(_ reader: StoreReader) throws {
-    // The error that stopped the sync has already been printed.
+  /// Returns the failures, retries, conflicts, waits and deletions on hold that the sync leaves.
+  package func failures(_ reader: StoreReader) throws -> [CommandFailure] {
+    try waits + operations(reader) + unreadable + held
+  }
+
+  private var waits: [CommandFailure] {
+    var waits: [CommandFailure] = []
+    // The error that stopped the sync is reported by itself.
     if error == nil, state.queue.pending > 0 {
-      for wait in state.throttles {
+      waits += state.throttles.map { wait in
         let what = "\(wait.scope.asCause.text): \(Words.joined(wait.message, wait.code))"
-        CommandFailure("\(what); run cktop status to see until when", status).report()
+        return CommandFailure("\(what); run cktop status to see until when", status)
       }
     }
     if let count = summary.waitForApp {
-      let what = count == 1 ? "1 change waits" : "\(count) changes wait"
-      CommandFailure("\(what) for the app; sync with the app, or run cktop sync --without-app", status)
-        .report()
+      let what = "\(Words.changes(count, "wait")) for the app"
+      waits.append(CommandFailure("\(what); sync with the app, or run cktop sync --without-app", status))
     }
+    return waits
+  }
+
+  private func operations(_ reader: StoreReader) throws -> [CommandFailure] {
     let filter = try QueueFilter(parsing: "state in ('failed', 'waiting', 'conflict')")
     let found = try reader.view { try $0.operations(matching: filter, limit: Self.listed) }
-    for row in found.rows {
+    let operations = found.rows.map { row in
       let what = row.kind.isOfZone ? "zone \(row.key.zone)" : "\(row.type ?? "record") \(row.key.name)"
-      let why =
-        row.state == .conflict
-        ? "conflict" : row.cause.text(Format(), now: state.generatedAt)
-      let advice = row.state == .conflict ? "cktop conflicts show \(row.id)" : "cktop queue show \(row.id)"
-      CommandFailure("\(what): \(why); run \(advice)", status).report()
+      let isConflict = row.state == .conflict
+      let why = isConflict ? "conflict" : row.cause.text(Format(), now: state.generatedAt)
+      let advice = isConflict ? "cktop conflicts show \(row.id)" : "cktop queue show \(row.id)"
+      return CommandFailure("\(what): \(why); run \(advice)", status)
     }
-    if found.total > Self.listed {
-      CommandFailure("and \(found.total - Self.listed) more; run cktop queue list to see all", status).report()
-    }
-    for unreadable in state.unreadable {
+    let more = found.total - Self.listed
+    guard more > 0 else { return operations }
+    return operations + [CommandFailure("and \(more) more; run cktop queue list to see all", status)]
+  }
+
+  private var unreadable: [CommandFailure] {
+    state.unreadable.map { unreadable in
       let remedy =
         unreadable.record == nil
         ? "the local copy may be out of date, grant this credential read access"
         : "the local copy keeps its last version, correct the value on the server"
-      CommandFailure("\(unreadable.summary); \(remedy)", status).report()
-    }
-    for held in state.heldDeletions {
-      let what =
-        held.isWholeZone
-        ? "the server deleted zone \(held.zone.title) with \(Words.count(held.records, "record"))"
-        : "the server deleted \(Words.count(held.records, "record")) in zone \(held.zone.title)"
-      CommandFailure("\(what), local copies are kept; run \(held.waysOfDeciding)", status).report()
+      return CommandFailure("\(unreadable.summary); \(remedy)", status)
     }
   }
-}
 
-extension SyncReport: PrintedObject {
-  /// The summary for scripts.
-  static let jsonFields: JSONFields<Self> = [
-    "sent": .integer(\.summary.sent), "fetched": .integer(\.summary.fetched), "deleted": .integer(\.summary.deleted),
-    "failed": .integer(\.state.queue.failed), "waiting": .integer(\.state.queue.waiting),
-    "conflicts": .integer(\.state.queue.conflicts), "queued": .integer(\.state.queue.total),
-    "requests": .integer(\.summary.requests), "waitForApp": .integer { $0.summary.waitForApp ?? 0 },
-    "reachedEnd": .bool(\.summary.reachedEnd), "inSync": .bool(\.state.isInSync),
-    "error": .error(\.error?.code.name, \.error?.reason),
-  ]
+  private var held: [CommandFailure] {
+    state.heldDeletions.map { held in
+      let records = Words.count(held.records, "record")
+      let what =
+        held.isWholeZone
+        ? "the server deleted zone \(held.zone.title) with \(records)"
+        : "the server deleted \(records) in zone \(held.zone.title)"
+      return CommandFailure("\(what), local copies are kept; run \(held.waysOfDeciding)", status)
+    }
+  }
 }

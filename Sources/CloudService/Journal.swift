@@ -1,15 +1,12 @@
-import CloudService
-import CloudSync
-import Dashboard
-import Facts
-import Foundation
+package import CloudSync
+package import Facts
 
 /// The log of a syncing process that runs without a terminal. It has one line for each event of the store, each error
 /// that is retried, each change of the syncing process and each change of the verdict.
-struct Journal {
+package struct Journal {
   private let process: Int64
   private let format: Format
-  private(set) var lastEvent: Int64
+  private var lastEvent: Int64
   private var lastState = ""
   private var troubledAt: Int64 = 0
   /// The error codes of operations in back-off that were logged since the last success.
@@ -20,8 +17,21 @@ struct Journal {
   /// - Parameters:
   ///   - lastEvent: The ID of the newest event that is not logged; 0 logs all events.
   ///   - process: The ID of this process.
-  init(after lastEvent: Int64, process: Int64, format: Format = Format()) {
+  package init(after lastEvent: Int64, process: Int64, format: Format = Format()) {
     (self.format, self.lastEvent, self.process) = (format, lastEvent, process)
+  }
+
+  /// Returns the lines for what is new in a store.
+  package mutating func lines(_ reader: StoreReader) throws -> [String] {
+    let waiting = try QueueFilter(parsing: "state = 'waiting'")
+    return try reader.view { view in
+      let status = try view.status()
+      return lines(
+        status,
+        try view.events(after: lastEvent),
+        waiting: status.queue.waiting > 0 ? try view.operations(matching: waiting, limit: 500).rows : []
+      )
+    }
   }
 
   /// Returns the lines for what is new.
@@ -29,7 +39,7 @@ struct Journal {
   /// - Parameters:
   ///   - events: The latest events, newest first.
   ///   - waiting: The operations in back-off.
-  mutating func lines(
+  package mutating func lines(
     _ status: StoreStatus,
     _ events: [EventRow],
     waiting: [QueueRow] = []
@@ -90,64 +100,12 @@ struct Journal {
   }
 
   /// The first line of a process that starts to sync, or to wait until another one ends.
-  static func start(_ process: Int64, _ path: String, _ holder: StoreStatus.SyncingProcess?) -> String {
+  package static func start(_ process: Int64, _ path: String, _ holder: StoreStatus.SyncingProcess?) -> String {
     guard let holder, holder.isLive, holder.pid != process else { return "process \(process) started syncing \(path)" }
     return "process \(process) waits to sync \(path); process \(holder.pid) on \(holder.host) is syncing it"
   }
 
-  static func line(_ time: Int64, _ kind: String, _ message: String, _ format: Format = Format()) -> String {
-    "\(format.stamp(time)) \(kind) \(message)".visible
-  }
-}
-
-/// Writes a store's journal to standard error, whichever process syncs.
-final class JournalWriter: Sendable {
-  private let task: Task<Void, Never>
-  private let changes: AsyncStream<Void>.Continuation
-
-  /// Starts with the store's current state.
-  init(_ reader: StoreReader) {
-    let store = reader.store
-    let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    continuation.yield()
-    let commits = store.commits()
-    let relay = Task { for await _ in commits { continuation.yield() } }
-    changes = continuation
-    let holder = (try? store.status())?.syncingProcess
-    Self.write("start", Journal.start(Int64(getpid()), store.path, holder))
-    task = Task {
-      defer { relay.cancel() }
-      var journal = Journal(after: (try? store.view { try $0.lastEvent() }) ?? 0, process: Int64(getpid()))
-      for await _ in stream {
-        // A read that fails is repeated after the next change.
-        let lines = try? Self.look(reader, &journal)
-        OutputStream.error.lines(lines ?? [])
-        try? await Task.sleep(for: .milliseconds(250))
-      }
-    }
-  }
-
-  private static func look(_ reader: StoreReader, _ journal: inout Journal) throws -> [String] {
-    let waiting = try QueueFilter(parsing: "state = 'waiting'")
-    return try reader.view { view in
-      let status = try view.status()
-      return journal.lines(
-        status,
-        try view.events(after: journal.lastEvent),
-        waiting: status.queue.waiting > 0 ? try view.operations(matching: waiting, limit: 500).rows : []
-      )
-    }
-  }
-
-  static func write(_ kind: String, _ message: String) {
-    OutputStream.error.line(Journal.line(SyncStore.currentTime, kind, message))
-  }
-
-  /// Logs what is new, then stops.
-  func stop() async {
-    changes.yield()
-    changes.finish()
-    await task.value
-    Self.write("end", "process \(getpid()) stopped syncing")
+  package static func line(_ time: Int64, _ kind: String, _ message: String, _ format: Format = Format()) -> String {
+    "\(format.stamp(time)) \(kind) \(message)"
   }
 }

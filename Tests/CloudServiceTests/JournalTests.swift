@@ -2,14 +2,14 @@ import Facts
 import Foundation
 import Testing
 
+@testable import CloudService
 @testable import CloudSync
-@testable import cktop
 
 @Suite struct JournalTests {
-  @Test func `what is new is told once, oldest first, and no terminal is steered by it`() {
+  @Test func `what is new is logged once, oldest first`() {
     var journal = Journal(after: 7, process: 1, format: Format(timeZone: .gmt))
     let events = [
-      EventRow(id: 9, at: 2000, event: .dropped(record: "a\u{1B}[2J", .serverKept())),
+      EventRow(id: 9, at: 2000, event: .dropped(record: "a", .serverKept())),
       EventRow(id: 8, at: 1000, event: .error(code: "NETWORK_ERROR", message: "cut")),
       EventRow(id: 7, at: 0, event: .inWords(kind: "error", "known")),
     ]
@@ -17,7 +17,7 @@ import Testing
     #expect(
       journal.lines(status(.offline), events) == [
         "1970-01-01T00:00:01.000Z error cut (NETWORK_ERROR)",
-        "1970-01-01T00:00:02.000Z merge a␛[2J: the server's values were kept",
+        "1970-01-01T00:00:02.000Z merge a: the server's values were kept",
         "1970-01-01T00:00:03.000Z state offline: Offline since 00:00:00: cut",
       ]
     )
