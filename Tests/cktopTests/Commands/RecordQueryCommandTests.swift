@@ -1,4 +1,5 @@
 import CloudKit
+import CloudSync
 import Foundation
 import Testing
 

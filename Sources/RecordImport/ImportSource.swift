@@ -1,19 +1,18 @@
-import CloudSync
-import Facts
+package import Facts
 import Foundation
 import Glibc
 
 /// A file to import, which is read twice. What can be read only once, such as a pipe, is copied to a temporary file.
-struct ImportSource {
+package struct ImportSource {
   /// The file's name in messages.
-  let name: String
+  package let name: String
   private let handle: FileHandle
   /// The place where reading begins.
   private let start: UInt64
   private let modified: [Int]
 
   /// - Parameter path: `-` is standard input.
-  init(_ path: String) throws(CommandFailure) {
+  package init(_ path: String) throws(CommandFailure) {
     name = path == "-" ? "standard input" : path
     do {
       let opened = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -34,7 +33,7 @@ struct ImportSource {
   /// Returns at most `count` bytes from a place; none at the end.
   ///
   /// - Throws: a failure if the file has changed: then its columns may have other types.
-  func read(from offset: Int, count: Int) throws -> [UInt8] {
+  package func read(from offset: Int, count: Int) throws -> [UInt8] {
     guard Self.modified(handle) == modified else {
       throw CommandFailure("\(name) has changed while it was read; import it again", .itemsFailed)
     }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @testable import CloudKit
-@testable import cktop
+@testable import CloudSync
 
 /// Values of a query that get the types of the fields they are compared with.
 @Suite(.serialized) struct PredicateTypingTests {

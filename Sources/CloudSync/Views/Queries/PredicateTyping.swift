@@ -1,5 +1,5 @@
-import CloudKit
-import Facts
+package import CloudKit
+package import Facts
 import Foundation
 
 extension CKQuery {
@@ -10,7 +10,7 @@ extension CKQuery {
   ///   - types: The wire types of fields by name. Values of other fields are left as they are.
   ///   - times: Returns the milliseconds since 1970 that a text stands for, such as those of a day; nil if it is no time.
   /// - Throws: The usage error that names the comparison that the type of its field does not allow.
-  func typed(
+  package func typed(
     by types: [String: String],
     times: @escaping (_ text: String) -> Range<Int64>?
   ) throws(CommandFailure) -> CKQuery {

@@ -1,10 +1,9 @@
-import Facts
 import Foundation
 
 extension Error {
   /// The system's reason why a file cannot be used. Foundation has texts for few errors of the system, and numbers for
   /// the others.
-  var fileReason: String {
+  package var fileReason: String {
     let error = self as NSError
     let cause = error.domain == NSPOSIXErrorDomain ? error : error.userInfo[NSUnderlyingErrorKey] as? NSError
     guard let cause, cause.domain == NSPOSIXErrorDomain else { return error.localizedDescription.withoutFullStop }
@@ -16,7 +15,7 @@ extension CommandFailure {
   /// The failure for a file that cannot be read.
   ///
   /// - Parameter reason: the reason if the file exists and its permissions allow reading it.
-  static func cannotRead(_ path: String, _ reason: String = "it is not text in UTF-8", remedy: String)
+  package static func cannotRead(_ path: String, _ reason: String = "it is not text in UTF-8", remedy: String)
     -> CommandFailure
   {
     var isFolder: ObjCBool = false
