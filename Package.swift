@@ -210,9 +210,7 @@ let package = Package(
         "CloudKitSchema", "Doctor", "Facts", "JSONText", "RecordImport", "TerminalUI", "Terminal",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "TOMLKit", package: "TOMLKit"),
-        .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),
     // The guide's program, compiled as clients compile theirs.

@@ -54,8 +54,7 @@ import Testing
     "CktopDemo": ["CloudKit", "CloudKitEmulator", "CloudSync"],
     "cktop": [
       "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitContract", "CloudKitEmulator", "CloudKitSchema",
-      "CloudService", "CloudSync", "Crypto", "Dashboard", "Doctor", "Facts", "JSONText", "NIOCore", "NIOPosix",
-      "RecordImport",
+      "CloudService", "CloudSync", "Dashboard", "Doctor", "Facts", "JSONText", "NIOCore", "RecordImport",
       "TOMLKit", "Terminal", "TerminalUI",
     ],
   ]
