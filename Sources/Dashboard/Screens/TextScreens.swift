@@ -9,6 +9,8 @@ protocol TextScreen: Screen {
   /// The title of its frame.
   var heading: String { get }
   func lines(_ world: World) -> [StyledText]
+  /// The text that a key copies.
+  func text(_ world: World) -> String
   /// The place of the text, in the area of the view.
   static func place(_ area: Rect, _ world: World) -> Rect
 }
