@@ -120,58 +120,6 @@ open class CKDatabase: NSObject, @unchecked Sendable {
   }
 }
 
-extension Array where Element: Hashable {
-  /// The elements without duplicates, in the order of their first occurrence.
-  var withoutRepetition: [Element] {
-    var seen: Set<Element> = []
-    return filter { seen.insert($0).inserted }
-  }
-
-  var isWithoutRepetition: Bool { Set(self).count == count }
-}
-
-extension Array {
-  /// The elements in groups of at most `CKDatabase.largestBatch`, one for each request.
-  package var requests: [[Element]] {
-    let size = CKDatabase.largestBatch
-    return stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
-  }
-
-  /// Returns the elements in batches of at most `count` elements, each with at most `limit` in total. An element that is
-  /// larger is alone.
-  package func batches(
-    of count: Int = CKDatabase.largestBatch,
-    upTo limit: Int,
-    size: (Element) -> Int
-  ) -> [[Element]] {
-    var batches: [[Element]] = []
-    var total = 0
-    for element in self {
-      let size = size(element)
-      if let last = batches.last?.count, last < count, total + size <= limit {
-        batches[batches.count - 1].append(element)
-        total += size
-      } else {
-        batches.append([element])
-        total = size
-      }
-    }
-    return batches
-  }
-
-  /// Returns the elements grouped by key, with the keys in the order of their first element.
-  func grouped<Key: Hashable>(by key: (Element) -> Key) -> [(key: Key, elements: [Element])] {
-    var order: [Key] = []
-    var groups: [Key: [Element]] = [:]
-    for element in self {
-      let key = key(element)
-      if groups[key] == nil { order.append(key) }
-      groups[key, default: []].append(element)
-    }
-    return order.map { ($0, groups[$0] ?? []) }
-  }
-}
-
 extension CKDatabase.Scope {
   /// The name of the database in URLs and stores.
   package var name: DatabaseName {

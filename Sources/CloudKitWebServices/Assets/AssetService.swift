@@ -11,8 +11,6 @@ package struct AssetService: Sendable {
   /// The deadline for transfers; nil leaves it to the transport.
   private var end: ContinuousClock.Instant?
 
-  /// The maximum number of concurrent transfers in one call.
-  static let width = 4
   /// The maximum number of bytes to download for an asset whose descriptor has no size.
   private static let largestUnknown: Int64 = 1 << 30
 
@@ -194,22 +192,5 @@ extension WebServicesError {
       retryAfter: wait,
       httpStatus: answer.status
     )
-  }
-}
-
-extension Array where Element: Sendable {
-  /// Returns the results of a call for each element, in order, with at most four calls running at the same time.
-  package func concurrently<Result: Sendable>(
-    _ call: @escaping @Sendable (Element) async -> Result
-  ) async -> [Result] {
-    await withTaskGroup(of: (Int, Result).self) { group in
-      var results = [Result?](repeating: nil, count: count)
-      for (index, element) in enumerated() {
-        if index >= AssetService.width, let (done, result) = await group.next() { results[done] = result }
-        group.addTask { (index, await call(element)) }
-      }
-      for await (done, result) in group { results[done] = result }
-      return results.compactMap { $0 }
-    }
   }
 }
