@@ -99,7 +99,7 @@ extension ContractScratch {
     ahead: TimeInterval = 0
   ) async throws -> Int {
     guard let key else { throw ContractSkip(reason: "needs a server-to-server key") }
-    let path = "/database/1/\(client.place)/public/\(operation)"
+    let path = "/database/1/\(client.containerPath)/public/\(operation)"
     var request = CKTransportRequest(method: method, path: path, body: bytes)
     let date = client.configuration.now().addingTimeInterval(ahead)
     request.headers = [CKHTTPHeader("Content-Type", "application/json")]

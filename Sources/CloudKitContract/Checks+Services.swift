@@ -74,7 +74,7 @@ extension ContractCheck {
 extension ContractScratch {
   static let photo = Data((0..<3000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
 
-  fileprivate func lookupSubscription(_ id: Subscription) async throws -> ContractReply {
+  fileprivate func lookupSubscription(_ id: SubscriptionID) async throws -> ContractReply {
     try await lookupSubscription(id.rawValue)
   }
 

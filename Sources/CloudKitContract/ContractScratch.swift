@@ -157,7 +157,7 @@ struct ContractScratch: Sendable {
 
   /// - Parameter members: of the subscription, after its ID.
   func subscribe(
-    _ id: Subscription,
+    _ id: SubscriptionID,
     _ members: String,
     in database: DatabaseName = .private
   ) async throws -> ContractReply {
@@ -171,7 +171,7 @@ struct ContractScratch: Sendable {
 
   /// The IDs of all subscriptions of the checks. They are fixed, so that each run replaces and removes those of a run
   /// that was killed.
-  enum Subscription: String, CaseIterable {
+  enum SubscriptionID: String, CaseIterable {
     case database = "cktop-contract-database"
     case zone = "cktop-contract-zone"
     case query = "cktop-contract-query"
@@ -181,7 +181,7 @@ struct ContractScratch: Sendable {
 
   /// Deletes all subscriptions of the checks.
   func unsubscribe(in database: DatabaseName) async throws -> ContractReply {
-    let operations = Subscription.allCases.map { id in
+    let operations = SubscriptionID.allCases.map { id in
       #"{"operationType":"delete","subscription":{"subscriptionID":"\#(id.rawValue)"}}"#
     }
     return try await post(

@@ -118,7 +118,7 @@ public final class Emulator: Sendable {
     guard request.method != "OPTIONS" else {
       return core.withLock { $0.gate.isOffline ? $0.gate.refuse(exchange, .offline) : $0.gate.preflight(exchange) }
     }
-    if request.path == SignInPage.path {
+    if request.path == SignInPages.path {
       exchange.operation = "sign-in"
       return core.withLock { $0.signIn(exchange) }
     }

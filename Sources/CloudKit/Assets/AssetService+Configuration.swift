@@ -13,7 +13,7 @@ extension AssetService {
       configuration?.assetTransport ?? configuration?.transport.assetTransport ?? NoAssetTransport(),
       Instruments(configuration?.logger ?? Instruments.silent, logsReasons: configuration?.logsReasons ?? true),
       isEager: configuration?.assetDownloads != .onDemand,
-      place: AssetFolder.Place(root: configuration?.assetFolder, grace: configuration?.assetGrace ?? .zero)
+      folder: AssetFolder.Options(root: configuration?.assetFolder, grace: configuration?.assetGrace ?? .zero)
     )
   }
 }

@@ -45,7 +45,7 @@ public struct CKContainerConfiguration: Sendable {
   public var cache = CKRecordCacheSettings.off { didSet { renewCache() } }
   package var recordCache: SharedRecordCache?
   /// How long a downloaded file is kept after its asset is gone, if its URL was read.
-  package var assetGrace = AssetFolder.Place().grace
+  package var assetGrace = AssetFolder.Options().grace
 
   /// Makes a configuration. By default, requests go to Apple; without a logger, nothing is logged.
   public init(

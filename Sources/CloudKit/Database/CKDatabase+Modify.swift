@@ -79,7 +79,7 @@ extension CKDatabase {
         case .success(let answered):
           outcome.isAnswered = true
           outcome.add(answered)
-        case .failure(.server(let failure)) where failure.concernsZoneOnly:
+        case .failure(.server(let failure)) where failure.isOfWholeZone:
           outcome.isAnswered = true
           for change in supply.request.changes { outcome.fail(change, CKError(failure, in: .item)) }
         case .failure(let failure):
@@ -207,6 +207,6 @@ extension CKDatabase.Failure {
 }
 
 extension WebServicesError {
-  /// Whether the error concerns only the request's zone, not requests to other zones.
-  fileprivate var concernsZoneOnly: Bool { code == .zoneNotFound || code == .atomicError }
+  /// Whether the error fails all changes of a request to one zone, but no request to another zone.
+  fileprivate var isOfWholeZone: Bool { code == .zoneNotFound || code == .atomicError }
 }

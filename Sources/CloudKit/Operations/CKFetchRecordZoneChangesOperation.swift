@@ -123,18 +123,18 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
       for (feed, page) in zip(batch, pages) {
         let zoneID = feed.page.zoneID
-        guard let place = feeds.firstIndex(where: { $0.page.zoneID == zoneID }) else { continue }
+        guard let index = feeds.firstIndex(where: { $0.page.zoneID == zoneID }) else { continue }
         let answer: Result<ZoneEnd, any Error>
         switch await take(page, of: feed, fetchesAll: fetchAllChanges) {
         case .more(let next):
-          feeds[place] = next
+          feeds[index] = next
           continue
         case .alone:
-          feeds[place].isAlone = true
+          feeds[index].isAlone = true
           continue
         case .end(let end): answer = end
         }
-        feeds.remove(at: place)
+        feeds.remove(at: index)
         if let failure = answer.failure {
           errors[zoneID] = failure
           if (failure as? CKError)?.concernsZoneOnly != true { whole = .failure(failure) }

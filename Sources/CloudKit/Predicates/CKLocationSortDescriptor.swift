@@ -14,8 +14,8 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
   public init(key: String, relativeLocation: CLLocation) {
     name = key
     self.relativeLocation = relativeLocation
-    let place = try? relativeLocation.wire(key: key)
-    let distance = place.map { PredicateComparison.Operand.distance(field: key, from: $0) } ?? .null
+    let point = try? relativeLocation.wire(key: key)
+    let distance = point.map { PredicateComparison.Operand.distance(field: key, from: $0) } ?? .null
     super.init(keyPath: \CKRecord.itself, ascending: true, comparator: distance.order)
   }
 

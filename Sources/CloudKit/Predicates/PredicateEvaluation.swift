@@ -123,9 +123,9 @@ extension PredicateComparison.Operand {
     case .field(let name): return record.value(WireFieldName(framework: name))
     case .value(let value): return value
     case .record, .null, .now: return nil
-    case .distance(let field, let place):
+    case .distance(let field, let point):
       guard case .location(let location)? = record.value(WireFieldName(framework: field)) else { return nil }
-      return .double(CLLocation(wire: location).distance(from: CLLocation(wire: place)))
+      return .double(CLLocation(wire: location).distance(from: CLLocation(wire: point)))
     }
   }
 }

@@ -210,9 +210,9 @@ struct PredicateParser {
     var elements: [FieldValue] = []
     while !takeSign("}") {
       if !elements.isEmpty { try expect(",") }
-      let place = tokens.first
+      let next = tokens.first
       guard case .value(let element) = try nested({ parser throws(PredicateFailure) in try parser.operand() }) else {
-        throw PredicateFailure("a list in braces can contain only values", at: place?.offset ?? end)
+        throw PredicateFailure("a list in braces can contain only values", at: next?.offset ?? end)
       }
       elements.append(element)
     }
@@ -228,8 +228,8 @@ struct PredicateParser {
       let other = try operand()
       try expect(")")
       switch (one, other) {
-      case (.field(let field), .value(.location(let place))), (.value(.location(let place)), .field(let field)):
-        return .distance(field: field, from: place)
+      case (.field(let field), .value(.location(let point))), (.value(.location(let point)), .field(let field)):
+        return .distance(field: field, from: point)
       default: throw PredicateFailure("\(name) takes a field and a CLLocation")
       }
     case "now":

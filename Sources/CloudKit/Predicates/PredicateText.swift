@@ -49,8 +49,8 @@ extension PredicateComparison.Operand {
     case .null: return "NULL"
     case .now: return "now()"
     case .value(let value): return showingValues ? value.literal : "…"
-    case .distance(let field, let place):
-      let operands = [Self.field(field), .value(.location(place))].map { $0.text(showingValues) }
+    case .distance(let field, let point):
+      let operands = [Self.field(field), .value(.location(point))].map { $0.text(showingValues) }
       return PredicateComparison.distanceFunction + "(" + operands.joined(separator: ", ") + ")"
     }
   }
@@ -76,7 +76,7 @@ extension FieldValue {
       "CAST(\(Milliseconds.date(milliseconds).timeIntervalSinceReferenceDate), \"NSDate\")"
     case .list(_, let elements): "{" + elements.map(\.literal).joined(separator: ", ") + "}"
     case .reference(let reference): "<reference to \(Self.quoted(reference.recordName))>"
-    case .location(let place): "<location \(place.latitude), \(place.longitude)>"
+    case .location(let point): "<location \(point.latitude), \(point.longitude)>"
     case .bytes(let data): "<\(data.count) bytes>"
     case .asset, .encrypted, .other: "<\(wireType)>"
     }

@@ -38,8 +38,8 @@ extension PredicateComparison {
   fileprivate func filters(_ zone: WireZoneID, negated: Bool) throws(PredicateFailure) -> [WireFilter] {
     do throws(PredicateFailure) {
       switch (left, right) {
-      case (.distance(let field, let place), .value(let radius)):
-        return [try near(field, place, radius, negated: negated)]
+      case (.distance(let field, let point), .value(let radius)):
+        return [try near(field, point, radius, negated: negated)]
       case (.distance, _), (_, .distance): throw PredicateFailure("a distance must be compared with a number of metres")
       case (.null, _), (_, .null): throw PredicateFailure("CloudKit cannot compare with nil")
       case (.record, .value(let value)): return [try tokens(.wholeRecord, value, negated: negated)]
@@ -167,7 +167,7 @@ extension PredicateComparison {
 
   private func near(
     _ field: String,
-    _ place: WireLocation,
+    _ point: WireLocation,
     _ radius: FieldValue,
     negated: Bool
   ) throws(PredicateFailure) -> WireFilter {
@@ -183,7 +183,7 @@ extension PredicateComparison {
     guard metres >= 0 else { throw PredicateFailure("a distance cannot be negative") }
     let name = WireFieldName(framework: try PredicateArgument.fieldName(field))
     guard name.systemType == nil else { throw PredicateFailure("the field is not a location") }
-    return WireFilter(name, "NEAR", .location(place), distance: metres)
+    return WireFilter(name, "NEAR", .location(point), distance: metres)
   }
 
   private func tokens(
@@ -219,10 +219,10 @@ extension WireQuery {
       reason.contains("INT64")
     else { return nil }
     var query = self
-    for (place, filter) in filterBy.enumerated() {
+    for (index, filter) in filterBy.enumerated() {
       guard case .field(let name) = filter.name, reason.contains("'\(name)'"), let value = filter.value.asDouble
       else { continue }
-      query.filterBy[place].value = value
+      query.filterBy[index].value = value
     }
     return query == self ? nil : query
   }
@@ -275,9 +275,9 @@ extension PredicateNode {
     case ("CONTAINS_ALL_TOKENS", _, nil): self = .comparison(PredicateComparison(.record, .contains, .value(value)))
     case ("CONTAINS_ALL_TOKENS", _, let field?):
       self = .comparison(PredicateComparison(.field(field), .tokenMatches, .value(value)))
-    case ("NEAR", .location(let place), let field?):
+    case ("NEAR", .location(let point), let field?):
       let radius = filter.distance ?? .greatestFiniteMagnitude
-      self = .comparison(PredicateComparison(.distance(field: field, from: place), .less, .value(.double(radius))))
+      self = .comparison(PredicateComparison(.distance(field: field, from: point), .less, .value(.double(radius))))
     case (let word, _, let field?):
       if let comparison = PredicateComparison(field, word, value) {
         self = .comparison(comparison)

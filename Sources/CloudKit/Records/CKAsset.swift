@@ -41,7 +41,7 @@ public final class CKAsset: NSObject, CKArchivable, NSCopying, __CKRecordObjCVal
   public convenience init(contents: Data) throws {
     let owned: OwnedFile
     do throws(AssetFileError) {
-      owned = try OwnedFile(in: AssetFolder.current(in: AssetFolder.Place()))
+      owned = try OwnedFile(in: AssetFolder.current(AssetFolder.Options()))
     } catch {
       throw CKError(error)
     }

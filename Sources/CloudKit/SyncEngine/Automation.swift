@@ -86,8 +86,8 @@ final class Automation: Sendable {
       guard !schedule.isCancelled else { return nil }
       schedule.wanted.add(again)
       defer { schedule.hasFailed = true }
-      let isTransient = error.parts.contains(where: \.keepsChangePending)
-      guard isTransient || schedule.hasFailed, !schedule.isStopped, !schedule.wanted.isEmpty else { return nil }
+      let keepsPending = error.parts.contains(where: \.keepsChangePending)
+      guard keepsPending || schedule.hasFailed, !schedule.isStopped, !schedule.wanted.isEmpty else { return nil }
       let length = schedule.pace.afterFailure(retryAfter: error.longestRetryAfter)
       let wait = Task { [pause] in try await pause(length) }
       schedule.wait = wait

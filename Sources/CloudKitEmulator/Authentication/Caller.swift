@@ -70,8 +70,8 @@ struct Authentication: Sendable {
   /// the sign-in page passes the token. [E]
   static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
     let container = QueryString.encode(route.container)
-    let origin = request.header("origin").map { "&\(SignInPage.originKey)=\(QueryString.encode($0))" } ?? ""
-    let url = "\(request.baseURL)\(SignInPage.path)?container=\(container)&environment=\(route.environment)\(origin)"
+    let origin = request.header("origin").map { "&\(SignInPages.originKey)=\(QueryString.encode($0))" } ?? ""
+    let url = "\(request.baseURL)\(SignInPages.path)?container=\(container)&environment=\(route.environment)\(origin)"
     return ServerError(.authenticationRequired, "request needs authorization", redirectURL: url)
   }
 }

@@ -24,7 +24,7 @@ enum WebAccess {
     }
     // Without authentication, a page under a foreign name could do everything; with it, it could sign in. An address
     // cannot be made to lead elsewhere.
-    if !configuration.isGuarded || request.path == SignInPage.path, let host = request.hostName, !isLoopback(host),
+    if !configuration.isGuarded || request.path == SignInPages.path, let host = request.hostName, !isLoopback(host),
       !isAddress(host),
       !configuration.allowedOrigins.contains(where: { URLComponents(string: $0)?.host == host.lowercased() })
     {

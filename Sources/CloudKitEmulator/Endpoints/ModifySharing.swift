@@ -18,12 +18,12 @@ extension ModifyBatch {
       origin: "\(zone.identity)/\(content.name)"
     )
     // Sharing is not a field, so replacing all fields does not change it. [E]
-    var share: ShareState
+    var share: StoredShare
     if let known = old?.content.sharing {
       share = known
       content.shortGUID = old?.content.shortGUID
     } else {
-      let root = content.name == ShareState.zoneShareName ? nil : try sharedRoot(json)
+      let root = content.name == StoredShare.zoneShareName ? nil : try sharedRoot(json)
       if root == nil, !zone.shares.isEmpty || zone.zoneShare != nil {
         throw .badRequest("Records of the zone are already shared")
       }

@@ -24,7 +24,7 @@ struct QueryFilter {
     case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
   }
 
-  let key: FieldKey
+  let key: QueryField
   let comparator: Comparator
   /// Whether the filter has the negation of the comparator, whose name begins with `NOT_`.
   let isNegated: Bool
@@ -53,7 +53,7 @@ struct QueryFilter {
     if comparator.searchesTokens, !namesField {
       key = .wholeRecord(fields: type.searchedFields)
     } else {
-      key = try FieldKey(json)
+      key = try QueryField(json)
     }
     operand = try FieldDecoding.operand(json["fieldValue"], needsListTag: comparator.takesList)
     distance = json["distance"]?.number ?? (comparator == .near ? assumptions.nearDistance : nil)

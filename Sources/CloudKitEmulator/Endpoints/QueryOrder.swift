@@ -5,7 +5,7 @@ import JSONText
 /// The order of a query's results: by its sort descriptors, then by record name, then by zone. [E] (Question 16)
 struct QueryOrder {
   struct Descriptor {
-    var key: FieldKey
+    var key: QueryField
     var isAscending: Bool
     /// The location for sorting a LOCATION field by distance. [D]
     var center: EmulatorLocation?
@@ -25,8 +25,8 @@ struct QueryOrder {
   var isAscending: Bool { descriptors.first?.isAscending ?? true }
 
   /// The index that has the query's order; `nil` if the order has several keys or a distance.
-  var indexKey: FieldKey? {
-    guard let first = descriptors.first else { return FieldKey.system(.recordName) }
+  var indexKey: QueryField? {
+    guard let first = descriptors.first else { return QueryField.system(.recordName) }
     return descriptors.count == 1 && first.center == nil ? first.key : nil
   }
 
@@ -37,7 +37,7 @@ struct QueryOrder {
     var descriptors: [Descriptor] = []
     for element in elements {
       guard let object = element.object else { throw .badRequest("Unexpected input in 'sortBy'") }
-      let key = try FieldKey(object)
+      let key = try QueryField(object)
       var center: EmulatorLocation?
       if let location = object["relativeLocation"] {
         guard case .location(let place) = try FieldDecoding.operand(location, needsListTag: false) else {
@@ -59,7 +59,7 @@ struct QueryOrder {
       descriptors.append(Descriptor(key: key, isAscending: try object.flag("ascending") ?? true, center: center))
     }
     if descriptors.isEmpty, assumptions.unsortedOrder == .creation {
-      descriptors.append(Descriptor(key: FieldKey.system(.createdTimestamp), isAscending: true))
+      descriptors.append(Descriptor(key: QueryField.system(.createdTimestamp), isAscending: true))
     }
     self.descriptors = descriptors
   }

@@ -46,7 +46,7 @@ struct QueryPlan {
     // Records with equal keys are sorted by name, which is the order of a query without sort descriptors.
     if let best, best.range.isPoint, order.descriptors.isEmpty { return walk(view, best.index, best.range) }
     guard let key = order.indexKey else {
-      let index = best?.index ?? IndexName(type: type, key: FieldKey.system(.recordName))
+      let index = best?.index ?? IndexName(type: type, key: QueryField.system(.recordName))
       return gather(view, index, best?.range ?? KeyRange())
     }
     let index = IndexName(type: type, key: key)

@@ -22,7 +22,7 @@ extension Endpoint {
       return try QueryFilter(object, type: recordType, assumptions: assumptions)
     }
     // A query without filters uses the index of record names. [L3]
-    if filters.isEmpty { try FieldKey.system(.recordName).require(.queryable, of: recordType) }
+    if filters.isEmpty { try QueryField.system(.recordName).require(.queryable, of: recordType) }
     let order = try QueryOrder(try query.list("sortBy") ?? [], type: recordType, assumptions: assumptions)
     let hash = Derived.number(JSON.object(query).text + views.map(\.path).joined(separator: "/"))
     var after: QueryOrder.Position?

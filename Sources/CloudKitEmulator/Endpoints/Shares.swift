@@ -21,7 +21,7 @@ extension Endpoint {
     var guid: String
     var view: ZoneView
     var record: StoredRecord
-    var sharing: ShareState
+    var sharing: StoredShare
     /// The caller's participant entry, existing or potential.
     var participant: ShareParticipant
   }
@@ -61,7 +61,7 @@ extension Endpoint {
     throw uninvited
   }
 
-  private func participant(of sharing: ShareState, _ record: StoredRecord) -> ShareParticipant? {
+  private func participant(of sharing: StoredShare, _ record: StoredRecord) -> ShareParticipant? {
     let person = world.user(recordName: user)
     let known = sharing.participants.first { one in
       person.map { one.userRecordName == $0.recordName || one.userRecordName == nil && $0.matches(one.lookupInfo) }
@@ -82,7 +82,7 @@ extension Endpoint {
 
   /// Returns the invitations that may match the caller, with the address or number of each, if there are several. [D]
   /// Which ones the real service lists is unknown; here, those that match the caller's address or number. [E]
-  private func potentialMatches(_ sharing: ShareState) -> JSON? {
+  private func potentialMatches(_ sharing: StoredShare) -> JSON? {
     guard let person = world.user(recordName: user) else { return nil }
     let matches = sharing.participants.filter { $0.userRecordName == nil && person.matches($0.lookupInfo) }
     guard matches.count > 1 else { return nil }
@@ -101,7 +101,7 @@ extension Endpoint {
     if let index = content.sharing?.participants.firstIndex(where: { $0.id == participant.id }) {
       content.sharing?.participants[index] = participant
     } else {
-      guard invitation.sharing.participants.count <= ShareState.participantLimit else {
+      guard invitation.sharing.participants.count <= StoredShare.participantLimit else {
         throw .badRequest("Too many participants")
       }
       content.sharing?.participants.append(participant)

@@ -58,7 +58,7 @@ extension World {
       default: continue
       }
       guard let zone = database.zones[zone], !zone.shares.isEmpty else { continue }
-      for share in shares + [zone.share(of: name) ?? "", ShareState.zoneShareName] {
+      for share in shares + [zone.share(of: name) ?? "", StoredShare.zoneShareName] {
         users.formUnion(zone.records[share]?.content.sharing?.members ?? [])
       }
     }

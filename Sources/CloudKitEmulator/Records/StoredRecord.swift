@@ -19,7 +19,7 @@ final class StoredRecord: Sendable {
     /// The name of the record's share, if the record is the root of one.
     var share: String?
     /// The share's state, if the record is a share.
-    var sharing: ShareState?
+    var sharing: StoredShare?
 
     /// The number of bytes that count against the record size limit. How the real service counts is unknown. [E]
     var size: Int {

@@ -1,7 +1,7 @@
 import CloudKitSchema
 
 extension CKSchema.RecordType {
-  func indexes(of key: FieldKey) -> CKSchema.Indexes {
+  func indexes(of key: QueryField) -> CKSchema.Indexes {
     switch key {
     case .field(let name): fields[name]?.indexes ?? []
     case .system(let system):
@@ -17,7 +17,7 @@ extension CKSchema.RecordType {
   }
 }
 
-extension FieldKey {
+extension QueryField {
   /// Rejects a key that lacks an index. The wording for QUERYABLE and SORTABLE was observed [L3]; the one for
   /// SEARCHABLE follows it [E].
   func require(_ index: CKSchema.Indexes, of type: CKSchema.RecordType) throws(ServerError) {

@@ -23,7 +23,7 @@ extension ZoneState {
   }
 
   /// The share of the whole zone, if there is one.
-  var zoneShare: ShareState? { records[ShareState.zoneShareName]?.content.sharing }
+  var zoneShare: StoredShare? { records[StoredShare.zoneShareName]?.content.sharing }
 
   /// Returns all descendants of a record.
   func descendants(of name: String) -> Set<String> {
@@ -69,7 +69,7 @@ struct SharedAccess {
   /// zone share give a permission, the higher one applies. [E]
   func permission(in share: String?) -> SharePermission? {
     let own = share.flatMap { permissions[$0] }
-    guard let whole = permissions[ShareState.zoneShareName] else { return own }
+    guard let whole = permissions[StoredShare.zoneShareName] else { return own }
     return max(whole, own ?? .none)
   }
 
@@ -78,7 +78,7 @@ struct SharedAccess {
   /// Whether the user's devices may have a record that is no longer visible: it left one of their shares, they left its
   /// share, or that share was deleted. [E]
   func mayKnow(_ shares: [String]) -> Bool {
-    permissions[ShareState.zoneShareName] != nil
+    permissions[StoredShare.zoneShareName] != nil
       || shares.contains { permissions[$0] != nil || former.contains($0) || zone.records[$0] == nil }
   }
 }

@@ -7,7 +7,7 @@ extension Endpoint {
     var object = JSONObject()
     // In a zone that is shared as a whole, every record has the key. [E]
     let share =
-      record.content.share ?? (zone.zoneShare != nil && record.content.sharing == nil ? ShareState.zoneShareName : nil)
+      record.content.share ?? (zone.zoneShare != nil && record.content.sharing == nil ? StoredShare.zoneShareName : nil)
     if let share { object.append("share", .object(["recordName": .string(share), "zoneID": zone.zoneID])) }
     guard let sharing = record.content.sharing else { return object }
     object.append("publicPermission", .string(sharing.publicPermission.rawValue))
@@ -44,7 +44,7 @@ extension World {
   }
 }
 
-extension ShareState {
+extension StoredShare {
   /// Returns the entry of a user; `nil` for an anonymous caller, whose record name is empty.
   func participant(_ user: String) -> ShareParticipant? {
     user.isEmpty ? nil : participants.first { $0.userRecordName == user }

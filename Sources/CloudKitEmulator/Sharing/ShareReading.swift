@@ -10,7 +10,7 @@ struct ShareReader {
   let origin: String
 
   /// Returns a share whose only participant is its owner.
-  func new(root: String?) -> ShareState {
+  func new(root: String?) -> StoredShare {
     let owner = ShareParticipant(
       id: Derived.uuid("\(origin)/owner"),
       role: .owner,
@@ -19,12 +19,12 @@ struct ShareReader {
       lookupInfo: ["userRecordName": .string(owner)],
       userRecordName: owner
     )
-    return ShareState(root: root, participants: [owner])
+    return StoredShare(root: root, participants: [owner])
   }
 
   /// Updates a share from a request. Existing participants keep their status, because a user cannot accept for another
   /// user. Participants that the request omits are removed. [E]
-  func apply(_ json: JSONObject, to share: inout ShareState) throws(ServerError) {
+  func apply(_ json: JSONObject, to share: inout StoredShare) throws(ServerError) {
     if let word = json["publicPermission"]?.string {
       guard let permission = SharePermission(rawValue: word) else { throw .badRequest("Unknown 'publicPermission'") }
       share.publicPermission = permission
@@ -38,8 +38,8 @@ struct ShareReader {
     }
   }
 
-  private func apply(_ list: [JSON], to share: inout ShareState) throws(ServerError) {
-    guard list.count <= ShareState.participantLimit + 1 else { throw .badRequest("Too many participants") }
+  private func apply(_ list: [JSON], to share: inout StoredShare) throws(ServerError) {
+    guard list.count <= StoredShare.participantLimit + 1 else { throw .badRequest("Too many participants") }
     var participants = share.participants.filter { $0.role == .owner }
     for element in list {
       guard let object = element.object else { throw .badRequest("Unexpected input in 'participants'") }

@@ -43,7 +43,7 @@ enum SortKey: Sendable, Hashable, Comparable {
 /// Identifies the index of one field over the records of one type.
 struct IndexName: Hashable {
   var type: String
-  var key: FieldKey
+  var key: QueryField
 }
 
 /// The position of a record in an index.

@@ -11,7 +11,7 @@ struct FieldIndex {
   static func all(_ db: Database) throws -> [Int64: [FieldIndex]] {
     var found: [Int64: [FieldIndex]] = [:]
     for row in try Row.fetchAll(db, sql: "SELECT * FROM fieldIndex ORDER BY id") {
-      let name = IndexName(type: row["type"], key: FieldKey(schemaName: row["field"]))
+      let name = IndexName(type: row["type"], key: QueryField(schemaName: row["field"]))
       found[row["zone"], default: []].append(FieldIndex(id: row["id"], name: name))
     }
     return found
@@ -108,7 +108,7 @@ extension SortKey {
   private static func bigEndian(_ number: UInt64) -> Data { withUnsafeBytes(of: number.bigEndian) { Data($0) } }
 }
 
-extension FieldKey {
+extension QueryField {
   /// The name in the schema language. No field has the name of a system field.
   fileprivate var schemaName: String {
     switch self {

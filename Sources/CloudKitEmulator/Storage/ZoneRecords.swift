@@ -190,7 +190,7 @@ struct RecordTable {
     content.shortGUID = try row.decode(forColumn: "shortGUID")
     content.share = try row.decode(forColumn: "share")
     if let json = try row.decode(Data?.self, forColumn: "sharing") {
-      guard let sharing = try JSON(json: json).object.flatMap(ShareState.init(row:)) else { throw DamagedRow() }
+      guard let sharing = try JSON(json: json).object.flatMap(StoredShare.init(row:)) else { throw DamagedRow() }
       content.sharing = sharing
     }
     content.fields = try row.withUnsafeData(named: "body") { try ($0 ?? Data()).withUnsafeBytes(StoredFields.fields) }

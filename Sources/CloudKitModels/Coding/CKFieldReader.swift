@@ -100,7 +100,7 @@ extension CKRecord {
   ) throws(CKModelError) -> Value {
     do {
       let field = self[key].map { StoredField($0) }
-      return try FieldDecoder(field, codingPath: [CloudKitModels.FieldKey(key)]).decode(type)
+      return try FieldDecoder(field, codingPath: [FieldCodingKey(key)]).decode(type)
     } catch {
       throw CKModelError(recordType, decoding: error)
     }

@@ -59,7 +59,7 @@ public struct CKRecordDecoder: Sendable {
     guard model.recordName == record.recordID.recordName else {
       let reason =
         "The model does not preserve the record name. A String identity preserves any name."
-      let path = [FieldKey(Model.recordNameKey)]
+      let path = [FieldCodingKey(Model.recordNameKey)]
       throw DecodingError.dataCorrupted(.init(path, ConversionFailure(reason: reason)))
     }
     return model

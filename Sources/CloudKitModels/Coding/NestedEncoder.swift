@@ -30,7 +30,7 @@ struct NestedEncoder: Encoder, SingleValueEncodingContainer {
     ) -> KeyedEncodingContainer<Nested> { inner(key).container(keyedBy: type) }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { inner(key).unkeyedContainer() }
-    func superEncoder() -> any Encoder { inner(FieldKey("super")) }
+    func superEncoder() -> any Encoder { inner(FieldCodingKey("super")) }
     func superEncoder(forKey key: Key) -> any Encoder { inner(key) }
 
     private func inner(_ key: any CodingKey) -> NestedEncoder { NestedEncoder(path: path.appending(key)) }

@@ -88,7 +88,10 @@ public struct CKModelError: LocalizedError, CustomStringConvertible, CustomDebug
   package init(_ recordType: String, field: String, _ reason: String, _ cause: Cause = .wrongType) {
     (model, self.field, expected, self.reason, step) = (recordType, field, nil, reason, "encoded")
     self.cause = cause
-    underlying = EncodingError.invalidValue(recordType, .init([FieldKey(field)], ConversionFailure(reason: reason)))
+    underlying = EncodingError.invalidValue(
+      recordType,
+      .init([FieldCodingKey(field)], ConversionFailure(reason: reason))
+    )
   }
 
   /// Refuses to save a record, because the target of a reference could not be saved.

@@ -12,7 +12,7 @@ extension RecordSize {
       The record would have \(total) bytes, but the limit is \(limit). Its largest field is "\(key)" with \
       \(size) bytes. Store large data as an asset.
       """
-    throw EncodingError.invalidValue(model, .init([FieldKey(key)], ConversionFailure(.limitExceeded, reason)))
+    throw EncodingError.invalidValue(model, .init([FieldCodingKey(key)], ConversionFailure(.limitExceeded, reason)))
   }
 
   private static func bytes(of field: (key: String, value: StoredField)) -> Int {
@@ -29,7 +29,7 @@ extension RecordSize {
 }
 
 /// A field name, for the coding path of an error.
-struct FieldKey: CodingKey {
+struct FieldCodingKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }
 

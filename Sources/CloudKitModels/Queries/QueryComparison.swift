@@ -49,7 +49,7 @@ extension FieldValue {
   init(comparing field: String, with value: any Encodable, in zoneID: CKRecordZone.ID) throws {
     let stored: StoredField?
     do {
-      stored = try FieldContent.field(of: value, at: [FieldKey(field)], zoneID: zoneID)
+      stored = try FieldContent.field(of: value, at: [FieldCodingKey(field)], zoneID: zoneID)
     } catch {
       throw CKModelError(type(of: value), encoding: error)
     }

@@ -4,11 +4,11 @@ internal import Synchronization
 /// The folder in which this process keeps the files that CloudKit created: downloads, and assets made from bytes.
 ///
 /// The folder is created with the first such file and removed with the last. A process that crashes leaves its folder
-/// behind; the next process that creates a folder in the same place removes it. Each process holds a file lock on its
+/// behind; the next process that creates a folder in the same directory removes it. Each process holds a file lock on its
 /// folder, which the kernel releases when the process dies, so that abandoned folders can be detected.
 package final class AssetFolder: Sendable {
   /// The directory that contains the folders of all processes, and the grace period for handed-out files.
-  package struct Place: Hashable, Sendable {
+  package struct Options: Hashable, Sendable {
     /// The directory; nil for a private directory of this user in the temporary directory.
     var root: URL?
     /// The time a file is kept after its last owner is released, if its address was handed out.
@@ -17,12 +17,12 @@ package final class AssetFolder: Sendable {
     package init(root: URL? = nil, grace: Duration = .seconds(30)) { (self.root, self.grace) = (root, grace) }
   }
 
-  let place: Place
+  let options: Options
   private let path: String
   private let lock: CInt
 
-  private init(place: Place, path: String, lock: CInt) {
-    self.place = place
+  private init(options: Options, path: String, lock: CInt) {
+    self.options = options
     self.path = path
     self.lock = lock
   }
@@ -37,10 +37,10 @@ package final class AssetFolder: Sendable {
     URL(fileURLWithPath: path, isDirectory: true).appending(path: UUID().uuidString, directoryHint: .notDirectory)
   }
 
-  // MARK: - One folder for each place
+  // MARK: - One folder for each set of options
 
   private struct Registry {
-    var folders: [Place: Reference] = [:]
+    var folders: [Options: Reference] = [:]
     var swept: Set<String> = []
   }
 
@@ -50,16 +50,16 @@ package final class AssetFolder: Sendable {
 
   private static let registry = Mutex(Registry())
 
-  /// Returns the folder of this process in a place.
+  /// Returns the folder of this process with the options.
   ///
   /// - Throws: `AssetFileError.notCreated` if no folder can be created.
-  package static func current(in place: Place) throws(AssetFileError) -> AssetFolder {
+  package static func current(_ options: Options) throws(AssetFileError) -> AssetFolder {
     try registry.withLock { (registry) throws(AssetFileError) in
-      if let folder = registry.folders[place]?.folder { return folder }
-      let root = if let root = place.root { try givenRoot(root) } else { try ownRoot() }
+      if let folder = registry.folders[options]?.folder { return folder }
+      let root = if let root = options.root { try givenRoot(root) } else { try ownRoot() }
       if registry.swept.insert(root).inserted { DispatchQueue.global(qos: .utility).async { sweep(root) } }
-      let folder = try make(place, in: root)
-      registry.folders[place] = Reference(folder: folder)
+      let folder = try make(options, in: root)
+      registry.folders[options] = Reference(folder: folder)
       return folder
     }
   }
@@ -67,7 +67,7 @@ package final class AssetFolder: Sendable {
   private static let prefix = "assets-"
   private static let lockName = "lock"
 
-  private static func make(_ place: Place, in root: String) throws(AssetFileError) -> AssetFolder {
+  private static func make(_ options: Options, in root: String) throws(AssetFileError) -> AssetFolder {
     // The cleanup of another process may remove a folder whose lock is not held yet. Then another folder is created.
     for _ in 0..<8 {
       let path = "\(root)/\(prefix)\(getpid())-\(UUID().uuidString)"
@@ -76,7 +76,7 @@ package final class AssetFolder: Sendable {
       guard lock >= 0 else { continue }
       var status = stat()
       if flock(lock, LOCK_EX | LOCK_NB) == 0, fstat(lock, &status) == 0, status.st_nlink > 0 {
-        return AssetFolder(place: place, path: path, lock: lock)
+        return AssetFolder(options: options, path: path, lock: lock)
       }
       close(lock)
     }

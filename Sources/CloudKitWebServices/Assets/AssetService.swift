@@ -6,7 +6,7 @@ package struct AssetService: Sendable {
   let transport: any CKAssetTransport
   /// Whether files are downloaded together with their record.
   package private(set) var isEager: Bool
-  let place: AssetFolder.Place
+  let folder: AssetFolder.Options
   private let instruments: Instruments
   /// The deadline for transfers; nil leaves it to the transport.
   private var end: ContinuousClock.Instant?
@@ -14,15 +14,15 @@ package struct AssetService: Sendable {
   /// The maximum number of bytes to download for an asset whose descriptor has no size.
   private static let largestUnknown: Int64 = 1 << 30
 
-  /// - Parameter place: The place of downloaded files.
+  /// - Parameter folder: The folder of downloaded files.
   package init(
     _ transport: any CKAssetTransport,
     _ instruments: Instruments,
     isEager: Bool = false,
-    place: AssetFolder.Place = AssetFolder.Place()
+    folder: AssetFolder.Options = AssetFolder.Options()
   ) {
     (self.transport, self.instruments) = (transport, instruments)
-    (self.isEager, self.place) = (isEager, place)
+    (self.isEager, self.folder) = (isEager, folder)
   }
 
   /// A copy of the service that downloads files only when they are asked for.
@@ -97,7 +97,7 @@ package struct AssetService: Sendable {
     }
     let file: OwnedFile
     do throws(AssetFileError) {
-      file = try OwnedFile(in: AssetFolder.current(in: place))
+      file = try OwnedFile(in: AssetFolder.current(folder))
     } catch {
       throw .file(error)
     }

@@ -26,13 +26,13 @@ package final class OwnedFile: Sendable {
 
   deinit {
     let path = url.path
-    guard isHandedOut.load(ordering: .relaxed), folder.place.grace > .zero else {
+    guard isHandedOut.load(ordering: .relaxed), folder.options.grace > .zero else {
       unlink(path)
       return
     }
     // The compiler releases an asset after its last use. Code written for Apple's framework often only reads the
     // asset's address and opens the file a moment later, so the file must still exist then.
-    let seconds = Double(folder.place.grace.components.seconds)
+    let seconds = Double(folder.options.grace.components.seconds)
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds) { [folder] in
       withExtendedLifetime(folder) { _ = unlink(path) }
     }

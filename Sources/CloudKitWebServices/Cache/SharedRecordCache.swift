@@ -50,7 +50,7 @@ extension WebServicesClient {
     guard let cache = configuration.cache else { return try await send() }
     let request = CachedRequest(
       cache: cache,
-      container: place,
+      container: containerPath,
       database: database,
       reader: reader,
       mark: cache.mark()
@@ -74,7 +74,7 @@ extension WebServicesClient {
     in database: DatabaseName
   ) -> [String: WireRecord] {
     guard let cache = configuration.cache else { return [:] }
-    let (zone, reader) = (RecordCache.Zone(zone, in: database, of: place), reader)
+    let (zone, reader) = (RecordCache.Zone(zone, in: database, of: containerPath), reader)
     return cache.withLock { $0.records(named: names, in: zone, desiredKeys: desiredKeys, for: reader, at: $1) }
   }
 
@@ -84,21 +84,21 @@ extension WebServicesClient {
     let part: RecordCache.Part =
       switch (database, zone, recordName) {
       case (let database?, let zone?, let name?):
-        .record(RecordCache.Key(zone: RecordCache.Zone(zone, in: database, of: place), recordName: name))
-      case (let database?, let zone?, nil): .zone(RecordCache.Zone(zone, in: database, of: place))
-      case (let database?, nil, _): .database(database, of: place)
-      case (nil, _, _): .container(place)
+        .record(RecordCache.Key(zone: RecordCache.Zone(zone, in: database, of: containerPath), recordName: name))
+      case (let database?, let zone?, nil): .zone(RecordCache.Zone(zone, in: database, of: containerPath))
+      case (let database?, nil, _): .database(database, of: containerPath)
+      case (nil, _, _): .container(containerPath)
       }
     cache.withLock { cache, _ in cache.drop(part) }
   }
 }
 
 extension WebServicesClient.CachedRequest {
-  private func place(_ zone: WireZoneID) -> RecordCache.Zone { RecordCache.Zone(zone, in: database, of: container) }
+  private func cacheZone(_ zone: WireZoneID) -> RecordCache.Zone { RecordCache.Zone(zone, in: database, of: container) }
 
   /// Applies the reply to a lookup.
   func fetched(_ results: [WireResult<WireRecord>], of zone: WireZoneID, desiredKeys: [String]?) {
-    let zone = place(zone)
+    let zone = cacheZone(zone)
     cache.withLock { cache, _ in
       for result in results {
         switch result {
@@ -125,9 +125,9 @@ extension WebServicesClient.CachedRequest {
     cache.withLock { cache, _ in
       for result in results {
         switch result {
-        case .item(let record): cache.see(record, in: place(zone ?? record.zoneID ?? .defaultZone))
+        case .item(let record): cache.see(record, in: cacheZone(zone ?? record.zoneID ?? .defaultZone))
         case .deleted(let name, _), .failure(let name?, _):
-          cache.drop(.record(RecordCache.Key(zone: place(zone ?? .defaultZone), recordName: name)))
+          cache.drop(.record(RecordCache.Key(zone: cacheZone(zone ?? .defaultZone), recordName: name)))
         case .failure(nil, _): break
         }
       }
@@ -147,7 +147,7 @@ extension WebServicesClient.CachedRequest {
   func drop(_ zones: [WireZoneID]?) {
     cache.withLock { cache, _ in
       guard let zones else { return cache.drop(.database(database, of: container)) }
-      for zone in zones { cache.drop(.zone(place(zone))) }
+      for zone in zones { cache.drop(.zone(cacheZone(zone))) }
     }
   }
 }

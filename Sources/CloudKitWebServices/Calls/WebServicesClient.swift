@@ -15,7 +15,7 @@ package final class WebServicesClient: Sendable {
   /// The user of requests.
   let session: WebAuthSession
   /// The container and its environment, as in URL paths.
-  package let place: String
+  package let containerPath: String
   private let steps: [any CallStep]
   private let measured: MeasuredTransport
 
@@ -23,7 +23,7 @@ package final class WebServicesClient: Sendable {
     self.configuration = configuration
     self.transport = transport
     assetTransport = transport.assetTransport
-    place = "\(configuration.container.percentEncoded)/\(configuration.environment)"
+    containerPath = "\(configuration.container.percentEncoded)/\(configuration.environment)"
     let (now, instruments) = (configuration.now, configuration.instruments)
     var (key, token): (CKServerToServerKey?, String?)
     switch configuration.credential {
@@ -121,7 +121,7 @@ package final class WebServicesClient: Sendable {
     _ body: Data = Data(),
     isAnonymous: Bool = false
   ) async throws(WebServicesError) -> CKTransportResponse {
-    let part = database.map { "database/1/\(place)/\($0.rawValue)" } ?? "device/1/\(place)"
+    let part = database.map { "database/1/\(containerPath)/\($0.rawValue)" } ?? "device/1/\(containerPath)"
     let headers = [CKHTTPHeader("Content-Type", "application/json"), CKHTTPHeader("Accept", "application/json")]
     var request = CKTransportRequest(method: method, path: "/\(part)/\(operation)", headers: headers, body: body)
     request.timeout = Self.timeout

@@ -41,7 +41,7 @@ package struct ReadingMembers: WireMembers {
   /// The required members that were read, a bit for each in the order of the visit.
   private var found: UInt64 = 0
   /// The bit of the next required member; 0 before the first visit.
-  private var place: UInt64 = 0
+  private var nextBit: UInt64 = 0
   /// A required member that the object does not have.
   private var missing: StaticString?
 
@@ -53,8 +53,8 @@ package struct ReadingMembers: WireMembers {
 
   package mutating func callAsFunction<Value: JSONReadable>(_ key: StaticString, _ value: inout Value) throws(JSONError)
   {
-    let bit = place
-    place <<= 1
+    let bit = nextBit
+    nextBit <<= 1
     guard take(key) else {
       if self.key == nil, found & bit == 0 { missing = missing ?? key }
       return
@@ -81,7 +81,7 @@ package struct ReadingMembers: WireMembers {
   @inline(__always) private mutating func visit(_ object: inout some WireReply, at key: JSONKey?) throws(JSONError)
     -> Bool
   {
-    (self.key, isTaken, place) = (key, false, 1)
+    (self.key, isTaken, nextBit) = (key, false, 1)
     try object.members(&self)
     return isTaken
   }
@@ -111,7 +111,7 @@ package struct ReadingMembers: WireMembers {
     }
     json = reading.json
     guard code == nil else { return false }
-    if reading.found != reading.place &- 1 { _ = try reading.visit(&object, at: nil) }
+    if reading.found != reading.nextBit &- 1 { _ = try reading.visit(&object, at: nil) }
     if let missing = reading.missing { throw json.failure("an object without '\(missing)'", at: start) }
     return true
   }

@@ -114,13 +114,13 @@ extension WireSort: WireObject {
 
   package mutating func members(_ json: inout some WireMembers) throws(JSONError) {
     var (field, system) = (name.field, name.system)
-    var place = relativeLocation.map(FieldValue.location)
+    var point = relativeLocation.map(FieldValue.location)
     try json("ascending", &ascending, default: true)
     try json("fieldName", &field)
-    try json("relativeLocation", &place)
+    try json("relativeLocation", &point)
     try json("systemFieldName", &system)
     name = WireFieldName(field: field, system: system)
-    relativeLocation = if case .location(let location) = place { location } else { nil }
+    relativeLocation = if case .location(let location) = point { location } else { nil }
   }
 }
 

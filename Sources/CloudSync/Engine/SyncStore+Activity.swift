@@ -95,15 +95,15 @@ extension SyncStore {
   func record(_ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       let scope: WaitScope
-      let isTransient: Bool
+      let isWorthWaiting: Bool
       switch error.code.disposition {
-      case .wait(.network): (scope, isTransient) = (.network, true)
-      case .wait(.throttle): (scope, isTransient) = (.database, true)
-      case .wait(.account): (scope, isTransient) = (.account, true)
-      default: (scope, isTransient) = (.database, try Throttles.isTransient(error, in: .database, ledger))
+      case .wait(.network): (scope, isWorthWaiting) = (.network, true)
+      case .wait(.throttle): (scope, isWorthWaiting) = (.database, true)
+      case .wait(.account): (scope, isWorthWaiting) = (.account, true)
+      default: (scope, isWorthWaiting) = (.database, try Throttles.isWorthWaiting(after: error, in: .database, ledger))
       }
       try Throttles.set(scope, error, now: now, random: random, ledger)
-      try ledger.noteError(error, stands: !isTransient, now: now)
+      try ledger.noteError(error, stands: !isWorthWaiting, now: now)
     }
   }
 

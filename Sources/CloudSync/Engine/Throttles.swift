@@ -109,7 +109,7 @@ enum Throttles {
 
   /// Whether waiting is the right response to an error: the server asked for it, or the server fails in general and has
   /// not done so for long.
-  static func isTransient(_ error: WebServicesError, in scope: WaitScope, _ ledger: Ledger) throws -> Bool {
+  static func isWorthWaiting(after error: WebServicesError, in scope: WaitScope, _ ledger: Ledger) throws -> Bool {
     if error.retryAfter != nil { return true }
     // In a reply that is otherwise fine, the error is that of one request.
     guard error.httpStatus ?? 0 >= 500 else { return false }

@@ -35,8 +35,8 @@ import Testing
   }
 
   @Test func `a folder in use is not swept`() throws {
-    let place = AssetFolder.Place(root: scratch.url.appending(path: "staging"), grace: .zero)
-    let file = try OwnedFile(in: AssetFolder.current(in: place))
+    let options = AssetFolder.Options(root: scratch.url.appending(path: "staging"), grace: .zero)
+    let file = try OwnedFile(in: AssetFolder.current(options))
 
     AssetFolder.sweep(scratch.url.appending(path: "staging").path)
 
@@ -44,10 +44,10 @@ import Testing
   }
 
   @Test func `the folder goes with the last file, and the next file makes a new one`() throws {
-    let place = AssetFolder.Place(root: scratch.url.appending(path: "staging"), grace: .zero)
+    let options = AssetFolder.Options(root: scratch.url.appending(path: "staging"), grace: .zero)
     for _ in 0..<3 {
-      var first: OwnedFile? = try OwnedFile(in: AssetFolder.current(in: place))
-      let second = try OwnedFile(in: AssetFolder.current(in: place))
+      var first: OwnedFile? = try OwnedFile(in: AssetFolder.current(options))
+      let second = try OwnedFile(in: AssetFolder.current(options))
 
       #expect(first?.url.deletingLastPathComponent() == second.url.deletingLastPathComponent())
       first = nil
@@ -61,7 +61,7 @@ import Testing
     let file = try scratch.file("file", "")
 
     let error = #expect(throws: AssetFileError.self) {
-      try AssetFolder.current(in: AssetFolder.Place(root: file.appending(path: "below")))
+      try AssetFolder.current(AssetFolder.Options(root: file.appending(path: "below")))
     }
 
     #expect(error.map { CKError($0).code } == .internalError)

@@ -4,7 +4,7 @@ import JSONText
 
 /// The field that a filter or sort descriptor names: a field of the schema or one of the system fields. (reference 3.4)
 /// [D]
-enum FieldKey: Sendable, Hashable {
+enum QueryField: Sendable, Hashable {
   case field(String)
   case system(System)
   /// All searchable fields, for a token filter without a field name. [C]
@@ -64,7 +64,7 @@ enum FieldKey: Sendable, Hashable {
 }
 
 extension StoredRecord {
-  func value(_ key: FieldKey) -> EmulatorValue? {
+  func value(_ key: QueryField) -> EmulatorValue? {
     switch key {
     case .field(let name): content.fields[name]
     case .system(.recordName): .reference(EmulatorReference(recordName: name))
@@ -79,7 +79,7 @@ extension StoredRecord {
     }
   }
 
-  func sortKey(_ key: FieldKey) -> SortKey {
+  func sortKey(_ key: QueryField) -> SortKey {
     value(key)?.sortKey ?? .null
   }
 }

@@ -32,7 +32,7 @@ struct ShareParticipant: Sendable, Hashable {
 }
 
 /// The state of a `cloudkit.share` record besides its fields.
-struct ShareState: Sendable, Hashable {
+struct StoredShare: Sendable, Hashable {
   /// The name of the record that shares a whole zone. [FW]
   static let zoneShareName = "cloudkit.zoneshare"
   /// The maximum number of participants without the owner, from the framework's documentation. [FW]
@@ -65,7 +65,7 @@ struct ShareState: Sendable, Hashable {
   }
 }
 
-extension ShareState {
+extension StoredShare {
   var row: JSON {
     var object: JSONObject = [
       "public": .string(publicPermission.rawValue), "former": .array(former.map { .string($0) }),

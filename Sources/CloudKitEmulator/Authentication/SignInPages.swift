@@ -2,7 +2,7 @@ import Foundation
 
 /// The sign-in pages that a `redirectURL` leads to: a list of users, and a page that passes on the token.
 /// (reference 1.4) [E]
-enum SignInPage {
+enum SignInPages {
   static let path = "/sign-in"
 
   /// The query key of the origin of the page that asked for the sign-in.
@@ -83,10 +83,10 @@ extension EmulatorCore {
       let configuration = gate.configuration
       let query = QueryString.values(exchange.request.query)
       // Anybody can write the address of this page, so the origin must be one that may read replies.
-      let opener = query[SignInPage.originKey].flatMap { WebAccess.admitted($0, configuration) }
+      let opener = query[SignInPages.originKey].flatMap { WebAccess.admitted($0, configuration) }
       guard let name = query["user"] else {
         let names = configuration.admitted.union(configuration.strictAuth ? [] : Array(world.users.values))
-        let page = SignInPage.list(
+        let page = SignInPages.list(
           names.sorted(),
           allowsOthers: !configuration.strictAuth,
           tokensEnd: configuration.webAuthTokenLifetime != nil,
@@ -98,9 +98,9 @@ extension EmulatorCore {
       let issued = token.issued(at: exchange.time, configuration, isKept: query["keep"] == "1")
       let text = gate.newToken(for: issued).text(configuration)
       guard let callback = configuration.signInCallback else {
-        return gate.respond(exchange, .page, Data(SignInPage.done(text, opener: opener).utf8))
+        return gate.respond(exchange, .page, Data(SignInPages.done(text, opener: opener).utf8))
       }
-      let location = SignInPage.callback(callback, key: configuration.signInCallbackKey, token: text)
+      let location = SignInPages.callback(callback, key: configuration.signInCallbackKey, token: text)
       let headers = [EmulatorHeader("Location", location)]
       return gate.respond(exchange, .plainPage, status: 302, headers: headers, result: "302 Found")
     }
