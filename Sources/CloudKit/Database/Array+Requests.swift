@@ -5,8 +5,8 @@ extension Array {
     return stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
   }
 
-  /// Returns the elements in batches of at most `count` elements, each with at most `limit` in total. An element that is
-  /// larger is alone.
+  /// Returns the elements in batches of at most `count` elements, each with at most `limit` in total. An element that
+  /// is larger is alone.
   package func batches(
     of count: Int = CKDatabase.largestBatch,
     upTo limit: Int,

@@ -83,8 +83,8 @@ extension CKDatabase {
 
   /// Fetches one page of the records of a zone that changed since a token. Default zones have no change feed.
   ///
-  /// A page may be empty although more are coming. Save the token only after you have saved the page. The record name of
-  /// an error for which the server names no record is empty.
+  /// A page may be empty although more are coming. Save the token only after you have saved the page. The record name
+  /// of an error for which the server names no record is empty.
   ///
   /// - Parameters:
   ///   - zoneID: The zone's ID.

@@ -122,8 +122,8 @@ extension CKDatabase {
     return (supply, outcome)
   }
 
-  /// Adds the server's records to the errors of conflicts, because replies do not include them (reference 6.3). They are
-  /// left out if the server must not be asked now.
+  /// Adds the server's records to the errors of conflicts, because replies do not include them (reference 6.3). They
+  /// are left out if the server must not be asked now.
   private func explainConflicts(_ outcome: inout ModifyOutcome) async {
     guard !outcome.conflicts.isEmpty else { return }
     let ids = outcome.stopped == nil ? outcome.conflicts.map(\.record.recordID) : []

@@ -22,8 +22,8 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
   /// Called for each deleted record.
   @CKCallback public var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)?
 
-  /// Called with the new token, and data that is always nil here; or with an error, also if only one record could not be
-  /// read.
+  /// Called with the new token, and data that is always nil here; or with an error, also if only one record could not
+  /// be read.
   @CKCallback public var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)?
 
   /// Makes an empty operation. Set `recordZoneID` before you add it.

@@ -27,8 +27,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   /// The data by which Apple's servers recognise a repeated request. No effect here: Web Services do not support it.
   @CKParameter public var clientChangeTokenData: Data?
 
-  /// Called with the fraction of the bytes of a record's assets that was uploaded, in steps of at least a twentieth, and
-  /// with 1 when the record is saved.
+  /// Called with the fraction of the bytes of a record's assets that was uploaded, in steps of at least a twentieth,
+  /// and with 1 when the record is saved.
   @CKCallback public var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
 
   /// Called for each record to save with it, or with an error.

@@ -11,8 +11,9 @@ public typealias CKOperationID = String
 /// calls as the `async` functions of `CKDatabase`, so their errors have the same meaning. For all operations:
 ///
 /// - The blocks are called one after the other on the operation's own queue, never on the main thread: first those of
-///   single items, once for each item (a block for progress may be called more often), then once the block of the whole operation, then Foundation's `completionBlock`.
-///   Blocks may block the thread and may share variables. They are released after the last call.
+///   single items, once for each item (a block for progress may be called more often), then once the block of the whole
+///   operation, then Foundation's `completionBlock`. Blocks may block the thread and may share variables. They are
+///   released after the last call.
 /// - If some items fail, their blocks get the errors and the last block gets `CKError.partialFailure`. If the operation
 ///   fails as a whole, all blocks get the error.
 /// - A cancelled operation, whether it has started or not, also calls its blocks, with `CKError.operationCancelled`.

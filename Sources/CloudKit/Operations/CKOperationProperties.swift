@@ -34,8 +34,8 @@ public struct CKParameter<Value> {
   }
 }
 
-/// A block of an operation. Any thread can get and set it. The operation releases it after its last call, because blocks
-/// often reference their operation.
+/// A block of an operation. Any thread can get and set it. The operation releases it after its last call, because
+/// blocks often reference their operation.
 @propertyWrapper
 public struct CKCallback<Block> {
   private var block: Block?

@@ -54,8 +54,8 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
   }
 }
 
-/// An operation that fetches the notifications of all of the user's devices. It fails with `CKError.invalidArguments`: Web
-/// Services have no list of notifications. `CKContainer.notifications` has those that arrive.
+/// An operation that fetches the notifications of all of the user's devices. It fails with `CKError.invalidArguments`:
+/// Web Services have no list of notifications. `CKContainer.notifications` has those that arrive.
 @available(*, deprecated, message: "Use CKContainer.notifications instead")
 open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable {
   /// The token of the last fetch.

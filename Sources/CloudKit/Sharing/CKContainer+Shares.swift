@@ -49,8 +49,8 @@ extension CKContainer {
 
   /// Accepts shares, each with its own result.
   ///
-  /// They are accepted in requests of 200. If a later request than the first fails, its shares and those after it have its
-  /// error.
+  /// They are accepted in requests of 200. If a later request than the first fails, its shares and those after it have
+  /// its error.
   ///
   /// - Throws: `CKError` if the first request failed.
   @discardableResult

@@ -5,8 +5,8 @@ extension CKDatabase {
   /// be obtained, which is recorded as the share's error.
   ///
   /// A new share names its root by the change tag of the saved root, which is known only after the root was saved.
-  /// Therefore the two cannot be sent in one request, although callers save them in one call. A request that is not sent
-  /// any more stays as it is.
+  /// Therefore the two cannot be sent in one request, although callers save them in one call. A request that is not
+  /// sent any more stays as it is.
   func namingRoot(in request: ModifyPlan.Request, _ outcome: inout ModifyOutcome) async -> ModifyPlan.Request? {
     guard outcome.stopped == nil, var change = request.changes.first, let rootID = request.sharedRootID else {
       return request

@@ -18,8 +18,8 @@ public final class CKShareAccessRequester: NSObject, Sendable {
   }
 }
 
-/// A person who may not ask for access to a share. Use it by its name `CKShare.BlockedIdentity`. There is none here: Web
-/// Services do not report them.
+/// A person who may not ask for access to a share. Use it by its name `CKShare.BlockedIdentity`. There is none here:
+/// Web Services do not report them.
 public final class CKShareBlockedIdentity: NSObject, Sendable {
   /// The person.
   public let userIdentity: CKUserIdentity

@@ -76,8 +76,8 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
   /// Decodes an archived share.
   ///
-  /// It cannot fail, as in Apple's framework. If the identifier is missing or the archive is damaged, the share has a new
-  /// identifier, no participants but the owner and no URL, and saving it fails with `CKError.invalidArguments`;
+  /// It cannot fail, as in Apple's framework. If the identifier is missing or the archive is damaged, the share has a
+  /// new identifier, no participants but the owner and no URL, and saving it fails with `CKError.invalidArguments`;
   /// unarchivers throw.
   public required init(coder: NSCoder) {
     let archived = RecordState.archived(in: coder)

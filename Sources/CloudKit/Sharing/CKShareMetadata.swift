@@ -3,7 +3,8 @@ public import Foundation
 /// The metadata of a share, fetched by its URL, before or after it is accepted.
 ///
 /// Use it by its name `CKShare.Metadata`. `CKContainer.shareMetadata(for:)` returns it, and `CKContainer.accept(_:)`
-/// takes it. A subclass, for example in tests, can override its values; `accept(_:)` uses those of the underlying metadata.
+/// takes it. A subclass, for example in tests, can override its values; `accept(_:)` uses those of the underlying
+/// metadata.
 ///
 /// `@unchecked Sendable`: it is immutable.
 open class CKShareMetadata: NSObject, CKArchivable, NSCopying, @unchecked Sendable {

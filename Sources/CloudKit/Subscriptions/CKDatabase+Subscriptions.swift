@@ -64,8 +64,8 @@ extension CKDatabase {
 
   /// Saves and deletes subscriptions, each with its own result. The request is never atomic.
   ///
-  /// The server may keep an existing subscription as it is when it is created again, so one more request first asks which
-  /// of them exist; those are updated.
+  /// The server may keep an existing subscription as it is when it is created again, so one more request first asks
+  /// which of them exist; those are updated.
   ///
   /// - Throws: `CKError.invalidArguments` if a subscription appears twice; another error if the whole request failed.
   @discardableResult

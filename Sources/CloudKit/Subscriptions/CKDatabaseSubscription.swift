@@ -19,8 +19,9 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
 
   /// The record type to watch; nil for all.
   ///
-  /// It stays in this object, its copies and archives. Web Services cannot limit the subscription, and their pushes name no
-  /// record type: a push comes for every type, and your program picks the records of this type from the fetched changes.
+  /// It stays in this object, its copies and archives. Web Services cannot limit the subscription, and their pushes
+  /// name no record type: a push comes for every type, and your program picks the records of this type from the fetched
+  /// changes.
   open var recordType: CKRecord.RecordType? {
     get { narrowedRecordType }
     set { narrowedRecordType = newValue }
@@ -53,7 +54,8 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
 }
 
 extension CKDatabase {
-  /// Returns the server's subscription to all changes, whatever its push; saves one with silent pushes if there is none.
+  /// Returns the server's subscription to all changes, whatever its push; saves one with silent pushes if there is
+  /// none.
   package func subscribeToAllChanges(as id: CKSubscription.ID) async throws -> CKSubscription {
     do {
       if let known = try await subscription(for: id) as? CKDatabaseSubscription { return known }

@@ -7,8 +7,9 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
 
   /// The record type to watch; nil for all.
   ///
-  /// It stays in this object, its copies and archives. Web Services cannot limit the subscription, and their pushes name no
-  /// record type: a push comes for every type, and your program picks the records of this type from the fetched changes.
+  /// It stays in this object, its copies and archives. Web Services cannot limit the subscription, and their pushes
+  /// name no record type: a push comes for every type, and your program picks the records of this type from the fetched
+  /// changes.
   open var recordType: CKRecord.RecordType? {
     get { narrowedRecordType }
     set { narrowedRecordType = newValue }

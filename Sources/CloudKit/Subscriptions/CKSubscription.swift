@@ -58,7 +58,8 @@ open class CKSubscription: NSObject, CKArchivable, NSCopying, @unchecked Sendabl
     set { info.withLock { $0.value = newValue } }
   }
 
-  /// The record type of a zone or database subscription. It is kept here and not sent: Web Services have no such member.
+  /// The record type of a zone or database subscription. It is kept here and not sent: Web Services have no such
+  /// member.
   final var narrowedRecordType: CKRecord.RecordType? {
     get { info.withLock { $0.recordType } }
     set { info.withLock { $0.recordType = newValue } }

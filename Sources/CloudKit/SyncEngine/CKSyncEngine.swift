@@ -166,8 +166,8 @@ public final class CKSyncEngine: Sendable {
   ) async throws {
     if isCallingDelegate {
       fatalError(
-        "A CKSyncEngineDelegate waits in one of its methods for a fetch or send of its engine, which would never end: the "
-          + "engine calls the delegate again only after the method has returned. Call it in a new task."
+        "A CKSyncEngineDelegate waits in one of its methods for a fetch or send of its engine, which would never end: "
+          + "the engine calls the delegate again only after the method has returned. Call it in a new task."
       )
     }
     let id = UUID()

@@ -19,8 +19,8 @@ extension CKDatabase {
   /// that is an optional model or a list of models never clears or shortens its field, because its targets may not have
   /// been loaded; a ``Link`` does.
   ///
-  /// - Parameter replacing: The fields of properties that are models, to be written exactly as they are: nil clears
-  ///   the field, and a list loses what the property lacks.
+  /// - Parameter replacing: The fields of properties that are models, to be written exactly as they are: nil clears the
+  ///   field, and a list loses what the property lacks.
   /// - Returns: The model as saved, with its system values. If the saved record does not decode, `CKModelError` is
   ///   thrown although it was saved; its ``CKModelError/recordID`` is set then.
   /// - Throws: `CKError.serverRecordChanged` if the record has changed since the model was read; `CKModelError` for a
@@ -71,8 +71,8 @@ extension CKDatabase {
   /// Saves a model over whatever the server has: its fields win, even if the record has changed since the model was
   /// read. Fields that the model does not declare are kept.
   ///
-  /// Several callers can do so at the same time: each save is made on the latest version. After 16 conflicts in a
-  /// row the last one is thrown.
+  /// Several callers can do so at the same time: each save is made on the latest version. After 16 conflicts in a row
+  /// the last one is thrown.
   @discardableResult
   public func upsert<Model: CKRecordModel & Codable>(
     _ model: Model,

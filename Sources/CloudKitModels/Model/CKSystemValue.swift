@@ -2,8 +2,8 @@
 ///
 /// All are read from the record. Only a parent is also written. With a change tag or an archive, saving the model to a
 /// database updates the record as it was read: if the record has changed on the server since, the save fails with
-/// `CKError.serverRecordChanged`. The durable queue does not compare
-/// this version: it sends the fields that differ from the local copy. To send only your edits, pass the original model.
+/// `CKError.serverRecordChanged`. The durable queue does not compare this version: it sends the fields that differ from
+/// the local copy. To send only your edits, pass the original model.
 public enum CKSystemValue: String, Sendable, Hashable, CaseIterable {
   /// The time at which the server created the record; a `Date?`.
   case creationDate

@@ -4,8 +4,8 @@ internal import Synchronization
 /// The folder in which this process keeps the files that CloudKit created: downloads, and assets made from bytes.
 ///
 /// The folder is created with the first such file and removed with the last. A process that crashes leaves its folder
-/// behind; the next process that creates a folder in the same directory removes it. Each process holds a file lock on its
-/// folder, which the kernel releases when the process dies, so that abandoned folders can be detected.
+/// behind; the next process that creates a folder in the same directory removes it. Each process holds a file lock on
+/// its folder, which the kernel releases when the process dies, so that abandoned folders can be detected.
 package final class AssetFolder: Sendable {
   /// The directory that contains the folders of all processes, and the grace period for handed-out files.
   package struct Options: Hashable, Sendable {

@@ -3,8 +3,8 @@
 /// A server must not keep a fetch going for ever, nor return a position that makes every later request too large. So a
 /// position that was reached before ends the fetch, also one that alternates with another.
 package struct FetchPositions: Sendable {
-  /// The size of the largest position that is stored and sent, in bytes. Real ones have some hundred; a request of 2 MB is
-  /// refused.
+  /// The size of the largest position that is stored and sent, in bytes. Real ones have some hundred; a request of 2 MB
+  /// is refused.
   package static let byteLimit = 1 << 20
 
   /// The hashes of the positions so far: a long fetch has many.

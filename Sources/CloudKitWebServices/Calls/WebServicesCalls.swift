@@ -68,8 +68,8 @@ extension WebServicesClient {
 
   /// Fetches all zones of a database. Sent as `POST {}`, so that it is clear what the signature covers (reference 1.5).
   ///
-  /// - Throws: `unexpectedServerResponse` if the list does not end. A part of it must not pass for the whole: the missing
-  ///   zones would count as deleted.
+  /// - Throws: `unexpectedServerResponse` if the list does not end. A part of it must not pass for the whole: the
+  ///   missing zones would count as deleted.
   package func listZones(in database: DatabaseName) async throws(WebServicesError) -> [WireResult<WireZone>] {
     var zones: [WireResult<WireZone>] = []
     var positions = FetchPositions()

@@ -158,7 +158,8 @@ public final class CKHTTPTransport: CKTransport {
     guard allowsHTTP || !Self.isOpen(baseURL) else {
       throw CKTransportError(
         .notSent,
-        "Credentials are not sent to \(host) over http, where they can be read on the way. Use https, or allow it with allowsHTTP."
+        "Credentials are not sent to \(host) over http, where they can be read on the way. Use https, or allow it with "
+          + "allowsHTTP."
       )
     }
     if case .unusable(let reason) = route {

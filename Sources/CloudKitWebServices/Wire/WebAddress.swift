@@ -23,8 +23,8 @@ extension URL {
 
   /// Makes the URL of a sign-in page from a reply; nil if it must not be offered to a person.
   ///
-  /// The page asks for a password, so it must be `https`, or a server on this machine, and must not hide its host behind
-  /// a user name.
+  /// The page asks for a password, so it must be `https`, or a server on this machine, and must not hide its host
+  /// behind a user name.
   package init?(signInPage text: String) {
     guard text.utf8.count <= Self.longestSignInPage, let url = URL(string: text),
       url.absoluteString.utf8.count <= Self.longestSignInPage, let scheme = url.scheme?.lowercased(),
