@@ -20,9 +20,9 @@ struct AccountCommand: Verb {
     let answer = await session.user(try session.client(scope), scope)
     let account = AccountState(answer, credential: credential, database: scope.database)
     if json {
-      OutputStream.standard.line(AccountState.longFields.object(account).line)
+      OutputFile.standard.line(AccountState.longFields.object(account).line)
     } else {
-      OutputStream.standard.lines(lines(account).map(\.visible))
+      OutputFile.standard.lines(lines(account).map(\.visible))
     }
     if case .failure(let error) = answer { throw error.failure }
     try refuseStranger(account.user, try session.storeIfMade())

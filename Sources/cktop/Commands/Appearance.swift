@@ -97,7 +97,7 @@ extension Dashboard.Setting {
       hasCredential: hasCredential,
       syncs: syncs,
       message: { CommandFailure($0)?.message ?? "\($0)" },
-      report: { OutputStream.error.line("cktop: \($0)".visible) },
+      report: { OutputFile.error.line("cktop: \($0)".visible) },
       reload: {
         let appearance = try reload()
         return (appearance.theme, appearance.preferences)

@@ -28,11 +28,11 @@ struct ConfigCheck: Verb {
   func run(_ session: Session) async throws {
     let lines = session.settingLines
     if json {
-      OutputStream.standard.lines(lines.map(\.json.line))
+      OutputFile.standard.lines(lines.map(\.json.line))
     } else {
       var table = TextTable(["SETTING", "VALUE", "FROM"])
       for line in lines { table.append([line.setting, line.value ?? "", line.source]) }
-      OutputStream.standard.lines(table.lines())
+      OutputFile.standard.lines(table.lines())
     }
     if case .unusable(let reason) = session.route {
       throw CommandFailure.usage("\(reason); correct the variable or unset it")

@@ -28,7 +28,7 @@ struct ConflictsList: Verb {
   func run(_ session: Session) async throws {
     let reader = try session.reader()
     let zones = try reader.store.zoneTitles()
-    var listing = Listing(json ? nil : Self.table)
+    var listing = ListPrinter(json ? nil : Self.table)
     try listing.print { (page: inout PrintedPage<Int64>) in
       try reader.view { view in
         try view.conflicts(after: page.last ?? 0, limit: page.limit) {
@@ -65,7 +65,7 @@ struct ConflictsShow: Verb {
 
   func run(_ session: Session) async throws {
     guard let conflict = try session.reader().view({ try $0.conflict(id) }) else { throw CommandFailure.noConflict(id) }
-    OutputStream.standard.lines(json ? [conflict.json.line] : conflict.lines.map(\.visible))
+    OutputFile.standard.lines(json ? [conflict.json.line] : conflict.lines.map(\.visible))
   }
 }
 

@@ -98,7 +98,7 @@ struct DemoCommand: AsyncParsableCommand {
       scope: world.store.scope,
       account: AccountState(status, credential: "webAuth")
     )
-    OutputStream.standard.line(object.json.line)
+    OutputFile.standard.line(object.json.line)
     await world.close()
   }
 }

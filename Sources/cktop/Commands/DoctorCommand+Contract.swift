@@ -30,7 +30,7 @@ extension DoctorCommand {
     }
     let isApple = session.settings.url.value == CKHTTPTransport.appleURL
     let server = "\(isApple ? "Apple's server" : "another server"), \(scope.environment)"
-    OutputStream.standard.lines(json ? report.lines.map(\.json.line) : report.text(of: server))
+    OutputFile.standard.lines(json ? report.lines.map(\.json.line) : report.text(of: server))
     guard !run.isCancelled else {
       throw CommandFailure("stopped before all checks were made; run it again", .itemsFailed)
     }

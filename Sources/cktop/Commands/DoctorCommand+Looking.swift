@@ -25,7 +25,7 @@ extension MachineObservation {
     let found = TerminalScreen.examine()
     let environment = ProcessInfo.processInfo.environment
     var screen: Screen?
-    if isatty(STDIN_FILENO) == 1, let size = OutputStream.standard.size {
+    if isatty(STDIN_FILENO) == 1, let size = OutputFile.standard.size {
       screen = Screen(
         term: environment["TERM"] ?? "",
         columns: size.width,

@@ -58,9 +58,9 @@ struct DoctorCommand: AsyncParsableCommand {
     if contract { return try await compareWithServer() }
     let report = DoctorReport(try await findings())
     if json {
-      OutputStream.standard.lines(report.findings.map(\.json.line))
+      OutputFile.standard.lines(report.findings.map(\.json.line))
     } else {
-      OutputStream.standard.lines(report.lines(width: OutputStream.standard.width))
+      OutputFile.standard.lines(report.lines(width: OutputFile.standard.width))
     }
     try report.status.end()
   }

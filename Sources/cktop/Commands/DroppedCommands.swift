@@ -25,7 +25,7 @@ struct ConflictsDropped: ChangingVerb {
     let store = try seen ? session.storeToCommand() : nil
     let reader = try store.map(session.reader) ?? session.reader()
     let zones = try reader.store.zoneTitles()
-    var listing = Listing(json ? nil : Self.table)
+    var listing = ListPrinter(json ? nil : Self.table)
     var last: Int64?
     try listing.print { (page: inout PrintedPage<Int64>) in
       try reader.view { view in

@@ -72,9 +72,9 @@ struct EventsCommand: Verb {
   /// - Parameter events: newest first.
   private func print(_ events: [EventRow]) {
     let events = events.reversed()
-    if json { return OutputStream.standard.lines(events.map(\.json.line)) }
+    if json { return OutputFile.standard.lines(events.map(\.json.line)) }
     let (format, now) = (Format(), SyncStore.currentTime)
-    OutputStream.standard.lines(events.map { $0.line(format, now: now) })
+    OutputFile.standard.lines(events.map { $0.line(format, now: now) })
   }
 }
 

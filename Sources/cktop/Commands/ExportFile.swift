@@ -103,7 +103,7 @@ struct ExportFile {
   private mutating func add(_ objects: [JSONObject]) throws {
     guard !objects.isEmpty else { return }
     do {
-      try OutputStream(descriptor: descriptor).writeAll(objects.map { $0.line + "\n" }.joined())
+      try OutputFile(descriptor: descriptor).writeAll(objects.map { $0.line + "\n" }.joined())
     } catch {
       let reason = String(cString: strerror(error.code))
       throw CommandFailure(

@@ -80,7 +80,7 @@ struct ExportedFiles {
           $0.field == field && $0.position == position && $0.value.fileChecksum == asset.fileChecksum
         }
         if let source, let copy = store.file(of: source) {
-          guard let problem = try take(copy, as: name, of: source) else { continue }
+          guard let problem = try put(copy, as: name, of: source) else { continue }
           if source.checksum == nil {
             // The server cannot have the bytes, but another record may have a copy of them.
             try files.remove(place)
@@ -124,7 +124,7 @@ struct ExportedFiles {
     let failures = await database.download(assets)
     for (index, file) in slice.enumerated() {
       if let source = assets[index].localFile {
-        _ = try take(source, as: file.name)
+        _ = try put(source, as: file.name)
       } else {
         let problem = failures[index]?.localizedDescription ?? "it is not there"
         report(file.field, file.record.key, problem.withoutFullStop)
@@ -173,7 +173,7 @@ struct ExportedFiles {
   ///
   /// - Parameter asset: the queued asset whose bytes the file should have; nil if it was fetched.
   /// - Returns: the problem if it does not have them, and nothing was written; nil if it was copied.
-  private func take(_ source: URL, as name: String, of asset: QueuedAsset? = nil) throws -> FailureCause.FileProblem? {
+  private func put(_ source: URL, as name: String, of asset: QueuedAsset? = nil) throws -> FailureCause.FileProblem? {
     let (incoming, target) = (file(".incoming-\(UUID().uuidString)"), file(name))
     do {
       if let asset {

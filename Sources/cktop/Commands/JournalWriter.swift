@@ -23,14 +23,14 @@ final class JournalWriter: Sendable {
       for await _ in stream {
         // A read that fails is repeated after the next change.
         let lines = try? journal.lines(reader)
-        OutputStream.error.lines(lines?.map(\.visible) ?? [])
+        OutputFile.error.lines(lines?.map(\.visible) ?? [])
         try? await Task.sleep(for: .milliseconds(250))
       }
     }
   }
 
   static func write(_ kind: String, _ message: String) {
-    OutputStream.error.line(Journal.line(SyncStore.currentTime, kind, message).visible)
+    OutputFile.error.line(Journal.line(SyncStore.currentTime, kind, message).visible)
   }
 
   /// Logs what is new, then stops.

@@ -28,10 +28,10 @@ struct KeygenCommand: AsyncParsableCommand {
   func run() async throws {
     let key = CKServerToServerKey.generate()
     if let out { try write(key.privateKeyPEM, to: out) }
-    if json { return OutputStream.standard.line(GeneratedKey(key: key, file: out).json.line) }
-    if out == nil { OutputStream.standard.line(key.privateKeyPEM) }
-    OutputStream.standard.line(key.publicKeyPEM)
-    OutputStream.standard.line("Key ID: \(key.keyID)")
+    if json { return OutputFile.standard.line(GeneratedKey(key: key, file: out).json.line) }
+    if out == nil { OutputFile.standard.line(key.privateKeyPEM) }
+    OutputFile.standard.line(key.publicKeyPEM)
+    OutputFile.standard.line("Key ID: \(key.keyID)")
   }
 
   /// Writes the key to a new file that only the owner can read from the start. Never overwrites a file.
@@ -48,9 +48,9 @@ struct KeygenCommand: AsyncParsableCommand {
     defer { close(descriptor) }
     // A umask only removes permissions, but a default ACL may add some.
     fchmod(descriptor, 0o600)
-    do throws(OutputStream.Failure) {
-      try OutputStream(descriptor: descriptor).writeAll(text + "\n")
-      guard fsync(descriptor) == 0 else { throw OutputStream.Failure(code: errno) }
+    do throws(OutputFile.Failure) {
+      try OutputFile(descriptor: descriptor).writeAll(text + "\n")
+      guard fsync(descriptor) == 0 else { throw OutputFile.Failure(code: errno) }
     } catch {
       unlink(path)
       throw Self.full(path, error.code)

@@ -81,7 +81,7 @@ struct QueuePage: ParsableArguments {
   ) throws {
     let listing = try condition.listing(in: sort.order)
     let reader = try session.reader()
-    var (search, output, read, hasTitles) = (QueueSearch(listing), Listing(table), 0, false)
+    var (search, output, read, hasTitles) = (QueueSearch(listing), ListPrinter(table), 0, false)
     while read < limit.count, !search.isOver {
       // Printed in the same transaction: later, a row may no longer match.
       try reader.view { view in
@@ -113,7 +113,7 @@ struct QueueListVerb: Verb {
   func run(_ session: Session) async throws {
     let (format, now) = (Format(), SyncStore.currentTime)
     var known: ZoneTitles? = json ? ZoneTitles([]) : nil
-    try page.print(session, atOnce: Listing.pageSize, json ? nil : Self.table) { rows, view, page in
+    try page.print(session, atOnce: ListPrinter.pageSize, json ? nil : Self.table) { rows, view, page in
       let zones = try known ?? ZoneTitles(view.zones().map(\.key))
       known = zones
       for row in rows { page.add(json ? [row.json.line] : row.cells(zones, format, now: now), at: row.id) }
@@ -156,11 +156,11 @@ struct QueueCauses: Verb {
   func run(_ session: Session) async throws {
     let listing = try condition.listing()
     let (causes, status) = try session.reader().view { (try $0.causes(of: listing), try $0.status()) }
-    if json { return OutputStream.standard.lines(causes.map(\.json.line)) }
+    if json { return OutputFile.standard.lines(causes.map(\.json.line)) }
     if causes.isEmpty {
       // The queue may wait as a whole.
       let sentence = status.verdict(hasCredential: true).sentence(Format(), now: status.generatedAt)
-      return OutputStream.standard.line("No operation failed or is retrying. \(sentence)".visible)
+      return OutputFile.standard.line("No operation failed or is retrying. \(sentence)".visible)
     }
     var table = TextTable([
       .numbers("COUNT"), "STATE", "ERROR", .shrinking("CAUSE"), .numbers("RELEASES"), "OLDEST", "NEXT",
@@ -174,8 +174,8 @@ struct QueueCauses: Verb {
         cause.nextAttemptAt.map { format.time($0, now: now) } ?? "", String(cause.first),
       ])
     }
-    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
-    OutputStream.standard.lines(causes.remedies.map(\.visible))
+    OutputFile.standard.lines(table.lines(width: OutputFile.standard.width))
+    OutputFile.standard.lines(causes.remedies.map(\.visible))
   }
 }
 
@@ -222,11 +222,11 @@ struct QueuePauses: Verb {
 
   func run(_ session: Session) async throws {
     let pauses = try session.reader().store.pauses()
-    if json { return OutputStream.standard.lines(pauses.map(\.json.line)) }
+    if json { return OutputFile.standard.lines(pauses.map(\.json.line)) }
     var table = TextTable([.shrinking("PAUSED"), "SINCE", .shrinking("BY")])
     let (format, now) = (Format(), SyncStore.currentTime)
     for pause in pauses { table.append([pause.rule.text, format.time(pause.at, now: now), pause.actor ?? "unknown"]) }
-    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+    OutputFile.standard.lines(table.lines(width: OutputFile.standard.width))
   }
 }
 
@@ -289,11 +289,11 @@ struct QueueSalvage: Verb {
     )
     let lost = salvage.known.map { max(0, $0 - salvage.saved) }
     if json {
-      OutputStream.standard.line(Salvaged(saved: salvage.saved, lost: lost, store: into).json.line)
+      OutputFile.standard.line(Salvaged(saved: salvage.saved, lost: lost, store: into).json.line)
     } else {
       let rest =
         lost.map { $0 == 0 ? "none is lost" : "\(Format.number($0)) cannot be read" } ?? "its counts cannot be read"
-      OutputStream.standard.line("saved \(Words.count(salvage.saved, "change")) in \(into); \(rest)".visible)
+      OutputFile.standard.line("saved \(Words.count(salvage.saved, "change")) in \(into); \(rest)".visible)
     }
     if lost != 0 { try CommandStatus.itemsFailed.end() }
   }

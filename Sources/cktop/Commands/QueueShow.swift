@@ -23,6 +23,6 @@ struct QueueShow: Verb {
     }
     let facts = OperationFacts(detail, Format(), now: SyncStore.currentTime)
     let fields = detail.sides.map { $0.line(Format()) }
-    OutputStream.standard.lines(json ? [object.line] : ([facts.title ?? ""] + facts.lines + fields).map(\.visible))
+    OutputFile.standard.lines(json ? [object.line] : ([facts.title ?? ""] + facts.lines + fields).map(\.visible))
   }
 }

@@ -18,11 +18,11 @@ extension Receipt {
   /// - Throws: The failure of the command, or the exit code if something was left alone.
   func report(json: Bool, isNamed: Bool = true, lines: [String] = []) throws {
     // A conflict that changed is left alone, and shown as it is now.
-    if !json { OutputStream.standard.lines(moved.flatMap(\.lines).map(\.visible)) }
+    if !json { OutputFile.standard.lines(moved.flatMap(\.lines).map(\.visible)) }
     if !doesNotApply { _ = try checked() }
     let failures = failures(isNamed: isNamed)
     if json {
-      OutputStream.standard.line(self.json.line)
+      OutputFile.standard.line(self.json.line)
     } else if !doesNotApply {
       // Failures are reported elsewhere.
       var done = self
@@ -30,7 +30,7 @@ extension Receipt {
         (done.result.skipped, done.result.unknown) = (result.skipped.filter { $0.value == .unchanged }, [])
       }
       let isSaid = failures.isEmpty || changed > 0 || done.leftAlone != nil
-      OutputStream.standard.lines(((isSaid ? [done.text] : []) + lines + (isNamed ? [] : reasons)).map(\.visible))
+      OutputFile.standard.lines(((isSaid ? [done.text] : []) + lines + (isNamed ? [] : reasons)).map(\.visible))
     }
     if case CommandRefusal.doesNotApply(let reason)? = failure { throw CommandFailure(reason, .itemsFailed) }
     for failure in failures { failure.report() }

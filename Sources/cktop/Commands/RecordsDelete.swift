@@ -37,8 +37,8 @@ struct RecordsDelete: ChangingVerb {
     }
     let accepted = try store.enqueue(found.map { Change($0.record.key, .delete) })
     for (row, accepted) in zip(found, accepted) {
-      let deed = try isQueued(accepted, store) ? "enqueued the deletion of" : "cancelled the unsent"
-      try accepted.report(row.record.key, row.record.type, deed: deed, json: json)
+      let action = try isQueued(accepted, store) ? "enqueued the deletion of" : "cancelled the unsent"
+      try accepted.report(row.record.key, row.record.type, action: action, json: json)
     }
     try report(missing: missing)
   }

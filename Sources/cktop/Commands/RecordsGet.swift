@@ -26,8 +26,8 @@ struct RecordsGet: Verb {
       if let row { found.append(row) } else { missing.append(name) }
     }
     for (index, row) in found.enumerated() {
-      if !json, index > 0 { OutputStream.standard.line("") }
-      OutputStream.standard.lines(json ? [row.json.line] : Self.lines(row).map(\.visible))
+      if !json, index > 0 { OutputFile.standard.line("") }
+      OutputFile.standard.lines(json ? [row.json.line] : Self.lines(row).map(\.visible))
     }
     for name in missing { CommandFailure.noRecord(name, zone: self.zone).report() }
     try (missing.isEmpty ? CommandStatus.done : .itemsFailed).end()

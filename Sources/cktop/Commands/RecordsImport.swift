@@ -97,10 +97,10 @@ struct RecordsImport: ChangingVerb {
       knownTypes: { try store?.fieldTypesBySource(of: $0).fetched ?? [:] },
       queuedTypes: { try store?.fieldTypesBySource(of: $0).queued ?? [:] }
     )
-    for warning in plan.warnings { OutputStream.error.line("cktop: \(warning)".visible) }
+    for warning in plan.warnings { OutputFile.error.line("cktop: \(warning)".visible) }
     var result = ImportResult(plan, isDryRun: dryRun)
     guard let store, !dryRun else {
-      if json { OutputStream.standard.write(#"{"refused":["#) }
+      if json { OutputFile.standard.write(#"{"refused":["#) }
       let zone = try store.map { try zoneOfRecords(named, of: $0) }
       try plan.slices(makeName: Self.newName) { slice in
         let refusals = try zone.map { try typeRefusals(slice, $0, store) } ?? []
@@ -111,7 +111,7 @@ struct RecordsImport: ChangingVerb {
     }
     let zone = try zoneOfRecords(named, of: store)
     let isNewZone = try store.isNew(named)
-    if json { OutputStream.standard.write(#"{"refused":["#) }
+    if json { OutputFile.standard.write(#"{"refused":["#) }
     let failure = try enqueue(plan, zone, store, &result)
     try end(result, failure) {
       guard result.enqueued > 0 else { return }
@@ -145,9 +145,9 @@ struct RecordsImport: ChangingVerb {
 
   /// Prints the result.
   private func end(_ result: ImportResult, _ failure: StoreError? = nil, _ notes: () -> Void = {}) throws {
-    OutputStream.standard.lines(json ? ["],\(result.json.line.dropFirst())"] : result.lines.map(\.visible))
+    OutputFile.standard.lines(json ? ["],\(result.json.line.dropFirst())"] : result.lines.map(\.visible))
     for note in [result.filesNote(takes: files != nil), result.sharesNote].compactMap(\.self) {
-      OutputStream.error.line("cktop: \(note)")
+      OutputFile.error.line("cktop: \(note)")
     }
     notes()
     if let failure { throw result.interrupted(by: failure) }
@@ -240,12 +240,12 @@ struct RecordsImport: ChangingVerb {
 
   private func list(_ refusals: [ImportRefusal], isFirst: Bool) {
     guard json else {
-      return OutputStream.error.lines(
+      return OutputFile.error.lines(
         refusals.map { CommandFailure("line \($0.line): \($0.message)", .itemsFailed).line }
       )
     }
     guard !refusals.isEmpty else { return }
-    OutputStream.standard.write((isFirst ? "" : ",") + refusals.map(\.json.line).joined(separator: ","))
+    OutputFile.standard.write((isFirst ? "" : ",") + refusals.map(\.json.line).joined(separator: ","))
   }
 }
 

@@ -77,7 +77,7 @@ struct RecordsPut: ChangingVerb {
     if case .enqueued(let id) = accepted, let reason = try store.lostChange(of: id) {
       let what = "an earlier change of \(key.name) was damaged in the store (\(reason.withoutFullStop))"
       let remedy = "put what is missing again, then run cktop conflicts dropped --seen"
-      OutputStream.error.line("cktop: \(what); \(remedy)".visible)
+      OutputFile.error.line("cktop: \(what); \(remedy)".visible)
     }
     if isNewZone { ZoneNote.reportCreated(key.zoneKey) }
     session.tellGuess(of: store)
@@ -89,24 +89,24 @@ extension Accepted {
   ///
   /// - Parameters:
   ///   - what: the record or zone in words.
-  ///   - deed: the words for a change that was accepted.
+  ///   - action: the words for a change that was accepted.
   ///   - object: makes the JSON object from the operation's number; nil for text.
-  func report(_ what: String, deed: String, _ object: ((Int64?) -> JSONObject)?) throws(CommandFailure) {
+  func report(_ what: String, action: String, _ object: ((Int64?) -> JSONObject)?) throws(CommandFailure) {
     let (id, result): (Int64?, String)
     switch self {
-    case .enqueued(let operation): (id, result) = (operation, deed)
+    case .enqueued(let operation): (id, result) = (operation, action)
     case .unchanged: (id, result) = (nil, "unchanged")
     case .refused(let reason): throw .usage("\(reason); nothing was enqueued")
     }
     let line = "\(result) \(what)\(id.map { " as operation \($0)" } ?? "")"
-    OutputStream.standard.line(object?(id).line ?? line.visible)
+    OutputFile.standard.line(object?(id).line ?? line.visible)
   }
 
   /// Prints the result of enqueuing a change of a record.
-  func report(_ key: RecordKey, _ type: String?, deed: String = "enqueued", json: Bool) throws(CommandFailure) {
+  func report(_ key: RecordKey, _ type: String?, action: String = "enqueued", json: Bool) throws(CommandFailure) {
     if case .refused(let reason) = self { throw .usage("\(key.name): \(reason); nothing was enqueued") }
     let what = "\(type ?? "record") \(key.name) in zone \(key.zoneKey.title)"
-    try report(what, deed: deed, json ? { AcceptedRecord(key: key, type: type, operation: $0).json } : nil)
+    try report(what, action: action, json ? { AcceptedRecord(key: key, type: type, operation: $0).json } : nil)
   }
 }
 

@@ -46,11 +46,11 @@ struct RecordsQuery: Verb {
     let rows =
       source.remote
       ? try await remoteRecords(query, session, store) : try localRecords(query, types, session, store)
-    if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
+    if json { return OutputFile.standard.lines(rows.map(\.json.line)) }
     var table = RecordRow.table
     let zones = try store.zoneTitles()
     for row in rows { table.append(row.cells(zones)) }
-    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+    OutputFile.standard.lines(table.lines(width: OutputFile.standard.width))
   }
 
   private func localRecords(

@@ -3,7 +3,7 @@ import CloudSync
 import Facts
 import Foundation
 
-extension OutputStream {
+extension OutputFile {
   /// Whether to use colours: on a terminal, unless `NO_COLOR` is set.
   var isColoured: Bool { isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty }
 }

@@ -64,15 +64,15 @@ struct SchemaCheck: Verb {
       let operations = try problem.count.changes == 0 ? [] : store?.saves(with: problem, limit: 100) ?? []
       if json {
         let lines = schema.additions(for: usage.only(problem.type, field: problem.field))
-        OutputStream.standard.line(SchemaProblem(problem: problem, operations: operations, lines: lines).json.line)
+        OutputFile.standard.line(SchemaProblem(problem: problem, operations: operations, lines: lines).json.line)
       } else {
-        OutputStream.standard.line("\(problem)\(Self.text(operations, of: problem.count.changes))".visible)
+        OutputFile.standard.line("\(problem)\(Self.text(operations, of: problem.count.changes))".visible)
       }
     }
     let lines = schema.additions(for: usage)
-    if !json, let lines { OutputStream.standard.write("\nAdd to the schema:\n\n\(lines)") }
+    if !json, let lines { OutputFile.standard.write("\nAdd to the schema:\n\n\(lines)") }
     guard !problems.isEmpty else {
-      if !json { OutputStream.standard.line("The schema has everything that \(sent ?? "this machine") uses".visible) }
+      if !json { OutputFile.standard.line("The schema has everything that \(sent ?? "this machine") uses".visible) }
       return
     }
     let advice = [
@@ -82,7 +82,7 @@ struct SchemaCheck: Verb {
     ]
     let known = advice.compactMap(\.self)
     let text = known.isEmpty ? "types of CloudKit's own take no other fields" : known.joined(separator: "; ")
-    OutputStream.error.line("cktop: \(Words.count(problems.count, "problem")); \(text)")
+    OutputFile.error.line("cktop: \(Words.count(problems.count, "problem")); \(text)")
     try CommandStatus.itemsFailed.end()
   }
 
@@ -130,7 +130,7 @@ struct SchemaInfer: Verb {
         .itemsFailed
       )
     }
-    OutputStream.standard.write("\(usage.schema)")
+    OutputFile.standard.write("\(usage.schema)")
   }
 }
 
@@ -160,15 +160,15 @@ struct SchemaDiff: AsyncParsableCommand {
 
 extension [CKSchema.Change] {
   func print(json: Bool) {
-    for change in self { OutputStream.standard.line(json ? change.json.line : change.description.visible) }
-    if isEmpty, !json { OutputStream.standard.line("No differences") }
+    for change in self { OutputFile.standard.line(json ? change.json.line : change.description.visible) }
+    if isEmpty, !json { OutputFile.standard.line("No differences") }
   }
 
   /// Ends with exit code 1 if production refuses a change.
   func endIfRefused() throws {
     let refused = filter(\.isRefused).count
     guard refused > 0 else { return }
-    OutputStream.error.line(
+    OutputFile.error.line(
       "cktop: production refuses \(Words.count(refused, "change")); keep deployed types and fields"
     )
     try CommandStatus.itemsFailed.end()
@@ -192,7 +192,7 @@ struct SchemaFormat: AsyncParsableCommand {
   @Argument(help: ArgumentHelp("The schema.", valueName: "file"), completion: .file(), transform: String.path)
   var file: String
 
-  func run() async throws { OutputStream.standard.write(try SchemaFile(file).schema().formatted) }
+  func run() async throws { OutputFile.standard.write(try SchemaFile(file).schema().formatted) }
 }
 
 /// `cktop schema validate`.
@@ -210,7 +210,7 @@ struct SchemaValidate: AsyncParsableCommand {
     let schema = try source.schema(orEnd: .itemsFailed)
     let fields = schema.types.values.reduce(0) { $0 + $1.fields.count }
     let counts = "\(Words.count(schema.types.count, "record type")), \(Words.count(fields, "field"))"
-    OutputStream.standard.line("\(source.name) is valid: \(counts)".visible)
+    OutputFile.standard.line("\(source.name) is valid: \(counts)".visible)
   }
 }
 

@@ -20,7 +20,7 @@ struct SchemaExport: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    OutputStream.standard.write(try await SchemaServer(session).schema().description)
+    OutputFile.standard.write(try await SchemaServer(session).schema().description)
   }
 }
 

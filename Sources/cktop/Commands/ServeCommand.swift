@@ -117,17 +117,17 @@ struct ServeCommand: AsyncParsableCommand {
     for schema in schemas { try load(schema, into: emulator) }
     if let faults { emulator.faults = try FaultPlan(tomlFile: faults) }
     let log = DispatchQueue(label: "request log")
-    let isColoured = OutputStream.error.isColoured
+    let isColoured = OutputFile.error.isColoured
     let access = admin ? AdminAccess(token: Self.adminToken) : nil
     let server = EmulatorServer(emulator, delay: .milliseconds(delay), admin: access) { entry in
       let line = entry.line(at: SyncStore.currentTime, isColoured: isColoured)
       // The event loop must not wait for the reader of the log.
-      log.async { OutputStream.error.line(line) }
+      log.async { OutputFile.error.line(line) }
     }
     let (stops, stop) = AsyncStream.makeStream(of: Void.self)
     let signals = StopSignals { stop.finish() }
     let bound = try await start(server)
-    OutputStream.standard.line("http://\(host.contains(":") ? "[\(host)]" : host):\(bound)")
+    OutputFile.standard.line("http://\(host.contains(":") ? "[\(host)]" : host):\(bound)")
     for await _ in stops {}
     signals.end()
     // A signal ends every program within a second.

@@ -17,7 +17,7 @@ extension Session {
   }
 
   /// Masks secrets on standard error from now on.
-  func masksErrors() { OutputStream.redaction.withLock { $0 = { redaction } } }
+  func masksErrors() { OutputFile.redaction.withLock { $0 = { redaction } } }
 
   /// Prints a notice if a change goes to the public database only by default: no setting, credential or earlier sync of
   /// the store names a database, and everyone can read the public one.
@@ -26,7 +26,7 @@ extension Session {
     guard settings.database.source == .standard, !isOwned, store.scope.database == .public,
       (try? settings.credential()) == SettingCredential.none
     else { return }
-    OutputStream.error.line(
+    OutputFile.error.line(
       "cktop: no database is given, so the public one is used; give --database private to use the private one"
     )
   }

@@ -88,12 +88,12 @@ struct StatusCommand: Verb {
     let account = AccountState(status, credential: try session.credentialName())
     let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)
     switch form {
-    case .json: OutputStream.standard.line(object.json.line)
-    case .oneline: OutputStream.standard.line(StatusText(object).line(width: OutputStream.standard.width))
+    case .json: OutputFile.standard.line(object.json.line)
+    case .oneline: OutputFile.standard.line(StatusText(object).line(width: OutputFile.standard.width))
     case .prometheus:
       let lines = StatusMetrics(status, object.verdict).text.split(separator: "\n")
-      OutputStream.standard.lines(lines.map { String($0).visible })
-    case nil: OutputStream.standard.lines(StatusText(object).lines.map(\.visible))
+      OutputFile.standard.lines(lines.map { String($0).visible })
+    case nil: OutputFile.standard.lines(StatusText(object).lines.map(\.visible))
     }
     let code = status.code(hasCredential: account.credential != nil, failedForPerson: failures, limit: limit)
     try code.end()
@@ -105,9 +105,9 @@ struct StatusCommand: Verb {
       let moment = Moment(minute.latest(before: now), try view.verdicts(), try view.throughput())
       return (moment, Array(try view.events(moment.events, limit: nil).reversed()))
     }
-    if form == .json { return OutputStream.standard.line(MomentObject(moment: moment, events: events).json.line) }
+    if form == .json { return OutputFile.standard.line(MomentObject(moment: moment, events: events).json.line) }
     let verdicts = moment.spans.map { $0.text(format, now: now) }
-    OutputStream.standard.lines(
+    OutputFile.standard.lines(
       ["\(format.clock(moment.at, now: now))  \(moment.counts.words)"]
         + (verdicts.isEmpty ? ["Not known: no syncing process had noted a verdict"] : verdicts)
         + events.map { $0.line(format, now: now) }

@@ -23,7 +23,7 @@ final class StopSignals: Sendable {
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         stop()
-        OutputStream.endIfStalled(after: number)
+        OutputFile.endIfStalled(after: number)
       }
       source.activate()
       return source

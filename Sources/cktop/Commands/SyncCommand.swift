@@ -82,8 +82,8 @@ struct SyncCommand: CommandVerb {
 
   private func typeNames() throws(CommandFailure) -> [String] {
     let names = (types ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-    if let stranger = names.first(where: { !NameRule.isFieldName($0) }) {
-      throw .usage("'\(stranger.excerpt)' is not a valid record type; list types as in --types Task,Note")
+    if let invalid = names.first(where: { !NameRule.isFieldName($0) }) {
+      throw .usage("'\(invalid.excerpt)' is not a valid record type; list types as in --types Task,Note")
     }
     return names
   }
@@ -111,18 +111,18 @@ struct SyncCommand: CommandVerb {
     let summary = try identityChecked(result, session)
     let reader = session.reader(store)
     let end = try SyncReport(summary, startedAt: startedAt, reader)
-    OutputStream.standard.line(session.redaction.redact(json ? end.json.line : end.line.visible))
+    OutputFile.standard.line(session.redaction.redact(json ? end.json.line : end.line.visible))
     if store.knowsNoTypes, end.failure == nil {
-      OutputStream.error.line(
+      OutputFile.error.line(
         "cktop: no record types are known, so nothing was fetched; name them with --types A,B"
       )
     }
     for type in summary.unknownTypes where types.contains(type) {
-      OutputStream.error.line("cktop: the server has no record type \(type) yet; check the name".visible)
+      OutputFile.error.line("cktop: the server has no record type \(type) yet; check the name".visible)
     }
     if let failure = end.failure { failure.report() }
     if setPolicy, try store.settings().policy != session.settings.policy()?.value {
-      OutputStream.error.line(
+      OutputFile.error.line(
         "cktop: the policy was not replaced, because the server did not confirm the store's user; try again"
       )
     }

@@ -26,7 +26,7 @@ struct ThemesList: AsyncParsableCommand {
 
   func run() async throws {
     for name in OwnThemes().names {
-      OutputStream.standard.line(json ? ListedTheme(name: name).json.line : name.visible)
+      OutputFile.standard.line(json ? ListedTheme(name: name).json.line : name.visible)
     }
   }
 }
@@ -55,7 +55,7 @@ struct ThemesShow: AsyncParsableCommand {
     do throws(ThemeError) {
       let file = try OwnThemes().file(name)
       let theme = try Theme.parse(file.text, source: file.source)
-      let output = OutputStream.standard
+      let output = OutputFile.standard
       if json {
         return output.lines(StyleRole.allCases.map { ThemeRole(role: $0, look: theme.look(of: $0)).json.line })
       }

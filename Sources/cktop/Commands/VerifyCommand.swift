@@ -51,7 +51,7 @@ struct VerifyCommand: ChangingVerb {
       throw failure.status == .itemsFailed ? CommandFailure(failure.message, .cloudUnreachable) : failure
     }
     if results.isEmpty || store.knowsNoTypes {
-      OutputStream.error.line(
+      OutputFile.error.line(
         "cktop: no record types are known, so nothing was compared; name them with cktop sync --types A,B"
       )
     }
@@ -64,12 +64,12 @@ struct VerifyCommand: ChangingVerb {
       let options = [("zone", zone), ("owner", owner)].compactMap { name, value in
         value.map { " --\(name) \($0.asArgument)" }
       }
-      OutputStream.error.line(
+      OutputFile.error.line(
         "cktop: to fetch what differs again, run cktop verify --repair\(options.joined())".visible
       )
     }
     if !isDone, let pauses = report?.state.pauses, !pauses.isEmpty {
-      OutputStream.error.line("cktop: \(pauses.reasons); run \(pauses.resumeCommands), then repair again".visible)
+      OutputFile.error.line("cktop: \(pauses.reasons); run \(pauses.resumeCommands), then repair again".visible)
     }
     try CommandStatus.combined([isDone ? .done : .itemsFailed, report?.status ?? .done]).end()
   }
@@ -117,7 +117,7 @@ extension ZoneDifference: PrintedObject {
   ///
   /// - Parameter found: the differences before a repair.
   fileprivate func printJSON(_ found: ZoneDifference) throws {
-    let output = OutputStream.standard
+    let output = OutputFile.standard
     output.write(String(json.line.dropLast()))
     for (key, kind) in Self.lists {
       output.write(", \"\(key)\": [")
@@ -138,7 +138,7 @@ extension ZoneDifference: PrintedObject {
   ///   - found: the differences before a repair.
   ///   - isRepaired: whether there was one.
   fileprivate func print(_ found: ZoneDifference, isRepaired: Bool) throws {
-    let output = OutputStream.standard
+    let output = OutputFile.standard
     output.line("\(zone.title): \(summary(found, isRepaired: isRepaired))".visible)
     guard isCompared else { return }
     let lists: [(Kind, did: String, differs: String)] = [

@@ -30,7 +30,7 @@ struct ZonesList: Verb {
   func run(_ session: Session) async throws {
     let zones = try session.reader().view { try $0.zones() }
     let (format, now) = (Format(), SyncStore.currentTime)
-    if json { return OutputStream.standard.lines(zones.map(\.json.line)) }
+    if json { return OutputFile.standard.lines(zones.map(\.json.line)) }
     var table = TextTable([
       .shrinking("ZONE"), .shrinking("OWNER"), "STATE", .numbers("RECORDS"), .numbers("UNSENT"), "TOKEN SAVED",
       "LAST FETCH", "VERSION",
@@ -41,7 +41,7 @@ struct ZonesList: Verb {
         format.time(zone.tokenAt, now: now), format.time(zone.lastFetchAt, now: now), zone.held?.version ?? "",
       ])
     }
-    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+    OutputFile.standard.lines(table.lines(width: OutputFile.standard.width))
   }
 }
 
@@ -148,7 +148,7 @@ struct ZonesCreate: ChangingVerb {
     let accepted = try store.enqueueZone(zone)
     try accepted.report(zone, json: json)
     guard isDeleting, case .enqueued = accepted else { return }
-    OutputStream.error.line("cktop: cancelled the queued deletion of zone \(name)".visible)
+    OutputFile.error.line("cktop: cancelled the queued deletion of zone \(name)".visible)
   }
 }
 
@@ -181,24 +181,12 @@ struct ZonesDelete: ChangingVerb {
     }
     let dropped = try store.queuedChanges(in: zone)
     let accepted = try store.enqueueZoneDeletion(zone)
-    try accepted.report(zone, deed: "enqueued the deletion of", json: json)
+    try accepted.report(zone, action: "enqueued the deletion of", json: json)
     guard case .enqueued = accepted else { return }
     if known == nil { ZoneNote.report(name, "its deletion will be sent anyway") }
     guard dropped > 0 else { return }
     let changes = Words.count(dropped, "queued change")
-    OutputStream.error.line("cktop: dropped \(changes) of the zone; run cktop conflicts dropped to see them")
-  }
-}
-
-/// A note about a zone that the store does not know, in case its name is misspelled.
-enum ZoneNote {
-  static func report(_ zone: String, _ effect: String) {
-    OutputStream.error.line("cktop: no zone \(zone) is known locally; \(effect)".visible)
-  }
-
-  /// Reports that a change is in a zone that the next sync will create.
-  static func reportCreated(_ zone: ZoneKey) {
-    report(zone.zone, "the next sync creates it if the server has none")
+    OutputFile.error.line("cktop: dropped \(changes) of the zone; run cktop conflicts dropped to see them")
   }
 }
 
@@ -211,8 +199,8 @@ extension SyncStore {
 }
 
 extension Accepted {
-  fileprivate func report(_ zone: ZoneKey, deed: String = "enqueued", json: Bool) throws(CommandFailure) {
-    try report("zone \(zone.zone)", deed: deed, json ? { AcceptedZone(zone: zone, operation: $0).json } : nil)
+  fileprivate func report(_ zone: ZoneKey, action: String = "enqueued", json: Bool) throws(CommandFailure) {
+    try report("zone \(zone.zone)", action: action, json ? { AcceptedZone(zone: zone, operation: $0).json } : nil)
   }
 }
 

@@ -8,7 +8,7 @@ extension CommandFailure {
   var line: String { "cktop: \(message.visible)" }
 
   /// Prints the failure; the command continues.
-  func report() { OutputStream.error.line(line) }
+  func report() { OutputFile.error.line(line) }
 }
 
 extension ScreenError: CommandError {
@@ -60,7 +60,7 @@ struct CommandEnd: Hashable, Sendable {
 
   /// Writes both texts.
   func write() {
-    if let standardOutput { OutputStream.standard.line(standardOutput) }
-    if let standardError { OutputStream.error.line(standardError) }
+    if let standardOutput { OutputFile.standard.line(standardOutput) }
+    if let standardError { OutputFile.error.line(standardError) }
   }
 }

@@ -17,7 +17,7 @@ extension SyncReport: PrintedObject {
 extension SyncReport {
   /// Prints on standard error what the sync dropped and what it leaves, one line each.
   func reportRest(_ reader: StoreReader, since startedAt: Int64) throws {
-    for note in try Self.dropped(in: reader.store, since: startedAt) { OutputStream.error.line("cktop: \(note)") }
+    for note in try Self.dropped(in: reader.store, since: startedAt) { OutputFile.error.line("cktop: \(note)") }
     for failure in try failures(reader) { failure.report() }
   }
 }

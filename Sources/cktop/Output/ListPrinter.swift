@@ -1,5 +1,5 @@
 /// Prints a list page by page, as JSON or as a table, so that a long list is never in memory as a whole.
-struct Listing {
+struct ListPrinter {
   /// The number of rows that are read at once.
   static let pageSize = 500
 
@@ -9,7 +9,7 @@ struct Listing {
   /// - Parameters:
   ///   - table: a table without rows; nil for JSON, where a row is a line.
   ///   - write: writes lines.
-  init(_ table: TextTable?, write: @escaping ([String]) -> Void = OutputStream.standard.lines) {
+  init(_ table: TextTable?, write: @escaping ([String]) -> Void = OutputFile.standard.lines) {
     (self.table, self.write) = (table, write)
   }
 
@@ -32,7 +32,7 @@ struct Listing {
   /// Prints a page. A table begins with its titles.
   mutating func print(_ page: PrintedPage<some Any>) {
     for row in page.rows { table?.append(row) }
-    write(table?.lines(width: OutputStream.standard.width) ?? page.rows.map { $0.joined() })
+    write(table?.lines(width: OutputFile.standard.width) ?? page.rows.map { $0.joined() })
   }
 }
 
@@ -46,7 +46,7 @@ struct PrintedPage<Place> {
   private var bytes = 0
 
   /// - Parameter last: the place of the last row of the page before; nil for the first page.
-  init(after last: Place? = nil, limit: Int = Listing.pageSize) { (self.last, self.limit) = (last, limit) }
+  init(after last: Place? = nil, limit: Int = ListPrinter.pageSize) { (self.last, self.limit) = (last, limit) }
 
   /// Whether the list may have more rows. Values can be large, so their bytes end a page as well.
   var isFull: Bool { rows.count >= limit || bytes >= 4_000_000 }

@@ -10,9 +10,9 @@ import TerminalUI
 /// Standard output or standard error, unbuffered.
 ///
 /// Not `FileHandle`: it traps if the reader of a pipe has exited, as in `cktop records list | head`.
-struct OutputStream: Sendable {
-  static let standard = OutputStream(descriptor: STDOUT_FILENO)
-  static let error = OutputStream(descriptor: STDERR_FILENO)
+struct OutputFile: Sendable {
+  static let standard = OutputFile(descriptor: STDOUT_FILENO)
+  static let error = OutputFile(descriptor: STDERR_FILENO)
 
   let descriptor: Int32
 
@@ -108,37 +108,4 @@ struct OutputStream: Sendable {
 /// `write` of the C library, which the method of that name would shadow.
 private func posixWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
   write(descriptor, bytes, count)
-}
-
-/// Asks a yes-or-no question on a terminal.
-enum Confirmation {
-  /// Whether standard input and standard error are both terminals.
-  static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 && OutputStream.error.isTerminal }
-
-  /// Throws unless a destructive command can be confirmed: by `--yes`, or on a terminal.
-  static func needAnswer(_ yes: Bool, _ deed: String, orLook look: String = "") throws(CommandFailure) {
-    guard yes || canBeAsked else { throw .usage("\(deed); give --yes to confirm\(look)") }
-  }
-
-  /// Asks the question of a command, unless it is about nothing. Throws where nobody can be asked.
-  static func isGiven(_ question: CommandQuestion) throws(CommandFailure) -> Bool {
-    let (reason, look) = question.stake
-    try needAnswer(false, reason, orLook: look)
-    return question.isMoot || ask(question.text.visible)
-  }
-
-  /// Asks; any answer but yes means no.
-  static func ask(_ text: String) -> Bool {
-    OutputStream.error.write(text + " [y/N] ")
-    // A read in the background stops the process only where the signal for it is not blocked, as it is on threads that
-    // serve queues.
-    var stop = sigset_t()
-    sigemptyset(&stop)
-    sigaddset(&stop, SIGTTIN)
-    pthread_sigmask(SIG_UNBLOCK, &stop, nil)
-    let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased()
-    let isYes = answer == "y" || answer == "yes"
-    if !isYes { OutputStream.error.line("Nothing was done.") }
-    return isYes
-  }
 }

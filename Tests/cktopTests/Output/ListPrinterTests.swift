@@ -12,7 +12,7 @@ struct ListingTests {
   /// Lists the numbers from 1 to `count` as JSON.
   private func steps(_ count: Int, limit: Int? = nil, row: (Int) -> String = String.init) -> [Step] {
     var steps: [Step] = []
-    var listing = Listing(nil) { steps.append(.write($0)) }
+    var listing = ListPrinter(nil) { steps.append(.write($0)) }
     listing.print(limit: limit) { (page: inout PrintedPage<Int>) in
       steps.append(.read(after: page.last, limit: page.limit))
       for number in (1...count).dropFirst(page.last ?? 0).prefix(page.limit) {
@@ -54,7 +54,7 @@ struct ListingTests {
 
   @Test func `a table has its titles once, also without rows`() {
     var written: [[String]] = []
-    var listing = Listing(TextTable(["A", "B"])) { written.append($0) }
+    var listing = ListPrinter(TextTable(["A", "B"])) { written.append($0) }
     var page = PrintedPage<Int>()
     listing.print(page)
     page.add(["1", "2"], at: 1)
