@@ -60,7 +60,7 @@ package final class DemoWorld {
       store: store,
       SyncEngine.Configuration(client: client, policy: .manual, pollInterval: 2, fullScanInterval: 60)
     )
-    try furnish()
+    try fill()
   }
 
   /// Lets the devices live: four times a second each of them may do something.
@@ -95,7 +95,7 @@ package final class DemoWorld {
   }
 
   /// Fills the server with records of other devices, and the queue with changes of this machine.
-  private func furnish() throws {
+  private func fill() throws {
     let now = Date()
     try emulator.createZone(Self.zone, in: database, at: now)
     for element in Elements.all {

@@ -11,7 +11,7 @@ struct ModelReader {
   var model = ModelDeclaration()
   private var members = ModelMembers()
   /// The names that are already used in the record, with their declarations.
-  private var taken: [String: Syntax] = [:]
+  private var usedNames: [String: Syntax] = [:]
 
   init(
     _ attribute: AttributeSyntax,
@@ -133,7 +133,7 @@ struct ModelReader {
   // MARK: - Fields
 
   private mutating func readFields() {
-    if let identity = model.identity { taken[identity.fieldName] = identity.property.node }
+    if let identity = model.identity { usedNames[identity.fieldName] = identity.property.node }
     for property in members.stored where property.name != model.identity?.property.name {
       if property.systemAttribute != nil {
         addSystemValue(property, as: property.name, at: property.node)
@@ -173,7 +173,7 @@ struct ModelReader {
         continue
       }
       if property.name == model.identity?.property.name {
-        taken[name] = node
+        usedNames[name] = node
         model.identity = ModelDeclaration.Key(property: property, fieldName: name)
       } else if property.systemAttribute != nil {
         addSystemValue(property, as: name, at: node)
@@ -211,8 +211,8 @@ struct ModelReader {
 
   /// Returns whether no other property has the coding key; reports one that does.
   mutating func claim(_ name: String, at node: Syntax) -> Bool {
-    guard let other = taken[name] else {
-      taken[name] = node
+    guard let other = usedNames[name] else {
+      usedNames[name] = node
       return true
     }
     let note = Note(node: other, message: MacroExpansionNoteMessage("The name is already used here."))

@@ -10,10 +10,10 @@ extension CloudKitService {
     case .keepSyncing: opening.toSync == nil ? receive(Receipt(command, failure: CommandRefusal.cannotSync)) : start()
     default:
       commandsUnderWay += 1
-      let (changing, shown) = (changing, store)
+      let (changing, seen) = (changing, store)
       lane.async { [self] in
         var pace = Pace(every: .milliseconds(250))
-        let receipt = command.run(on: { try changing.get(shown: shown) }) { progress in
+        let receipt = command.run(on: { try changing.get(seen: seen) }) { progress in
           if pace.isDue(at: .now) { DispatchQueue.main.async { MainActor.assumeIsolated { self.show(progress) } } }
           return true
         }

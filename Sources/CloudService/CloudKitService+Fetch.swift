@@ -21,7 +21,7 @@ extension CloudKitService {
     case .present(let known):
       let record = CKRecord(known)
       origin?.adoptAssets(of: [record])
-      return try await shown([record])[0]
+      return try await delivered([record])[0]
     case .absent: return nil
     case .unknown: break
     }
@@ -33,15 +33,15 @@ extension CloudKitService {
     } catch {
       throw CloudKitServiceError(error)
     }
-    return try await shown([found])[0]
+    return try await delivered([found])[0]
   }
 
   /// The records as the app wants to see them.
-  private func shown(_ records: [CKRecord]) async throws -> [CKRecord] {
+  private func delivered(_ records: [CKRecord]) async throws -> [CKRecord] {
     guard let engine else { return records }
-    var shown: [CKRecord] = []
-    for record in records { shown.append(try await engine.shown(record)) }
-    return shown
+    var delivered: [CKRecord] = []
+    for record in records { delivered.append(try await engine.delivered(record)) }
+    return delivered
   }
 
   /// Returns all records on the server that match a query, however many pages there are, with queued changes applied: a
@@ -93,7 +93,7 @@ extension CloudKitService {
       return CKRecord(desiredKeys.map { known.only($0) } ?? known)
     }
     database.adoptAssets(of: found.filter { known[$0.recordID] != nil })
-    return try await shown(found)
+    return try await delivered(found)
   }
 
   /// The first page of a query; nil if no record of the type has been sent yet, or if the zone is created with the first

@@ -80,11 +80,11 @@ public final class CloudKitService {
 
   @ObservationIgnored private lazy var queueSearcher = ListSearcher<QueueSearch>(
     reader: { [weak self] in self?.reader },
-    publish: { [weak self] in self?.take($0, as: \.queue) }
+    publish: { [weak self] in self?.publish($0, as: \.queue) }
   )
   @ObservationIgnored private lazy var recordSearcher = ListSearcher<RecordSearch>(
     reader: { [weak self] in self?.reader },
-    publish: { [weak self] in self?.take($0, as: \.records) }
+    publish: { [weak self] in self?.publish($0, as: \.records) }
   )
 
   /// Opens the store of a configuration and creates a service for it.
@@ -129,7 +129,7 @@ public final class CloudKitService {
     let status = Status(StoreStatus(neverSyncedAt: 0))
     (self.status, subject) = (status, CurrentValueSubject(status))
     guard readsAtOnce else { return }
-    take(try Self.read(nil, opening, changing, scope, Found(), redaction()))
+    adopt(try Self.read(nil, opening, changing, scope, Found(), redaction()))
   }
 
   /// Whether writes of other processes are reported. If not, the owner has to call `refresh` from time to time.
@@ -222,7 +222,7 @@ public final class CloudKitService {
         keep(\.records, isNewer: recordSearcher.version != versions.records, in: &reading.data)
       }
       let former = store
-      take(reading)
+      adopt(reading)
       if let former, let store, !store.isSame(as: former) { replaced?() }
     case .failure(let error): readFailure = error
     }
@@ -241,7 +241,7 @@ public final class CloudKitService {
     if isNewer { (needsReading, isUrgent) = (true, true) }
   }
 
-  private func take(_ reading: Reading) {
+  private func adopt(_ reading: Reading) {
     readFailure = nil
     if reading.store !== store {
       following?.cancel()
@@ -267,7 +267,7 @@ public final class CloudKitService {
     }
   }
 
-  private func take<Page>(_ result: Result<Page, any Error>, as page: WritableKeyPath<ViewData, Page?>) {
+  private func publish<Page>(_ result: Result<Page, any Error>, as page: WritableKeyPath<ViewData, Page?>) {
     switch result {
     case .success(let found): data[keyPath: page] = found
     case .failure(let error): readFailure = error
@@ -448,8 +448,8 @@ public final class CloudKitService {
   /// Changes the store, off the main actor. The published state has the effect on return.
   func change<Value: Sendable>(_ body: @escaping @Sendable (SyncStore) throws -> Value) async throws -> Value {
     guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
-    let (changing, shown) = (changing, store)
-    let result = await Task.detached { Result { try body(changing.get(shown: shown)) } }.value
+    let (changing, seen) = (changing, store)
+    let result = await Task.detached { Result { try body(changing.get(seen: seen)) } }.value
     await readNow()
     return try result.get()
   }

@@ -143,11 +143,11 @@ extension CommandQuestion {
     let sides = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }.joined(separator: ", ")
     let ways = sides.isEmpty ? "" : " (\(sides))"
     let how = type.map { "of type \($0) with these fields in the same way" } ?? "with the \(side.words)"
-    let taken = Set(fields.values).union(type == nil ? [side] : [])
+    let chosen = Set(fields.values).union(type == nil ? [side] : [])
     let effect =
-      taken.contains(.local)
+      chosen.contains(.local)
       ? " The server's values are overwritten."
-      : taken.contains(.newest) ? " The values of the side that was edited earlier are overwritten." : ""
+      : chosen.contains(.newest) ? " The values of the side that was edited earlier are overwritten." : ""
     return "Resolve \(what) \(how)\(ways)?\(effect) You can undo this \(Words.undoLimit)."
   }
 

@@ -85,7 +85,7 @@ final class ListSearcher<Search: ListSearch> {
           guard let step = try await self?.step(search, isFirst: isFirst), !Task.isCancelled, let self else { return }
           search = step.search
           if isFirst || search.isOver { self.found = search }
-          if let page = step.page { self.take(page) }
+          if let page = step.page { self.adopt(page) }
         }
       } catch {
         guard !Task.isCancelled else { return }
@@ -112,7 +112,7 @@ final class ListSearcher<Search: ListSearch> {
     }.value
   }
 
-  private func take(_ page: Page) {
+  private func adopt(_ page: Page) {
     published = part
     version += 1
     publish(.success(page))

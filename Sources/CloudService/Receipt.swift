@@ -38,25 +38,25 @@ extension Receipt {
   /// Whether nothing was done because what the command is about is not as it was shown.
   package var doesNotApply: Bool { if case .doesNotApply? = failure as? CommandRefusal { true } else { false } }
 
-  mutating func take(_ result: CommandResult) { (self.result, changed) = (result, result.changed.count) }
+  mutating func record(_ result: CommandResult) { (self.result, changed) = (result, result.changed.count) }
 
-  mutating func take(undone result: CommandResult) throws {
-    take(result)
+  mutating func record(undone result: CommandResult) throws {
+    record(result)
     // Of several, each is reported.
     if result.changed.isEmpty, result.skipped.count == 1, case .inWords(let reason)? = result.skipped.values.first {
       throw CommandRefusal.doesNotApply(reason)
     }
   }
 
-  mutating func take(_ rules: [PauseRule]) { (result.rules, changed) = (rules, rules.count) }
+  mutating func record(_ rules: [PauseRule]) { (result.rules, changed) = (rules, rules.count) }
 
-  mutating func take(_ zones: [ZoneKey]) { (self.zones, changed) = (zones, zones.count) }
+  mutating func record(_ zones: [ZoneKey]) { (self.zones, changed) = (zones, zones.count) }
 
   mutating func add(_ outcome: ConflictOutcome?) {
     if case .resolved(let resolution, let conflict)? = outcome { resolutions.append((conflict, resolution)) }
   }
 
-  mutating func take(_ outcome: ConflictOutcome, of id: Int64) throws {
+  mutating func record(_ outcome: ConflictOutcome, of id: Int64) throws {
     add(outcome)
     guard case .moved(let conflict) = outcome else { return (result.changed, changed) = ([id], 1) }
     guard let conflict else {
@@ -70,7 +70,7 @@ extension Receipt {
     )
   }
 
-  mutating func take(_ outcome: ConflictsOutcome) {
+  mutating func record(_ outcome: ConflictsOutcome) {
     (result.changed, changed) = (outcome.resolved, outcome.resolved.count)
     result.skipped = outcome.skipped.mapValues(Obstacle.inWords)
     for conflict in outcome.moved { result.skipped[conflict.id] = .changed(state: OperationState.conflict.rawValue) }
@@ -83,7 +83,7 @@ extension Receipt {
     return .doesNotApply("there is no operation \(id); cktop queue list shows them all")
   }
 
-  mutating func take(_ outcome: SyncStore.EditOutcome, of id: Int64) throws {
+  mutating func record(_ outcome: SyncStore.EditOutcome, of id: Int64) throws {
     if outcome == .moved {
       result.skipped[id] = .inWords("it or its record changed meanwhile")
       throw CommandRefusal.doesNotApply("operation \(id) or its record changed meanwhile; look at it again")
@@ -95,7 +95,7 @@ extension Receipt {
     (result.changed, changed, isToBeSent) = ([id], 1, outcome == .queued)
   }
 
-  mutating func take(_ outcome: DeletionOutcome, of zone: ZoneKey) throws {
+  mutating func record(_ outcome: DeletionOutcome, of zone: ZoneKey) throws {
     (changed, onHold, zones) = (outcome.records, outcome.onHold, outcome.records > 0 ? [zone] : [])
     guard outcome.hasMoved else { return }
     let done = changed == 0 ? "nothing was done" : "\(Words.count(changed, "record")) had been decided by then"

@@ -101,7 +101,7 @@ extension ServiceCommand {
     case .perform(let verb, let selection, let versions, let dryRun):
       CommandRule(isDryRun: dryRun, Self.words(verb, selection, versions)) { store, receipt, continues in
         let actor = Operator.name
-        receipt.take(
+        receipt.record(
           try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: actor, continues: continues)
         )
       } said: {
@@ -109,23 +109,23 @@ extension ServiceCommand {
       }
     case .pause(let rules, let dryRun):
       CommandRule(isDryRun: dryRun, Self.words("pause", rules)) { store, receipt, _ in
-        guard dryRun else { return receipt.take(try store.pause(rules, actor: Operator.name)) }
+        guard dryRun else { return receipt.record(try store.pause(rules, actor: Operator.name)) }
         let known = try store.pauses().map(\.rule)
-        receipt.take(rules.filter { !known.contains($0) })
+        receipt.record(rules.filter { !known.contains($0) })
       } said: {
         $0.ruleText("pause", rules, already: "paused already")
       }
     case .resume(let rules?, let dryRun):
       CommandRule(isDryRun: dryRun, Self.words("resume", rules)) { store, receipt, _ in
-        guard dryRun else { return receipt.take(try store.resume(rules, actor: Operator.name)) }
+        guard dryRun else { return receipt.record(try store.resume(rules, actor: Operator.name)) }
         let known = try store.pauses().map(\.rule)
-        receipt.take(rules.filter(known.contains))
+        receipt.record(rules.filter(known.contains))
       } said: {
         $0.ruleText("resume", rules, already: "not paused")
       }
     case .resume(nil, let dryRun):
       CommandRule(isDryRun: dryRun, ["queue", "resume", "--all"]) { store, receipt, _ in
-        receipt.take(try dryRun ? store.pauses().map(\.rule) : store.resumeAll(actor: Operator.name))
+        receipt.record(try dryRun ? store.pauses().map(\.rule) : store.resumeAll(actor: Operator.name))
       } said: {
         $0.changed == 0
           ? "Nothing was paused by a rule" : "\($0.did("resume")) \(Words.list($0.result.rules.map(\.text)))"
@@ -147,7 +147,7 @@ extension ServiceCommand {
           try dryRun
           ? store.preview(id, take: side, fields: fields, ifVersion: version)
           : store.resolve(id, take: side, fields: fields, ifVersion: version, actor: Operator.name)
-        try receipt.take(outcome, of: id)
+        try receipt.record(outcome, of: id)
       } said: {
         "\($0.did("resolve")) conflict \(id)\($0.resolutions.first.map(Receipt.effect) ?? "")"
       }
@@ -158,7 +158,7 @@ extension ServiceCommand {
           ? Self.named(["conflicts", "resolve"], versions.keys.sorted(), versions, side, fields) : nil
       ) { store, receipt, _ in
         let conflicts = versions.sorted { $0.key < $1.key }.map { (id: $0.key, version: $0.value) }
-        receipt.take(try store.resolve(conflicts, take: side, fields: fields, dryRun: dryRun, actor: Operator.name))
+        receipt.record(try store.resolve(conflicts, take: side, fields: fields, dryRun: dryRun, actor: Operator.name))
         for id in dryRun ? receipt.result.changed : [] {
           receipt.add(try? store.preview(id, take: side, fields: fields))
         }
@@ -167,14 +167,14 @@ extension ServiceCommand {
       }
     case .undo(let ids):
       CommandRule(Self.named(["conflicts", "undo"], ids)) { store, receipt, continues in
-        try receipt.take(undone: store.undo(ids, actor: Operator.name, continues: continues))
+        try receipt.record(undone: store.undo(ids, actor: Operator.name, continues: continues))
       } said: {
         $0.undoneText
       }
     case .undoAll(let listing, let others):
       CommandRule(nil) { store, receipt, continues in
         let ids = try store.undoable(listing, except: others)
-        try receipt.take(undone: store.undo(ids, actor: Operator.name, continues: continues))
+        try receipt.record(undone: store.undo(ids, actor: Operator.name, continues: continues))
       } said: {
         $0.undoneText
       }
@@ -190,7 +190,7 @@ extension ServiceCommand {
         Self.named(["queue", "edit"], [id], [id: version?.operation]).map { $0 + assignments.map(\.written.asArgument) }
       ) { store, receipt, _ in
         guard try !store.versions(of: [id]).isEmpty else { throw receipt.notQueued(id) }
-        try receipt.take(store.edit(id, assignments, ifVersion: version, actor: Operator.name), of: id)
+        try receipt.record(store.edit(id, assignments, ifVersion: version, actor: Operator.name), of: id)
       } said: {
         let rest = $0.isToBeSent ? "it will be sent again" : "nothing is left to send, so it was discarded"
         return "Edited operation \(id); \(rest)"
@@ -200,7 +200,7 @@ extension ServiceCommand {
         let outcome =
           try dryRun
           ? store.held(in: zone, version) : store.acceptDeletions(in: zone, ifVersion: version, actor: Operator.name)
-        try receipt.take(outcome, of: zone)
+        try receipt.record(outcome, of: zone)
       } said: {
         "\($0.did("delete")) \(Words.count($0.changed, "local copy", "local copies")) in zone \(zone.zone)"
       }
@@ -210,13 +210,13 @@ extension ServiceCommand {
           try dryRun
           ? store.held(in: zone, version) : store.restoreDeletions(in: zone, ifVersion: version, actor: Operator.name)
         if dryRun, !outcome.hasMoved { outcome.records = try store.countToRestore(in: zone) }
-        try receipt.take(outcome, of: zone)
+        try receipt.record(outcome, of: zone)
       } said: {
         "\($0.did("restore")) \(Words.count($0.changed, "record")) in zone \(zone.zone); they will be sent"
       }
     case .fetchAgain(let zones):
       CommandRule(Self.of(zones, "repair")) { store, receipt, _ in
-        receipt.take(try store.fetchAgain(zones, actor: Operator.name))
+        receipt.record(try store.fetchAgain(zones, actor: Operator.name))
       } said: {
         $0.changed == 0
           ? "Nothing is fetched again: the zone is not on the server yet, or its deletion is on hold"

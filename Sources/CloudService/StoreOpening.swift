@@ -43,14 +43,14 @@ final class ChangingStore: Sendable {
 
   /// Returns the store; after a failure the next call tries again.
   ///
-  /// - Parameter shown: the store that the caller sees; nil if none. Throws if another file is in its place.
-  func get(shown: SyncStore?) throws -> SyncStore {
+  /// - Parameter seen: the store that the caller sees; nil if none. Throws if another file is in its place.
+  func get(seen: SyncStore?) throws -> SyncStore {
     try opened.withLock { opened in
       // Opening a file for changes writes to it.
-      if let shown, shown.isReplaced { throw shown.replaced }
+      if let seen, seen.isReplaced { throw seen.replaced }
       let store = try opened?.unlessReplaced ?? open()
       opened = store
-      if let shown, !store.isSame(as: shown) { throw shown.replaced }
+      if let seen, !store.isSame(as: seen) { throw seen.replaced }
       return store
     }
   }

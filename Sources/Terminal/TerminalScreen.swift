@@ -34,16 +34,16 @@ package final class TerminalScreen: Display {
   private let onEvent: @MainActor (Event) -> Void
   private var sources: ScreenSources?
   private var parser = KeyParser()
-  private var shown: Frame?
+  private var presented: Presented?
   /// A frame that waits until a stalled line accepts output again.
-  private var waiting: Frame?
+  private var waiting: Presented?
   /// A text for the clipboard that waits as well.
   private var copied: String?
   private var palette: (theme: Theme, entries: Palette)?
   private var readings = 0
   private let resizing = Debounce(quiet: .milliseconds(40), atMost: .milliseconds(200))
 
-  private struct Frame {
+  private struct Presented {
     var grid: Grid
     var theme: Theme
     var cursor: Position?
@@ -99,7 +99,7 @@ package final class TerminalScreen: Display {
   @discardableResult
   package func present(_ grid: Grid, theme: Theme, cursor: Position?) -> Int {
     guard let sources else { return 0 }
-    let frame = Frame(grid: grid, theme: theme, cursor: cursor)
+    let frame = Presented(grid: grid, theme: theme, cursor: cursor)
     guard cknc_is_foreground() == 1 else {
       waiting = frame
       takeBack()
@@ -119,9 +119,9 @@ package final class TerminalScreen: Display {
   }
 
   package func redraw() {
-    guard sources != nil, let frame = waiting ?? shown else { return }
+    guard sources != nil, let frame = waiting ?? presented else { return }
     cknc_redraw()
-    shown = nil
+    presented = nil
     present(frame.grid, theme: frame.theme, cursor: frame.cursor)
   }
 
@@ -160,19 +160,19 @@ package final class TerminalScreen: Display {
 
   // MARK: - Drawing
 
-  private func draw(_ frame: Frame) -> Int {
+  private func draw(_ frame: Presented) -> Int {
     let palette = palette(for: frame.theme)
-    let isNew = shown == nil || shown?.theme != frame.theme
-    var isDirty = addCopied() || isNew || shown?.cursor != frame.cursor
+    let isNew = presented == nil || presented?.theme != frame.theme
+    var isDirty = addCopied() || isNew || presented?.cursor != frame.cursor
     if isNew {
       let ground = palette[.text]
       cknc_background(Int32(ground.foreground), Int32(ground.background))
     }
-    for y in 0..<size.height where isNew || shown?.grid.row(y) != frame.grid.row(y) {
+    for y in 0..<size.height where isNew || presented?.grid.row(y) != frame.grid.row(y) {
       isDirty = true
       put(frame.grid.row(y), at: y, palette)
     }
-    shown = frame
+    presented = frame
     guard isDirty else { return 0 }
     if let cursor = frame.cursor, Rect(size).contains(cursor) {
       cknc_cursor(Int32(cursor.y), Int32(cursor.x))
@@ -229,7 +229,7 @@ package final class TerminalScreen: Display {
   private func codePoints(of run: ArraySlice<Cell>) -> [UInt32] {
     var result: [UInt32] = []
     for cell in run where cell.columns > 0 {
-      result += glyphs.shown(cell.character).unicodeScalars.lazy.map(\.value)
+      result += glyphs.sent(for: cell.character).unicodeScalars.lazy.map(\.value)
       if glyphs == .ascii, cell.columns == 2 { result.append(0x20) }
     }
     return result
@@ -308,7 +308,7 @@ package final class TerminalScreen: Display {
 
   private func adoptSize() {
     size = Size(width: Int(cknc_columns()), height: Int(cknc_rows()))
-    shown = nil
+    presented = nil
   }
 
   package func suspend(wholeGroup: Bool) {
@@ -327,7 +327,7 @@ package final class TerminalScreen: Display {
   }
 
   private func comeBack() {
-    let frame = waiting ?? shown
+    let frame = waiting ?? presented
     let oldSize = size
     guard cknc_enter() == 0 else { return lose() }
     adoptSize()

@@ -57,7 +57,7 @@ import Testing
       result.changed.append(id)
       result.restored[id] = CommandResult.Restored(id, state)
     }
-    return receipt(.undo(result.changed)) { $0.take(result) }
+    return receipt(.undo(result.changed)) { $0.record(result) }
   }
 
   private static func performed(
@@ -67,7 +67,7 @@ import Testing
   ) -> Receipt {
     var result = CommandResult()
     change(&result)
-    return receipt(.perform(verb, .all, dryRun: dryRun)) { $0.take(result) }
+    return receipt(.perform(verb, .all, dryRun: dryRun)) { $0.record(result) }
   }
 
   private static let sentences: [(Receipt, String)] = [
@@ -93,7 +93,7 @@ import Testing
     (receipt(.resume([.everything])) { $0.changed = 1 }, "Resumed everything"),
     (receipt(.resume([.type("Task")])), "Type Task was not paused"),
     (receipt(.resume(nil)), "Nothing was paused by a rule"),
-    (receipt(.resume(nil)) { $0.take([.everything, .type("Task")]) }, "Resumed everything, type Task"),
+    (receipt(.resume(nil)) { $0.record([.everything, .type("Task")]) }, "Resumed everything, type Task"),
     (receipt(.pause([.zone(zone)])) { $0.changed = 1 }, "Paused zone Shop"),
     (receipt(.pause([.zone(zone), .everything])) { $0.changed = 1 }, "Paused 1 zone; 1 was paused already"),
     (performed(.pause) { $0.changed = [4] }, "Paused 1 operation"),

@@ -186,7 +186,7 @@ extension SyncStore {
     case .acknowledged, .merged:
       // A change that was dropped as a whole and sent has been restored, or is a deletion now.
       let kept = try ledger.dropped(of: id).filter { !$0.isWhole }
-      let dropped = kept.flatMap(\.changes.names).map(FieldChanges.shown)
+      let dropped = kept.flatMap(\.changes.names).map(FieldChanges.displayName)
       guard ended.ending == .merged || !dropped.isEmpty else { return .sent(ended.kind == .delete ? nil : record) }
       return .merged(record, dropped: Set(dropped).sorted())
     case .superseded: return .superseded

@@ -70,7 +70,7 @@ extension SyncEngine {
           try await ask { [self] in
             var changes = changes
             for (place, record) in changes.modifications.enumerated() {
-              changes.modifications[place] = try await shown(record)
+              changes.modifications[place] = try await delivered(record)
             }
             try await delegate.syncEngine(self, didReceive: changes)
           }
@@ -93,7 +93,7 @@ extension SyncEngine {
   }
 
   /// Returns a record as the app wants to see it.
-  package nonisolated func shown(_ record: CKRecord) async throws -> CKRecord {
+  package nonisolated func delivered(_ record: CKRecord) async throws -> CKRecord {
     guard let delegate, let raw = record.copy() as? CKRecord else { return record }
     let shown = try await delegate.syncEngine(self, willDeliver: record)
     guard shown.recordID == raw.recordID, shown.recordType == raw.recordType else {

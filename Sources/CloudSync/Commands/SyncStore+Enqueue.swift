@@ -224,7 +224,7 @@ extension SyncStore {
     guard fields.values.hasReferences else { return nil }
     for (field, target) in fields.targets(in: zone) {
       if let problem = try nameProblem(of: target, names, mayBeUser: true, ledger) {
-        return NameRule.error(ofReference: FieldChanges.shown(field), problem).message
+        return NameRule.error(ofReference: FieldChanges.displayName(field), problem).message
       }
     }
     return nil

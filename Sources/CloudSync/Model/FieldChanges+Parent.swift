@@ -6,7 +6,7 @@ extension FieldChanges {
   package static let parent = "___parent"
 
   /// The name of a field for people and apps.
-  package static func shown(_ name: String) -> String { name == parent ? "parent" : name }
+  package static func displayName(_ name: String) -> String { name == parent ? "parent" : name }
 }
 
 extension WireRecord {

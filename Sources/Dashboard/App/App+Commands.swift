@@ -20,7 +20,7 @@ extension App {
       hint(reason, world)
       return []
     }
-    tour.note(id)
+    tour.record(id)
     // Leaving a screen with edits asks for it twice.
     if top.hasUnsavedEdits, command.traits.contains(.leaves) { return carryOut(back(world), world) }
     let question = command.question(self, world)
@@ -35,7 +35,7 @@ extension App {
     above.isEmpty ? overview.back(world) : above[above.count - 1].back(world)
   }
 
-  /// Uses up the marks or the selected row for a command; see `Rows.use`. What is no list can always be used.
+  /// Uses up the marks or the selected row for a command; see `ListActions.use`. What is no list can always be used.
   mutating func use(_ world: World) -> Bool {
     let visible = top.visible(world)
     return rows?.use(world, visible: visible) ?? true

@@ -6,7 +6,7 @@ import TerminalUI
 extension App {
   /// Draws the screens at the world's size; any size, down to nothing.
   func draw(_ world: World) -> Frame {
-    let world = shown(world)
+    let world = displayed(world)
     var frame = Frame(grid: Grid(world.size, glyphs: world.glyphs), cursor: nil)
     let rows = frame.grid.bounds.rows([.fixed(1), .flexible, .fixed(world.cardLines.count), .fixed(1)])
     guard world.isUsable else {
@@ -17,7 +17,7 @@ extension App {
     let stack = stack
     for screen in stack[(stack.lastIndex { !$0.isOverlay } ?? 0)...] {
       if screen.isOverlay { frame.coverTargets() }
-      frame.note(.body, in: rows[1])
+      frame.addTarget(.body, in: rows[1])
       screen.draw(on: &frame, in: rows[1], world)
       // The overview's first line says what is the matter.
       if world.isStale, !screen.isOverlay {
@@ -58,7 +58,7 @@ extension App {
       frame.grid.put(text.on(.banner), in: parts[0].inset(horizontally: 1, vertically: 0).row(line))
     }
     frame.grid.put(next.on(.banner), in: parts[1])
-    frame.note(.command(.nextCard), in: parts[1])
+    frame.addTarget(.command(.nextCard), in: parts[1])
   }
 
   private func drawFooter(on frame: inout Frame, in area: Rect, _ world: World) {
@@ -75,10 +75,10 @@ extension App {
     if text == nil {
       let width = out.cells(in: frame.grid.glyphs)
       let place = Rect(x: inside.maxX - width, y: inside.y, width: width, height: 1)
-      frame.note(.command(!above.isEmpty ? .back : .quit), in: place)
+      frame.addTarget(.command(!above.isEmpty ? .back : .quit), in: place)
     }
     for (command, place) in zip(commands, hints.places(in: inside, frame.grid.glyphs)) {
-      frame.note(.command(command.id), in: place)
+      frame.addTarget(.command(command.id), in: place)
     }
   }
 

@@ -59,12 +59,12 @@ extension App {
   private mutating func follow(_ help: Verdict.Help, _ world: World) -> [Effect] {
     switch help.command {
     case .copy:
-      tour.note(.copy)
+      tour.record(.copy)
       return world.signInURL.map { [.copy($0)] } ?? []
     // The pane alone does not show what helps.
     case .accountView: return carryOut([.push(overview.full(.account))], world)
     case .problems, .retryAll, .edit:
-      tour.note(help.command)
+      tour.record(help.command)
       overview.focus = .queue
       // The sentence is about the failed changes, not about the selected one: they are shown first.
       let isOfOther = help.command == .edit && overview.queue.selected(world)?.state != .failed

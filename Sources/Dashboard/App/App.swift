@@ -7,7 +7,7 @@ import TerminalUI
 
 /// All of the dashboard's state, as a value. Every key, every tick and every result goes through `update`.
 struct App: Sendable {
-  /// The view below all others. Its lists last: those in full begin as they are, and leave theirs here.
+  /// The view below all others. A list that is opened in full starts as it is here, and is put back when it closes.
   var overview = Overview()
   /// The views over the overview, each over the one before.
   var above: [any Screen] = []
@@ -34,7 +34,7 @@ struct App: Sendable {
   var top: any Screen { above.last ?? overview }
 
   /// The list of the top screen.
-  var rows: (any Rows)? {
+  var rows: (any ListActions)? {
     get { top.rows }
     set {
       if above.isEmpty { overview.rows = newValue } else { above[above.count - 1].rows = newValue }
@@ -51,7 +51,7 @@ struct App: Sendable {
 
   /// The data that the visible screens need.
   func scope(_ world: World) -> ViewScope {
-    let world = shown(world)
+    let world = displayed(world)
     return base.wants(world)
   }
 
@@ -72,7 +72,7 @@ struct App: Sendable {
 
   /// The world as it is shown: with the lists of a frozen screen, and the card of the demo's tour. The status is always
   /// the present one.
-  func shown(_ world: World) -> World {
+  func displayed(_ world: World) -> World {
     var world = world
     world.notices = notices
     if !world.faults.isEmpty {
@@ -81,7 +81,7 @@ struct App: Sendable {
       }
     }
     guard let frozen else { return world }
-    world.data = frozen.shown(over: world.data)
+    world.data = frozen.replacingLists(of: world.data)
     return world
   }
 
@@ -94,7 +94,7 @@ struct App: Sendable {
 
   mutating func update(_ message: Message, _ world: World) -> [Effect] {
     guard !hasEnded else { return [] }
-    var world = shown(world)
+    var world = displayed(world)
     if frozen != nil { frozen = world.data }
     // A card that is done stays while a line is typed: the keys of the next one would go into the line.
     defer { if !world.faults.isEmpty, top.prompt(world) == nil { tour.follow(world.status) } }
@@ -103,7 +103,7 @@ struct App: Sendable {
     case .keys(let keys): for key in keys { effects += press(key, world) }
     case .pointed(let action, let target): effects += point(action, target, world)
     case .resized, .changed, .tick: break
-    case .receipt(let receipt): take(receipt, world)
+    case .receipt(let receipt): apply(receipt, world)
     case .replaced: startAgain(world)
     case .stopAsked: effects.append(.suspend(wholeGroup: false))
     case .said(let text, let isError, let commandLine): say(text, isError: isError, world, commandLine)
@@ -123,7 +123,7 @@ struct App: Sendable {
         if isAsked { break }
       }
     }
-    if world.isUsable, frozen == nil, !above.isEmpty { effects += above[above.count - 1].shown(world) }
+    if world.isUsable, frozen == nil, !above.isEmpty { effects += above[above.count - 1].appeared(world) }
     return effects
   }
 
@@ -152,13 +152,13 @@ struct App: Sendable {
     say("The store file was replaced; the new one is shown\(rest)", isError: true, world)
   }
 
-  private mutating func take(_ receipt: Receipt, _ world: World) {
+  private mutating func apply(_ receipt: Receipt, _ world: World) {
     // The effect of a command is shown.
     if receipt.changed > 0 { frozen = nil }
-    overview.take(receipt)
-    for index in above.indices { above[index].take(receipt) }
+    overview.apply(receipt)
+    for index in above.indices { above[index].apply(receipt) }
     above.removeAll(where: \.isDone)
-    tour.note(receipt)
+    tour.record(receipt)
     undoable = undoable.compactMap { $0.without(receipt) }
     // A failed undo can be tried again, unless there is nothing left to undo.
     if case .undo = receipt.command, receipt.failure != nil, !receipt.doesNotApply { undoable.append(receipt.command) }

@@ -17,7 +17,7 @@ final class Runtime {
   private(set) var world: World
   private var theme: Theme
   /// The last frame, in which a position of the mouse is looked up.
-  private var shown: Frame?
+  private var lastFrame: Frame?
   private var timer: (any DispatchSourceTimer)?
   /// The moment for which the timer is armed.
   private(set) var wakesAt: Int64?
@@ -57,7 +57,7 @@ final class Runtime {
   /// Draws the empty frame, then begins to read the store.
   func start() {
     service.changed = { [weak self] in self?.send(.changed) }
-    service.received = { [weak self] in self?.take($0) }
+    service.received = { [weak self] in self?.receive($0) }
     service.replaced = { [weak self] in self?.send(.replaced) }
     updateWorld()
     app.open(world.preferences.startView)
@@ -96,7 +96,7 @@ final class Runtime {
     service.watch(app.scope(world))
     guard !app.hasEnded else { return }
     let frame = app.draw(world)
-    shown = frame
+    lastFrame = frame
     display.present(frame.grid, theme: theme, cursor: frame.cursor)
     arm()
   }
@@ -104,7 +104,7 @@ final class Runtime {
   /// Returns the target of the mouse, by the frame that is shown.
   private func pointed(_ message: Message) -> Message {
     guard case .keys(let keys) = message, case .mouse(let mouse)? = keys.first else { return message }
-    return shown?.target(at: mouse.position).map { .pointed(mouse.action, $0) } ?? .changed
+    return lastFrame?.target(at: mouse.position).map { .pointed(mouse.action, $0) } ?? .changed
   }
 
   private func updateWorld() {
@@ -119,7 +119,7 @@ final class Runtime {
     world.syncFailure = service.syncFailure.map { service.redact(setting.message($0)) }
   }
 
-  private func take(_ receipt: Receipt) {
+  private func receive(_ receipt: Receipt) {
     send(.receipt(receipt))
     // The person did not give this one.
     if case .markDroppedSeen = receipt.command, receipt.failure == nil { return }

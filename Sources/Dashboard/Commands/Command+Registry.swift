@@ -121,7 +121,7 @@ extension Command {
   ]
 
   private static let everywhere: [Command] = [
-    // The footer of a narrow list has to have room for its label.
+    // Its label is always in the footer, however narrow: it leads to the commands that have no room there.
     Command(.palette, ":", "commands", "Find a command by name and run it", .everywhere).footer(.first)
       .label { _, _ in "more" }
       .run { app, _ in

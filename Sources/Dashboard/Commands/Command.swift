@@ -164,7 +164,7 @@ extension Command {
   }
 
   /// Acts on the list of the top screen, which shows so many rows.
-  func onRows(_ act: @escaping @Sendable (inout any Rows, World, Int) -> [Step]) -> Command {
+  func onRows(_ act: @escaping @Sendable (inout any ListActions, World, Int) -> [Step]) -> Command {
     let command = scopes.contains(.queue) ? notOnCauses() : self
     return command.run { app, world in
       let visible = app.top.visible(world)

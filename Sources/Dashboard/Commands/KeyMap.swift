@@ -50,7 +50,7 @@ package struct KeyMap: Hashable, Sendable {
       }
     }
     for command in commands where own[command.id.rawValue] != nil {
-      guard let other = Self.rival(of: command, commands) else { continue }
+      guard let other = Self.command(sharingKeyWith: command, commands) else { continue }
       let key = command.keys.first(where: other.keys.contains)?.name ?? ""
       throw Problem(command: command.id.rawValue, message: "takes \(key), which is the key of \(other.id.rawValue)")
     }
@@ -58,7 +58,7 @@ package struct KeyMap: Hashable, Sendable {
   }
 
   /// Another command that one of a command's keys would also name on some screen.
-  private static func rival(of command: Command, _ commands: [Command]) -> Command? {
+  private static func command(sharingKeyWith command: Command, _ commands: [Command]) -> Command? {
     commands.first { other in
       guard other.id != command.id, !Set(other.keys).isDisjoint(with: command.keys) else { return false }
       return KeyScope.ofScreens.contains { scopes in

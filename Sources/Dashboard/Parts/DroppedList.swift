@@ -70,7 +70,7 @@ extension DroppedChange {
 extension FieldChanges {
   /// The values, and the fields that are cleared.
   fileprivate func shownText(_ format: Format) -> String {
-    let cleared = cleared.sorted().map { "\(FieldChanges.shown($0)) cleared" }
+    let cleared = cleared.sorted().map { "\(FieldChanges.displayName($0)) cleared" }
     return ([values.shownText(format)] + cleared).filter { !$0.isEmpty }.joined(separator: "  ")
   }
 }

@@ -160,7 +160,7 @@ extension FieldTable.Row {
   /// A field with its three values.
   init(_ field: Conflict.Field, _ format: Format) {
     self.init(
-      FieldChanges.shown(field.name),
+      FieldChanges.displayName(field.name),
       base: FieldTable.Value(field.base, format, isChanged: false),
       local: FieldTable.Value(field.local, format, isChanged: field.local != field.base),
       server: FieldTable.Value(field.server, format, isChanged: field.server != field.base)
@@ -174,8 +174,8 @@ extension FieldTable.Value {
     self.init(value?.text(format) ?? "", isMissing: value == nil, isChanged: isChanged)
   }
 
-  /// The value as a text that is not in a table.
-  var shown: String { isMissing ? "–" : text }
+  /// The text of the value, outside of a table; a dash if there is none.
+  var orDash: String { isMissing ? "–" : text }
 }
 
 /// Everything about a record of the local copy.
@@ -232,7 +232,7 @@ struct RecordInspector: Inspector {
     items += Set(fields.keys).union(unsent).sorted().map { name in
       .field(
         InspectorField(
-          name: FieldChanges.shown(name),
+          name: FieldChanges.displayName(name),
           value: fields[name],
           type: name == FieldChanges.parent ? "PARENT" : fields[name]?.wireType ?? "",
           isUnsent: unsent.contains(name),

@@ -55,7 +55,7 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
   private(set) var anchor: ID?
 
   /// The rows that were read, as far as the list needs to know them.
-  struct Rows {
+  struct ReadRows {
     var total: Int
     var offset: Int
     var ids: [ID]
@@ -69,25 +69,25 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
   }
 
   /// Moves to a row of the list, keeping it visible.
-  mutating func move(to row: Int, _ rows: Rows, visible: Int) {
+  mutating func move(to row: Int, _ rows: ReadRows, visible: Int) {
     place(row, rows, visible: visible)
     selected = rows[cursor]?.id
   }
 
   /// Moves as a command says.
-  mutating func move(by id: CommandID, _ rows: Rows, visible: Int) {
+  mutating func move(by id: CommandID, _ rows: ReadRows, visible: Int) {
     let row = Self.target(of: id, from: cursor, visible: visible, total: rows.total)
     if let row { move(to: row, rows, visible: visible) }
   }
 
   /// Selects a row. Returns false if it is selected already.
-  mutating func select(_ row: Int, _ rows: Rows, visible: Int) -> Bool {
+  mutating func select(_ row: Int, _ rows: ReadRows, visible: Int) -> Bool {
     guard row != cursor else { return false }
     move(to: row, rows, visible: visible)
     return true
   }
 
-  private mutating func place(_ row: Int, _ rows: Rows, visible: Int) {
+  private mutating func place(_ row: Int, _ rows: ReadRows, visible: Int) {
     cursor = max(0, min(row, rows.total - 1))
     offset = Table.offset(showing: cursor, from: offset, visible: visible, total: rows.total)
   }
@@ -96,7 +96,7 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
   ///
   /// - Parameter isFocused: whether the keyboard acts on the list. If it does not, a cursor at the top stays at the
   ///   top.
-  mutating func follow(_ rows: Rows, visible: Int, isFocused: Bool = true) {
+  mutating func follow(_ rows: ReadRows, visible: Int, isFocused: Bool = true) {
     if let selected, isFocused || cursor > 0, let place = rows.ids.firstIndex(of: selected) {
       let moved = rows.offset + place - cursor
       cursor += moved
@@ -150,7 +150,7 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
 
   // MARK: - Marks
 
-  mutating func toggleMark(_ rows: Rows, visible: Int) {
+  mutating func toggleMark(_ rows: ReadRows, visible: Int) {
     if let row = rows[cursor] { marks.toggle(row.id, row.version) }
     move(to: cursor + 1, rows, visible: visible)
   }
@@ -163,7 +163,7 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
   }
 
   /// Begins a range, or marks from its beginning to the cursor.
-  mutating func markRange(_ rows: Rows) -> Range {
+  mutating func markRange(_ rows: ReadRows) -> Range {
     guard let start = anchor else {
       anchor = rows[cursor]?.id
       return .begun
@@ -191,13 +191,13 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
   }
 
   /// The marks on rows that the list shows, for a table.
-  func marked(_ rows: Rows) -> Set<Int> {
+  func marked(_ rows: ReadRows) -> Set<Int> {
     guard !marks.isEmpty else { return [] }
     return Set(rows.ids.indices.filter { marks.contains(rows.ids[$0]) }.map { $0 + rows.offset })
   }
 }
 
-extension ListState.Rows {
+extension ListState.ReadRows {
   /// The rows of a list that is always read whole.
   init(_ ids: [ID]) { self.init(total: ids.count, offset: 0, ids: ids, versions: ids.map { _ in "" }) }
 }

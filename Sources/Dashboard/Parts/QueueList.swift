@@ -145,8 +145,8 @@ extension RowList where Kind == QueueKind {
   }
 
   /// Follows the result of a command.
-  mutating func take(_ receipt: Receipt) {
-    take(receipt) { receipt in
+  mutating func apply(_ receipt: Receipt) {
+    apply(receipt) { receipt in
       guard case .perform(.retry, .ids(let ids), _, _) = receipt.command else { return [] }
       return receipt.failure != nil ? ids : Array(receipt.result.skipped.keys)
     }

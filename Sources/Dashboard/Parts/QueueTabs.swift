@@ -70,7 +70,7 @@ struct QueueTabs {
     let place = box.notePlace(in: area, frame.grid.glyphs)
     for (item, cells) in tabs.places(width: width, frame.grid.glyphs) where !place.isEmpty {
       let cells = Rect(x: place.x + cells.lowerBound, y: place.y, width: cells.count, height: 1)
-      frame.note(parts[item].states.map { .tab($0) } ?? .command(.causes), in: cells)
+      frame.addTarget(parts[item].states.map { .tab($0) } ?? .command(.causes), in: cells)
     }
   }
 }

@@ -80,11 +80,6 @@ enum RecordKind: ListKind {
   }
 }
 
-extension Int {
-  /// Whether a list of so many columns has room for dates with times, and for what matters less.
-  var isWide: Bool { self >= 100 }
-}
-
 typealias RecordList = RowList<RecordKind>
 
 extension RowList where Kind == RecordKind {
@@ -99,7 +94,7 @@ extension RowList where Kind == RecordKind {
         }
       // Of columns that do not fit, the last chosen ones are left out first.
       return Table.Column(
-        FieldChanges.shown(name) + mark,
+        FieldChanges.displayName(name) + mark,
         .flex(3),
         minimum: 8,
         priority: place == 0 ? 8 : max(5, 7 - place)
@@ -127,34 +122,7 @@ extension RecordListing.Order {
     case .newest: "newest change first"
     case .name: "by zone and name"
     case .field(let name, let isDescending):
-      "by \(FieldChanges.shown(name)), \(isDescending ? "descending" : "ascending")"
+      "by \(FieldChanges.displayName(name)), \(isDescending ? "descending" : "ascending")"
     }
-  }
-}
-
-extension World {
-  /// A time in at most eight cells: `14:03:21`, of another day `Nov 21`.
-  func short(_ milliseconds: Int64?) -> String {
-    guard let milliseconds else { return "" }
-    let clock = format.clock(milliseconds, now: now)
-    return clock.count > 5 ? String(clock.prefix(6)) : format.time(milliseconds, now: now)
-  }
-
-  /// A time in at most twelve cells: `14:03:21`, of another day `Nov 21 14:03`.
-  func moment(_ milliseconds: Int64) -> String {
-    let clock = format.clock(milliseconds, now: now)
-    return clock.count > 5 ? clock : format.time(milliseconds, now: now)
-  }
-
-  /// A time in at most six cells: `14:03`, of another day `Nov 21`.
-  func shortest(_ milliseconds: Int64) -> String {
-    let clock = format.clock(milliseconds, now: now)
-    return clock.count > 5 ? String(clock.prefix(6)) : clock
-  }
-
-  /// A user: whether it is this store's own, else a short form of the name.
-  func user(_ name: String) -> String {
-    if name == status?.identity { return "this user" }
-    return name.count > 12 ? "\(name.prefix(6))…\(name.suffix(4))" : name
   }
 }

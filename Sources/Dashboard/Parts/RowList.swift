@@ -137,9 +137,9 @@ struct RowList<Kind: ListKind>: Sendable {
     Kind.page(world).flatMap { $0.listing == listing ? $0 : nil }
   }
 
-  func rows(_ world: World) -> ListState<ID>.Rows {
-    guard let page = page(world) else { return ListState<ID>.Rows([]) }
-    return ListState<ID>.Rows(
+  func rows(_ world: World) -> ListState<ID>.ReadRows {
+    guard let page = page(world) else { return ListState<ID>.ReadRows([]) }
+    return ListState<ID>.ReadRows(
       total: page.total,
       offset: page.window.offset,
       ids: page.rows.map(\.id),
@@ -202,7 +202,7 @@ struct RowList<Kind: ListKind>: Sendable {
   }
 
   /// Follows the result of a command: what failed or was skipped may be tried again, and marks are used up.
-  mutating func take(_ receipt: Receipt, ids: (Receipt) -> [ID]) {
+  mutating func apply(_ receipt: Receipt, ids: (Receipt) -> [ID]) {
     for id in ids(receipt) { acted[id] = nil }
     if receipt.verb == .discard, receipt.failure == nil { state.marks = .some([:]) }
   }
@@ -285,4 +285,9 @@ struct RowList<Kind: ListKind>: Sendable {
         : isSearching ? (filter.text.isEmpty ? "loading…" : "searching…") : Kind.empty(self, world)
     ).draw(on: &frame, in: area, pane: pane)
   }
+}
+
+extension Int {
+  /// Whether a list of so many columns has room for dates with times, and for what matters less.
+  var isWide: Bool { self >= 100 }
 }

@@ -119,7 +119,7 @@ struct VerdictLine: Sendable {
     let width = keys.cells(in: glyphs)
     for (command, cells) in targets {
       let x = area.maxX - 1 - width + cells.lowerBound
-      frame.note(.command(command), in: Rect(x: x, y: area.y, width: cells.count, height: 1))
+      frame.addTarget(.command(command), in: Rect(x: x, y: area.y, width: cells.count, height: 1))
     }
     frame.grid.put(keys, in: Rect(x: area.x, y: area.y, width: area.width - 1, height: 1), .trailing)
     let room = Rect(x: area.x + 1, y: area.y, width: area.width - width - 3, height: 1)

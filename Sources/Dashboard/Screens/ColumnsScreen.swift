@@ -42,7 +42,7 @@ struct ColumnsScreen: CursorScreen {
     let columns = [Table.Column("COLUMN", .fixed(6), .trailing), Table.Column("FIELD", .flexible)]
     let rows = names.dropFirst(list.offset).map { name in
       let number = chosen.firstIndex(of: name).map { String($0 + 1) } ?? ""
-      return Table.Row([StyledText(number, .marked), StyledText(FieldChanges.shown(name))])
+      return Table.Row([StyledText(number, .marked), StyledText(FieldChanges.displayName(name))])
     }
     list.table(columns, rows, of: names.count).draw(on: &frame, in: inside)
   }

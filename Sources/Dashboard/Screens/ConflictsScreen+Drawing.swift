@@ -40,7 +40,7 @@ extension ConflictsScreen {
   }
 
   private func drawList(_ all: [Conflict], on frame: inout Frame, in area: Rect, _ world: World) {
-    let index = all.firstIndex { $0.id == shown } ?? 0
+    let index = all.firstIndex { $0.id == conflictID } ?? 0
     let note = StyledText("\(index + 1) of \(Format.number(remaining(all, world)))", .dim)
     Box(title: "Conflicts", note: note).draw(on: &frame.grid, in: area)
     let inside = Box.inside(area)
@@ -53,7 +53,7 @@ extension ConflictsScreen {
     }
     for (line, row) in rows.enumerated() {
       let place = inside.row(line)
-      frame.note(.row(offset + line, nil), in: place)
+      frame.addTarget(.row(offset + line, nil), in: place)
       let isShown = offset + line == index
       if isShown { frame.grid.fill(place, Style(.selectionUnfocused)) }
       for (text, cell) in zip(row, place.columns([.fixed(1), .flex(1), .flex(1)], gap: 1)) {
@@ -82,7 +82,7 @@ extension ConflictsScreen {
     let visible = max(0, parts[1].height - 1)
     let offset = max(0, min(first, rows.count - visible))
     for (line, index) in rows.indices.dropFirst(offset).prefix(visible).enumerated() {
-      frame.note(.field(index), in: parts[1].row(line + 1))
+      frame.addTarget(.field(index), in: parts[1].row(line + 1))
     }
     for (line, text) in will.enumerated() { frame.grid.put(text, in: parts[2].row(line + 1)) }
     let whole = world.keys.name(of: .wholeValue)

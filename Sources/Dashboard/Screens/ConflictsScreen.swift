@@ -13,8 +13,8 @@ struct ConflictsScreen: Screen {
     var isDeletedOnServer: Bool
   }
 
-  /// The conflict that is shown.
-  private(set) var shown: Int64?
+  /// The conflict that is shown; nil: the oldest.
+  private(set) var conflictID: Int64?
   private(set) var field = 0
   /// The conflict that an undo opened again, to be shown once it is read.
   private var undone: Int64?
@@ -25,7 +25,7 @@ struct ConflictsScreen: Screen {
   /// The screen on a conflict; nil: on the oldest.
   func showing(_ id: Int64?) -> ConflictsScreen {
     var screen = self
-    (screen.shown, screen.field) = (id, 0)
+    (screen.conflictID, screen.field) = (id, 0)
     return screen
   }
 
@@ -45,20 +45,22 @@ struct ConflictsScreen: Screen {
 
   func conflict(_ world: World) -> Conflict? {
     let all = open(world)
-    return all.first { $0.id == shown } ?? (shown == nil ? all.first : nil)
+    return all.first { $0.id == conflictID } ?? (conflictID == nil ? all.first : nil)
   }
 
   mutating func follow(_ world: World) {
-    if let undone, open(world).contains(where: { $0.id == undone }) { (shown, field, self.undone) = (undone, 0, nil) }
+    if let undone, open(world).contains(where: { $0.id == undone }) {
+      (conflictID, field, self.undone) = (undone, 0, nil)
+    }
     guard let conflicts = world.data.conflicts else { return }
-    let shown = Dictionary(conflicts.rows.map { ($0.id, $0.version) }) { first, _ in first }
-    resolved = resolved.filter { shown[$0.key] == $0.value }
-    if self.shown == nil { self.shown = open(world).first?.id }
+    let versions = Dictionary(conflicts.rows.map { ($0.id, $0.version) }) { first, _ in first }
+    resolved = resolved.filter { versions[$0.key] == $0.value }
+    if conflictID == nil { conflictID = open(world).first?.id }
     field = max(0, min(field, (conflict(world)?.fields.count ?? 1) - 1))
   }
 
   /// A conflict that could not be resolved is open again.
-  mutating func take(_ receipt: Receipt) {
+  mutating func apply(_ receipt: Receipt) {
     switch receipt.command {
     case .undo, .undoAll:
       undone = receipt.result.restored.values.filter { $0.state == .conflict }.map(\.operation).max()
@@ -107,7 +109,7 @@ struct ConflictsScreen: Screen {
 
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
     let all = open(world)
-    guard all.indices.contains(row), all[row].id != shown else { return false }
+    guard all.indices.contains(row), all[row].id != conflictID else { return false }
     _ = show(all[row])
     return true
   }
@@ -159,7 +161,7 @@ struct ConflictsScreen: Screen {
   func close(_ app: inout App) { app.conflicts = self }
 
   private mutating func show(_ conflict: Conflict?) -> [Step] {
-    (shown, field) = (conflict?.id, 0)
+    (conflictID, field) = (conflict?.id, 0)
     return []
   }
 

@@ -99,8 +99,8 @@ struct EditScreen: CursorScreen {
 
   var hasUnsavedEdits: Bool { !edits.isEmpty }
 
-  /// The state that is shown.
-  private func shown(_ world: World) -> SyncStore.EditedVersion? {
+  /// The version of the operation and of the server's record that is shown.
+  private func readVersion(_ world: World) -> SyncStore.EditedVersion? {
     guard let detail = detail(world), let operation = detail.operation else { return nil }
     return SyncStore.EditedVersion(
       operation: operation.version(serverTag: nil),
@@ -147,7 +147,7 @@ struct EditScreen: CursorScreen {
   }
 
   fileprivate func save(_ world: World) -> [Step] {
-    guard let version = version ?? shown(world), !edits.isEmpty else {
+    guard let version = version ?? readVersion(world), !edits.isEmpty else {
       return [.failure("Nothing is edited yet; \(world.keys.name(of: .editField)) edits the selected field")]
     }
     return [.effect(.give(.edit(id, edits.values.sorted { $0.name < $1.name }, version: version)))]
@@ -155,7 +155,7 @@ struct EditScreen: CursorScreen {
 
   fileprivate mutating func begin(_ text: String, _ world: World) -> [Step] {
     hasWarned = false
-    if edits.isEmpty || version == nil { version = shown(world) }
+    if edits.isEmpty || version == nil { version = readVersion(world) }
     let name = text.firstIndex(of: "=").map { text[...$0].count } ?? 0
     (line, problem) = (InputLine(prompt: "FIELD=VALUE  ", text: text, kept: name), nil)
     return []
@@ -195,7 +195,7 @@ struct EditScreen: CursorScreen {
     return line.map { Prompt(input: $0, note: problem.map { StyledText($0, .error) } ?? help) }
   }
 
-  mutating func take(_ receipt: Receipt) {
+  mutating func apply(_ receipt: Receipt) {
     guard case .edit(id, _, _) = receipt.command else { return }
     // After a refusal the edits are of what is shown now.
     version = nil

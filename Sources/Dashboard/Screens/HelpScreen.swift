@@ -79,7 +79,7 @@ struct HelpScreen: CursorScreen {
     let lines = lines(world)
     for (y, line) in lines.dropFirst(list.offset).prefix(inside.height).enumerated() {
       let row = inside.row(y)
-      frame.note(.row(list.offset + y, nil), in: row)
+      frame.addTarget(.row(list.offset + y, nil), in: row)
       let isSelected = list.offset + y == list.cursor
       if isSelected { frame.grid.fill(row, Style(.selection)) }
       func put(_ text: StyledText, _ place: Rect) { frame.grid.put(isSelected ? text.on(.selection) : text, in: place) }

@@ -16,7 +16,7 @@ extension ListScreen {
   func layout(_ world: World) -> SplitLayout { SplitLayout(world.body, isSplit: Kind.hasDetail) }
   func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(layout(world).list)) }
 
-  var rows: (any Rows)? {
+  var rows: (any ListActions)? {
     get { list }
     set { if let changed = newValue as? RowList<Kind> { list = changed } }
   }

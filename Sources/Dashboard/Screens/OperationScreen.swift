@@ -176,11 +176,14 @@ extension FieldTable.Row {
   static let header = "FIELD\tBASE\tLOCAL\tSERVER"
 
   /// The row as a line to be copied.
-  var line: String { [name, base.shown, local.shown, server.shown].joined(separator: "\t") }
+  var line: String { [name, base.orDash, local.orDash, server.orDash].joined(separator: "\t") }
 
   /// The screen with the three values in full.
   var whole: ValueScreen {
-    ValueScreen(name, [("Base", base.shown, .base), ("Local", local.shown, .local), ("Server", server.shown, .server)])
+    ValueScreen(
+      name,
+      [("Base", base.orDash, .base), ("Local", local.orDash, .local), ("Server", server.orDash, .server)]
+    )
   }
 }
 

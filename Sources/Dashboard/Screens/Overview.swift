@@ -44,7 +44,7 @@ struct Overview: Screen {
     records.follow(world, visible: visible(.records, world), isFocused: focus == .records)
   }
 
-  var rows: (any Rows)? {
+  var rows: (any ListActions)? {
     get {
       switch focus {
       case .queue: queue
@@ -87,7 +87,7 @@ struct Overview: Screen {
 
   mutating func type(_ key: Key, _ world: World) -> [Step]? { focus == .records ? records.type(key) : queue.type(key) }
   func prompt(_ world: World) -> Prompt? { focus == .records ? records.prompt(world) : queue.prompt(world) }
-  mutating func take(_ receipt: Receipt) { queue.take(receipt) }
+  mutating func apply(_ receipt: Receipt) { queue.apply(receipt) }
 
   func isWaiting(_ world: World) -> Bool {
     switch focus {
@@ -110,7 +110,7 @@ struct Overview: Screen {
       }
       let isFocused = pane == focus
       let title = StyledText("\(world.keys.name(of: pane.command)) \(pane.title)")
-      frame.note(.pane(pane), in: place)
+      frame.addTarget(.pane(pane), in: place)
       if pane == .queue {
         QueueTabs(world, queue).draw(title, on: &frame, in: place, world, queue, isFocused: isFocused)
       } else {

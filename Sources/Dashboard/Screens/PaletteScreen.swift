@@ -122,7 +122,7 @@ struct PaletteScreen: CursorScreen {
     if matches.isEmpty { frame.grid.put(StyledText("No command matches", .dim).on(.dialog), in: inside.row(0)) }
     for (y, entry) in matches.dropFirst(list.offset).prefix(inside.height).enumerated() {
       let row = inside.row(y)
-      frame.note(.row(list.offset + y, nil), in: row)
+      frame.addTarget(.row(list.offset + y, nil), in: row)
       let isSelected = list.offset + y == list.cursor
       if isSelected { frame.grid.fill(row, Style(.selection)) }
       let ground: StyleRole = isSelected ? .selection : .dialog

@@ -47,7 +47,7 @@ struct Question: Screen {
     let dialog = Dialog(title: StyledText(kind.title), message: message, keys: keys, defaultKey: 0)
     frame.grid.draw(dialog, in: area)
     for (command, place) in zip([CommandID.no, .yes], dialog.keyPlaces(in: area, frame.grid.glyphs)) {
-      frame.note(.command(command), in: place)
+      frame.addTarget(.command(command), in: place)
     }
   }
 }

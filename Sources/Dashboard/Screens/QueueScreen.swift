@@ -21,7 +21,7 @@ struct QueueScreen: ListScreen {
     return subject
   }
 
-  mutating func take(_ receipt: Receipt) { list.take(receipt) }
+  mutating func apply(_ receipt: Receipt) { list.apply(receipt) }
   func close(_ app: inout App) { app.overview.queue = list }
 
   func drawFrame(on frame: inout Frame, in area: Rect, _ world: World) {

@@ -24,7 +24,7 @@ struct UndoScreen: ListScreen {
     list.follow(world, visible: visible(world))
   }
 
-  mutating func shown(_ world: World) -> [Effect] {
+  mutating func appeared(_ world: World) -> [Effect] {
     guard !world.isReadOnly, !list.isFiltered, world.status?.dropped.unseen ?? 0 > 0, let page = list.page(world)
     else { return [] }
     let first = list.state.offset
@@ -38,7 +38,7 @@ struct UndoScreen: ListScreen {
     return [.give(.markDroppedSeen(through: last))]
   }
 
-  mutating func take(_ receipt: Receipt) {
+  mutating func apply(_ receipt: Receipt) {
     switch receipt.command {
     case .undo, .undoAll: if receipt.failure == nil { list.state.marks = .some([:]) }
     default: break
@@ -114,7 +114,7 @@ struct DroppedInspector: Inspector {
       items.append(
         .field(
           InspectorField(
-            name: FieldChanges.shown(name),
+            name: FieldChanges.displayName(name),
             value: former,
             type: former?.wireType ?? "",
             isUnsent: false,

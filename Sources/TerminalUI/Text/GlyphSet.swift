@@ -16,7 +16,7 @@ package enum GlyphSet: Sendable, Hashable {
   }
 
   /// The character that is sent for one of the grid.
-  package func shown(_ character: Character) -> Character {
+  package func sent(for character: Character) -> Character {
     switch self {
     case .unicode: character
     case .console: Self.consoleLikenesses[character] ?? character

@@ -36,14 +36,14 @@ package struct Tabs: Sendable, Hashable {
 
   /// The line, for a place of this width, such as a frame's note.
   package func text(width: Int, _ glyphs: GlyphSet = .unicode) -> StyledText {
-    let texts = shown(width, glyphs).map(\.1)
+    let texts = parts(width, glyphs).map(\.1)
     return texts.reduce(StyledText([])) { $0.spans.isEmpty ? $1 : $0 + " " + $1 }.clipped(to: width, glyphs)
   }
 
   /// The cells of the parts that the line shows, as positions in it.
   package func places(width: Int, _ glyphs: GlyphSet = .unicode) -> [(item: Int, cells: Range<Int>)] {
     var x = 0
-    return shown(width, glyphs).map { item, text in
+    return parts(width, glyphs).map { item, text in
       let start = x
       x += text.cells(in: glyphs) + 1
       return (item, start..<x - 1)
@@ -51,7 +51,7 @@ package struct Tabs: Sendable, Hashable {
   }
 
   /// The parts that fit, each with its text.
-  private func shown(_ width: Int, _ glyphs: GlyphSet) -> [(Int, StyledText)] {
+  private func parts(_ width: Int, _ glyphs: GlyphSet) -> [(Int, StyledText)] {
     let whole = fitting(width, glyphs) { text($0, $0.label, $0.count) }
     let first = items.prefix(keeping).filter { !$0.isEmpty || $0.isSelected }
     guard whole.count < first.count else { return whole }
@@ -59,11 +59,11 @@ package struct Tabs: Sendable, Hashable {
   }
 
   private func fitting(_ width: Int, _ glyphs: GlyphSet, _ text: (Item) -> StyledText) -> [(Int, StyledText)] {
-    var shown = items.indices.map { (item: $0, text: text(items[$0])) }
-    func isTooWide() -> Bool { shown.reduce(-1) { $0 + $1.text.cells(in: glyphs) + 1 } > width }
-    if isTooWide() { shown.removeAll { items[$0.item].isEmpty && !items[$0.item].isSelected } }
-    while isTooWide(), let last = shown.lastIndex(where: { !items[$0.item].isSelected }) { shown.remove(at: last) }
-    return shown
+    var parts = items.indices.map { (item: $0, text: text(items[$0])) }
+    func isTooWide() -> Bool { parts.reduce(-1) { $0 + $1.text.cells(in: glyphs) + 1 } > width }
+    if isTooWide() { parts.removeAll { items[$0.item].isEmpty && !items[$0.item].isSelected } }
+    while isTooWide(), let last = parts.lastIndex(where: { !items[$0.item].isSelected }) { parts.remove(at: last) }
+    return parts
   }
 
   private func text(_ item: Item, _ label: String, _ count: String?) -> StyledText {

@@ -68,7 +68,7 @@ import Testing
       for field in ["city", FieldChanges.parent] {
         let accepted = try store.enqueue([world.put("a", [field: value])]).first
         if case .refused(let reason)? = accepted {
-          #expect(!isRight && reason.hasPrefix("\(FieldChanges.shown(field)) refers to no record: "))
+          #expect(!isRight && reason.hasPrefix("\(FieldChanges.displayName(field)) refers to no record: "))
         } else {
           #expect(isRight)
         }

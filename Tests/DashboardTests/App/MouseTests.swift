@@ -106,9 +106,9 @@ struct MouseTests {
       #expect(session.app.draw(session.world).targets.contains { $0.target == target })
       session.send(.pointed(.press, target))
     }
-    #expect(shown()?.shown == conflicts[1].id && shown()?.field == 1)
+    #expect(shown()?.conflictID == conflicts[1].id && shown()?.field == 1)
     session.send(.pointed(.press, .row(0, nil)))
-    #expect(shown()?.shown == conflicts[0].id && shown()?.field == 0)
+    #expect(shown()?.conflictID == conflicts[0].id && shown()?.field == 0)
   }
 
   @Test func `a click selects in the palette and in the help, and a second one runs the command`() throws {

@@ -48,10 +48,12 @@ struct TourTests {
   @Test func `a command that failed is not done`() {
     var tour = Tour()
     for _ in 0..<3 { tour.skip() }
-    tour.note(Receipt(.edit(1, [], version: SyncStore.EditedVersion(operation: "")), failure: CommandRefusal.readOnly))
+    tour.record(
+      Receipt(.edit(1, [], version: SyncStore.EditedVersion(operation: "")), failure: CommandRefusal.readOnly)
+    )
     tour.follow(Sample.status())
     #expect(tour.place == 3)
-    tour.note(Receipt(.edit(1, [], version: SyncStore.EditedVersion(operation: ""))))
+    tour.record(Receipt(.edit(1, [], version: SyncStore.EditedVersion(operation: ""))))
     // It was rejected again.
     tour.follow(Sample.status())
     #expect(tour.place == 3)

@@ -93,7 +93,7 @@ struct ConflictViewTests {
       data.conflicts = Window(total: ids.count, offset: 0, rows: ids.map { Sample.conflict($0) })
       return data
     }
-    func shown(_ session: Session) -> Int64? { (session.top as? ConflictsScreen)?.shown }
+    func shown(_ session: Session) -> Int64? { (session.top as? ConflictsScreen)?.conflictID }
     var session = Session(Sample.world { $0.data = data([2, 5, 9]) })
     session.type("c")
     var receipt = Receipt(.undo([3]))

@@ -210,7 +210,8 @@ struct ReadablePart {
       lostFields.formUnion(fields)
     }
     if isSave, !isWhole || !lostFields.isEmpty {
-      lost = lostFields.isEmpty ? "its fields" : lostFields.map(FieldChanges.shown).sorted().joined(separator: ", ")
+      lost =
+        lostFields.isEmpty ? "its fields" : lostFields.map(FieldChanges.displayName).sorted().joined(separator: ", ")
     }
     (baseTag, needsVerification) = (row["baseTag"], row["needsVerification"])
     let sent: String? = row["sentChanges"]

@@ -86,7 +86,7 @@ struct FilterColumn: Hashable, Sendable {
   static let error = FilterColumn("error", .text, sql: "errorCode")
 
   /// A value as lists show it.
-  func shown(_ value: String) -> String {
+  func listed(_ value: String) -> String {
     switch self {
     case .state: Words.state(value)
     case .operation: Words.operation(value)

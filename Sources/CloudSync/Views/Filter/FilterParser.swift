@@ -36,13 +36,13 @@ struct FilterParser {
 
   private mutating func disjunction() throws(FilterError) -> FilterExpression {
     var parts = [try conjunction()]
-    while take("or") { parts.append(try conjunction()) }
+    while accept("or") { parts.append(try conjunction()) }
     return parts.count == 1 ? parts[0] : .any(parts)
   }
 
   private mutating func conjunction() throws(FilterError) -> FilterExpression {
     var parts = [try negation()]
-    while take("and") { parts.append(try negation()) }
+    while accept("and") { parts.append(try negation()) }
     return parts.count == 1 ? parts[0] : .all(parts)
   }
 
@@ -50,13 +50,13 @@ struct FilterParser {
     depth += 1
     defer { depth -= 1 }
     guard depth <= Limit.depth else { throw error("the expression is nested more than \(Limit.depth) deep") }
-    if take("not") { return .not(try negation()) }
+    if accept("not") { return .not(try negation()) }
     guard token.kind == .open else { return try predicate() }
     let opening = token
     index += 1
     let inner = try disjunction()
     if token.kind == .end { throw error("this ( is never closed", at: opening) }
-    guard take(.close) else { throw error("expected 'and', 'or' or )") }
+    guard accept(.close) else { throw error("expected 'and', 'or' or )") }
     return inner
   }
 
@@ -66,13 +66,13 @@ struct FilterParser {
       throw error("more than \(Limit.comparisons) comparisons; use 'in' with a list")
     }
     let column = try self.column()
-    if take("is") {
-      let negated = take("not")
-      guard take("null") else { throw error(negated ? "expected null" : "expected null or not null") }
+    if accept("is") {
+      let negated = accept("not")
+      guard accept("null") else { throw error(negated ? "expected null" : "expected null or not null") }
       return negated ? .not(.isNull(column)) : .isNull(column)
     }
-    let negated = take("not")
-    if take("in") {
+    let negated = accept("not")
+    if accept("in") {
       let among = FilterExpression.among(column, try list(for: column))
       return negated ? .not(among) : among
     }
@@ -105,10 +105,10 @@ struct FilterParser {
   }
 
   private mutating func list(for column: FilterColumn) throws(FilterError) -> [FilterValue] {
-    guard take(.open) else { throw error("expected ( and a list after 'in'") }
+    guard accept(.open) else { throw error("expected ( and a list after 'in'") }
     var list: [FilterValue] = []
-    repeat { list.append(try value(for: column)) } while take(.comma)
-    guard take(.close) else { throw error("expected , or ) in the list") }
+    repeat { list.append(try value(for: column)) } while accept(.comma)
+    guard accept(.close) else { throw error("expected , or ) in the list") }
     return list
   }
 
@@ -150,7 +150,7 @@ struct FilterParser {
     case (.text, .text(let text)): return .text(text)
     case (.oneOf(let known), .text(let text)):
       // Lists show other words for some states and operations.
-      let text = known.first { column.shown($0) == text } ?? text
+      let text = known.first { column.listed($0) == text } ?? text
       guard known.contains(text) else {
         throw error("there is no \(column.name) '\(text.excerpt)'; known are \(known.joined(separator: ", "))")
       }
@@ -177,13 +177,13 @@ struct FilterParser {
 
   private var token: FilterToken { tokens[index] }
 
-  private mutating func take(_ keyword: String) -> Bool {
+  private mutating func accept(_ keyword: String) -> Bool {
     guard token.isWord(keyword) else { return false }
     index += 1
     return true
   }
 
-  private mutating func take(_ kind: FilterToken.Kind) -> Bool {
+  private mutating func accept(_ kind: FilterToken.Kind) -> Bool {
     guard token.kind == kind else { return false }
     index += 1
     return true

@@ -4,7 +4,7 @@ import Facts
 import TerminalUI
 
 /// A list as commands act on it, whatever its rows are.
-protocol Rows: Sendable {
+protocol ListActions: Sendable {
   /// The fields that are shown in columns of their own.
   var columns: [String] { get set }
   func subject(_ world: World) -> Subject
@@ -23,7 +23,7 @@ protocol Rows: Sendable {
   mutating func goOn(_ step: Int, _ world: World, visible: Int) -> [Step]
 }
 
-extension RowList: Rows {
+extension RowList: ListActions {
   func subject(_ world: World) -> Subject {
     let (row, missing) = (selected(world), "No \(Kind.noun) is selected")
     return Subject(
