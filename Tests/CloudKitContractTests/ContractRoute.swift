@@ -85,7 +85,7 @@ final class Server: Sendable {
     (self.credential, self.environment) = (credential, environment)
   }
 
-  /// A server with the schema of the article in production, where writes add nothing.
+  /// A server with the schema of the handbook in production, where writes add nothing.
   static func production(_ change: (inout EmulatorConfiguration) -> Void = { _ in }) throws -> Server {
     let server = try Server(environment: "production", changing: change)
     try server.emulator.importSchema(try schema(), container: container)
@@ -103,9 +103,9 @@ final class Server: Sendable {
     }
   }
 
-  /// The schema that the article gives for production.
+  /// The schema that the handbook gives for production.
   static func schema() throws -> String {
-    let text = try packageText("Sources/CloudKitEmulator/CloudKitEmulator.docc/Contract.md")
+    let text = try packageText("Sources/Handbook/Emulator/Contract.md")
     return text.firstMatch(of: /```\n(DEFINE SCHEMA[^`]*)```/).map { String($0.1) } ?? ""
   }
 

@@ -90,14 +90,14 @@ import Testing
   }
 
   @Test func `each check has a sentence of its own, and cites a heading and a mark of the protocol reference`() throws {
-    let folder = packageFile("Sources/CloudKitEmulator/CloudKitEmulator.docc")
+    let folder = packageFile("Sources/Handbook/Protocol")
     let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
     let text = try files.filter { $0.lastPathComponent.hasPrefix("Protocol-") }
       .map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n")
 
     for check in ContractCheck.all {
       #expect(text.contains("\n### \(check.rule)\(check.assumption == nil ? " " : ":")"), "\(check.rule)")
-      if let name = check.assumption { #expect(text.contains("``EmulatorAssumptions/\(name)``")) }
+      if let name = check.assumption { #expect(text.contains("`EmulatorAssumptions.\(name)`")) }
     }
     for mark in ContractCheck.Evidence.allCases { #expect(text.contains("\n| `[\(mark.rawValue)]` |")) }
     #expect(Set(ContractCheck.all.map(\.sentence)).count == ContractCheck.all.count)

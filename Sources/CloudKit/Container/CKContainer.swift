@@ -282,6 +282,6 @@ public enum CKAccountStatus: Int, Sendable {
   case noAccount = 3
   /// The account is temporarily unavailable. Never produced here.
   case temporarilyUnavailable = 4
-  /// Never used: <doc:MovingToAServer#Switches>.
+  /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
   @available(*, unavailable) case _unknown = -1
 }

@@ -17,7 +17,7 @@ extension CKDatabase {
         case purged
         /// The user reset all encrypted data. Web Services do not report this, so it is never produced here.
         case encryptedDataReset
-        /// Never used: <doc:MovingToAServer#Switches>.
+        /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
         @available(*, unavailable) case _unknown
       }
 

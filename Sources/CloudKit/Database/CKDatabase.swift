@@ -15,7 +15,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     case `private` = 2
     /// The records that other users have shared with the signed-in user.
     case shared = 3
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 

@@ -8,7 +8,7 @@ extension CKModifyRecordsOperation {
     /// Overwrites all fields that the local record has and clears those that were cleared locally; the server's other
     /// fields stay.
     case allKeys = 2
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 }

@@ -80,7 +80,7 @@ extension CKError {
     case accountTemporarilyUnavailable = 36
     /// The participant is already invited. Never produced here.
     case participantAlreadyInvited = 37
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 }

@@ -21,7 +21,7 @@ open class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable 
     case readNotification = 3
     /// From a database subscription: `CKDatabaseNotification`.
     case database = 4
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 

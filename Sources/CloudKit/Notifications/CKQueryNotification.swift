@@ -10,7 +10,7 @@ open class CKQueryNotification: CKNotification, @unchecked Sendable {
     case recordUpdated = 2
     /// The record was deleted.
     case recordDeleted = 3
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 

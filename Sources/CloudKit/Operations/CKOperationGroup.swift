@@ -24,7 +24,7 @@ public final class CKOperationGroup: NSObject, CKArchivable, NSCopying, Sendable
     case tensOfGigabytes = 6
     /// Hundreds of gigabytes.
     case hundredsOfGigabytes = 7
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 

@@ -41,7 +41,7 @@ public final class CKRecordZone: NSObject, CKArchivable, CKImmutable, Sendable {
     case perRecord = 0
     /// All records of the zone share their keys.
     case perZone = 1
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 

@@ -6,7 +6,7 @@ public enum CKReferenceAction: UInt, Sendable {
   case none = 0
   /// The referring record is deleted too. At most 750 records may refer to one target this way.
   case deleteSelf = 1
-  /// Never used: <doc:MovingToAServer#Switches>.
+  /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
   @available(*, unavailable) case _unknown = 1_000
 }
 

@@ -16,7 +16,7 @@ extension CKShare {
     case privateUser = 3
     /// A participant who joined through the URL.
     case publicUser = 4
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 
@@ -30,7 +30,7 @@ extension CKShare {
     case privateUser = 3
     /// A participant who joined through the URL.
     case publicUser = 4
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 
@@ -44,7 +44,7 @@ extension CKShare {
     case readOnly = 2
     /// Read and write access.
     case readWrite = 3
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 
@@ -58,7 +58,7 @@ extension CKShare {
     case accepted = 2
     /// Removed from the share.
     case removed = 3
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 }

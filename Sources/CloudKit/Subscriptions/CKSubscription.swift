@@ -23,7 +23,7 @@ open class CKSubscription: NSObject, CKArchivable, NSCopying, @unchecked Sendabl
     case recordZone = 2
     /// Fires for any change in a database.
     case database = 3
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 

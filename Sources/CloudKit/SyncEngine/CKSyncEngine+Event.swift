@@ -1,5 +1,6 @@
 extension CKSyncEngine {
-  /// An event of a sync engine, which its delegate handles. <doc:SyncEngine> shows when each event comes.
+  /// An event of a sync engine, which its delegate handles. The handbook (`Handbook/Client/SyncEngine.md`)
+  /// shows when each event comes.
   public enum Event: Sendable {
     /// The engine's state changed. Save it.
     case stateUpdate(StateUpdate)
@@ -25,7 +26,7 @@ extension CKSyncEngine {
     case willSendChanges(WillSendChanges)
     /// A send ended.
     case didSendChanges(DidSendChanges)
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown
   }
 }
@@ -55,7 +56,7 @@ extension CKSyncEngine.Event {
       case signOut(previousUser: CKRecord.ID)
       /// Another user signed in. Delete the local data of the previous user.
       case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
-      /// Never used: <doc:MovingToAServer#Switches>.
+      /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
       @available(*, unavailable) case _unknown
     }
   }

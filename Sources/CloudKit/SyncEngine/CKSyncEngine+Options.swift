@@ -5,7 +5,7 @@ extension CKSyncEngine {
     case scheduled
     /// The app called `fetchChanges(_:)` or `sendChanges(_:)`.
     case manual
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown
   }
 
@@ -19,7 +19,7 @@ extension CKSyncEngine {
       case allExcluding([CKRecordZone.ID])
       /// These zones.
       case zoneIDs([CKRecordZone.ID])
-      /// Never used: <doc:MovingToAServer#Switches>.
+      /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
       @available(*, unavailable) case _unknown
 
       /// Returns whether the scope contains a zone.
@@ -66,7 +66,7 @@ extension CKSyncEngine {
       case zoneIDs([CKRecordZone.ID])
       /// The changes to these records.
       case recordIDs([CKRecord.ID])
-      /// Never used: <doc:MovingToAServer#Switches>.
+      /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
       @available(*, unavailable) case _unknown
 
       /// Returns whether the scope contains a record.

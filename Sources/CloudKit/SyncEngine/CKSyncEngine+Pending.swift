@@ -5,7 +5,7 @@ extension CKSyncEngine {
     case saveRecord(CKRecord.ID)
     /// The record has to be deleted.
     case deleteRecord(CKRecord.ID)
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown
   }
 
@@ -15,7 +15,7 @@ extension CKSyncEngine {
     case saveZone(CKRecordZone)
     /// The zone and its records have to be deleted.
     case deleteZone(CKRecordZone.ID)
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown
   }
 }

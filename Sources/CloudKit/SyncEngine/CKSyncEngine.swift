@@ -11,8 +11,8 @@ internal import Synchronization
 /// engine.state.add(pendingRecordZoneChanges: [.saveRecord(note.recordID)])
 /// ```
 ///
-/// Keep the engine as long as it shall sync. <doc:SyncEngine> shows the order of the events, and when `CloudSync` is
-/// the better choice.
+/// Keep the engine as long as it shall sync. The handbook's page "CKSyncEngine or CloudSync?"
+/// (`Handbook/Client/SyncEngine.md`) shows the order of the events, and when `CloudSync` is the better choice.
 public final class CKSyncEngine: Sendable {
   /// The settings of an engine.
   public struct Configuration: Sendable {

@@ -20,7 +20,7 @@ extension CKContainer {
     case denied = 2
     /// The user granted the permission.
     case granted = 3
-    /// Never used: <doc:MovingToAServer#Switches>.
+    /// Never used: see "Switches" in the handbook (`Handbook/Client/MovingToAServer.md`).
     @available(*, unavailable) case _unknown = -1
   }
 

@@ -1,7 +1,8 @@
 /// The emulator's behaviour where the real service's behaviour is unknown.
 ///
-/// The question numbers are those of <doc:Protocol-8-OpenQuestions>, which has what is known. The values other than the
-/// default are behaviours that the real service may have, so that a client can be tested against all of them.
+/// The question numbers are those of the handbook's page "Protocol 8: Open questions"
+/// (`Handbook/Protocol/Protocol-8-OpenQuestions.md`), which has what is known. The values other than the default are
+/// behaviours that the real service may have, so that a client can be tested against all of them.
 public struct EmulatorAssumptions: Sendable, Hashable {
   // MARK: Requests and credentials
 

@@ -4,7 +4,8 @@
 /// configuration.cache = CKRecordCacheSettings(maximumAge: .seconds(60), uncachedTypes: ["Stock"])
 /// ```
 ///
-/// The page "Caching fetched records" of CloudKit says what is served, and what removes records from the cache.
+/// The handbook's page "Caching fetched records" (`Handbook/Client/Caching.md`) says what is served, and what removes
+/// records from the cache.
 public struct CKRecordCacheSettings: Sendable, Hashable {
   /// Whether records are kept and served.
   public var isEnabled: Bool

@@ -27,7 +27,8 @@ package enum Phase: Hashable, Sendable {
   case authenticating
 }
 
-/// The response to an error. One table covers every error in every phase; <doc:Errors> shows it.
+/// The response to an error. One table covers every error in every phase; the handbook's page Errors
+/// (`Handbook/Sync/Errors.md`) shows it.
 package enum Disposition: Hashable, Sendable {
   /// The goal is already reached, such as deleting a record that does not exist.
   case acknowledge

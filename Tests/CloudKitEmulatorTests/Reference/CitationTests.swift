@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Comments cite the protocol reference by number. These tests find the articles and all citations.
+/// Comments cite the protocol reference by number. These tests find its pages and all citations.
 @Suite(.serialized) struct CitationTests {
-  private static let catalogue = packageFile("Sources/CloudKitEmulator/CloudKitEmulator.docc")
+  private static let reference = packageFile("Sources/Handbook/Protocol")
 
   @Test func `each number that a comment cites is a heading of the protocol reference`() throws {
     let headings = Set(try Self.headings())
@@ -34,61 +34,51 @@ import Testing
     }
   }
 
-  @Test func `each number in an article is a heading`() throws {
+  @Test func `each number on a page is a heading`() throws {
     let headings = Set(try Self.headings())
-    for (name, text) in try Self.articles() where name.hasPrefix("Protocol-") {
+    for (name, text) in try Self.pages() {
       let sections = text.matches(of: /\((\d\.\d+(?:, \d\.\d+)*)[,)]/).flatMap { Self.numbers(String($0.1)) }
       #expect(headings.isSuperset(of: sections + Self.questions(in: text)), "\(name)")
     }
   }
 
-  @Test func `each mark in a comment or an article is explained`() throws {
-    let articles = try Self.articles()
-    let evidence = try #require(articles["Protocol-0-Evidence"])
+  @Test func `each mark in a comment or on a page is explained`() throws {
+    let pages = try Self.pages()
+    let evidence = try #require(pages["Protocol-0-Evidence"])
     let marks = Set(evidence.matches(of: /\n\| `\[([^\]]+)\]` \|/).map { String($0.1) })
     try #require(marks.count == 9)
     for (file, comment) in try Self.comments(in: "Sources/CloudKitEmulator") {
       let used = comment.matches(of: /\[([A-Z]+\d?|2nd)\]/).map { String($0.1) }
       #expect(marks.isSuperset(of: used), "\(file): \(comment)")
     }
-    for (name, text) in articles where name.hasPrefix("Protocol-") {
+    for (name, text) in pages {
       #expect(marks.isSuperset(of: text.matches(of: /`\[([^\]`]+)\]`/).map { String($0.1) }), "\(name)")
     }
   }
 
-  @Test func `the article on open questions names the switch for each`() throws {
-    let text = try #require(try Self.articles()["Protocol-8-OpenQuestions"])
+  @Test func `the page on open questions names the switch for each`() throws {
+    let text = try #require(try Self.pages()["Protocol-8-OpenQuestions"])
     let code = try packageText("Sources/CloudKitEmulator/Configuration/EmulatorAssumptions.swift")
     let switches = Set(code.matches(of: /public var (\w+)/).map { String($0.1) })
 
     #expect(switches.count > 30)
-    #expect(Set(text.matches(of: /``EmulatorAssumptions\/(\w+)``/).map { String($0.1) }) == switches)
+    #expect(Set(text.matches(of: /`EmulatorAssumptions\.(\w+)`/).map { String($0.1) }) == switches)
   }
 
-  @Test func `links between articles lead to articles, and the first page has all of them`() throws {
-    let articles = try Self.articles()
-    for (name, text) in articles {
-      let links = text.matches(of: /<doc:([\w-]+)>/).map { String($0.1) }
-      #expect(Set(articles.keys).isSuperset(of: links), "\(name)")
-    }
-    let front = try #require(articles["CloudKitEmulator"])
-    for name in articles.keys where name != "CloudKitEmulator" { #expect(front.contains("- <doc:\(name)>"), "\(name)") }
-  }
+  // MARK: - Pages and comments
 
-  // MARK: - Articles and comments
-
-  private static func articles() throws -> [String: String] {
-    let files = try FileManager.default.contentsOfDirectory(at: catalogue, includingPropertiesForKeys: nil)
-    var articles: [String: String] = [:]
+  private static func pages() throws -> [String: String] {
+    let files = try FileManager.default.contentsOfDirectory(at: reference, includingPropertiesForKeys: nil)
+    var pages: [String: String] = [:]
     for file in files where file.pathExtension == "md" {
-      articles[file.deletingPathExtension().lastPathComponent] = try String(contentsOf: file, encoding: .utf8)
+      pages[file.deletingPathExtension().lastPathComponent] = try String(contentsOf: file, encoding: .utf8)
     }
-    return articles
+    return pages
   }
 
   /// Returns the numbers of all headings: `5` of a title, `5.10` and `Question 13` of a section.
   private static func headings() throws -> [String] {
-    try articles().filter { $0.key.hasPrefix("Protocol-") }.values.flatMap { text in
+    try pages().values.flatMap { text in
       text.split(separator: "\n").compactMap { line -> String? in
         let title = line.prefixMatch(of: /# Protocol (\d+):/)?.1
         let section = line.prefixMatch(of: /### (\d+\.\d+)\s/)?.1

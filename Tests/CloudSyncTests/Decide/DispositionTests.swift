@@ -120,7 +120,7 @@ struct DispositionTests {
   @Test func `the response to every error in every phase is as it was reviewed`() throws {
     let text = Self.text
 
-    #expect(try text == recorded("Sources/CloudSync/CloudSync.docc/Errors.md", text))
+    #expect(try text == recorded("Sources/Handbook/Sync/Errors.md", text))
     #expect(!text.contains("?"))
   }
 

@@ -17,7 +17,7 @@ struct DependencyTests {
     var pins: [Pin]
   }
 
-  private static let page = "Sources/CloudSync/CloudSync.docc/Libraries.md"
+  private static let page = "Sources/Handbook/Client/Libraries.md"
   private static let resolved = "Package.resolved"
 
   private static func isSet(_ name: String) -> Bool { ProcessInfo.processInfo.environment[name] != nil }

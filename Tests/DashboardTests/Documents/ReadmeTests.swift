@@ -18,7 +18,7 @@ struct ReadmeTests {
     _ = app.update(.changed, world)
     let svg = Picture(app.draw(world).grid, theme).svg
     #expect(svg.utf8.count < 60_000)
-    try expectFile("Sources/Dashboard/Dashboard.docc/Resources/overview.svg", svg)
+    try expectFile("Sources/Handbook/Program/Resources/overview.svg", svg)
   }
 
   @Test func `the key table lists every command of the registry once`() throws {

@@ -16,7 +16,7 @@ struct RecordingTests {
     let theme = try #require(Theme.builtIn.first { $0.name == "midnight" })
     let svg = Picture(try Self.moments(), theme).svg
     #expect(svg.utf8.count < 150_000)
-    try expectFile("Sources/Dashboard/Dashboard.docc/Resources/recording.svg", svg)
+    try expectFile("Sources/Handbook/Program/Resources/recording.svg", svg)
   }
 
   private static func moments() throws -> [Picture.Moment] {

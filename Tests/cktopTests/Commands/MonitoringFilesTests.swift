@@ -13,7 +13,7 @@ import Testing
   static let hasPromtool = promtool != nil
 
   private static func file(_ name: String) -> URL {
-    packageFile("Sources/Dashboard/Dashboard.docc/Resources").appending(path: name)
+    packageFile("Sources/Handbook/Program/Resources").appending(path: name)
   }
 
   private static func text(of name: String) throws -> String {
@@ -84,15 +84,15 @@ import Testing
     #expect(colored.sorted() == verdicts.sorted())
   }
 
-  @Test func `the article describes every alert, and no other`() throws {
+  @Test func `the page describes every alert, and no other`() throws {
     let rules = try Self.text(of: Self.rules)
-    let article = try String(
+    let page = try String(
       contentsOf: Self.file(Self.rules).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Monitoring.md"),
       encoding: .utf8
     )
     let alerts = rules.matches(of: /- alert: ([A-Za-z]+)/).map { String($0.output.1) }
-    let described = article.matches(of: /\| `(Cktop[A-Za-z]+)` \|/).map { String($0.output.1) }
+    let described = page.matches(of: /\| `(Cktop[A-Za-z]+)` \|/).map { String($0.output.1) }
 
     #expect(!alerts.isEmpty && described == alerts)
   }

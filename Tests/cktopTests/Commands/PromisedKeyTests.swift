@@ -130,7 +130,7 @@ import Testing
   /// `RECORD_SNAPSHOTS=1` writes the list.
   @Test func `the handbook has the fields of every verb`() throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    let file = folder.appending(path: "../../../Sources/Dashboard/Dashboard.docc/Subcommands.md").standardizedFileURL
+    let file = folder.appending(path: "../../../Sources/Handbook/Program/Subcommands.md").standardizedFileURL
     let page = try String(contentsOf: file, encoding: .utf8)
     let head = try #require(page.range(of: "<!-- fields -->\n"))
     let tail = try #require(page.range(of: "<!-- end of fields -->"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import cktop
 
-/// The article "From a struct to a synced server" and the first page of the models, with their programs.
+/// The page "From a struct to a synced server" and the first page of the models, with their programs.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct TutorialTests {
   private let folder: TemporaryFolder
 
@@ -132,12 +132,12 @@ import Testing
     try await start(name, arguments, environment).lines()
   }
 
-  // MARK: - The articles
+  // MARK: - The pages
 
   /// The fenced blocks of a language, as lines.
   private static func blocks(
     _ language: String,
-    of page: String = "Sources/CloudSyncModels/CloudSyncModels.docc/Tutorial.md"
+    of page: String = "Sources/Handbook/Models/Tutorial.md"
   ) throws -> [[String]] {
     let blocks = codeBlocks(of: try packageText(page))
     #expect(blocks.allSatisfy { ["swift", "console"].contains($0.language) })
