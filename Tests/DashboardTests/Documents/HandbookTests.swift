@@ -49,6 +49,17 @@ struct HandbookTests {
     }
   }
 
+  @Test func `every name in the walks and recipes for contributors is declared in the sources`() throws {
+    let page = try packageText("\(Self.folder)/Contributing.md")
+    let names = Set(page.matches(of: /`([A-Z]\w*[a-z]\w*(?:\.\w+)*)`/).map { String($0.1) })
+    let declarations = try Declarations(in: ["Sources", "Tests"])
+    let modules = try Set(packageText("Package.swift").matches(of: /name: "(\w+)"/).map { String($0.1) })
+
+    #expect(names.count > 90)
+    let unknown = names.subtracting(modules).filter { !declarations.have($0) }
+    #expect(unknown == [])
+  }
+
   // MARK: - Pages
 
   private static func pages() throws -> [String] {
@@ -98,5 +109,56 @@ struct HandbookTests {
     }
     let prose = lines.joined(separator: "\n")
     return code ? prose : prose.replacing(/`[^`\n]*`/, with: "")
+  }
+}
+
+/// The types of folders of code, and what is declared inside of each.
+private struct Declarations {
+  private var members: [String: Set<String>] = [:]
+  private static let types: Set<String> = [
+    "struct", "class", "enum", "actor", "protocol", "extension", "typealias",
+  ]
+  private static let values: Set<String> = ["func", "var", "let", "case"]
+
+  init(in folders: [String]) throws {
+    for file in try folders.flatMap(swiftFiles) { add(try String(contentsOf: file, encoding: .utf8)) }
+  }
+
+  /// Whether there is a type such as `App`, or a member such as `App.update` or `CKSchema.FieldType`.
+  func have(_ name: String) -> Bool {
+    let parts = name.split(separator: ".").map { String($0) }
+    guard parts.count > 1 else { return members[name] != nil }
+    return (1..<parts.count).contains { count in
+      members[parts.prefix(count).joined(separator: ".")]?.isSuperset(of: parts.dropFirst(count)) ?? false
+    }
+  }
+
+  private mutating func add(_ code: String) {
+    var type: String?
+    for line in code.utf8.split(separator: UInt8(ascii: "\n")) {
+      let isInside = line.first == UInt8(ascii: " ")
+      let words = line.split(whereSeparator: { !Self.isPart($0) }).map { String(decoding: $0, as: UTF8.self) }
+      guard let place = words.firstIndex(where: { Self.types.contains($0) || Self.values.contains($0) }),
+        place + 1 < words.count
+      else { continue }
+      // The pattern of a switch declares nothing.
+      if words[place] == "case", words[place + 1].hasPrefix(".") || words[place + 1] == "let" { continue }
+      let declared = words[place] == "case" ? words[(place + 1)...] : words[(place + 1)...(place + 1)]
+      let isType = Self.types.contains(words[place])
+      if isType { members[words[place + 1], default: []].formUnion([]) }
+      if !isInside { type = isType ? words[place + 1] : nil }
+      if isInside, let type { members[type, default: []].formUnion(declared) }
+    }
+  }
+
+  /// Whether a byte belongs to a name, or to one with dots.
+  private static func isPart(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "_"), UInt8(ascii: "."):
+      true
+    default: false
+    }
   }
 }
