@@ -353,13 +353,13 @@ let package = Package(
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
-    // The code of the pages for users of other libraries.
+    // The code of the handbook, without that of the pages about models.
     .testTarget(
       name: "PagesTests",
       dependencies: [
         "CloudKitModelMacros", "CloudKitModels", "CloudSyncModels", "CloudService", "CloudSync", "CloudKit",
-        "CloudKitEmulator", "CloudSupport", "JSONFiles", "TestSupport",
-        .product(name: "OpenCombine", package: "OpenCombine"),
+        "CloudKitEmulator", "CloudKitEmulatorTransport", "CloudSupport", "JSONFiles", "TestSupport",
+        .product(name: "Logging", package: "swift-log"), .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
     .testTarget(name: "CktopDemoTests", dependencies: ["CktopDemo", "CloudSync"]),

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -30,6 +31,40 @@ struct PageTests {
     let sections = text.split(separator: "\n").filter { $0.hasPrefix("##") }
 
     #expect(sections.prefix(2) == ["## Overview", "### Where the records are"])
+  }
+
+  /// The pages about models are compared in another target, and a page about manifests by building one.
+  @Test func `each block of Swift on the other pages of the handbook is compiled`() throws {
+    let code = try ["Tests/PagesTests/HandbookCode.swift", "Tests/Sample/Notes.swift"].map {
+      Self.bare(try packageText($0))
+    }
+    var count = 0
+    for page in try Self.handbook()
+    where !page.hasPrefix("Models/") && !Self.pages.contains(page) && page != "Client/StandIns" {
+      let parts = try packageText("Sources/Handbook/\(page).md").components(separatedBy: "```")
+      for block in parts where block.hasPrefix("swift\n") && !block.hasPrefix("swift\ndependencies:") {
+        count += 1
+        for paragraph in block.dropFirst("swift\n".count).split(separator: "\n\n") {
+          let text = Self.bare(paragraph)
+          #expect(text.isEmpty || code.contains { $0.contains(text) }, "\(page): \(paragraph)")
+        }
+      }
+    }
+    #expect(count > 10)
+  }
+
+  // MARK: - Pages and code
+
+  /// The pages by their paths in the handbook.
+  private static func handbook() throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: packageFile("Sources/Handbook").path)
+      .filter { $0.hasSuffix(".md") }.map { String($0.dropLast(".md".count)) }.sorted()
+  }
+
+  /// Code without blanks, imports, and comments behind the code of a line.
+  private static func bare(_ code: some StringProtocol) -> String {
+    trimmedLines(of: code).filter { !$0.hasPrefix("import ") }.map { $0.replacing(/\s+\/\/ .*/, with: "") }.joined()
+      .filter { $0 != " " }
   }
 
   /// The lines between each `// snippet.NAME` and the next `// snippet.end`.
