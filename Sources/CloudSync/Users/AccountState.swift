@@ -61,17 +61,6 @@ package struct AccountState: Hashable, Sendable {
 }
 
 extension AccountState.Status {
-  /// The state of the account in words.
-  var words: String {
-    switch self {
-    case .available: "signed in"
-    case .noAccount: "signed out"
-    case .restricted: "access denied"
-    case .couldNotDetermine: "unknown"
-    case .temporarilyUnavailable: "not available now"
-    }
-  }
-
   init(_ code: ServerErrorCode) {
     switch CKAccountStatus(code) {
     case .noAccount: self = .noAccount

@@ -1,4 +1,5 @@
 import CloudService
+import Facts
 import Foundation
 import Glibc
 
