@@ -90,6 +90,11 @@ enum HandbookCode {
     return left
   }
 
+  static func queuedOffline(_ container: CKContainer, _ delegate: any SyncEngineDelegate) async throws {
+    let engine = try SyncEngine(SyncEngine.Configuration(container: container), delegate: delegate)
+    try await engine.store.save(Chore(title: "Buy bread"))
+  }
+
   static func sync(_ record: CKRecord, _ delegate: any SyncEngineDelegate) async throws {
     let container = CKContainer(identifier: "iCloud.org.example.shop")
     let engine = try SyncEngine(SyncEngine.Configuration(container: container), delegate: delegate)

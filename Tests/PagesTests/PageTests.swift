@@ -34,12 +34,12 @@ struct PageTests {
   }
 
   /// The pages about models are compared in another target, and a page about manifests by building one.
-  @Test func `each block of Swift on the other pages of the handbook is compiled`() throws {
+  @Test func `each block of Swift in README and on the other pages of the handbook is compiled`() throws {
     let code = try ["Tests/PagesTests/HandbookCode.swift", "Tests/Sample/Notes.swift"].map {
       Self.bare(try packageText($0))
     }
     var count = 0
-    for page in try Self.handbook()
+    for page in try ["../../README"] + Self.handbook()
     where !page.hasPrefix("Models/") && !Self.pages.contains(page) && page != "Client/StandIns" {
       let parts = try packageText("Sources/Handbook/\(page).md").components(separatedBy: "```")
       for block in parts where block.hasPrefix("swift\n") && !block.hasPrefix("swift\ndependencies:") {

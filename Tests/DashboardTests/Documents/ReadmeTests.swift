@@ -21,12 +21,27 @@ struct ReadmeTests {
     try expectFile("Sources/Handbook/Program/Resources/overview.svg", svg)
   }
 
-  @Test func `the key table lists every command of the registry once`() throws {
-    let readme = try packageText("README.md")
+  @Test func `the handbook's key table lists every command of the registry once`() throws {
+    try expectKeys(Self.keyTable, in: "Sources/Handbook/Program/Dashboard.md")
+  }
+
+  @Test func `README has the keys of the first day`() throws {
+    let ids: [CommandID] = [
+      .syncOnce, .open, .filter, .problems, .retry, .edit, .discard, .conflicts, .undo, .help,
+    ]
+    let rows = try ids.map { id in
+      let command = try #require(Command.registry.first { $0.id == id })
+      return "| `\(command.keys[0].name)` | \(command.help) |"
+    }
+    try expectKeys((["| Key | Does |", "|---|---|"] + rows).joined(separator: "\n") + "\n", in: "README.md")
+  }
+
+  private func expectKeys(_ table: String, in page: String) throws {
+    let text = try packageText(page)
     let (begin, end) = ("<!-- keys -->\n", "<!-- end of keys -->")
-    let head = try #require(readme.range(of: begin))
-    let tail = try #require(readme.range(of: end))
-    try expectFile("README.md", readme[..<head.upperBound] + Self.keyTable + readme[tail.lowerBound...])
+    let head = try #require(text.range(of: begin))
+    let tail = try #require(text.range(of: end))
+    try expectFile(page, text[..<head.upperBound] + table + text[tail.lowerBound...])
   }
 
   // MARK: - The picture
