@@ -10,6 +10,10 @@ let shims = SwiftSetting.unsafeFlags(
     + ["-module-alias", "os=OSShim"]
 )
 
+// The folders of Sources and Tests, and the targets in them whose folder has their name.
+let wings: [(name: String, sources: [String], tests: [String])] = [
+]
+
 let package = Package(
   name: "cktop",
   products: [
@@ -400,6 +404,11 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+for (wing, sources, tests) in wings {
+  for target in package.targets where sources.contains(target.name) { target.path = "Sources/\(wing)/\(target.name)" }
+  for target in package.targets where tests.contains(target.name) { target.path = "Tests/\(wing)/\(target.name)" }
+}
 
 // Not for users: a newer version of a dependency may deprecate something. `.ci/run` sets it.
 let isStrict = Context.environment["CKTOP_STRICT"] != nil

@@ -35,7 +35,7 @@ struct ErrorMessageTests {
       "CloudSync", "CloudService", "Terminal", "Dashboard", "CktopDemo", "Doctor", "Facts", "RecordImport", "cktop",
     ]
     for room in rooms {
-      for file in try swiftFiles(in: "Sources/\(room)") {
+      for file in try swiftFiles(in: sources(of: room)) {
         lines.formUnion(Self.messages(in: try String(decoding: Data(contentsOf: file), as: UTF8.self)))
       }
     }

@@ -11,6 +11,16 @@ package func packageText(_ path: String) throws -> String {
   try String(contentsOf: packageFile(path), encoding: .utf8)
 }
 
+/// Returns the path of the folder of a module's sources, which is in one of the wings of `Sources`.
+package func sources(of module: String) throws -> String {
+  let wings = try FileManager.default.contentsOfDirectory(atPath: packageFile("Sources").path).sorted()
+  let folders = wings.map { "Sources/\($0)/\(module)" }
+  guard let folder = folders.first(where: { FileManager.default.fileExists(atPath: packageFile($0).path) }) else {
+    throw CocoaError(.fileReadNoSuchFile)
+  }
+  return folder
+}
+
 /// Returns the Swift files in a folder of the package and in the folders below it.
 ///
 /// - Throws: An error if there is none.

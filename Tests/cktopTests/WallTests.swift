@@ -118,7 +118,7 @@ import Testing
   private static func imports(of room: String) throws -> [String: Set<String>] {
     let kinds: Set<Substring> = ["class", "enum", "func", "protocol", "struct", "typealias", "var"]
     var imports: [String: Set<String>] = [:]
-    for file in try swiftFiles(in: "Sources/\(room)") {
+    for file in try swiftFiles(in: sources(of: room)) {
       let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
       let modules = lines.compactMap { line -> String? in
         let words = line.split(separator: " ")
