@@ -12,6 +12,10 @@ let shims = SwiftSetting.unsafeFlags(
 
 // The folders of Sources and Tests, and the targets in them whose folder has their name.
 let wings: [(name: String, sources: [String], tests: [String])] = [
+  (
+    "Base", ["JSONText", "CloudKitSchema", "Facts"],
+    ["JSONTextTests", "CloudKitSchemaTests", "FactsTests"]
+  ),
 ]
 
 let package = Package(

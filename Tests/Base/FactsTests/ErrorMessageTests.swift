@@ -40,7 +40,7 @@ struct ErrorMessageTests {
       }
     }
     let text = lines.sorted().joined(separator: "\n") + "\n"
-    #expect(try text == recorded("Tests/FactsTests/Errors.txt", text))
+    #expect(try text == recorded("Tests/Base/FactsTests/Errors.txt", text))
     #expect(lines.count > 100)
   }
 }

@@ -283,14 +283,14 @@ struct MessageTests {
       \(Self.obstacles.map(\.text).joined(separator: "\n"))
 
       """
-    #expect(try text == recorded("Tests/FactsTests/Messages.txt", text))
+    #expect(try text == recorded("Tests/Base/FactsTests/Messages.txt", text))
   }
 
   @Test func `no case is missing among the messages`() throws {
     let used = Self.causes.map { String(describing: $0) } + Self.events.map { String(describing: $0) }
     let words = Set(used.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init))
     for file in ["Cause.swift", "Event.swift", "Event+Command.swift"] {
-      for line in try packageText("Sources/Facts/\(file)").split(separator: "\n") {
+      for line in try packageText("Sources/Base/Facts/\(file)").split(separator: "\n") {
         guard let cases = line.firstMatch(of: /^ +case ([a-z].*)$/)?.1 else { continue }
         let names = cases.replacing(/\([^)]*\)/, with: "").split(separator: ",")
         for name in names.map({ $0.trimmingCharacters(in: .whitespaces) }) { #expect(words.contains(name), "\(name)") }
