@@ -16,6 +16,10 @@ let wings: [(name: String, sources: [String], tests: [String])] = [
     "Base", ["JSONText", "CloudKitSchema", "Facts"],
     ["JSONTextTests", "CloudKitSchemaTests", "FactsTests"]
   ),
+  (
+    "Client", ["CloudKit", "CloudKitWebServices", "CloudKitRecording", "CloudKitContract", "SyncEngineRequirements", "CCloudKit"],
+    ["CloudKitTests", "CloudKitContractTests"]
+  ),
 ]
 
 let package = Package(
@@ -66,20 +70,20 @@ let package = Package(
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),
         .product(name: "OpenCombineFoundation", package: "OpenCombine"),
       ],
-      path: "Sources/Shims/CombineShim"
+      path: "Sources/Client/Shims/CombineShim"
     ),
-    .target(name: "CoreLocationShim", dependencies: ["CloudKit"], path: "Sources/Shims/CoreLocationShim"),
-    .target(name: "NetworkShim", path: "Sources/Shims/NetworkShim"),
-    .target(name: "COSShim", path: "Sources/Shims/COSShim"),
+    .target(name: "CoreLocationShim", dependencies: ["CloudKit"], path: "Sources/Client/Shims/CoreLocationShim"),
+    .target(name: "NetworkShim", path: "Sources/Client/Shims/NetworkShim"),
+    .target(name: "COSShim", path: "Sources/Client/Shims/COSShim"),
     .target(
       name: "OSShim",
       dependencies: ["COSShim", .product(name: "Logging", package: "swift-log")],
-      path: "Sources/Shims/OSShim"
+      path: "Sources/Client/Shims/OSShim"
     ),
     // A module of its own: two aliases cannot name one module.
-    .target(name: "OSLogShim", dependencies: ["OSShim"], path: "Sources/Shims/OSLogShim"),
-    .target(name: "SwiftUIShim", dependencies: ["CombineShim"], path: "Sources/Shims/SwiftUIShim"),
-    .target(name: "UniformTypeIdentifiersShim", path: "Sources/Shims/UniformTypeIdentifiersShim"),
+    .target(name: "OSLogShim", dependencies: ["OSShim"], path: "Sources/Client/Shims/OSLogShim"),
+    .target(name: "SwiftUIShim", dependencies: ["CombineShim"], path: "Sources/Client/Shims/SwiftUIShim"),
+    .target(name: "UniformTypeIdentifiersShim", path: "Sources/Client/Shims/UniformTypeIdentifiersShim"),
     // JSON of the protocol, of imports and of output; a program's own settings are Codable. It knows no key of the protocol: the client and the emulator share it.
     .target(name: "JSONText"),
     // Codable values as JSON and in files, for programs that need no more than that.
@@ -222,7 +226,7 @@ let package = Package(
       ]
     ),
     // The guide's program, compiled as clients compile theirs.
-    .executableTarget(name: "Notes", dependencies: ["CloudKit"], path: "Tests/Sample"),
+    .executableTarget(name: "Notes", dependencies: ["CloudKit"], path: "Tests/Client/Sample"),
     // The program on the first page of the models, likewise.
     .executableTarget(name: "Hello", dependencies: ["CloudKitModels"], path: "Tests/Hello"),
     // The tutorial's program, likewise.
@@ -391,7 +395,7 @@ let package = Package(
       dependencies: [
         "CloudKit", "CloudKitEmulator", "CloudKitEmulatorTransport", "OSShim", "UniformTypeIdentifiersShim",
       ],
-      path: "Tests/CompatibilityTests/Swift5",
+      path: "Tests/Client/CompatibilityTests/Swift5",
       // Swift 5 warns of what code of its time does.
       swiftSettings: [.swiftLanguageMode(.v5), shims, .unsafeFlags(["-suppress-warnings"])]
     ),
@@ -402,7 +406,7 @@ let package = Package(
         "OSLogShim", "OSShim", "SwiftUIShim",
         .product(name: "Logging", package: "swift-log"),
       ],
-      path: "Tests/CompatibilityTests/Swift6",
+      path: "Tests/Client/CompatibilityTests/Swift6",
       swiftSettings: [shims]
     ),
   ],

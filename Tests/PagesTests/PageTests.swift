@@ -35,7 +35,7 @@ struct PageTests {
 
   /// The pages about models are compared in another target, and a page about manifests by building one.
   @Test func `each block of Swift in README and on the other pages of the handbook is compiled`() throws {
-    let code = try ["Tests/PagesTests/HandbookCode.swift", "Tests/Sample/Notes.swift"].map {
+    let code = try ["Tests/PagesTests/HandbookCode.swift", "Tests/Client/Sample/Notes.swift"].map {
       Self.bare(try packageText($0))
     }
     var count = 0

@@ -1,4 +1,4 @@
-// Defined in Sources/CloudKit/FoundationInternals/ArchiveNames.swift.
+// Defined in Sources/Client/CloudKit/FoundationInternals/ArchiveNames.swift.
 void cloudkit_name_archived_classes(void);
 
 // Apple's archives name classes without their module. NSKeyedUnarchiver may look up a class name before any CloudKit code

@@ -18,7 +18,7 @@ final class UnarchiverObserver: NSObject, NSSecureCoding {
 
 /// What this library relies on in Foundation although nothing documents it. A test that fails here says what a new
 /// toolchain has changed, and which file depends on it, nearly always one of
-/// `Sources/CloudKit/FoundationInternals`.
+/// `Sources/Client/CloudKit/FoundationInternals`.
 @Suite(.serialized) struct FoundationInternalsTests {
   private func unarchiver(_ values: [String: Any]) throws -> NSKeyedUnarchiver {
     let archiver = NSKeyedArchiver(requiringSecureCoding: true)
