@@ -20,6 +20,10 @@ let wings: [(name: String, sources: [String], tests: [String])] = [
     "Client", ["CloudKit", "CloudKitWebServices", "CloudKitRecording", "CloudKitContract", "SyncEngineRequirements", "CCloudKit"],
     ["CloudKitTests", "CloudKitContractTests"]
   ),
+  (
+    "Emulator", ["CloudKitEmulator", "CloudKitEmulatorTransport"],
+    ["CloudKitEmulatorTests"]
+  ),
 ]
 
 let package = Package(

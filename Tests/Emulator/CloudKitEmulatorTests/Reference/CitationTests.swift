@@ -47,7 +47,7 @@ import Testing
     let evidence = try #require(pages["Protocol-0-Evidence"])
     let marks = Set(evidence.matches(of: /\n\| `\[([^\]]+)\]` \|/).map { String($0.1) })
     try #require(marks.count == 9)
-    for (file, comment) in try Self.comments(in: "Sources/CloudKitEmulator") {
+    for (file, comment) in try Self.comments(in: "Sources/Emulator/CloudKitEmulator") {
       let used = comment.matches(of: /\[([A-Z]+\d?|2nd)\]/).map { String($0.1) }
       #expect(marks.isSuperset(of: used), "\(file): \(comment)")
     }
@@ -58,7 +58,7 @@ import Testing
 
   @Test func `the page on open questions names the switch for each`() throws {
     let text = try #require(try Self.pages()["Protocol-8-OpenQuestions"])
-    let code = try packageText("Sources/CloudKitEmulator/Configuration/EmulatorAssumptions.swift")
+    let code = try packageText("Sources/Emulator/CloudKitEmulator/Configuration/EmulatorAssumptions.swift")
     let switches = Set(code.matches(of: /public var (\w+)/).map { String($0.1) })
 
     #expect(switches.count > 30)
