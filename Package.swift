@@ -24,6 +24,10 @@ let wings: [(name: String, sources: [String], tests: [String])] = [
     "Emulator", ["CloudKitEmulator", "CloudKitEmulatorTransport"],
     ["CloudKitEmulatorTests"]
   ),
+  (
+    "Sync", ["CloudSync", "CloudService", "RecordImport"],
+    ["CloudSyncTests", "CloudServiceTests", "RecordImportTests", "Simulation", "PowerCut"]
+  ),
 ]
 
 let package = Package(
@@ -335,7 +339,7 @@ let package = Package(
     // Between SQLite and its files, for the tests that cut the power.
     .target(
       name: "CPowerCut",
-      path: "Tests/PowerCut/CPowerCut",
+      path: "Tests/Sync/PowerCut/CPowerCut",
       linkerSettings: [.linkedLibrary("sqlite3")]
     ),
     .testTarget(

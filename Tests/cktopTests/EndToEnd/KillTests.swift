@@ -10,7 +10,7 @@ import Testing
 /// Kills drivers and writers again and again, with requests in flight and at any moment. `KILLS` sets how often; it is
 /// small by default.
 ///
-/// SIGKILL says nothing about `fsync`, which the power cuts of `Tests/PowerCut` try.
+/// SIGKILL says nothing about `fsync`, which the power cuts of `Tests/Sync/PowerCut` try.
 @Suite(.serialized) struct KillTests {
   private static let container = "iCloud.org.example.kill"
   private static let zone = ZoneKey(zone: "Kill")

@@ -10,8 +10,8 @@ import Testing
 /// The article about the service, held against code.
 struct ArticleTests {
   @Test func `each block of Swift in the article is compiled`() throws {
-    let code = Set(trimmedLines(of: try packageText("Tests/CloudServiceTests/ArticleTests.swift")))
-    let article = try packageText("Sources/CloudService/CloudService.docc/CloudService.md")
+    let code = Set(trimmedLines(of: try packageText("Tests/Sync/CloudServiceTests/ArticleTests.swift")))
+    let article = try packageText("Sources/Sync/CloudService/CloudService.docc/CloudService.md")
     let lines = codeBlocks(of: article).filter { $0.language == "swift" }.flatMap(\.lines)
     for line in lines { #expect(code.contains(line), "\(line)") }
     #expect(lines.count > 25)

@@ -69,7 +69,7 @@ import Testing
 
   @Test func `the table of every request in every state is the recorded one`() throws {
     let table = Self.table
-    #expect(try table == recorded("Tests/CloudSyncTests/Decide/Intake.txt", table))
+    #expect(try table == recorded("Tests/Sync/CloudSyncTests/Decide/Intake.txt", table))
   }
 
   @Test func `a change behind a zone delete is for a record of the new zone`() {

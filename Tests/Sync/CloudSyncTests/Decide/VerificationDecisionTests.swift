@@ -89,7 +89,7 @@ import Testing
 
   @Test func `the table of every reply to every operation is the recorded one`() throws {
     let table = Self.table
-    #expect(try table == recorded("Tests/CloudSyncTests/Decide/VerificationDecision.txt", table))
+    #expect(try table == recorded("Tests/Sync/CloudSyncTests/Decide/VerificationDecision.txt", table))
   }
 
   @Test func `each record requested has its element of the reply, and one that is omitted an error`() throws {

@@ -127,7 +127,7 @@ import Testing
 
   @Test func `the table of every outcome of every kind is the recorded one`() throws {
     let table = Self.table
-    #expect(try table == recorded("Tests/CloudSyncTests/Decide/OutcomeDecision.txt", table))
+    #expect(try table == recorded("Tests/Sync/CloudSyncTests/Decide/OutcomeDecision.txt", table))
   }
 
   @Test func `the wait that a gateway asks for is not waited twice`() {

@@ -97,7 +97,7 @@ import Testing
 
   @Test func `the table of every change on every record is the recorded one`() throws {
     let table = Self.table
-    #expect(try table == recorded("Tests/CloudSyncTests/Decide/Rebase.txt", table))
+    #expect(try table == recorded("Tests/Sync/CloudSyncTests/Decide/Rebase.txt", table))
   }
 
   private static var table: String {

@@ -87,11 +87,11 @@ import Testing
 
   @Test func `the table of every event in every phase is the recorded one`() throws {
     let table = Self.table
-    #expect(try table == recorded("Tests/CloudSyncTests/Model/OperationMachine.txt", table))
+    #expect(try table == recorded("Tests/Sync/CloudSyncTests/Model/OperationMachine.txt", table))
   }
 
   @Test func `the table has every event`() throws {
-    let text = try packageText("Sources/CloudSync/Model/OperationEvents.swift")
+    let text = try packageText("Sources/Sync/CloudSync/Model/OperationEvents.swift")
     let names = Set(text.matches(of: /\n  case (\w+)/).map { String($0.1) })
     #expect(names == Set(Self.events(.save).map { String("\($0.value)".prefix { $0.isLetter }) }))
   }
