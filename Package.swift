@@ -28,6 +28,10 @@ let wings: [(name: String, sources: [String], tests: [String])] = [
     "Sync", ["CloudSync", "CloudService", "RecordImport"],
     ["CloudSyncTests", "CloudServiceTests", "RecordImportTests", "Simulation", "PowerCut"]
   ),
+  (
+    "Models", ["CloudKitModels", "CloudSyncModels", "CloudKitModelMacros", "CloudKitMacros", "CloudKitMacroExpansion", "JSONFiles"],
+    ["CloudKitModelsTests", "CloudKitModelMacrosTests", "JSONFilesTests", "PagesTests"]
+  ),
 ]
 
 let package = Package(
@@ -236,9 +240,9 @@ let package = Package(
     // The guide's program, compiled as clients compile theirs.
     .executableTarget(name: "Notes", dependencies: ["CloudKit"], path: "Tests/Client/Sample"),
     // The program on the first page of the models, likewise.
-    .executableTarget(name: "Hello", dependencies: ["CloudKitModels"], path: "Tests/Hello"),
+    .executableTarget(name: "Hello", dependencies: ["CloudKitModels"], path: "Tests/Models/Hello"),
     // The tutorial's program, likewise.
-    .executableTarget(name: "Orders", dependencies: ["CloudKitModels", "CloudSyncModels"], path: "Tests/Tutorial"),
+    .executableTarget(name: "Orders", dependencies: ["CloudKitModels", "CloudSyncModels"], path: "Tests/Models/Tutorial"),
     // Does on a terminal what the tests of the terminal type.
     .executableTarget(
       name: "terminal-sample",

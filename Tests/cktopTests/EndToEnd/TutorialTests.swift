@@ -12,7 +12,7 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   @Test func `the program has every block of Swift in the tutorial`() throws {
-    let program = trimmedLines(of: try packageText("Tests/Tutorial/Orders.swift"))
+    let program = trimmedLines(of: try packageText("Tests/Models/Tutorial/Orders.swift"))
     let blocks = try Self.blocks("swift").filter { !Self.isManifest($0) }
 
     #expect(blocks.count > 5)
@@ -24,7 +24,7 @@ import Testing
   @Test func `the manifest of the tutorial has the products that its program imports`() throws {
     let manifest = try #require(try Self.blocks("swift").first(where: Self.isManifest)).joined()
     let package = try packageText("Package.swift")
-    let imports = trimmedLines(of: try packageText("Tests/Tutorial/Orders.swift")).filter { $0.hasPrefix("import ") }
+    let imports = trimmedLines(of: try packageText("Tests/Models/Tutorial/Orders.swift")).filter { $0.hasPrefix("import ") }
       .map { String($0.dropFirst("import ".count)) }
 
     #expect(imports == ["CloudKitModels", "CloudSyncModels"])
@@ -35,8 +35,8 @@ import Testing
   }
 
   @Test func `the program on the first page of the models saves a note and prints all`() async throws {
-    let page = try Self.blocks("swift", of: "Sources/CloudKitModels/CloudKitModels.docc/CloudKitModels.md")
-    #expect(page.first == trimmedLines(of: try packageText("Tests/Hello/main.swift")))
+    let page = try Self.blocks("swift", of: "Sources/Models/CloudKitModels/CloudKitModels.docc/CloudKitModels.md")
+    #expect(page.first == trimmedLines(of: try packageText("Tests/Models/Hello/main.swift")))
 
     let server = EmulatorServer(try Emulator())
     let environment = Self.environment(port: try await server.start())

@@ -8,7 +8,7 @@ import Testing
 /// The articles about models, held against code.
 struct ArticleTests {
   @Test func `each block of Swift in the articles is compiled`() throws {
-    let code = ["Tests/CloudKitModelMacrosTests/ArticleExamples.swift", "Tests/Hello/main.swift"]
+    let code = ["Tests/Models/CloudKitModelMacrosTests/ArticleExamples.swift", "Tests/Models/Hello/main.swift"]
     let examples = try code.flatMap { trimmedLines(of: try packageText($0)) }
     var count = 0
     for article in try Self.articles() {
@@ -106,8 +106,8 @@ struct ArticleTests {
       .filter { $0.hasSuffix(".md") && $0 != "Tutorial.md" && !$0.hasPrefix("ComingFrom") }
     let names =
       [
-        "Sources/CloudKitModels/CloudKitModels.docc/CloudKitModels.md",
-        "Sources/CloudSyncModels/CloudSyncModels.docc/CloudSyncModels.md",
+        "Sources/Models/CloudKitModels/CloudKitModels.docc/CloudKitModels.md",
+        "Sources/Models/CloudSyncModels/CloudSyncModels.docc/CloudSyncModels.md",
       ] + pages.sorted().map { "\(folder)/\($0)" }
     return try names.map { ($0, try packageText($0)) }
   }

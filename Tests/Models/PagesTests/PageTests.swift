@@ -15,7 +15,7 @@ struct PageTests {
     let name = try #require(page.split(separator: "/").last)
     let blocks = codeBlocks(of: try packageText("Sources/Handbook/\(page).md")).filter { $0.language == "swift" }
       .map(\.lines)
-    let snippets = Self.snippets(of: try packageText("Tests/PagesTests/\(name).swift"))
+    let snippets = Self.snippets(of: try packageText("Tests/Models/PagesTests/\(name).swift"))
 
     #expect(blocks.count > 4)
     for block in blocks where !snippets.contains(block) {
@@ -35,7 +35,7 @@ struct PageTests {
 
   /// The pages about models are compared in another target, and a page about manifests by building one.
   @Test func `each block of Swift in README and on the other pages of the handbook is compiled`() throws {
-    let code = try ["Tests/PagesTests/HandbookCode.swift", "Tests/Client/Sample/Notes.swift"].map {
+    let code = try ["Tests/Models/PagesTests/HandbookCode.swift", "Tests/Client/Sample/Notes.swift"].map {
       Self.bare(try packageText($0))
     }
     var count = 0
