@@ -32,6 +32,10 @@ let wings: [(name: String, sources: [String], tests: [String])] = [
     "Models", ["CloudKitModels", "CloudSyncModels", "CloudKitModelMacros", "CloudKitMacros", "CloudKitMacroExpansion", "JSONFiles"],
     ["CloudKitModelsTests", "CloudKitModelMacrosTests", "JSONFilesTests", "PagesTests"]
   ),
+  (
+    "Program", ["cktop", "Dashboard", "TerminalUI", "Terminal", "CNcurses", "Doctor", "CktopDemo"],
+    ["TerminalUITests", "DashboardTests", "CktopDemoTests", "DoctorTests", "cktopTests"]
+  ),
 ]
 
 let package = Package(
@@ -201,7 +205,7 @@ let package = Package(
     .target(
       name: "TerminalUI",
       dependencies: [.product(name: "TOMLKit", package: "TOMLKit")],
-      // Sources/TerminalUI/Themes is a link to the themes at the top.
+      // Sources/Program/TerminalUI/Themes is a link to the themes at the top.
       resources: [.embedInCode("Themes")]
     ),
     .target(
@@ -247,7 +251,7 @@ let package = Package(
     .executableTarget(
       name: "terminal-sample",
       dependencies: ["DisplaySupport", "Terminal", "TerminalUI"],
-      path: "Tests/TerminalSample"
+      path: "Tests/Program/TerminalSample"
     ),
     // What several test targets use.
     .target(name: "TestSupport", path: "Tests/Support"),
@@ -258,7 +262,7 @@ let package = Package(
       path: "Tests/CloudSupport"
     ),
     // Displays that tests look at.
-    .target(name: "DisplaySupport", dependencies: ["Terminal", "TerminalUI"], path: "Tests/DisplaySupport"),
+    .target(name: "DisplaySupport", dependencies: ["Terminal", "TerminalUI"], path: "Tests/Program/DisplaySupport"),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
     .testTarget(
       name: "CloudKitContractTests",

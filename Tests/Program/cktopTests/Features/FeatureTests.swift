@@ -30,7 +30,7 @@ import Testing
   }
 
   private static func features() throws -> [(id: String, proof: String)] {
-    let text = try packageText("Tests/cktopTests/Features/Features.tsv")
+    let text = try packageText("Tests/Program/cktopTests/Features/Features.tsv")
     return try text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
       let columns = line.split(separator: "\t").map(String.init)
       try #require(columns.count == 3, "\(line)")

@@ -285,7 +285,7 @@ struct FindingTests {
       ([seen + ":"] + findings.map(Self.line) + [DoctorReport(findings).summary]).joined(separator: "\n") + "\n"
     }
     .joined(separator: "\n")
-    #expect(try text == recorded("Tests/DoctorTests/Findings.txt", text))
+    #expect(try text == recorded("Tests/Program/DoctorTests/Findings.txt", text))
   }
 
   /// A finding as a line of the reviewed file.

@@ -10,7 +10,7 @@ func expectScreen(_ grid: Grid, _ name: String, sourceLocation: SourceLocation =
   let lines = grid.text.split(separator: "\n", omittingEmptySubsequences: false)
   let screen = "\(grid.size.width)x\(grid.size.height)\n" + lines.map { "|\($0)|" }.joined(separator: "\n")
   let styles = grid.snapshot.dropFirst(grid.text.count)
-  let file = "Tests/DashboardTests/Screens/\(name).txt"
+  let file = "Tests/Program/DashboardTests/Screens/\(name).txt"
   try expectFile(file, screen + "\n" + styles + "\n", sourceLocation: sourceLocation)
 }
 

@@ -73,5 +73,5 @@ struct FrameTable {
 
 /// Compares a table of frames with the file of that name in `Screens`; with `RECORD_SNAPSHOTS=1` writes the file instead.
 func expectTable(_ table: FrameTable, _ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-  try expectFile("Tests/DashboardTests/Screens/\(name).txt", table.text, sourceLocation: sourceLocation)
+  try expectFile("Tests/Program/DashboardTests/Screens/\(name).txt", table.text, sourceLocation: sourceLocation)
 }

@@ -61,7 +61,7 @@ import Testing
 
   /// Runs the script that lies with the tests.
   private static func convert(into folder: URL) async throws {
-    let script = packageFile("Tests/RealInput/iso3166-to-ndjson.pl").path
+    let script = packageFile("Tests/Program/RealInput/iso3166-to-ndjson.pl").path
     let process = try Child("perl", [script, folder.path], environment: ProcessInfo.processInfo.environment)
     try #require(await process.end() == .exited(0), "the script refused the data")
   }

@@ -67,7 +67,7 @@ import Testing
   }
 
   private static var schema: JSON {
-    get throws { try JSON(parsing: packageText("Tests/cktopTests/Output/status.schema.json")) }
+    get throws { try JSON(parsing: packageText("Tests/Program/cktopTests/Output/status.schema.json")) }
   }
 
   /// The keys of a schema, with those of the objects inside as paths.
