@@ -17,7 +17,10 @@ let wings: [(name: String, sources: [String], tests: [String])] = [
     ["JSONTextTests", "CloudKitSchemaTests", "FactsTests"]
   ),
   (
-    "Client", ["CloudKit", "CloudKitWebServices", "CloudKitRecording", "CloudKitContract", "SyncEngineRequirements", "CCloudKit"],
+    "Client",
+    [
+      "CloudKit", "CloudKitWebServices", "CloudKitRecording", "CloudKitContract", "SyncEngineRequirements", "CCloudKit",
+    ],
     ["CloudKitTests", "CloudKitContractTests"]
   ),
   (
@@ -29,7 +32,11 @@ let wings: [(name: String, sources: [String], tests: [String])] = [
     ["CloudSyncTests", "CloudServiceTests", "RecordImportTests", "Simulation", "PowerCut"]
   ),
   (
-    "Models", ["CloudKitModels", "CloudSyncModels", "CloudKitModelMacros", "CloudKitMacros", "CloudKitMacroExpansion", "JSONFiles"],
+    "Models",
+    [
+      "CloudKitModels", "CloudSyncModels", "CloudKitModelMacros", "CloudKitMacros", "CloudKitMacroExpansion",
+      "JSONFiles",
+    ],
     ["CloudKitModelsTests", "CloudKitModelMacrosTests", "JSONFilesTests", "PagesTests"]
   ),
   (
@@ -246,7 +253,11 @@ let package = Package(
     // The program on the first page of the models, likewise.
     .executableTarget(name: "Hello", dependencies: ["CloudKitModels"], path: "Tests/Models/Hello"),
     // The tutorial's program, likewise.
-    .executableTarget(name: "Orders", dependencies: ["CloudKitModels", "CloudSyncModels"], path: "Tests/Models/Tutorial"),
+    .executableTarget(
+      name: "Orders",
+      dependencies: ["CloudKitModels", "CloudSyncModels"],
+      path: "Tests/Models/Tutorial"
+    ),
     // Does on a terminal what the tests of the terminal type.
     .executableTarget(
       name: "terminal-sample",

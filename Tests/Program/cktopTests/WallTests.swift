@@ -67,6 +67,35 @@ import Testing
     }
   }
 
+  /// The wings, and those that each may know. In Emulator only the transport knows the client, by its own arrows above.
+  private static let wings: [String: Set<String>] = [
+    "Base": [], "Client": ["Base"], "Emulator": ["Base", "Client"], "Sync": ["Base", "Client"],
+    "Models": ["Base", "Client", "Sync"], "Program": ["Base", "Client", "Emulator", "Sync"],
+  ]
+
+  @Test func `a wing knows only the wings that it may know`() throws {
+    let wings = try Dictionary(
+      uniqueKeysWithValues: Self.arrows.keys.map { room in
+        (String(room.split(separator: "/").last!), String(try sources(of: room).split(separator: "/")[1]))
+      }
+    )
+    #expect(Set(wings.values) == Set(Self.wings.keys))
+    for (room, known) in Self.arrows {
+      let wing = wings[String(room.split(separator: "/").last!)]!
+      let others = Set(known.compactMap { wings[$0] }).subtracting([wing])
+      #expect(others.subtracting(Self.wings[wing]!).isEmpty, "\(room)")
+    }
+  }
+
+  @Test(arguments: wings.keys.sorted())
+  func `the page of a wing is short, and names each of its targets`(wing: String) throws {
+    let page = try packageText("Sources/\(wing)/README.md")
+    let rooms = try FileManager.default.contentsOfDirectory(atPath: packageFile("Sources/\(wing)").path)
+
+    #expect(page.split(separator: "\n", omittingEmptySubsequences: false).count <= 41)
+    for room in rooms where room != "README.md" { #expect(page.contains("`\(room)`"), "\(room)") }
+  }
+
   @Test func `one file knows the terminal`() throws {
     let terminal = try Self.imports(of: "Terminal").filter { $0.value.contains("CNcurses") }.keys
 

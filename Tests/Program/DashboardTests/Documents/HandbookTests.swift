@@ -9,7 +9,7 @@ struct HandbookTests {
 
   @Test func `every relative link leads to a file, and every anchor to a heading of it`() throws {
     var count = 0
-    for page in try ["README.md"] + Self.pages() {
+    for page in try Self.all() {
       for link in try Self.links(of: page) {
         count += 1
         let file = packageFile(link.path)
@@ -28,7 +28,7 @@ struct HandbookTests {
   }
 
   @Test func `no page has a link that only DocC follows`() throws {
-    for page in try ["README.md"] + Self.pages() {
+    for page in try Self.all() {
       let text = try packageText(page)
       #expect(!text.contains("<doc:"), "\(page)")
       #expect(!text.contains(/(^|[^`])``[A-Za-z]/), "\(page)")
@@ -61,6 +61,12 @@ struct HandbookTests {
   }
 
   // MARK: - Pages
+
+  /// README, the pages of the wings and those of the handbook.
+  private static func all() throws -> [String] {
+    let folders = try FileManager.default.contentsOfDirectory(atPath: packageFile("Sources").path).sorted()
+    return try ["README.md"] + folders.map { "Sources/\($0)/README.md" }.filter { $0 != index } + pages()
+  }
 
   private static func pages() throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: packageFile(folder).path).filter { $0.hasSuffix(".md") }
