@@ -175,7 +175,7 @@ extension Event {
     case .deletionsOnHold(let zone, let deleted, let total):
       "the server deleted \(deleted) of the \(total) records of zone \(zone); local copies are kept until a person decides"
     case .zoneOnHold(let zone, let records):
-      "the server deleted zone \(zone) with \(Words.count(records, "record")); local copies are kept until a person decides"
+      "\(Words.deletions(of: records, in: "zone \(zone)", isWholeZone: true)); local copies are kept until a person decides"
     case .zoneDeleted(let zone): "the server deleted zone \(zone)"
     case .zoneRestarted(let zone):
       "the change token of zone \(zone) can no longer be used; the zone is fetched from the start"

@@ -197,7 +197,7 @@ extension Verdict {
         ? "Signed out; the server refuses the credential" : "Signed out; \(Words.changes(unsent, "wait"))"
     case .decisionNeeded(let deletions, let zones):
       let place = zones.count == 1 ? "zone \(zones[0])" : "\(zones.count) zones"
-      return "The server deleted \(Words.count(deletions, "record")) in \(place); local copies are kept"
+      return "\(Words.deletions(of: deletions, in: place).sentence); local copies are kept"
     case .blocked(.quota(let message)):
       return "The storage quota is full; saves wait\(message.isEmpty ? "" : " (\(message))")"
     case .blocked(.account(let code, let message)):
@@ -272,8 +272,7 @@ extension Verdict {
     case .blocked(.queries(_, let type, _)): "cktop schema infer --type \(type.asArgument)"
     case .blocked(.unreadable(_, _, _, _?, _)): "cktop status"
     case .wrongAccount, .signedOut, .blocked: "cktop account"
-    case .decisionNeeded(_, let zones) where zones.count == 1:
-      "cktop zones restore \(zones[0].asArgument) or cktop zones accept \(zones[0].asArgument)"
+    case .decisionNeeded(_, let zones) where zones.count == 1: Words.waysOfDeciding(zone: zones[0])
     case .decisionNeeded: "cktop zones list"
     case .failed(_, let top): top?.cause.schemaCommand ?? "cktop queue causes"
     case .conflicts: "cktop conflicts list"

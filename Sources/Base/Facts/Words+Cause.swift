@@ -36,11 +36,9 @@ extension Cause {
     case .filesFirst: "its files are uploaded first"
     case .waitsForZoneDelete(0): "waits until the records of its deleted zone are removed"
     case .waitsForZoneDelete(let id): "waits for the deletion of its zone, operation \(id)"
-    case .deletionsOnHold(let zone, true):
-      "the server deleted zone \(zone); `cktop zones restore` recreates it, `cktop zones accept` deletes it here"
-    case .deletionsOnHold(_, false):
-      "the server deleted its record with many others; `cktop zones restore` recreates it, `cktop zones accept` "
-        + "deletes it here"
+    case .deletionsOnHold(let zone, let isWholeZone):
+      "the server deleted \(isWholeZone ? "zone \(zone)" : "its record with many others"); "
+        + "`cktop zones restore` recreates it, `cktop zones accept` deletes it here"
     case .recordDeletedWhileFetching: "the server deleted its record; the zone's changes are still being fetched"
     case .waitsForApp: "waits for the app, which decides what is sent; `cktop sync --without-app` sends it"
     case .sending: "being sent"

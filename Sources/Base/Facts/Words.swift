@@ -106,6 +106,20 @@ extension Words {
     "this creates \(zones.count == 1 ? "zone" : "zones") \(list(zones.sorted())) again on the server"
   }
 
+  /// The records that the server deleted, or the zone with them.
+  package static func deletions(of records: Int, in place: String, isWholeZone: Bool = false) -> String {
+    let records = count(records, "record")
+    return isWholeZone ? "the server deleted \(place) with \(records)" : "the server deleted \(records) in \(place)"
+  }
+
+  /// The commands that decide about the deletions on hold in a zone.
+  ///
+  /// - Parameter owner: the zone's owner; empty: this user.
+  package static func waysOfDeciding(zone: String, owner: String = "") -> String {
+    let owner = owner.isEmpty ? "" : " --owner \(owner.asArgument)"
+    return ["restore", "accept"].map { "cktop zones \($0) \(zone.asArgument)\(owner)" }.joined(separator: " or ")
+  }
+
   /// A number of changes with what they do: "1 change waits", "2 changes wait".
   package static func changes(_ count: Int, _ verb: String) -> String {
     let verb = count == 1 && !verb.hasSuffix("ed") ? verb + "s" : verb

@@ -169,15 +169,6 @@ extension CommandQuestion {
   private var effectSentence: String { effect.map { " \($0.sentence)." } ?? "" }
 }
 
-extension HeldDeletions {
-  /// The deleted records or zone: "the server deleted 150 records in zone notes".
-  package var text: String {
-    let records = Words.count(records, "record")
-    return isWholeZone
-      ? "the server deleted zone \(zone.zone) with \(records)" : "the server deleted \(records) in zone \(zone.zone)"
-  }
-}
-
 extension ConflictSide {
   /// The side in a question.
   fileprivate var words: String {

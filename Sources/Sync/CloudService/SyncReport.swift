@@ -147,13 +147,8 @@ package struct SyncReport {
   }
 
   private var held: [CommandFailure] {
-    state.heldDeletions.map { held in
-      let records = Words.count(held.records, "record")
-      let what =
-        held.isWholeZone
-        ? "the server deleted zone \(held.zone.title) with \(records)"
-        : "the server deleted \(records) in zone \(held.zone.title)"
-      return CommandFailure("\(what), local copies are kept; run \(held.waysOfDeciding)", status)
+    state.heldDeletions.map {
+      CommandFailure("\($0.text), local copies are kept; run \($0.waysOfDeciding)", status)
     }
   }
 }

@@ -71,9 +71,12 @@ public struct DeletionOutcome: Hashable, Sendable {
 }
 
 extension HeldDeletions {
+  /// The deleted records or zone: "the server deleted 150 records in zone notes".
+  package var text: String { Words.deletions(of: records, in: "zone \(zone.title)", isWholeZone: isWholeZone) }
+
+  /// The number of deletions: "150 deletions on hold".
+  package var countText: String { "\(Words.count(records, "deletion")) on hold" }
+
   /// The commands that decide about them.
-  package var waysOfDeciding: String {
-    let owner = zone.owner.isEmpty ? "" : " --owner \(zone.owner.asArgument)"
-    return ["restore", "accept"].map { "cktop zones \($0) \(zone.zone.asArgument)\(owner)" }.joined(separator: " or ")
-  }
+  package var waysOfDeciding: String { Words.waysOfDeciding(zone: zone.zone, owner: zone.owner) }
 }

@@ -11,7 +11,7 @@ extension ZoneRow {
       queued[state].flatMap { $0 > 0 ? "\(Format.number($0)) \(text)" : nil }
     }
     return [
-      held.map { "\(Words.count($0.records, "deletion")) on hold" }, isDenied ? "access denied" : nil,
+      held?.countText, isDenied ? "access denied" : nil,
       count(.failed, "failed"), count(.conflict, "in conflict"), isPaused ? "paused" : nil,
     ].compactMap(\.self)
   }

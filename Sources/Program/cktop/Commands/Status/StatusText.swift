@@ -52,11 +52,7 @@ struct StatusText {
       lines.append(fact(name, parts.joined(separator: ", ")))
     }
     lines.append(fact("Records", records))
-    for held in status.heldDeletions {
-      let zone = held.zone.title
-      let what = held.isWholeZone ? "the server deleted zone \(zone)," : "the server deleted much of zone \(zone),"
-      lines.append(fact("On hold", "\(what) \(Words.count(held.records, "record")); \(held.waysOfDeciding)"))
-    }
+    lines += status.heldDeletions.map { fact("On hold", "\($0.text); \($0.waysOfDeciding)") }
     for unreadable in status.unreadable {
       let since = "since \(time(unreadable.since)); the local copy may be out of date"
       lines.append(fact("Unreadable", "\(unreadable.summary) \(since)"))

@@ -48,9 +48,8 @@ struct ZonesList: Verb {
 extension ZoneRow {
   /// The state, with a pending delete and the deletions on hold.
   fileprivate var stateText: String {
-    let held = held.map { "\($0.records) \($0.records == 1 ? "deletion" : "deletions") on hold" }
     let pending = isDeletePending ? existence : nil
-    return [state, pending, isPaused ? "paused" : nil, held].compactMap(\.self).joined(separator: ", ")
+    return [state, pending, isPaused ? "paused" : nil, held?.countText].compactMap(\.self).joined(separator: ", ")
   }
 }
 
