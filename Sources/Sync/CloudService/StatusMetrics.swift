@@ -49,7 +49,7 @@ package struct StatusMetrics {
     text += gauge(
       "cktop_driver_live",
       "Whether a process is syncing the store.",
-      [([], status.syncingProcess?.isLive == true ? "1" : "0")]
+      [([], status.isSyncing ? "1" : "0")]
     )
     text += gauge(
       "cktop_driver_stalled",

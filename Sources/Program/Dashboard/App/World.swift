@@ -25,6 +25,8 @@ struct World: Sendable {
   var keys: KeyMap { preferences.keys }
   /// Whether this dashboard syncs the store.
   var syncing = CloudKitService.Syncing.off
+  /// Whether a process syncs the store, or this dashboard is about to.
+  var isSynced: Bool { syncing != .off || status?.isSyncing == true }
   /// The reason why the store cannot be read; nil while it can.
   var readFailure: String?
   /// Whether what is shown was read before the store became unreadable.

@@ -56,7 +56,7 @@ struct AccountScreen: TextScreen {
       default:
         (
           "The next sync",
-          status.syncingProcess?.isLive == true || world.syncing != .off
+          world.isSynced
             ? "sent automatically"
             : "no process is syncing; \(keys.name(of: .syncOnce)) or \(keys.name(of: .keepSyncing)) sends"
         )

@@ -149,8 +149,7 @@ extension World {
     guard let fetch = zone.fetch, zone.state == "ready" else { return nil }
     let what = fetch.isOfAll ? "all" : "changes"
     let soFar = fetch.fetched > 0 ? ", \(Format.number(fetch.fetched)) so far" : ""
-    let isSyncing = status?.syncingProcess?.isLive == true || syncing != .off
-    return isSyncing
+    return isSynced
       ? StyledText("fetching \(what)\(soFar)", .active) : StyledText("\(what) to fetch\(soFar)", .warning)
   }
 }

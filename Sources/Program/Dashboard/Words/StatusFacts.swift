@@ -16,7 +16,7 @@ extension StoreStatus {
       Fact("Conflict policy", settings.policy?.rawValue ?? "not set yet"),
     ]
     // Without a process to do it nothing comes next.
-    if syncingProcess?.isLive == true, let next = nextActionAt {
+    if isSyncing, let next = nextActionAt {
       facts.append(Fact("Next", "try again at \(time(next))"))
     }
     if let error = lastError, !isInSync {
