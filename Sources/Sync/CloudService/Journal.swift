@@ -88,7 +88,7 @@ package struct Journal {
 
   private mutating func driverLines(_ status: StoreStatus) -> [String] {
     guard let holder = status.syncingProcess, holder.isLive else { return [] }
-    let other = holder.pid == process ? nil : holder.pid
+    let other = holder.isAnother(than: process) ? holder.pid : nil
     guard other != otherDriver else { return [] }
     otherDriver = other
     // That this process syncs is an event of the store.
@@ -101,7 +101,7 @@ package struct Journal {
 
   /// The first line of a process that starts to sync, or to wait until another one ends.
   package static func start(_ process: Int64, _ path: String, _ holder: StoreStatus.SyncingProcess?) -> String {
-    guard let holder, holder.isLive, holder.pid != process else { return "process \(process) started syncing \(path)" }
+    guard let holder, holder.isAnother(than: process) else { return "process \(process) started syncing \(path)" }
     return "process \(process) waits to sync \(path); process \(holder.pid) on \(holder.host) is syncing it"
   }
 

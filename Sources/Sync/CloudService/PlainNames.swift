@@ -35,9 +35,15 @@ extension Ending {
 }
 
 extension StoreStatus.SyncingProcess {
+  /// Its number, and its program if that is known: "PID 41 (cktop)".
+  package var name: String { "PID \(pid)\(program.map { " (\($0))" } ?? "")" }
+
+  /// Whether it syncs and is another process than the one with this ID.
+  package func isAnother(than process: Int64) -> Bool { isLive && pid != process }
+
   /// The syncing process in words, and since when it syncs, stands still, or that it has ended.
   package func text(_ time: (Int64) -> String) -> String {
-    let name = "PID \(pid)\(program.map { " (\($0))" } ?? "") on \(host)"
+    let name = "\(name) on \(host)"
     if isLive { return name + (since.map { " since \(time($0))" } ?? "") }
     return name + (stalledSince.map { ", has not moved since \(time($0))" } ?? ", ended")
   }

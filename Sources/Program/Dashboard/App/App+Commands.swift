@@ -128,9 +128,7 @@ extension World {
   /// The answer to the command to keep syncing: while another process syncs, this one waits for its end.
   var keepsSyncing: String {
     let key = keys.name(of: .keepSyncing)
-    guard let process = status?.syncingProcess, process.isLive, process.pid != pid else {
-      return "Syncing here until \(key) again"
-    }
+    guard let process = otherProcess else { return "Syncing here until \(key) again" }
     return "PID \(process.pid) is syncing; this dashboard takes over when it ends, until \(key) again"
   }
 }

@@ -21,8 +21,7 @@ extension World {
   var unsentAfterQuitting: Int {
     // The demo's store ends with it.
     guard syncing != .off, faults.isEmpty else { return 0 }
-    let isSyncedElsewhere = status?.syncingProcess.map { $0.isLive && $0.pid != pid } ?? false
-    return isSyncedElsewhere ? 0 : unsent(under: .everything)
+    return otherProcess == nil ? unsent(under: .everything) : 0
   }
 
   static let smallest = Size(width: 40, height: 12)

@@ -25,6 +25,10 @@ struct World: Sendable {
   var keys: KeyMap { preferences.keys }
   /// Whether this dashboard syncs the store.
   var syncing = CloudKitService.Syncing.off
+  /// The process that syncs the store in place of this one.
+  var otherProcess: StoreStatus.SyncingProcess? {
+    status?.syncingProcess.flatMap { $0.isAnother(than: pid) ? $0 : nil }
+  }
   /// Whether a process syncs the store, or this dashboard is about to.
   var isSynced: Bool { syncing != .off || status?.isSyncing == true }
   /// The reason why the store cannot be read; nil while it can.

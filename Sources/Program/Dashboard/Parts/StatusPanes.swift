@@ -84,14 +84,12 @@ struct SyncPane: Sendable {
       let what = process.isStopped ? "is stopped since" : "has not moved since"
       return "PID \(process.pid) \(what) \(world.moment(since))\(last)"
     }
-    guard let process = status.syncingProcess, process.isLive else {
-      if world.syncing != .off { return "Starting to sync here" }
-      return "No process is syncing\(last)"
+    guard status.isSyncing else {
+      return world.syncing == .off ? "No process is syncing\(last)" : "Starting to sync here"
     }
-    let here = process.pid == world.pid
-    if world.syncing == .always, !here { return "Synced by PID \(process.pid); this dashboard takes over after it" }
-    let name = here ? "Syncing here" : "Synced by PID \(process.pid)\(process.program.map { " (\($0))" } ?? "")"
-    return "\(name)\(last)"
+    guard let process = world.otherProcess else { return "Syncing here\(last)" }
+    if world.syncing == .always { return "Synced by PID \(process.pid); this dashboard takes over after it" }
+    return "Synced by \(process.name)\(last)"
   }
 }
 
