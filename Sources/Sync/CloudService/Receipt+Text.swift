@@ -107,7 +107,7 @@ extension Receipt {
   /// The reason why a sync sends or fetches nothing more, before what a person has to decide.
   private static func hold(of status: StoreStatus) -> String {
     if status.isPaused { return "syncing is paused" }
-    if let wait = status.throttles.filter({ !$0.isOwn }).max(by: { $0.until < $1.until }) {
+    if let wait = status.standingWait, !wait.isOwn {
       let until = Format().time(wait.until, now: status.generatedAt)
       return wait.scope.asCause.wait(until: until, isOwn: false)
     }

@@ -79,9 +79,8 @@ package struct SyncReport {
 
   /// The obstacle that the store records: an account problem, a wait, or the error that ended the sync.
   private static func standing(_ state: StoreStatus, since startedAt: Int64) -> WebServicesError? {
-    if let problem = state.accountProblem { return WebServicesError(ServerErrorCode(problem.code), problem.message) }
-    if let wait = state.throttles.first {
-      let seconds = Double(max(0, wait.until - state.generatedAt)) / 1000
+    if let wait = state.standingWait {
+      let seconds = wait.scope == .account ? nil : Double(max(0, wait.until - state.generatedAt)) / 1000
       return WebServicesError(ServerErrorCode(wait.code), wait.message, retryAfter: seconds)
     }
     guard let error = state.lastError, error.at >= startedAt else { return nil }

@@ -4,6 +4,11 @@ package import Facts
 extension StoreStatus {
   /// Whether a process syncs the store and does its work.
   package var isSyncing: Bool { syncingProcess?.isLive == true }
+  /// The wait that keeps a sync from completing: for the account, else the longest that the server asked for, else the
+  /// longest back-off.
+  package var standingWait: ScopeWait? {
+    accountProblem ?? throttles.max { ($0.isOwn ? 0 : 1, $0.until) < ($1.isOwn ? 0 : 1, $1.until) }
+  }
   private var isReady: Bool { unpaused(.inFlight) > 0 || canSendLater || hasChores }
   /// Saves and conflicts that wait for the app.
   package var forApp: Int { savesForApp + conflictsForApp }

@@ -260,6 +260,20 @@ struct VerdictTests {
     }
   }
 
+  @Test func `a sync is held up by the account, then by the server, then by a back-off`() {
+    func wait(_ scope: WaitScope, until: Int64, isOwn: Bool) -> ScopeWait {
+      ScopeWait(scope: scope, until: until, code: "THROTTLED", message: "", isOwn: isOwn, since: 1)
+    }
+    var status = StoreStatus(generatedAt: 10)
+    status.throttles = [wait(.network, until: 40, isOwn: true)]
+    let backOff = status.standingWait
+    status.throttles += [wait(.database, until: 20, isOwn: false), wait(.zone(Self.zone), until: 30, isOwn: false)]
+    let server = status.standingWait
+    status.accountProblem = wait(.account, until: 5, isOwn: true)
+
+    #expect([backOff, server, status.standingWait].map(\.?.scope) == [.network, .zone(Self.zone), .account])
+  }
+
   @Test func `no sync is asked for while nothing can be written`() {
     for trouble in StorageTrouble.allCases {
       var status = Self.status([.sendable], isSyncing: false)
