@@ -11,20 +11,26 @@ package struct Format: Hashable, Sendable {
   package func time(_ milliseconds: Int64?, now: Int64) -> String {
     guard let milliseconds else { return "never" }
     let local = split(milliseconds)
-    let today = split(now)
     let clock = String(format: "%02d:%02d:%02d", local.hour, local.minute, local.second)
-    return local.day == today.day ? clock : Self.date(local.day) + " " + clock
+    return isSameDay(milliseconds, now) ? clock : Self.date(local.day) + " " + clock
   }
 
   /// `14:03`, of another day `Nov 21 14:03`.
   package func clock(_ milliseconds: Int64, now: Int64) -> String {
     let local = split(milliseconds)
     let clock = String(format: "%02d:%02d", local.hour, local.minute)
-    guard local.day != split(now).day else { return clock }
-    let parts = Self.parts(local.day)
-    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    return String(format: "%@ %02d ", months[parts.month - 1], parts.day) + clock
+    return isSameDay(milliseconds, now) ? clock : "\(day(milliseconds)) \(clock)"
   }
+
+  /// `Nov 21`.
+  package func day(_ milliseconds: Int64) -> String {
+    let parts = Self.parts(split(milliseconds).day)
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    return String(format: "%@ %02d", months[parts.month - 1], parts.day)
+  }
+
+  /// Whether two times are on the same day here.
+  package func isSameDay(_ one: Int64, _ other: Int64) -> Bool { split(one).day == split(other).day }
 
   /// `2026-01-01T14:03:22.000+01:00`: local, and exact wherever it is read, such as in a log.
   package func stamp(_ milliseconds: Int64) -> String {

@@ -25,7 +25,7 @@ enum DroppedKind: ListKind {
 
   static func columns(_ list: DroppedList, _ width: Int, _ world: World) -> [Table.Column] {
     [
-      Table.Column("DROPPED", .fixed(width.isWide ? 12 : 8), priority: 5),
+      .time("DROPPED", width, priority: 5),
       Table.Column("OP", .fixed(6), priority: 4),
       Table.Column("RECORD", .flex(3), minimum: 12, priority: 9),
       Table.Column("ZONE", .flex(1), minimum: 8, priority: 1),
@@ -38,7 +38,7 @@ enum DroppedKind: ListKind {
     let change = row.change
     return Table.Row(
       [
-        StyledText(width.isWide ? world.moment(change.at) : world.short(change.at), .dim),
+        StyledText(world.listed(change.at, width), .dim),
         StyledText(change.kind.verb, .dim),
         StyledText(change.title), StyledText(change.key.zone, .dim),
         StyledText(change.cause.brief(world.format, now: world.now)),

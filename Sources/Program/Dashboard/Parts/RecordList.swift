@@ -54,16 +54,14 @@ enum RecordKind: ListKind {
       Table.Column("NAME", .flex(3), minimum: 12, priority: 9),
       Table.Column("TYPE", .flex(1), minimum: 8, priority: 3),
       Table.Column("ZONE", .flex(1), minimum: 8, priority: 2),
-      Table.Column("CHANGED", .fixed(width.isWide ? 12 : 8), priority: 4),
+      .time("CHANGED", width, priority: 4),
       Table.Column("BY", .flex(1), minimum: 11, isHidden: !width.isWide),
     ] + list.fieldColumns
   }
 
   static func cells(_ row: RecordRow, _ list: RecordList, _ width: Int, _ world: World) -> Table.Row {
     let record = row.record
-    let changed =
-      row.operation != nil
-      ? "unsent" : width.isWide ? world.clock(record.modifiedAt) : world.short(record.modifiedAt)
+    let changed = row.operation != nil ? "unsent" : world.listed(record.modifiedAt, width)
     return Table.Row(
       [
         StyledText(record.key.name), StyledText(record.type, .dim), StyledText(record.key.zone, .dim),

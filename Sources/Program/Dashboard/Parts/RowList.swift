@@ -291,3 +291,10 @@ extension Int {
   /// Whether a list of so many columns has room for dates with times, and for what matters less.
   var isWide: Bool { self >= 100 }
 }
+
+extension Table.Column {
+  /// A column of times in a list of so many columns, as ``World/listed(_:_:)`` writes them.
+  static func time(_ title: String, _ width: Int, priority: Int = 0) -> Table.Column {
+    Table.Column(title, .fixed(width.isWide ? 12 : 8), priority: priority)
+  }
+}

@@ -47,7 +47,7 @@ enum EventKind: ListKind {
 
   static func columns(_ list: RowList<EventKind>, _ width: Int, _ world: World) -> [Table.Column] {
     [
-      Table.Column("TIME", .fixed(width.isWide ? 12 : 8)), Table.Column("KIND", .fixed(9)),
+      .time("TIME", width), Table.Column("KIND", .fixed(9)),
       Table.Column("EVENT", .flexible), Table.Column("BY", .fixed(14), isHidden: !width.isWide),
     ]
   }
@@ -55,7 +55,7 @@ enum EventKind: ListKind {
   static func cells(_ event: EventRow, _ list: RowList<EventKind>, _ width: Int, _ world: World) -> Table.Row {
     let role = EventLine.role(event)
     return Table.Row([
-      StyledText(width.isWide ? world.moment(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
+      StyledText(world.listed(event.at, width), .dim), StyledText(event.kind, role),
       StyledText(event.sentence, role), StyledText(event.actor ?? "", .dim),
     ])
   }
