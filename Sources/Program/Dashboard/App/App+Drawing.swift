@@ -38,7 +38,7 @@ extension App {
       + wrap(StyledText(world.sentence), to: grid.size.width, grid.glyphs)
       + wrap(
         StyledText(
-          "Too small for more; make it \(World.smallest.width)x\(World.smallest.height), "
+          "Too small for more; make it \(Breakpoint.moreThanVerdict.width)x\(Breakpoint.moreThanVerdict.height), "
             + "or \(world.keys.name(of: .quit)) quits",
           .dim
         ),

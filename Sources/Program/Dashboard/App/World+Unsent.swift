@@ -24,8 +24,6 @@ extension World {
     return otherProcess == nil ? unsent(under: .everything) : 0
   }
 
-  static let smallest = Size(width: 40, height: 12)
-
   /// Whether there is room for more than the verdict.
-  var isUsable: Bool { size.width >= Self.smallest.width && size.height >= Self.smallest.height }
+  var isUsable: Bool { size.holds(Breakpoint.moreThanVerdict) }
 }

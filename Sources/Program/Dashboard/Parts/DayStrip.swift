@@ -70,7 +70,7 @@ struct DayStrip {
   /// Draws as many rows as there is room for: at least those of the time, the verdicts and the hours.
   func draw(on grid: inout Grid, in area: Rect) {
     guard area.height >= 3 else { return }
-    let columns = area.row(0).columns([.fixed(7), .flexible, .fixed(area.width >= 40 ? 16 : 0)], gap: 1)
+    let columns = area.chart
     let minutes = Self.minutes(world)
     let scale = TimeScale(end: world.now / 60_000, minutes: minutes, room: columns[1].width * 2)
     let title = minutes == 60 ? "LAST HOUR" : "LAST 24 HOURS"
@@ -104,7 +104,7 @@ struct DayStrip {
       + [(Condition.notSyncing, "nothing was syncing")]
     let whole = StyledText(parts.flatMap { [.init("  ")] + $0.0.mark.spans + [.init(" \($0.1)", .dim)] })
     let short = StyledText(Condition.notSyncing.mark.spans + [.init(" not syncing", .dim)])
-    return width >= 76 ? whole : short
+    return width >= Breakpoint.wholeLegend ? whole : short
   }
 
   /// A value of the selected minute, else of all that is shown.

@@ -61,10 +61,11 @@ enum QueueKind: ListKind {
     // In a narrow list the reason needs the room more than what most rows have alike.
     let hasNext = width.isWide || rows.contains { $0.nextAttemptAt ?? 0 > world.now }
     let digits = String(rows.map(\.id).max() ?? 0).count
-    let hasIDs = world.preferences.showsIDs && width >= 56
+    let hasIDs = world.preferences.showsIDs && width >= Breakpoint.operationIDs
     return [
       Table.Column("ID", .fixed(max(2, digits)), .trailing, priority: 4, isHidden: !hasIDs),
-      Table.Column("STATE", .fixed(8), priority: 5), Table.Column("OP", .fixed(6), priority: 1, isHidden: width < 90),
+      Table.Column("STATE", .fixed(8), priority: 5),
+      Table.Column("OP", .fixed(6), priority: 1, isHidden: width < Breakpoint.operationVerbs),
       Table.Column("RECORD", .flex(3), minimum: 14, priority: 9),
       Table.Column("ZONE", .flex(1), minimum: 8, isHidden: !width.isWide),
       Table.Column(

@@ -289,7 +289,7 @@ struct RowList<Kind: ListKind>: Sendable {
 
 extension Int {
   /// Whether a list of so many columns has room for dates with times, and for what matters less.
-  var isWide: Bool { self >= 100 }
+  var isWide: Bool { self >= Breakpoint.datesWithTimes }
 }
 
 extension Table.Column {

@@ -24,7 +24,7 @@ struct ThroughputChart {
   }
 
   func draw(on grid: inout Grid, in row: Rect) {
-    let places = row.columns([.fixed(7), .flexible, .fixed(row.width >= 40 ? 16 : 0)], gap: 1)
+    let places = row.chart
     grid.put(StyledText(name, .dim), in: places[0])
     grid.draw(Chart(numbers(upTo: max(0, places[1].width * 2)).map(Double.init)), in: places[1])
     let last = world.data.throughput?.last.map { "\(world.shortest($0.at)) \(Format.number($0[keyPath: value]))/min" }

@@ -6,8 +6,8 @@ import TerminalUI
 extension ConflictsScreen {
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let all = open(world)
-    let isWide = area.width >= 90
-    let showsList = (isWide || area.height >= 20) && !all.isEmpty
+    let isWide = area.width >= Breakpoint.listBesideConflict
+    let showsList = (isWide || area.height >= Breakpoint.listAboveDetail) && !all.isEmpty
     // Beside the conflict, else above it with room for six.
     let lengths: [Length] = [.fixed(!showsList ? 0 : isWide ? 34 : 8), .flexible]
     let parts = isWide ? area.columns(lengths) : area.rows(lengths)

@@ -77,7 +77,7 @@ struct EditScreen: CursorScreen {
 
   private func area(_ world: World) -> (head: Rect, table: Rect) {
     let inside = Box.text(world.body)
-    let parts = inside.rows([.fixed(inside.height >= 14 ? 4 : 3), .flexible])
+    let parts = inside.rows([.fixed(inside.height >= Breakpoint.wholeDetail ? 4 : 3), .flexible])
     return (parts[0], parts[1])
   }
 

@@ -84,22 +84,22 @@ extension Box {
   static func text(_ area: Rect) -> Rect { area.inset(horizontally: 2, vertically: 1) }
 }
 
-/// A list with what is selected beside it from 120 columns on, else under it from 20 rows on.
+/// A list with what is selected beside it, else under it, where there is room.
 struct SplitLayout: Hashable, Sendable {
   let list: Rect
   /// Nil where there is no room.
   let detail: Rect?
 
   init(_ area: Rect, isSplit: Bool) {
-    let isWide = area.width >= 120
+    let isWide = area.width >= Breakpoint.detailBesideList
     let parts =
-      !isSplit || !isWide && area.height < 20
+      !isSplit || !isWide && area.height < Breakpoint.listAboveDetail
       ? [area] : isWide ? area.columns([.flexible, .flexible]) : area.rows([.flexible, .flexible])
     (list, detail) = (parts[0], parts.count > 1 ? parts[1] : nil)
   }
 
   /// Whether most details have room, so that Enter goes on from there.
-  var showsWholeDetail: Bool { detail?.height ?? 0 >= 14 }
+  var showsWholeDetail: Bool { detail?.height ?? 0 >= Breakpoint.wholeDetail }
 }
 
 extension World {
@@ -107,7 +107,7 @@ extension World {
   var body: Rect { Rect(x: 0, y: 1, width: size.width, height: size.height - 2 - cardLines.count) }
 
   /// Whether the card has the key for the next one beside it.
-  var hasNextKey: Bool { size.width >= 80 }
+  var hasNextKey: Bool { size.width >= Breakpoint.keyBesideCard }
 
   /// The lines of the card: one, or more where it is narrow.
   var cardLines: [StyledText] {

@@ -146,12 +146,12 @@ struct OverviewLayout: Hashable, Sendable {
     let parts = area.rows([.fixed(1), .flexible])
     verdict = parts[0]
     let body = parts[1]
-    guard area.width >= 60, area.height >= 16 else {
+    guard area.size.holds(Breakpoint.fourPanes) else {
       panes = [focus: body]
       return
     }
-    let top = body.height >= 30 ? 7 : 6
-    let log = body.height >= 28 ? max(5, body.height / 7) : 0
+    let top = body.height >= Breakpoint.tallPanes ? 7 : 6
+    let log = body.height >= Breakpoint.eventsBelowPanes ? max(5, body.height / 7) : 0
     let lists = body.height - top - log
     // At least three rows of the queue, at least two of the records; each with a frame and a header.
     let wanted = queued.map { $0 + 3 } ?? lists

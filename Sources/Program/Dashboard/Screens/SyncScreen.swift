@@ -54,8 +54,8 @@ struct SyncScreen: TextScreen {
 
   /// The graphs of an hour where there is room for them and the strip is not of an hour, the strip, and the text below.
   private static func parts(_ area: Rect, _ world: World) -> (hour: Rect, strip: Rect, text: Rect) {
-    let hour = area.height >= 28 && DayStrip.minutes(world) > 60 ? 4 : 0
-    let strip = area.height >= 16 ? 6 : area.height >= 7 ? 3 : 0
+    let hour = area.height >= Breakpoint.hourAboveStrip && DayStrip.minutes(world) > 60 ? 4 : 0
+    let strip = area.height >= Breakpoint.wholeStrip ? 6 : area.height >= Breakpoint.stripWithoutSums ? 3 : 0
     let parts = area.rows([.fixed(hour), .fixed(strip), .fixed(strip == 6 ? 1 : 0), .flexible])
     return (parts[0], parts[1], parts[3])
   }

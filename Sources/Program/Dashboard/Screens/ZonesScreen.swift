@@ -35,10 +35,12 @@ enum ZoneKind: ListKind {
 
   static func columns(_ list: RowList<ZoneKind>, _ width: Int, _ world: World) -> [Table.Column] {
     // A state that says what to do, or how far a fetch is, must not be cut.
-    let hasSentence = list.page(world)?.rows.contains { $0.held != nil || $0.fetch != nil } ?? false
+    let hasSentence =
+      width >= Breakpoint.sentenceInColumn
+      && list.page(world)?.rows.contains { $0.held != nil || $0.fetch != nil } ?? false
     return [
       Table.Column("ZONE", .flex(3), minimum: 10, priority: 9),
-      Table.Column("STATE", .flex(5), minimum: hasSentence && width >= 70 ? 40 : 12, priority: 8),
+      Table.Column("STATE", .flex(5), minimum: hasSentence ? 40 : 12, priority: 8),
       Table.Column("RECORDS", .fixed(9), .trailing, priority: 5),
       Table.Column("UNSENT", .fixed(9), .trailing, priority: 6),
       Table.Column("LAST FETCH", .fixed(12), priority: 4),
