@@ -36,6 +36,9 @@ package struct ListPage<Listing: Hashable & Sendable, Row: Hashable & Sendable>:
   package var total: Int { window.total }
   package var rows: [Row] { window.rows }
 
+  /// The page if it is of this list; nil while another one was read.
+  package func page(of listing: Listing) -> Self? { self.listing == listing ? self : nil }
+
   /// The row at an index of the whole list, if it has been read.
   package subscript(index: Int) -> Row? {
     window.rows.indices.contains(index - window.offset) ? window.rows[index - window.offset] : nil
@@ -99,6 +102,9 @@ package struct ViewData: Hashable, Sendable {
     package var value: Value?
 
     package init(_ id: ID, _ value: Value?) { (self.id, self.value) = (id, value) }
+
+    /// The value if it is of this ID; nil while another one was read.
+    package subscript(id: ID) -> Value?? { self.id == id ? .some(value) : nil }
   }
 }
 

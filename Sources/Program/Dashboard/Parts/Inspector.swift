@@ -103,10 +103,7 @@ struct OperationInspector: Inspector {
   init(_ id: Int64, _ world: World) { (self.id, self.world) = (id, world) }
 
   /// Nil while it is being read.
-  var detail: OperationDetail?? {
-    guard let read = world.data.operation, read.id == id else { return nil }
-    return .some(read.value)
-  }
+  var detail: OperationDetail?? { world.data.operation?[id] }
 
   var missing: String { "Operation \(id) is no longer known" }
 
@@ -188,10 +185,7 @@ struct RecordInspector: Inspector {
   var missing: String { "The local copy has no record \(key.name) in zone \(key.zoneKey.title)" }
 
   /// Nil while it is being read.
-  var detail: RecordDetail?? {
-    guard let read = world.data.record, read.id == key else { return nil }
-    return .some(read.value)
-  }
+  var detail: RecordDetail?? { world.data.record?[key] }
 
   var items: [InspectorItem]? {
     guard let detail else { return nil }

@@ -134,7 +134,7 @@ struct RowList<Kind: ListKind>: Sendable {
 
   /// The page read for the current listing; nil while it is being read.
   func page(_ world: World) -> ListPage<Kind.Listing, Kind.Row>? {
-    Kind.page(world).flatMap { $0.listing == listing ? $0 : nil }
+    Kind.page(world)?.page(of: listing)
   }
 
   func rows(_ world: World) -> ListState<ID>.ReadRows {

@@ -52,9 +52,7 @@ struct EditScreen: CursorScreen {
     return scope
   }
 
-  private func detail(_ world: World) -> OperationDetail? {
-    world.data.operation.flatMap { $0.id == id ? $0.value : nil }
-  }
+  private func detail(_ world: World) -> OperationDetail? { world.data.operation?[id] ?? nil }
 
   private func fields(_ world: World) -> [Field] {
     guard let detail = detail(world), let operation = detail.operation else { return [] }

@@ -99,7 +99,7 @@ struct SyncScreen: TextScreen {
       Fact("Verdict", span.text(world.format, now: world.now), span.urgency?.role ?? .dim).line
     }
     lines += [Fact("In this minute", moment.counts.words).line, "", StyledText("EVENTS", .header)]
-    let page = world.data.events.flatMap { $0.listing == moment.events ? $0 : nil }
+    let page = world.data.events?.page(of: moment.events)
     let events = page?.rows ?? []
     if events.isEmpty { lines.append(StyledText(page == nil ? "loading…" : "No event", .dim)) }
     if let page, page.total > events.count {
@@ -135,7 +135,7 @@ struct SyncScreen: TextScreen {
       lines.append(StyledText("\(more); \(world.keys.name(of: .zonesView)) shows all", .dim))
     }
     lines += ["", StyledText("LAST SYNCS", .header)]
-    let syncs = world.data.events.flatMap { $0.listing == Self.syncs ? $0.rows : nil }
+    let syncs = world.data.events?.page(of: Self.syncs)?.rows
     if syncs?.isEmpty != false {
       lines.append(StyledText(syncs == nil ? "loading…" : "No sync has changed anything yet", .dim))
     }

@@ -91,7 +91,7 @@ struct DroppedInspector: Inspector {
   var missing: String { "" }
 
   var items: [InspectorItem]? {
-    let record = world.data.record.flatMap { $0.id == change.key ? $0.value : nil }
+    let record = world.data.record?[change.key] ?? nil
     let now = (record?.row?.record ?? record?.server)?.fields ?? [:]
     var items: [InspectorItem] = [
       .text(StyledText(change.kind.phrase(change.type, change.key).sentence, .strong)),
