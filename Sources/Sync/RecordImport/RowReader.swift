@@ -89,10 +89,7 @@ struct RowReader {
         "the record is a \(row.recordType.excerpt); leave out --type to import records of any type"
       )
     }
-    guard NameRule.isFieldName(row.recordType) else {
-      let problem = "'\(row.recordType.excerpt)' is not a valid record type; use a letter, then letters, digits and _"
-      throw FieldError(field: nil, problem)
-    }
+    if let problem = NameRule.recordTypeProblem(row.recordType) { throw FieldError(field: nil, problem) }
     var draft = Draft(
       line: line,
       type: row.recordType,

@@ -182,6 +182,13 @@ extension NameRule {
     "'\(name.excerpt)' is no field name; use a letter, then letters, digits and _"
   }
 
+  /// The reason why a text cannot be a record type, and the remedy; nil if it can.
+  package static func recordTypeProblem(_ name: String, remedy: String = "use a letter, then letters, digits and _")
+    -> String?
+  {
+    isFieldName(name) ? nil : "'\(name.excerpt)' is not a valid record type; \(remedy)"
+  }
+
   /// The message for invalid field names.
   package static func fieldNameProblem(_ names: [String]) -> String {
     if names.count == 1 { return fieldNameProblem(names[0]) }

@@ -68,11 +68,7 @@ struct RecordsImport: ChangingVerb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    if let type, !NameRule.isFieldName(type) {
-      throw CommandFailure.usage(
-        "'\(type.excerpt)' is not a valid record type; use a letter, then letters, digits and _"
-      )
-    }
+    if let problem = type.flatMap({ NameRule.recordTypeProblem($0) }) { throw CommandFailure.usage(problem) }
     if type == nil, idField != nil || !references.isEmpty || !columns.isEmpty {
       throw CommandFailure.usage(
         "--id, --reference and --column need --type; the records of an export name their types and ids"

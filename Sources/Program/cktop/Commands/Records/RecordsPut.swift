@@ -36,11 +36,7 @@ struct RecordsPut: ChangingVerb {
     if let twice = FieldAssignment.nameGivenTwice(parsed) {
       throw CommandFailure.usage("\(twice) is set twice; give each field once")
     }
-    if let type, !NameRule.isFieldName(type) {
-      throw CommandFailure.usage(
-        "'\(type.excerpt)' is not a valid record type; use a letter, then letters, digits and _"
-      )
-    }
+    if let problem = type.flatMap({ NameRule.recordTypeProblem($0) }) { throw CommandFailure.usage(problem) }
     try session.refuseNames(record: name, zone: zone)
     let store = try await session.storeToChange()
     let zone = try store.zoneKey(zone, of: whose)

@@ -82,8 +82,9 @@ struct SyncCommand: CommandVerb {
 
   private func typeNames() throws(CommandFailure) -> [String] {
     let names = (types ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-    if let invalid = names.first(where: { !NameRule.isFieldName($0) }) {
-      throw .usage("'\(invalid.excerpt)' is not a valid record type; list types as in --types Task,Note")
+    for name in names {
+      let problem = NameRule.recordTypeProblem(name, remedy: "list types as in --types Task,Note")
+      if let problem { throw .usage(problem) }
     }
     return names
   }
