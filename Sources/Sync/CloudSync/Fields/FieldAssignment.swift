@@ -16,9 +16,13 @@ package struct FieldAssignment: Hashable, Sendable {
   package let type: WireTypeTag?
   private let text: String
 
-  /// A field that two of the assignments set; nil if there is none.
-  package static func nameGivenTwice(_ assignments: [FieldAssignment]) -> String? {
-    Dictionary(grouping: assignments, by: \.name).filter { $1.count > 1 }.keys.min()
+  /// Parses arguments, each of which has to set another field.
+  package static func all(parsing arguments: [String]) throws(FieldError) -> [FieldAssignment] {
+    let all = try arguments.map { (argument) throws(FieldError) in try FieldAssignment(parsing: argument) }
+    if let twice = Dictionary(grouping: all, by: \.name).filter({ $1.count > 1 }).keys.min() {
+      throw FieldError(field: twice, "\(twice) is set twice; give each field once")
+    }
+    return all
   }
 
   /// The assignment as it was written.

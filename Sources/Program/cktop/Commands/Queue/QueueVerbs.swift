@@ -94,13 +94,7 @@ struct QueueEdit: CommandVerb {
     .edit(id.id, try parsed(), version: id.version.map { SyncStore.EditedVersion(operation: $0) })
   }
 
-  private func parsed() throws -> [FieldAssignment] {
-    let parsed = try assignments.map { try FieldAssignment(parsing: $0) }
-    if let twice = FieldAssignment.nameGivenTwice(parsed) {
-      throw CommandFailure.usage("\(twice) is set twice; give each field once")
-    }
-    return parsed
-  }
+  private func parsed() throws -> [FieldAssignment] { try FieldAssignment.all(parsing: assignments) }
 }
 
 /// `cktop queue pause`.

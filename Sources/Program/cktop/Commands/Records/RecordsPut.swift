@@ -32,10 +32,7 @@ struct RecordsPut: ChangingVerb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let parsed = try assignments.map { try FieldAssignment(parsing: $0) }
-    if let twice = FieldAssignment.nameGivenTwice(parsed) {
-      throw CommandFailure.usage("\(twice) is set twice; give each field once")
-    }
+    let parsed = try FieldAssignment.all(parsing: assignments)
     if let problem = type.flatMap({ NameRule.recordTypeProblem($0) }) { throw CommandFailure.usage(problem) }
     try session.refuseNames(record: name, zone: zone)
     let store = try await session.storeToChange()
