@@ -38,7 +38,7 @@ struct Appearance: Sendable {
     environment: [String: String]
   ) throws {
     preferences = try file?.dashboard().preferences ?? Preferences()
-    isMonochrome = !(environment["NO_COLOR"] ?? "").isEmpty
+    isMonochrome = environment.isMonochrome
     let themes = OwnThemes(environment)
     do {
       (theme, notice) = (try themes.load(name.value), nil)
@@ -71,6 +71,11 @@ struct Appearance: Sendable {
       throw CommandFailure.usage("input or output is not a terminal; use a subcommand with --json instead")
     }
   }
+}
+
+extension [String: String] {
+  /// Whether the user asked for no colours, by `NO_COLOR`.
+  var isMonochrome: Bool { !(self["NO_COLOR"] ?? "").isEmpty }
 }
 
 extension Dashboard.Setting {

@@ -33,7 +33,7 @@ extension MachineObservation {
         problem: found.error?.description,
         isUTF8: !found.isASCII,
         colors: found.colors,
-        isMonochrome: !(environment["NO_COLOR"] ?? "").isEmpty
+        isMonochrome: environment.isMonochrome
       )
     }
     self.init(of: holder, screen: screen, libraries: [found.version])

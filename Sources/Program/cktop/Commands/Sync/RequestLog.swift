@@ -5,7 +5,7 @@ import Foundation
 
 extension OutputFile {
   /// Whether to use colours: on a terminal, unless `NO_COLOR` is set.
-  var isColoured: Bool { isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty }
+  var isColoured: Bool { isTerminal && !ProcessInfo.processInfo.environment.isMonochrome }
 }
 
 extension EmulatorServer.LogEntry {
