@@ -64,7 +64,7 @@ extension DroppedChange {
   }
 
   /// The type and the name of its record.
-  var title: String { type.map { "\($0)/\(key.name)" } ?? key.name }
+  var title: String { key.title(type: type) }
 }
 
 extension FieldChanges {

@@ -28,7 +28,7 @@ extension ConflictsScreen {
       return frame.grid.put(text, in: Box.text(area).row(0))
     }
     let index = all.firstIndex { $0.id == conflict.id } ?? 0
-    let title = StyledText("\(conflict.type)/\(conflict.key.name) in zone \(conflict.key.zoneKey.title)")
+    let title = StyledText("\(conflict.title) in zone \(conflict.key.zoneKey.title)")
     let note = StyledText("\(index + 1) of \(Format.number(remaining(all, world)))", .dim)
     Box(title: title, note: showsList ? "" : note, isFocused: true).draw(on: &frame.grid, in: area)
     draw(conflict, on: &frame, in: Box.text(area), world)
@@ -47,7 +47,7 @@ extension ConflictsScreen {
     let offset = max(0, min(index - inside.height / 2, all.count - inside.height))
     let rows = all.dropFirst(offset).prefix(inside.height).map { conflict -> [StyledText] in
       [
-        StyledText(isDecided(conflict) ? "✓" : " ", .ok), StyledText("\(conflict.type)/\(conflict.key.name)"),
+        StyledText(isDecided(conflict) ? "✓" : " ", .ok), StyledText(conflict.title),
         StyledText(conflict.fields.map(\.name).joined(separator: ", "), .dim),
       ]
     }
@@ -119,6 +119,11 @@ extension ConflictsScreen {
     let fields = left.names.sorted().map { "\($0) = \(left[$0]?.text(format) ?? "cleared")" }
     return StyledText(fields.joined(separator: ",  "))
   }
+}
+
+extension Conflict {
+  /// The type and the name of its record.
+  fileprivate var title: String { key.title(type: type) }
 }
 
 extension FieldTable.Side {

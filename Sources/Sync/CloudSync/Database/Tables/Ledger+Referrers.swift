@@ -18,6 +18,6 @@ extension Ledger {
       .filter { $0.fields.references(from: $0.key, .blocking).contains(key) }
     guard let first = found.first else { return nil }
     let isWhole = try recordCount(of: key.zoneKey) <= limit
-    return Referrers(first: "\(first.type)/\(first.key.name)", more: found.count - 1, isWhole: isWhole)
+    return Referrers(first: first.key.title(type: first.type), more: found.count - 1, isWhole: isWhole)
   }
 }
