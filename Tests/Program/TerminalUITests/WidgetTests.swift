@@ -206,6 +206,11 @@ import Testing
     #expect(grid.text == "██▍░░░░░\n")
   }
 
+  @Test(arguments: [(0.3, 3), (2, 10), (-1, 0), (.infinity, 10), (.nan, 0)])
+  func `a share is at most all`(_ fraction: Double, _ share: Int) {
+    #expect(Gauge.share(fraction, of: 10) == share)
+  }
+
   @Test func `a chart ends at the newest number and tells nothing from a little`() {
     var grid = Grid(Size(width: 6, height: 1))
     var ascii = Grid(Size(width: 6, height: 1), glyphs: .ascii)

@@ -37,8 +37,7 @@ struct SyncPane: Sendable {
     case .gauge:
       guard let progress = status.progress else { return }
       let fraction = Double(progress.done) / Double(max(1, progress.total))
-      let percent = min(100, max(0, Int(clamping: fraction * 100)))
-      grid.draw(Gauge(fraction, label: StyledText("\(percent)%")), in: row)
+      grid.draw(Gauge(fraction, label: StyledText("\(Gauge.share(fraction, of: 100))%")), in: row)
     case .rules: grid.put(StyledText(rules(status), .warning), in: row)
     case .sent: chart("sent", \.sent, on: &grid, in: row)
     case .fetched: chart("fetched", \.fetched, on: &grid, in: row)

@@ -7,13 +7,17 @@ package struct Gauge: Widget {
 
   package init(_ fraction: Double, label: StyledText = "") { (self.fraction, self.label) = (fraction, label) }
 
+  /// The share of a number that is done, such as that of the cells of a bar.
+  package static func share(_ fraction: Double, of count: Int) -> Int {
+    fraction.isNaN ? 0 : Int(min(1, max(0, fraction)) * Double(count))
+  }
+
   package func draw(on grid: inout Grid, in area: Rect) {
     let labelWidth = label.cells(in: grid.glyphs)
     let hasRoom = labelWidth > 0 && area.width > labelWidth + 4
     let line = area.row(0)
     let bar = Rect(x: line.x, y: line.y, width: line.width - (hasRoom ? labelWidth + 1 : 0), height: line.height)
-    let done = fraction.isNaN ? 0 : min(1, max(0, fraction))
-    let eighths = Int(done * Double(bar.width * 8))
+    let eighths = Self.share(fraction, of: bar.width * 8)
     // Shapes differ besides colours, so that a bar can be read on every terminal.
     grid.fill(bar, Style(.progressTrack), with: "░")
     grid.fill(Rect(x: bar.x, y: bar.y, width: eighths / 8, height: bar.height), Style(.progress), with: "█")

@@ -56,7 +56,7 @@ final class ProgressBar: Sendable {
     let room = width - text.count - 5
     guard room >= 10 else { return text.cut(toColumns: width - 1) }
     let length = min(room, 40)
-    let filled = length * done / total
+    let filled = Gauge.share(Double(done) / Double(total), of: length)
     return "[" + String(repeating: "#", count: filled) + String(repeating: "-", count: length - filled) + "] " + text
   }
 }
