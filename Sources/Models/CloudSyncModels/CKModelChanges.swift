@@ -43,8 +43,8 @@ public struct CKModelChanges: Sendable {
   /// Saves a model: sets every field to the model's value, clears fields that are nil, and keeps fields that the model
   /// does not declare. Models that it refers to are saved first if the local copy does not have them.
   ///
-  /// - Parameter replacing: The fields of properties that are models, to be written exactly as they are: nil clears
-  ///   the field, and a list loses what the property lacks.
+  /// - Parameter replacing: The fields of properties that are models, to be written exactly as they are: nil clears the
+  ///   field, and a list loses what the property lacks.
   /// - Throws: `CKModelError` for a value that a record cannot store.
   public mutating func save<Model: CKRecordModel & Encodable>(
     _ model: Model,

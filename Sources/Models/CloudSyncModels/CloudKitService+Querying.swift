@@ -3,8 +3,8 @@ public import CloudKitModels
 public import CloudService
 internal import CloudSync
 
-/// Models of the service's local copy, as those of a `SyncStore`. A zone that others share is searched in the local copy
-/// of the shared records. A service without a store finds nothing.
+/// Models of the service's local copy, as those of a `SyncStore`. A zone that others share is searched in the local
+/// copy of the shared records. A service without a store finds nothing.
 ///
 /// `CloudKitService.query(_:inZoneWith:desiredKeys:)` asks the server instead.
 extension CloudKitService {

@@ -26,8 +26,8 @@ public final class ModelDelegate: SyncEngineDelegate {
     /// - Parameters:
     ///   - didReceive: Receives a new or changed model. If it throws, the model is delivered again later.
     ///   - didDelete: Receives the identifier of a deleted record. If it throws, it is delivered again later.
-    ///   - didFail: Decides about a change that failed for good. The model has the failed change applied; it is nil for a
-    ///     deletion, and for a record that does not match the model. By default, an operator decides.
+    ///   - didFail: Decides about a change that failed for good. The model has the failed change applied; it is nil for
+    ///     a deletion, and for a record that does not match the model. By default, an operator decides.
     public static func of<Model: CKRecordModel & Decodable & SendableMetatype>(
       _ type: Model.Type,
       didReceive: @escaping @Sendable (Model) async throws -> Void,

@@ -49,7 +49,8 @@ extension SyncStore {
   /// If the server turns out to have a record of this name, the change becomes a failed one (`EXISTS`), and the
   /// server's record stays as it is.
   ///
-  /// - Throws: `StoreError` of kind `invalid` if the local copy has the record; otherwise as for ``save(_:in:replacing:)``.
+  /// - Throws: `StoreError` of kind `invalid` if the local copy has the record; otherwise as for
+  ///   ``save(_:in:replacing:)``.
   @discardableResult
   public func insert<Model: CKRecordModel & Encodable>(
     _ model: Model,

@@ -58,8 +58,8 @@ extension SyncStore {
     return try await !records(matching: stored).isEmpty
   }
 
-  /// Returns the first page of a query's results, or the page at a cursor, and the cursor of the next page; nil after the
-  /// last. Here, the query's limit is that of the page; it is 200 unless set.
+  /// Returns the first page of a query's results, or the page at a cursor, and the cursor of the next page; nil after
+  /// the last. Here, the query's limit is that of the page; it is 200 unless set.
   ///
   /// Models that are saved or deleted between two pages make them miss no other. A page in another order than that of
   /// record names costs a search through all records of the type, so larger pages cost less.

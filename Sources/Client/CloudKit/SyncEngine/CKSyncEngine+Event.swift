@@ -1,6 +1,6 @@
 extension CKSyncEngine {
-  /// An event of a sync engine, which its delegate handles. The handbook (`Handbook/Client/SyncEngine.md`)
-  /// shows when each event comes.
+  /// An event of a sync engine, which its delegate handles. The handbook (`Handbook/Client/SyncEngine.md`) shows when
+  /// each event comes.
   public enum Event: Sendable {
     /// The engine's state changed. Save it.
     case stateUpdate(StateUpdate)

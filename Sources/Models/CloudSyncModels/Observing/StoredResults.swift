@@ -4,8 +4,8 @@ public import CloudSync
 public import OpenCombine
 
 extension SyncStore {
-  /// Observes the results of a query in the local copy, with the queued changes applied: the present results at once, and
-  /// the new ones whenever a commit of any process has changed them.
+  /// Observes the results of a query in the local copy, with the queued changes applied: the present results at once,
+  /// and the new ones whenever a commit of any process has changed them.
   ///
   /// ```swift
   /// let open = Query<Note>().filter(\.isDone, equals: false)
@@ -26,8 +26,8 @@ extension SyncStore {
 
 /// The results of a query in the local copy of a store, as they change.
 ///
-/// Results equal to the last ones are not repeated. While nothing is written, an iteration sleeps without a timer; after a
-/// commit it reads the records again only if one of their type has changed, off the caller's actor, and spends
+/// Results equal to the last ones are not repeated. While nothing is written, an iteration sleeps without a timer;
+/// after a commit it reads the records again only if one of their type has changed, off the caller's actor, and spends
 /// at most a fifth of the time with it. All iterations over a `SyncStore` share one watch of its file.
 ///
 /// Iteration ends when its task is cancelled. It throws `CKModelError` if a record does not match the model, and
