@@ -24,8 +24,10 @@ import Testing
   @Test func `the manifest of the tutorial has the products that its program imports`() throws {
     let manifest = try #require(try Self.blocks("swift").first(where: Self.isManifest)).joined()
     let package = try packageText("Package.swift")
-    let imports = trimmedLines(of: try packageText("Tests/Models/Tutorial/Orders.swift")).filter { $0.hasPrefix("import ") }
-      .map { String($0.dropFirst("import ".count)) }
+    let imports = trimmedLines(of: try packageText("Tests/Models/Tutorial/Orders.swift")).filter {
+      $0.hasPrefix("import ")
+    }
+    .map { String($0.dropFirst("import ".count)) }
 
     #expect(imports == ["CloudKitModels", "CloudSyncModels"])
     for name in imports {
