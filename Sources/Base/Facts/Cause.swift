@@ -37,18 +37,18 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   case recordDeleted
   /// Its zone is missing on the server. `isDeleted`: the server deleted it, and the deletion is on hold.
   case zoneMissing(zone: String, isDeleted: Bool)
-  /// It waits for other operations: those it refers to, or others of its atomic group. `hasMore`: a list names only some.
-  /// `names`: the records of the first ones.
+  /// It waits for other operations: those it refers to, or others of its atomic group. `hasMore`: a list names only
+  /// some. `names`: the records of the first ones.
   case waitsFor([Int64], isGroup: Bool, hasMore: Bool = false, names: [String] = [])
-  /// It and these operations block each other in a reference cycle that no request can hold. `names`: the records of the
-  /// first ones.
+  /// It and these operations block each other in a reference cycle that no request can hold. `names`: the records of
+  /// the first ones.
   case inCycle([Int64], CycleObstacle, names: [String] = [])
   /// Its zone is created on the server first.
   case zoneFirst(zone: String)
   /// Its files are uploaded first.
   case filesFirst
-  /// It waits for the deletion of its zone.
-  /// Of an operation; 0: of none, its zone was deleted and the records are being removed from the local copy.
+  /// It waits for the deletion of its zone. Of an operation; 0: of none, its zone was deleted and the records are being
+  /// removed from the local copy.
   case waitsForZoneDelete(Int64)
   /// A person has to decide about deletions on hold. `isWholeZone`: the zone was deleted, not only records in it.
   case deletionsOnHold(zone: String, isWholeZone: Bool)
@@ -63,8 +63,8 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   case senderEnded
   /// An attempt failed; the next one waits.
   case backOff(code: String, attempt: Int, of: Int)
-  /// The server refused its deletion because others refer to the record by `VALIDATE`; the next attempt waits. `by`: those
-  /// that the local copy has, which is looked up only for a single operation.
+  /// The server refused its deletion because others refer to the record by `VALIDATE`; the next attempt waits. `by`:
+  /// those that the local copy has, which is looked up only for a single operation.
   case stillReferredTo(code: String, attempt: Int, of: Int, by: Referrers? = nil)
   /// The app did not answer in time whether it may be sent.
   case appSilent(String)
@@ -189,8 +189,8 @@ package enum ConflictCause: Hashable, Sendable, Codable {
 
 /// Why an operation failed until a person acts.
 package enum FailureCause: Hashable, Sendable, Codable {
-  /// The server, or an upload, rejected it. `group`: the number of changes that are only sent together, such as an atomic
-  /// group, where none was named.
+  /// The server, or an upload, rejected it. `group`: the number of changes that are only sent together, such as an
+  /// atomic group, where none was named.
   case rejected(code: String, message: String, group: Int? = nil)
   /// The server's schema has no such record type; with `field`, the type has no such field. Only a deployment of the
   /// schema adds them.

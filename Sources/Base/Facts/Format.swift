@@ -1,7 +1,7 @@
 package import Foundation
 
-/// How counts, sizes and times are written. Times are local, and never relative: a screen on which nothing happens does not
-/// change.
+/// How counts, sizes and times are written. Times are local, and never relative: a screen on which nothing happens does
+/// not change.
 package struct Format: Hashable, Sendable {
   package var timeZone: TimeZone
 

@@ -27,7 +27,8 @@ package enum Verdict: Hashable, Sendable {
   case throttled(until: Int64?, unsent: Int)
   case retrying(Int, nextTry: Int64?)
   case waitingForApp(Int)
-  /// This number of changes is paused, by these rules or one by one (`single`). Rules may also hold while no change waits.
+  /// This number of changes is paused, by these rules or one by one (`single`). Rules may also hold while no change
+  /// waits.
   case partlyPaused(Int, single: Int = 0, rules: [Cause.PauseScope] = [])
   /// Everything is sent and fetched. `dropped`: the local changes that were dropped and that no person has seen.
   case inSync(at: Int64?, dropped: Int = 0)

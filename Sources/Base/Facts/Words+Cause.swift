@@ -226,8 +226,8 @@ extension Cause.Scope {
     }
   }
 
-  /// The end of a wait of the scope, to be appended to its reason. Without an account or a quota nothing ends by itself:
-  /// the server is asked again.
+  /// The end of a wait of the scope, to be appended to its reason. Without an account or a quota nothing ends by
+  /// itself: the server is asked again.
   fileprivate func end(_ time: String) -> String {
     switch self {
     case .network: "; next try \(time)"

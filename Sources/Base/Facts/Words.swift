@@ -128,7 +128,8 @@ extension Words {
 }
 
 extension String {
-  /// The text with a capital letter at its start, as screens show it. The name of a host or a file keeps its own letters.
+  /// The text with a capital letter at its start, as screens show it. The name of a host or a file keeps its own
+  /// letters.
   package var sentence: String {
     let isName = prefix { $0 != " " }.dropLast().contains { $0 == "." || $0 == "/" }
     return isName ? self : prefix(1).uppercased() + dropFirst()
@@ -136,8 +137,8 @@ extension String {
 
   /// The text, or its beginning with `…` in place of the rest.
   ///
-  /// - Parameter limit: the number of characters of the result, at least 1. A character can have any number of combining
-  ///   marks, so the bytes are limited as well, to an average of 16.
+  /// - Parameter limit: the number of characters of the result, at least 1. A character can have any number of
+  ///   combining marks, so the bytes are limited as well, to an average of 16.
   package func shortened(to limit: Int) -> String {
     var (index, count, kept) = (startIndex, 0, startIndex)
     while index < endIndex {

@@ -7,8 +7,8 @@ import JSONText
 /// subscribers.
 ///
 /// Comments on rules cite the protocol reference by number, such as (reference 5.3), and have a mark for the source of
-/// the rule, such as [D]. (Question 13) has a switch in `EmulatorAssumptions`. The handbook's page "Protocol 0: Evidence"
-/// (`Handbook/Protocol/Protocol-0-Evidence.md`) explains the numbers and marks.
+/// the rule, such as [D]. (Question 13) has a switch in `EmulatorAssumptions`. The handbook's page "Protocol 0:
+/// Evidence" (`Handbook/Protocol/Protocol-0-Evidence.md`) explains the numbers and marks.
 final class EmulatorCore {
   var world: World
   var gate: Gate

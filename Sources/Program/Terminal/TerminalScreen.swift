@@ -198,7 +198,8 @@ package final class TerminalScreen: Display {
     let ground = palette[.text].background
     // A grid of another size than the terminal is cut or padded.
     var rest = row.prefix(size.width)
-    // ncurses writes the last cell of the screen by inserting what stands before it, which parts marks from their letter.
+    // ncurses writes the last cell of the screen by inserting what stands before it, which parts marks from their
+    // letter.
     if y == size.height - 1, rest.count == size.width, let corner = rest.last(where: { $0.columns > 0 }) {
       rest = rest.dropLast(Int(corner.columns)) + [corner.withoutMarks] + rest.suffix(Int(corner.columns) - 1)
     }

@@ -3,8 +3,8 @@ import Dispatch
 import Facts
 import Foundation
 
-/// The program: runs `Cktop` on the main actor. It is not asynchronous itself, because Dispatch traps where it cannot open
-/// a few files of its own, before a command could check the limit.
+/// The program: runs `Cktop` on the main actor. It is not asynchronous itself, because Dispatch traps where it cannot
+/// open a few files of its own, before a command could check the limit.
 @main
 enum Program {
   @MainActor static func main() {

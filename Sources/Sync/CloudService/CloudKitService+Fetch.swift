@@ -96,8 +96,8 @@ extension CloudKitService {
     return try await delivered(found)
   }
 
-  /// The first page of a query; nil if no record of the type has been sent yet, or if the zone is created with the first
-  /// of the queued changes.
+  /// The first page of a query; nil if no record of the type has been sent yet, or if the zone is created with the
+  /// first of the queued changes.
   private func firstPage<Page>(isEmptyWithout hasQueued: Bool, _ request: () async throws -> Page) async throws -> Page?
   {
     do { return try await request() } catch let error as CKError {

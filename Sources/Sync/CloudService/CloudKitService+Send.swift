@@ -19,11 +19,13 @@ extension CloudKitService {
   /// }
   /// ```
   ///
-  /// - Returns: the server's record. If both sides changed a field and the policy keeps the server's value, it has that.
+  /// - Returns: the server's record. If both sides changed a field and the policy keeps the server's value, it has
+  ///   that.
   /// - Throws: the errors of ``save(_:)-(CKRecord)``, after which nothing is queued;
-  ///   `CloudKitServiceError.networkUnavailable` if the server cannot be reached; `.conflictDetected` if a person has to
-  ///   decide; `.queued` with the reason if it waits for anything else; `.recordNotFound` if the record was deleted; the
-  ///   server's or the app's error if it was rejected; `StoreError` if the store cannot be used; `CancellationError`.
+  ///   `CloudKitServiceError.networkUnavailable` if the server cannot be reached; `.conflictDetected` if a person has
+  ///   to decide; `.queued` with the reason if it waits for anything else; `.recordNotFound` if the record was deleted;
+  ///   the server's or the app's error if it was rejected; `StoreError` if the store cannot be used;
+  ///   `CancellationError`.
   @discardableResult
   public func saveAndSend(_ record: CKRecord) async throws -> CKRecord {
     let service = try service(for: record.recordID.zoneID)

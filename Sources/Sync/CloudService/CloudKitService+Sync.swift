@@ -42,8 +42,8 @@ extension CloudKitService {
   @discardableResult
   public func sync() async throws -> SyncSummary { try await sync(recordTypes: []) }
 
-  /// Syncs now, and delivers only records of these types and those they refer to; other changes are delivered by the next
-  /// ``sync()``, or at once after ``start()``. If there is no change feed, these types are polled too.
+  /// Syncs now, and delivers only records of these types and those they refer to; other changes are delivered by the
+  /// next ``sync()``, or at once after ``start()``. If there is no change feed, these types are polled too.
   ///
   /// - Returns: as for ``sync()``.
   /// - Throws: the same errors as ``sync()``.

@@ -348,8 +348,9 @@ public final class CloudKitService {
   /// ```
   ///
   /// - Returns: a value to await the outcome of the change.
-  /// - Throws: the delegate's error if it does not accept the record; `CloudKitServiceError` if the service is read-only
-  ///   or the record can never be sent (name, type, 1 MB, a share); `StoreError` if the store cannot accept it.
+  /// - Throws: the delegate's error if it does not accept the record; `CloudKitServiceError` if the service is
+  ///   read-only or the record can never be sent (name, type, 1 MB, a share); `StoreError` if the store cannot accept
+  ///   it.
   @discardableResult
   public func save(_ record: CKRecord) async throws -> QueuedChange { try await save([record])[0] }
 
@@ -362,8 +363,8 @@ public final class CloudKitService {
   ///
   /// - Returns: a value for each record, in order, to await the outcome of its change.
   /// - Throws: the same errors as for one record. The changes of the other database may have been accepted. If the
-  ///   delegate does not accept some of several records, the others are accepted, and the error's `ckError` has the code
-  ///   `partialFailure` and an error for each of them in `partialErrorsByItemID`.
+  ///   delegate does not accept some of several records, the others are accepted, and the error's `ckError` has the
+  ///   code `partialFailure` and an error for each of them in `partialErrorsByItemID`.
   @discardableResult
   public func save(_ records: [CKRecord]) async throws -> [QueuedChange] {
     var (valid, errors): ([CKRecord], [CKRecord.ID: any Error]) = ([], [:])
@@ -406,8 +407,8 @@ public final class CloudKitService {
     try await service(for: zoneID).accepting { try $0.acceptDeletion(of: $0.key(of: zoneID)) }
   }
 
-  /// Accepts changes of records, each in the store of its database. A generic function in its place crashes the compiler
-  /// in a release build (Swift 6.3.1).
+  /// Accepts changes of records, each in the store of its database. A generic function in its place crashes the
+  /// compiler in a release build (Swift 6.3.1).
   ///
   /// - Parameter body: Accepts the changes at these places of the call.
   private func accept(

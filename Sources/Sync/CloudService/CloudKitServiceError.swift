@@ -3,8 +3,8 @@ public import CloudSync
 import Facts
 import Foundation
 
-/// An error of the service, with a message for people. What the server or the framework reported stays within reach
-/// as `ckError`.
+/// An error of the service, with a message for people. What the server or the framework reported stays within reach as
+/// `ckError`.
 public enum CloudKitServiceError: LocalizedError, Sendable {
   /// The container's configuration cannot be used.
   case containerNotFound(CKError? = nil)
@@ -20,10 +20,11 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
   case recordNotFound(CKError? = nil)
   /// The zone of the record has not been fetched to the end, and this service cannot ask the server.
   case notFetchedYet
-  /// Both sides changed the record. A change that was accepted stays in the queue; see ``CloudKitService/conflicts(limit:)``.
+  /// Both sides changed the record. A change that was accepted stays in the queue; see
+  /// ``CloudKitService/conflicts(limit:)``.
   case conflictDetected(local: CKRecord, remote: CKRecord)
-  /// The change was accepted, is in the queue and could not be sent yet, for this reason. Nothing has to be done, unless
-  /// the reason says so.
+  /// The change was accepted, is in the queue and could not be sent yet, for this reason. Nothing has to be done,
+  /// unless the reason says so.
   case queued(QueuedChange, reason: String)
   /// The user's storage is full.
   case quotaExceeded(CKError? = nil)
@@ -54,8 +55,8 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
     }
   }
 
-  /// The framework's error, with its code, `retryAfterSeconds` and `userInfo`; nil if none of it was the cause. That of a
-  /// conflict has both records.
+  /// The framework's error, with its code, `retryAfterSeconds` and `userInfo`; nil if none of it was the cause. That of
+  /// a conflict has both records.
   public var ckError: CKError? {
     switch self {
     case .containerNotFound(let error), .accountUnavailable(let error), .networkUnavailable(let error, _),

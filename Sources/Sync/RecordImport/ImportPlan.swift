@@ -67,8 +67,8 @@ package struct ImportPlan {
   /// fields.
   ///
   /// - Parameters:
-  ///   - recordType: The type of the records; exported records of another type are rejected. Nil: only exported
-  ///     records are imported, which name their types.
+  ///   - recordType: The type of the records; exported records of another type are rejected. Nil: only exported records
+  ///     are imported, which name their types.
   ///   - keepsZones: Whether exported records keep their zone.
   ///   - idField: The field with the record name; without one, a name is made.
   ///   - references: Fields that refer to a record, with the type of that record.

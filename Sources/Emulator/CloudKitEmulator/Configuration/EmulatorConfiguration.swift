@@ -69,8 +69,8 @@ public struct EmulatorConfiguration: Sendable {
   /// The seed of identifiers, sync tokens and change tags. `nil` uses a random one, so that an emulator rejects the
   /// tokens of another. A given seed makes runs repeatable. A data file keeps the seed that it was created with.
   public var seed: UInt64?
-  /// Signs web auth tokens under `strictAuth`, asset URLs, upload receipts and push tokens. Empty: generated
-  /// at random and kept in the data file, unless there is a `seed`. Anything signed with another secret is rejected.
+  /// Signs web auth tokens under `strictAuth`, asset URLs, upload receipts and push tokens. Empty: generated at random
+  /// and kept in the data file, unless there is a `seed`. Anything signed with another secret is rejected.
   public var secret = ""
   /// Origins of web pages that may send requests over HTTP, such as `https://app.example.org`. Pages of this machine
   /// (loopback) always may. The hosts of these origins are also accepted as names of this server.

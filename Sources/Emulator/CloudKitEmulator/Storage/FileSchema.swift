@@ -45,8 +45,8 @@ enum FileSchema {
 
   /// Requires that a file was written by this program, or holds nothing, before anything opens it for writing.
   ///
-  /// The file is opened as immutable: without a lock and without its log. A connection that may write would
-  /// finish what another program began, move its log into the file, and delete a log beside a new or empty file.
+  /// The file is opened as immutable: without a lock and without its log. A connection that may write would finish what
+  /// another program began, move its log into the file, and delete a log beside a new or empty file.
   static func requireOwn(_ path: String) throws {
     var configuration = Configuration()
     configuration.readonly = true

@@ -15,8 +15,8 @@ package struct Preferences: Hashable, Sendable {
 
   package init() {}
 
-  /// The settings of the `[dashboard]` table, besides the keys. This is their only list: the configuration file, the help
-  /// and `config check` read it.
+  /// The settings of the `[dashboard]` table, besides the keys. This is their only list: the configuration file, the
+  /// help and `config check` read it.
   package static let settings = [
     Setting("mouse", "clicks and the wheel; false: text is selected without Shift", \.hasMouse),
     Setting("ids", "the queue's column of operation numbers", \.showsIDs),

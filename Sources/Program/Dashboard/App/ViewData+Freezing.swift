@@ -2,8 +2,8 @@ import CloudService
 import CloudSync
 
 extension ViewData {
-  /// The data that a frozen screen shows: these lists as far as the present data are of the same rows, and all else as it
-  /// is now.
+  /// The data that a frozen screen shows: these lists as far as the present data are of the same rows, and all else as
+  /// it is now.
   func replacingLists(of now: ViewData) -> ViewData {
     var data = now
     data.queue = Self.kept(queue, now.queue)

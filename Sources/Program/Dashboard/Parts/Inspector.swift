@@ -4,8 +4,8 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// Everything about one thing: lines of text, and rows of fields that can be selected. It is made from the world each time
-/// that it is drawn, so it is always live.
+/// Everything about one thing: lines of text, and rows of fields that can be selected. It is made from the world each
+/// time that it is drawn, so it is always live.
 protocol Inspector: Sendable {
   var world: World { get }
   /// Nil while it is being read.

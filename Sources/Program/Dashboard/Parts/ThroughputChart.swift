@@ -3,8 +3,8 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// The changes sent or fetched over time, from the stored minutes. A chart of a fixed time ends now; one that shows as much
-/// as there is room for ends at the last minute in which something happened, so that it moves only with the data.
+/// The changes sent or fetched over time, from the stored minutes. A chart of a fixed time ends now; one that shows as
+/// much as there is room for ends at the last minute in which something happened, so that it moves only with the data.
 struct ThroughputChart {
   private let world: World
   private let name: String

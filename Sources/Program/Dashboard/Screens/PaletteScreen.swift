@@ -64,8 +64,8 @@ struct PaletteScreen: CursorScreen {
     }
   }
 
-  /// How far a text is from a pattern: 0 for the same text, more for one that begins with it, and so on to one that only
-  /// has its letters in their order; nil if they are not all there.
+  /// How far a text is from a pattern: 0 for the same text, more for one that begins with it, and so on to one that
+  /// only has its letters in their order; nil if they are not all there.
   static func score(_ pattern: String, in text: String) -> Int? {
     if pattern.isEmpty || text == pattern { return 0 }
     if text.hasPrefix(pattern) { return 1 }

@@ -3,8 +3,8 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// Sync in full: the last 24 hours as a strip, and below it how it is: what moves, what waits until when, who syncs, the
-/// zones, and the last syncs. With the cursor on an earlier minute: how it was then.
+/// Sync in full: the last 24 hours as a strip, and below it how it is: what moves, what waits until when, who syncs,
+/// the zones, and the last syncs. With the cursor on an earlier minute: how it was then.
 struct SyncScreen: TextScreen {
   var offset = 0
   /// The minute that the cursor is on, in minutes since 1970; nil: it follows the clock.

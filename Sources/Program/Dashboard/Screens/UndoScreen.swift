@@ -29,8 +29,8 @@ struct UndoScreen: ListScreen {
     else { return [] }
     let first = list.state.offset
     onScreen.formUnion((first..<first + visible(world)).compactMap { page[$0]?.id })
-    // The store counts all older ones as seen, too, so they must have been on the screen: rows from the oldest on, or from
-    // the last one marked.
+    // The store counts all older ones as seen, too, so they must have been on the screen: rows from the oldest on, or
+    // from the last one marked.
     let reachesMarked = page.window.offset + page.rows.count >= page.total || page.rows.last?.id ?? .max <= marked
     let unseen = page.rows.reversed().filter { !$0.change.isSeen }.map(\.id)
     guard reachesMarked, let last = unseen.prefix(while: onScreen.contains).last, last > marked else { return [] }

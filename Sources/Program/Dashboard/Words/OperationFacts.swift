@@ -4,8 +4,8 @@ package import CloudSync
 package import Facts
 import TerminalUI
 
-/// An operation as facts: what it is, why it is in its state, and every attempt. It has no values of fields, because they
-/// may be confidential, apart from what the cause and the server's messages quote.
+/// An operation as facts: what it is, why it is in its state, and every attempt. It has no values of fields, because
+/// they may be confidential, apart from what the cause and the server's messages quote.
 package struct OperationFacts {
   let detail: OperationDetail
   let format: Format

@@ -14,7 +14,8 @@ package struct KeyParser: Sendable {
     case keys
     /// Text is pasted. Leaves by the end mark, or by `flush`.
     case pasting
-    /// A long answer (OSC, DCS and the like) is dropped. Leaves by its terminator, by a control character, or by `flush`.
+    /// A long answer (OSC, DCS and the like) is dropped. Leaves by its terminator, by a control character, or by
+    /// `flush`.
     case answer(length: Int)
   }
 
@@ -29,8 +30,8 @@ package struct KeyParser: Sendable {
 
   /// The time in milliseconds after which `flush()` has to be called if nothing more comes; nil while nothing is begun.
   ///
-  /// The beginning of a key is decided within a blink. A paste or a long answer without its end must not swallow keys for
-  /// ever, but a slow line may hold up the rest of it.
+  /// The beginning of a key is decided within a blink. A paste or a long answer without its end must not swallow keys
+  /// for ever, but a slow line may hold up the rest of it.
   package var millisecondsToFlush: Int? {
     switch state {
     case .keys: isUndecided ? 25 : nil

@@ -2,8 +2,8 @@
 package enum GlyphSet: Sendable, Hashable {
   /// Everything that UTF-8 can say.
   case unicode
-  /// What the fonts of the Linux console have: no braille, no round corners and no eighths of blocks. Of our own symbols,
-  /// those that such fonts lack get a likeness.
+  /// What the fonts of the Linux console have: no braille, no round corners and no eighths of blocks. Of our own
+  /// symbols, those that such fonts lack get a likeness.
   case console
   /// Nothing beyond ASCII. Our own symbols get a likeness, every other character becomes `?`.
   case ascii

@@ -1,8 +1,8 @@
 /// Which characters take two cells, which take none, and on which ones programs disagree.
 ///
 /// The terminal, the C library below ncurses and this program each have a table of their own. Whatever they count
-/// differently would shift the rest of its line, so `glyphs(in:)` shows only what all of them count alike, measured
-/// for Unicode 14, which the oldest C library we care for knows.
+/// differently would shift the rest of its line, so `glyphs(in:)` shows only what all of them count alike, measured for
+/// Unicode 14, which the oldest C library we care for knows.
 enum WidthTable {
   /// Characters of a later Unicode version have no width in the C library.
   static let newestUnicodeMajor = 14

@@ -1,5 +1,5 @@
-/// The line broken into lines of at most `columns` cells, at blanks where there are any. Its parts keep their styles, and
-/// every line is safe to show.
+/// The line broken into lines of at most `columns` cells, at blanks where there are any. Its parts keep their styles,
+/// and every line is safe to show.
 package func wrap(_ line: StyledText, to columns: Int, _ set: GlyphSet = .unicode) -> [StyledText] {
   guard columns > 0 else { return [] }
   var lines: [StyledText] = []

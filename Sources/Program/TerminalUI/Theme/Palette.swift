@@ -58,8 +58,8 @@ package struct Palette: Sendable, Hashable {
     return Entry(foreground: foreground, background: background, attributes: attributes)
   }
 
-  /// The colour number, or black or white where it cannot be read on its ground: two colours of the theme fell together,
-  /// or came too near to each other because the terminal has few.
+  /// The colour number, or black or white where it cannot be read on its ground: two colours of the theme fell
+  /// together, or came too near to each other because the terminal has few.
   private static func visible(_ foreground: Int, on background: Int, _ depth: ColorDepth) -> Int {
     guard foreground >= 0 else { return foreground }
     let ground = depth.components(of: background) ?? RGB(0, 0, 0)

@@ -124,8 +124,8 @@ extension Theme.Background: Decodable {}
 package enum TOMLPlace {
   /// Returns the line of a key, from 1; nil if it is not found.
   ///
-  /// The parser keeps no places for values that it could read, so this looks for the words of the path one after the other,
-  /// which is right for every file that states a key once. Texts after `=` are values.
+  /// The parser keeps no places for values that it could read, so this looks for the words of the path one after the
+  /// other, which is right for every file that states a key once. Texts after `=` are values.
   package static func line(of path: [String], in text: String) -> Int? {
     var found: Int?
     // A quoted key, such as "my.app", may have several words.

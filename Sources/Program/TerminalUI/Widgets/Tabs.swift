@@ -1,7 +1,7 @@
 /// The parts of a list side by side, each with the number of its rows: `▸all 1,204  pending 1,190  failed 3`.
 ///
-/// If there is not enough room, empty parts are left out first, then the rightmost. The selected one always stays. If even
-/// the first ones have no room, all get their short labels: `▸all  !3  ?1`.
+/// If there is not enough room, empty parts are left out first, then the rightmost. The selected one always stays. If
+/// even the first ones have no room, all get their short labels: `▸all  !3  ?1`.
 package struct Tabs: Sendable, Hashable {
   package struct Item: Sendable, Hashable {
     package var label: String

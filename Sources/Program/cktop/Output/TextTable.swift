@@ -31,8 +31,8 @@ struct TextTable {
     rows.append(cells.map(\.visible))
   }
 
-  /// The lines of the rows added since the last call, so that a long table is written page by page. The first call begins
-  /// with the titles and fixes the widths of the columns that may shrink.
+  /// The lines of the rows added since the last call, so that a long table is written page by page. The first call
+  /// begins with the titles and fixes the widths of the columns that may shrink.
   ///
   /// - Parameter width: the terminal's; nil if the output is not a terminal and nothing is cut.
   mutating func lines(width: Int? = nil) -> [String] {

@@ -28,7 +28,8 @@ struct OwnThemes: Sendable {
     return Sourced(name, .remembered(file.path))
   }
 
-  /// Stores the name of the chosen theme for the next start. Without a place for it, the choice ends with the dashboard.
+  /// Stores the name of the chosen theme for the next start. Without a place for it, the choice ends with the
+  /// dashboard.
   func remember(_ theme: String) {
     try? FileManager.default.createDirectory(
       at: file.deletingLastPathComponent(),

@@ -2,8 +2,8 @@ import CloudSync
 import Facts
 import Foundation
 
-/// The meaning of `~` and `$HOME` in a path, wherever it is given: a shell replaces them in some places and not in others,
-/// and a file has no shell.
+/// The meaning of `~` and `$HOME` in a path, wherever it is given: a shell replaces them in some places and not in
+/// others, and a file has no shell.
 enum PathRule {
   /// The reason why a path is refused, and what to write; nil if it can be used.
   static func problem(_ path: String) -> String? {

@@ -45,13 +45,13 @@ public enum ChangeOutcome: Sendable {
   case failed(SyncFailure)
   /// Both sides changed the record, and a person decides. It stays in the queue until then.
   case conflict(OpenConflict)
-  /// The record changed on the server too, and the policy or a person kept the server's values of some fields. What else
-  /// the change contains is on the server. The dropped values can be restored by an undo until the record is edited
-  /// again.
+  /// The record changed on the server too, and the policy or a person kept the server's values of some fields. What
+  /// else the change contains is on the server. The dropped values can be restored by an undo until the record is
+  /// edited again.
   ///
-  /// The record is as the server has it now; nil if it is deleted. `dropped` names the fields whose values were dropped,
-  /// in ascending order, of this change and of others that share its ``QueuedChange/id``; `parent` stands for the parent.
-  /// It is empty if a deletion was dropped.
+  /// The record is as the server has it now; nil if it is deleted. `dropped` names the fields whose values were
+  /// dropped, in ascending order, of this change and of others that share its ``QueuedChange/id``; `parent` stands for
+  /// the parent. It is empty if a deletion was dropped.
   case merged(CKRecord?, dropped: [CKRecord.FieldKey])
   /// A later change took its place before it was sent: an edit back to the server's values, the deletion of the record
   /// or of its zone, or a save after its deletion.

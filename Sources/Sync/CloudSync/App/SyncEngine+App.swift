@@ -71,8 +71,8 @@ extension SyncEngine {
   /// delivers changes to the delegate. ``requestSync()`` does not wait for the end.
   ///
   /// - Parameter recordTypes: only records of these types, and those they refer to, are delivered; others are fetched
-  ///   too, and delivered by the next sync without types. A database without a change feed is polled for these types, in
-  ///   addition to the known ones. Empty: all.
+  ///   too, and delivered by the next sync without types. A database without a change feed is polled for these types,
+  ///   in addition to the known ones. Empty: all.
   /// - Returns: the result of the sync, whichever process ran it; see its `failure`.
   /// - Throws: `StoreError` if the store cannot be used, or belongs to another user.
   @discardableResult

@@ -29,13 +29,13 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
   /// as an edit, so that a later save sends what the app has edited since. `saveAndSend(_:)` and the outcome of a
   /// change return the server's values. All calls for a batch and its `syncEngine(_:didReceive:)` share the time limit.
   ///
-  /// It may be called again with values that the app has set itself, as long as they wait in the queue: such values must
-  /// stay as they are. The counterpart for records to be sent is `syncEngine(_:willSend:)`, which gets fields that the
-  /// app has not edited as the server has them.
+  /// It may be called again with values that the app has set itself, as long as they wait in the queue: such values
+  /// must stay as they are. The counterpart for records to be sent is `syncEngine(_:willSend:)`, which gets fields that
+  /// the app has not edited as the server has them.
   ///
   /// - Returns: the record for the app, with the same identifier and type.
-  /// - Throws: an error if the record cannot be used. It is delivered again later, as if
-  ///   `syncEngine(_:didReceive:)` had thrown.
+  /// - Throws: an error if the record cannot be used. It is delivered again later, as if `syncEngine(_:didReceive:)`
+  ///   had thrown.
   func syncEngine(_ engine: SyncEngine, willDeliver record: CKRecord) async throws -> CKRecord
 
   /// Receives changes from the server: referenced records before those that refer to them, deletions last, children

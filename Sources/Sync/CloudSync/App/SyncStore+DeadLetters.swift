@@ -200,8 +200,8 @@ extension SyncStore {
 }
 
 extension FieldValue {
-  /// The wire type, if its values are written like texts or are files, or do not show that they are encrypted. The type of
-  /// a text or number may be why the change failed.
+  /// The wire type, if its values are written like texts or are files, or do not show that they are encrypted. The type
+  /// of a text or number may be why the change failed.
   package var typeNotInText: String? {
     switch self {
     case .timestamp, .location, .bytes, .reference, .asset, .encrypted: wireType

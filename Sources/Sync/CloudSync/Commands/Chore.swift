@@ -2,16 +2,16 @@ import CloudKit
 import Facts
 import GRDB
 
-/// Work on many rows that follows from a decision, done in transactions of at most `SyncStore.slice` rows, so that other
-/// writers, such as an app that saves a record, wait for one of them only.
+/// Work on many rows that follows from a decision, done in transactions of at most `SyncStore.slice` rows, so that
+/// other writers, such as an app that saves a record, wait for one of them only.
 ///
-/// The decision stores its chore, and each transaction the place up to which it is done. After a crash the next sync goes
-/// on from there.
+/// The decision stores its chore, and each transaction the place up to which it is done. After a crash the next sync
+/// goes on from there.
 enum Chore: Codable, Hashable {
   /// Ends the changes of a zone that its pending delete supersedes, up to an operation.
   case supersede(ZoneKey, through: Int64)
-  /// Removes the records of a zone that the server deleted. Until it is done, `Ledger.hasZoneDelete` answers for the zone
-  /// as for one with a pending delete.
+  /// Removes the records of a zone that the server deleted. Until it is done, `Ledger.hasZoneDelete` answers for the
+  /// zone as for one with a pending delete.
   ///
   /// Changes become the creation of whole records; if a delete was queued here, they are meant for a new, empty zone.
   case empty(ZoneKey, isDeletedHere: Bool)
@@ -210,8 +210,8 @@ extension Ledger {
 }
 
 extension SyncStore {
-  /// Finishes the chores, also those that a crash interrupted, with a transaction for each slice. Writes nothing if there
-  /// are none.
+  /// Finishes the chores, also those that a crash interrupted, with a transaction for each slice. Writes nothing if
+  /// there are none.
   ///
   /// - Parameter lease: the syncing process's; nil for a process that carries out a command.
   func finishChores(_ lease: Lease?) throws(StoreError) {

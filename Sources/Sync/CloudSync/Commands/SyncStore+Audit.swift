@@ -5,9 +5,9 @@ import Facts
 extension SyncStore {
   /// Carries out a command in one transaction for each slice, and records it once.
   ///
-  /// The audit row is written with the first slice that changes something and counts with each, so that a crash leaves on
-  /// record what was done. The event follows when the command ends, also by a stop or an error. A command that changed
-  /// nothing leaves neither.
+  /// The audit row is written with the first slice that changes something and counts with each, so that a crash leaves
+  /// on record what was done. The event follows when the command ends, also by a stop or an error. A command that
+  /// changed nothing leaves neither.
   func carryOut(
     _ command: AuditedCommand?,
     on slices: [[Int64]],
@@ -70,8 +70,8 @@ extension SyncStore {
     try EventLog.add(command.event, operation: operation, zone: zone, actor: command.actor, now: now, ledger)
   }
 
-  /// Cuts rows into slices; there is at least one. An atomic group stays in one, so that no part of it is sent while the
-  /// rest is still to be discarded.
+  /// Cuts rows into slices; there is at least one. An atomic group stays in one, so that no part of it is sent while
+  /// the rest is still to be discarded.
   static func slices(of ids: [Int64], groups: [Int64: String] = [:]) -> [[Int64]] {
     let members = Dictionary(grouping: ids.filter { groups[$0] != nil }) { groups[$0] }
     var slices: [[Int64]] = [[]]

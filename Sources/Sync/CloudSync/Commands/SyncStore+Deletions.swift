@@ -28,8 +28,8 @@ extension SyncStore {
     )
   }
 
-  /// Counts the queued edits of records on hold in a zone, or all saves that fail with the zone if all of it is on hold,
-  /// and the records on hold whose asset files were deleted on the server.
+  /// Counts the queued edits of records on hold in a zone, or all saves that fail with the zone if all of it is on
+  /// hold, and the records on hold whose asset files were deleted on the server.
   package func heldContents(of held: HeldDeletions) throws(StoreError) -> (edits: Int, withFiles: Int) {
     let zone = held.zone
     return try read { ledger in

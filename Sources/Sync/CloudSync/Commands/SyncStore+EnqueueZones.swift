@@ -18,8 +18,8 @@ extension SyncStore {
   /// Changes that are accepted afterwards are for a new zone of the same name.
   ///
   /// - Returns: Whether it was accepted; false if it was queued already.
-  /// - Throws: `StoreError` of kind `invalid` if the zone cannot be deleted now: outside the private database, a default
-  ///   zone, or while its changes are being sent.
+  /// - Throws: `StoreError` of kind `invalid` if the zone cannot be deleted now: outside the private database, a
+  ///   default zone, or while its changes are being sent.
   @concurrent @discardableResult
   public func deleteZone(_ zoneID: CKRecordZone.ID) async throws(StoreError) -> Bool {
     try acceptDeletion(of: ZoneKey(zoneID))
@@ -33,7 +33,8 @@ extension SyncStore {
     }
   }
 
-  /// Whether the records of a zone in the local copy are treated as deleted: its deletion is queued, or was carried out.
+  /// Whether the records of a zone in the local copy are treated as deleted: its deletion is queued, or was carried
+  /// out.
   package func hasZoneDelete(_ zone: ZoneKey) throws(StoreError) -> Bool { try deletedZones().contains(zone) }
 
   /// The zones whose records are treated as deleted.

@@ -6,8 +6,8 @@ extension SyncStore {
   /// Undoes what was dropped of an operation. Possible until the record is edited again.
   ///
   /// A discarded operation is queued again as it was, and so is a save whose record was deleted, until the deletion is
-  /// sent; after that the record is recreated. Dropped changes are accepted again with the time of their edit, and
-  /// the server's values that were overwritten are queued to be restored. What was decided in a conflict is a conflict
+  /// sent; after that the record is recreated. Dropped changes are accepted again with the time of their edit, and the
+  /// server's values that were overwritten are queued to be restored. What was decided in a conflict is a conflict
   /// again, for a person, and so is whatever the server has changed since.
   ///
   /// - Throws: `StoreError` if nothing was dropped, the record has been edited since, or it is being sent.

@@ -1,8 +1,8 @@
 import CloudKit
 import Facts
 
-/// Applies deletions that the server reports, unless there are too many at once, or a zone would be empty: then they are
-/// put on hold.
+/// Applies deletions that the server reports, unless there are too many at once, or a zone would be empty: then they
+/// are put on hold.
 ///
 /// Deleted records are only marked until the change feed has been fetched to its end, because each page of a purge
 /// holds just a few deletions. Operations on a marked record are not sent.
@@ -12,8 +12,8 @@ struct DeletionHold {
   private var ledger: Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
 
-  /// Whether a record that the server deleted is marked first. If a local delete of it is queued, the deletion is applied
-  /// at once.
+  /// Whether a record that the server deleted is marked first. If a local delete of it is queued, the deletion is
+  /// applied at once.
   static func marks(_ queued: QueuedOperation?, isKnown: Bool) -> Bool { isKnown && queued?.kind != .delete }
 
   /// Marks a record that the server deleted, or applies the deletion.

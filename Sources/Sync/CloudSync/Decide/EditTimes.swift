@@ -1,8 +1,8 @@
 package import CloudKit
 import Foundation
 
-/// The times of two edits, by the clocks of both sides, and the choice that `newest` makes between them: the later edit,
-/// or at equal times the one that every other device keeps, too.
+/// The times of two edits, by the clocks of both sides, and the choice that `newest` makes between them: the later
+/// edit, or at equal times the one that every other device keeps, too.
 package struct EditTimes: Hashable, Sendable {
   package var local: Int64
   /// Nil if the server gives none; then the local edit is the later one.

@@ -27,8 +27,8 @@ struct HoldUp {
     (self.scope, self.ledger, hasEngine, conflictsWaitForApp) = (scope, ledger, false, false)
   }
 
-  /// Returns the row with the actual reason for its wait as its cause, and the end of that wait: the latest of the waits
-  /// that hold it, or nil if something without an end does.
+  /// Returns the row with the actual reason for its wait as its cause, and the end of that wait: the latest of the
+  /// waits that hold it, or nil if something without an end does.
   mutating func explained(_ row: QueueRow) throws -> QueueRow {
     var row = row
     row.recreatesZone = QueueVerb.retry.states.contains(row.state) && scope.goneZones.contains(row.key.zoneKey)

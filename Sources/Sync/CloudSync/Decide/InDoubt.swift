@@ -14,8 +14,8 @@ extension QueuedOperation {
       if rule == .elements, isUnconfirmed,
         let applied = sent.last(where: { hasApplied(name, of: $0, rule, on: server) == true })
       {
-        // Other clients may have added or removed elements since. If they removed the very ones that were added, the record
-        // looks as if the request had never arrived: it is sent again, so that no addition is lost.
+        // Other clients may have added or removed elements since. If they removed the very ones that were added, the
+        // record looks as if the request had never arrived: it is sent again, so that no addition is lost.
         result[name] = applied[name]
       } else if sent.contains(where: { $0[name].isSame(as: server.fields[name]) }), isUnconfirmed || rule == .value {
         result[name] = server.fields[name]
@@ -44,7 +44,8 @@ extension QueuedOperation {
 
   /// Whether the server's record shows that a request changed a field.
   ///
-  /// Nil if it cannot be determined: the request did not change the field, or the server describes its files differently.
+  /// Nil if it cannot be determined: the request did not change the field, or the server describes its files
+  /// differently.
   private func hasApplied(_ name: String, of sent: FieldChanges, _ rule: MergeRule? = nil, on server: MirrorRecord)
     -> Bool?
   {

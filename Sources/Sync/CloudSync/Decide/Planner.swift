@@ -164,8 +164,8 @@ struct Room {
   }
 }
 
-/// Returns the members with blockers and referenced records before those that need them; members of a reference cycle by
-/// age.
+/// Returns the members with blockers and referenced records before those that need them; members of a reference cycle
+/// by age.
 func ordered(_ members: [Candidate]) -> [Candidate] {
   let places = Dictionary(members.enumerated().map { ($1.id, $0) }) { first, _ in first }
   return dependencyOrder(members.map { Set($0.blockers.union($0.precedents).compactMap { places[$0] }) })

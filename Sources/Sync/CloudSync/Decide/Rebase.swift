@@ -268,8 +268,8 @@ struct Rebase: Hashable {
     dropped.append(DroppedChange(changes, of: operation, cause, at: now))
   }
 
-  /// Keeps the server's side that the policy overwrites, so that it can be restored. Undone before the operation is sent,
-  /// it is a conflict for a person.
+  /// Keeps the server's side that the policy overwrites, so that it can be restored. Undone before the operation is
+  /// sent, it is a conflict for a person.
   private mutating func overwrite(
     _ overwritten: Overwritten?,
     of server: MirrorRecord?,

@@ -5,8 +5,8 @@ import Facts
 package struct ReferenceCycle: Hashable, Sendable {
   /// The operation that is noted to wait for itself.
   package var closer: Int64
-  /// Everything that blocks it, directly or indirectly, with all members of atomic groups; of more than a request takes,
-  /// some.
+  /// Everything that blocks it, directly or indirectly, with all members of atomic groups; of more than a request
+  /// takes, some.
   package var members: [Candidate]
 
   /// Whether the operation still blocks itself, as far as that is known.

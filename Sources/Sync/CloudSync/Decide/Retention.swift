@@ -15,8 +15,8 @@ enum Retention {
   static let commands = 10_000
   /// The maximum number of attempts kept per operation. They are removed with the operation's ending.
   static let attempts = 100
-  /// Removes some old and excess history: what is beyond a number always, what is beyond an age if the last time was long
-  /// enough ago.
+  /// Removes some old and excess history: what is beyond a number always, what is beyond an age if the last time was
+  /// long enough ago.
   ///
   /// - Returns: whether there may be more.
   static func apply(now: Int64, _ ledger: Ledger) throws -> Bool {

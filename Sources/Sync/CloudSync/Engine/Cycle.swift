@@ -111,8 +111,8 @@ final class Cycle {
     try await confirmUser()
     var hasSent = try await send()
     var rounds = 0
-    // The change feeds return what was sent, and fetched changes may leave merged records to send. The number of
-    // rounds is limited in case another client writes all the time.
+    // The change feeds return what was sent, and fetched changes may leave merged records to send. The number of rounds
+    // is limited in case another client writes all the time.
     while !isInterrupted, rounds < Self.roundLimit, hasSent || hasSentMeanwhile || hasSentDeletes || hasMoreToFetch {
       if !hasMoreToSend, !hasMoreToFetch { rounds += 1 }
       fetchBeganAt = store.now()

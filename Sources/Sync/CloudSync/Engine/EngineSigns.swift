@@ -1,7 +1,7 @@
 /// The signs by which another process judges whether the process that holds the engine's lock does its work.
 ///
-/// A busy engine renews its lease every two seconds, however long its requests take. An idle one writes nothing, so it is
-/// judged by what it leaves undone: its own next activity, a change that can be sent, a requested sync.
+/// A busy engine renews its lease every two seconds, however long its requests take. An idle one writes nothing, so it
+/// is judged by what it leaves undone: its own next activity, a change that can be sent, a requested sync.
 struct EngineSigns: Hashable, Sendable {
   /// The end of the lease while the engine is busy; nil while it is idle.
   var leaseEndsAt: Int64?
@@ -50,8 +50,8 @@ struct EngineSigns: Hashable, Sendable {
   /// Milliseconds for which an engine may be late, so that a stopped one is reported within ten seconds: a busy machine
   /// may delay it for some.
   static let patience: Int64 = 8_000
-  /// Milliseconds after which a process on standby replaces an idle engine that leaves work undone. Takeover is promised
-  /// in 5 s.
+  /// Milliseconds after which a process on standby replaces an idle engine that leaves work undone. Takeover is
+  /// promised in 5 s.
   static let patienceOnStandby: Int64 = 3_000
   /// Milliseconds after which a process takes over from an idle engine that has not started a requested sync.
   static let patienceOfRequest = Lease.duration

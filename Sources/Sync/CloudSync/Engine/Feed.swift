@@ -20,8 +20,8 @@ extension WireResult<WireZoneChanges>: FeedPage {
   var isEmpty: Bool { if case .item(let page) = self { page.records.isEmpty } else { true } }
 }
 
-/// The pages of a feed that were followed by others, by which one that never ends is recognized. Empty pages with more to
-/// come are normal, but not many in a row.
+/// The pages of a feed that were followed by others, by which one that never ends is recognized. Empty pages with more
+/// to come are normal, but not many in a row.
 struct FeedLength: Hashable {
   static let longestEmpty = (pages: 1_000, milliseconds: Int64(300_000))
   /// The number of pages up to which they are no sign of anything, however long they take.

@@ -113,8 +113,8 @@ package struct Lease: Sendable {
   /// Extends the lease during long work and publishes the activity; throws if another process has taken over. Leaves an
   /// idle engine idle, because a heartbeat may come after the end of its sync.
   ///
-  /// - Parameter notesVerdict: whether the history gets the verdict, as that of a sync which takes long: by its end alone
-  ///   it would be taken for what it ended as.
+  /// - Parameter notesVerdict: whether the history gets the verdict, as that of a sync which takes long: by its end
+  ///   alone it would be taken for what it ended as.
   func renew(_ store: SyncStore, notesVerdict: Bool = false) throws(StoreError) {
     let now = store.now()
     try write(store) { ledger, publish in
@@ -176,8 +176,8 @@ package struct Lease: Sendable {
   }
 }
 
-/// Since when the holder of a lease is proven to live and to do its work: each of its transactions proves it, unless the
-/// process was late for it. Only what is committed counts.
+/// Since when the holder of a lease is proven to live and to do its work: each of its transactions proves it, unless
+/// the process was late for it. Only what is committed counts.
 ///
 /// A heartbeat may begin its transaction before that of a sync is confirmed, so nothing is kept of the one that runs.
 final class ProofOfLife: Sendable {

@@ -25,8 +25,8 @@ final class ShownActivity: Sendable {
 
   private let state = Mutex(State())
 
-  /// Milliseconds after which a request without a reply is shown. With the time until the heartbeat writes it and a screen
-  /// reads it, that is five seconds.
+  /// Milliseconds after which a request without a reply is shown. With the time until the heartbeat writes it and a
+  /// screen reads it, that is five seconds.
   static let usualReply: Int64 = 4_500
 
   func requestBegan(at time: Int64) { state.withLock { $0.requestBeganAt = time } }

@@ -1,10 +1,10 @@
 import Facts
 
-/// Decides which syncs of a process that keeps syncing share a line of the log: another device that sends 10,000 records
-/// is 50 syncs of 200 here, and two events.
+/// Decides which syncs of a process that keeps syncing share a line of the log: another device that sends 10,000
+/// records is 50 syncs of 200 here, and two events.
 ///
-/// A sync is logged at once unless another was shortly before it. Those that follow one another closely are one line, when
-/// none has followed for a while.
+/// A sync is logged at once unless another was shortly before it. Those that follow one another closely are one line,
+/// when none has followed for a while.
 struct SyncDigest {
   /// A line of the log, with its own time: the end of the last sync in it.
   struct Line: Hashable {

@@ -104,8 +104,8 @@ extension SyncEngine {
   ///
   /// - Parameters:
   ///   - isWithoutApp: whether to release what waits for the app while this process syncs, as an operator's command.
-  ///   - storageChanged: called when the store cannot be used and the engine waits for it, with the reason, and with nil
-  ///     when it can be used again.
+  ///   - storageChanged: called when the store cannot be used and the engine waits for it, with the reason, and with
+  ///     nil when it can be used again.
   package func syncContinuously(
     types: [String] = [],
     isWithoutApp: Bool = false,

@@ -15,8 +15,8 @@ enum SystemClock {
   /// The time in milliseconds since 1970.
   static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
-  /// The milliseconds by which the clock is ahead of the time since the machine started; nil if the kernel does not say. It
-  /// changes when the clock is set.
+  /// The milliseconds by which the clock is ahead of the time since the machine started; nil if the kernel does not
+  /// say. It changes when the clock is set.
   static func offset() -> Int64? {
     var time = timespec()
     guard clock_gettime(sinceStart, &time) == 0 else { return nil }

@@ -29,8 +29,8 @@ extension SyncStore {
     return try read { ledger in try deleted.contains { try ledger.zone($0)?.state == .ready } }
   }
 
-  /// Joins the last page of `changes/database` with the engine's next transaction, if it names only known zones that were
-  /// fetched before.
+  /// Joins the last page of `changes/database` with the engine's next transaction, if it names only known zones that
+  /// were fetched before.
   ///
   /// - Returns: the zones to fetch; nil if the page has to be applied in a transaction.
   func join(_ page: WireResults<WireZone>, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> [ZoneKey]? {

@@ -54,8 +54,8 @@ extension SyncStore {
     }
   }
 
-  /// Returns those of these operations that can still be sent: they may have been paused or discarded since the plan was
-  /// made.
+  /// Returns those of these operations that can still be sent: they may have been paused or discarded since the plan
+  /// was made.
   private static func ready(
     _ ids: [Int64],
     atomic: Bool,

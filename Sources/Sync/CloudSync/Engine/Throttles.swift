@@ -89,8 +89,8 @@ enum Throttles {
     try [WaitScope.network, .account].contains { try ledger.wait($0).map { !$0.isOver } ?? false }
   }
 
-  /// Marks trouble as over that any answer after authentication shows to be over. The row stays, for what is sent may fail
-  /// again, and then waits longer.
+  /// Marks trouble as over that any answer after authentication shows to be over. The row stays, for what is sent may
+  /// fail again, and then waits longer.
   static func endTrouble(_ ledger: Ledger) throws {
     for scope in [WaitScope.network, .account] {
       guard var wait = try ledger.wait(scope), !wait.isOver else { continue }

@@ -51,11 +51,11 @@ package struct FieldAssignment: Hashable, Sendable {
     return target == .scalar(.asset) && !text.isEmpty ? text : nil
   }
 
-  /// Refuses a type that is encrypted where the server's records have a plain one, or plain where they have an encrypted
-  /// one: the schema declares which it is, and the server would reject the change.
+  /// Refuses a type that is encrypted where the server's records have a plain one, or plain where they have an
+  /// encrypted one: the schema declares which it is, and the server would reject the change.
   ///
-  /// If only queued changes have the field, a plain type over an encrypted one is refused: the server would store a secret
-  /// in plain text. An encrypted type over a plain one is accepted.
+  /// If only queued changes have the field, a plain type over an encrypted one is refused: the server would store a
+  /// secret in plain text. An encrypted type over a plain one is accepted.
   ///
   /// - Parameters:
   ///   - fetched: the type that the field has in the server's records; nil if none is known.

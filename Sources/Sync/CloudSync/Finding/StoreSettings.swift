@@ -5,8 +5,8 @@ package import Foundation
 package protocol StoreSettings: Sendable {
   /// The file of the first user's store, which may not exist yet; nil if no setting names it.
   var basePath: String? { get }
-  /// Whether a setting names the file itself. Otherwise it is the standard one of the database, and each further user has
-  /// one beside it.
+  /// Whether a setting names the file itself. Otherwise it is the standard one of the database, and each further user
+  /// has one beside it.
   var namesStore: Bool { get }
 
   /// Returns the container, environment and database.

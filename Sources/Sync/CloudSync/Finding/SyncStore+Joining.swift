@@ -21,8 +21,8 @@ extension SyncStore {
     }
   }
 
-  /// Moves a zone operation, a group, or changes of records, each in one transaction here, so that no engine sends a part
-  /// of a group, or a paused change.
+  /// Moves a zone operation, a group, or changes of records, each in one transaction here, so that no engine sends a
+  /// part of a group, or a paused change.
   private func move(_ operations: [QueuedOperation], from other: SyncStore) throws(StoreError) {
     let first = operations[0]
     let accepted: [Accepted]

@@ -4,8 +4,8 @@ import Foundation
 
 /// The mass-deletion guard: the limits from which deletions on the server are put on hold until a person decides.
 ///
-/// The deletion of a whole zone with records is always put on hold. So is the deletion of all records of a zone at once,
-/// if it had at least two. Other deletions are put on hold if they reach both limits.
+/// The deletion of a whole zone with records is always put on hold. So is the deletion of all records of a zone at
+/// once, if it had at least two. Other deletions are put on hold if they reach both limits.
 public struct DeletionGuard: Hashable, Sendable, Codable {
   /// The number of records deleted within an hour.
   public var count: Int

@@ -1,8 +1,8 @@
 package import CloudKit
 package import Facts
 
-/// A part of an accepted change that a policy or a person dropped, or the server's values that one of them overwrote, kept
-/// so that it can be shown and undone.
+/// A part of an accepted change that a policy or a person dropped, or the server's values that one of them overwrote,
+/// kept so that it can be shown and undone.
 package struct DroppedChange: Hashable, Sendable {
   /// The operation to which it belonged.
   package var operation: Int64
@@ -12,8 +12,8 @@ package struct DroppedChange: Hashable, Sendable {
   package var type: String?
   /// The dropped field changes; empty for a delete, or if nothing was dropped.
   package var changes: FieldChanges
-  /// The base of a conflict or of a change that was dropped as a whole; else that of the fields with a merge
-  /// rule, which an undo merges again.
+  /// The base of a conflict or of a change that was dropped as a whole; else that of the fields with a merge rule,
+  /// which an undo merges again.
   package var base: [String: FieldValue]
   /// The cause of the conflict in which it was decided; undoing it before it is sent opens the conflict again.
   package var conflict: Cause?
@@ -23,8 +23,8 @@ package struct DroppedChange: Hashable, Sendable {
   package var assets: [QueuedAsset]
   package var cause: Cause
   package var at: Int64
-  /// The time of the dropped edit; of the overwritten version on the server if nothing was dropped. An undo keeps it, so
-  /// that the newest side stays the newest.
+  /// The time of the dropped edit; of the overwritten version on the server if nothing was dropped. An undo keeps it,
+  /// so that the newest side stays the newest.
   package var editedAt: Int64
   /// Whether it can be undone: the record has not been edited here since.
   package var isOpen = true
@@ -63,8 +63,8 @@ package struct DroppedChange: Hashable, Sendable {
     isSeen = !isAutomatic
   }
 
-  /// Whether the base of the dropped change is known. If so, later changes on the server are found by comparing with it.
-  /// A deletion that was sent is the latest change on the server.
+  /// Whether the base of the dropped change is known. If so, later changes on the server are found by comparing with
+  /// it. A deletion that was sent is the latest change on the server.
   var hasBase: Bool { cause != .deletedBeforeSent && (conflict != nil || isWhole) }
 
   /// Whether a change was dropped here, not only values of the server overwritten.

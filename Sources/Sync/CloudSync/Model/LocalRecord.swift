@@ -22,8 +22,8 @@ struct LocalRecord: Hashable, Sendable {
     return queued?.changes.applied(to: known) ?? known
   }
 
-  /// The whole record, with an empty change tag if the server is not known to have it; nil if there is none, or a delete
-  /// is queued.
+  /// The whole record, with an empty change tag if the server is not known to have it; nil if there is none, or a
+  /// delete is queued.
   var record: MirrorRecord? {
     guard queued?.kind != .delete, let type = queued?.type ?? server?.type else { return nil }
     var record = server ?? MirrorRecord(key: key, type: type, changeTag: "", fields: [:])

@@ -2,8 +2,8 @@ package import CloudKit
 package import Facts
 
 /// An accepted change to be sent to the server. There is at most one for a record: later edits merge into it and
-/// increment its generation. Its phase, doubt, bisection and counts change only by events, and so does what a
-/// decision about the server's reply ends. Commands end rows of the queue directly.
+/// increment its generation. Its phase, doubt, bisection and counts change only by events, and so does what a decision
+/// about the server's reply ends. Commands end rows of the queue directly.
 package struct QueuedOperation: Hashable, Sendable {
   package var id: Int64
   package var kind: OperationKind

@@ -22,7 +22,8 @@ package struct RecordKey: Hashable, Sendable, Comparable {
 
   package var zoneKey: ZoneKey { ZoneKey(zone: zone, owner: owner) }
 
-  /// The title of an operation, as messages have it: `Task/t1041`, or `zone notes` for one of a zone, which has no name.
+  /// The title of an operation, as messages have it: `Task/t1041`, or `zone notes` for one of a zone, which has no
+  /// name.
   package func title(type: String?) -> String {
     name.isEmpty ? "zone \(zone)" : [type, name].compactMap(\.self).joined(separator: "/")
   }

@@ -1,8 +1,8 @@
 import Facts
 import Foundation
 
-/// Masks secrets in texts from elsewhere: a server's reply may quote the request. Everything that is read to be shown or
-/// exported goes through it.
+/// Masks secrets in texts from elsewhere: a server's reply may quote the request. Everything that is read to be shown
+/// or exported goes through it.
 package struct Redaction: Hashable, Sendable {
   private let secrets: [String]
 

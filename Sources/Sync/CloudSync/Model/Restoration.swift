@@ -6,8 +6,8 @@ struct Restoration {
   /// The changes to accept again; nil: a deletion.
   private(set) var changes: FieldChanges? = FieldChanges()
   private(set) var assets: [QueuedAsset] = []
-  /// The values from which the restored fields were changed, as far as they are known. Where the server has another one,
-  /// the field is a conflict.
+  /// The values from which the restored fields were changed, as far as they are known. Where the server has another
+  /// one, the field is a conflict.
   private(set) var base: [String: FieldValue?] = [:]
   /// The same for a deletion: the record as it was.
   private(set) var recordBase: [String: FieldValue] = [:]
@@ -87,7 +87,8 @@ struct Restoration {
   /// Whether the conflict that is open again is about a record that the server deleted.
   private var isAboutDeletion: Bool { if case .conflict(.deletedOnServer, _)? = conflict { true } else { false } }
 
-  /// Makes the accepted operation the conflict that it is with the server's record, if it is one. Returns whether it is.
+  /// Makes the accepted operation the conflict that it is with the server's record, if it is one. Returns whether it
+  /// is.
   func reopen(_ operation: inout QueuedOperation, beside server: MirrorRecord?, now: Int64) -> Bool {
     if operation.kind == .delete {
       // Nothing is left to ask about where the record is gone.

@@ -38,8 +38,8 @@ extension Ledger {
   /// The number of rows that are found without delay.
   static let few = 1000
 
-  /// Returns the condition of a query. SQLite does not know how many rows an index finds, and of two equalities, such as
-  /// a name and the state of a part of the list, might take the one that most rows meet.
+  /// Returns the condition of a query. SQLite does not know how many rows an index finds, and of two equalities, such
+  /// as a name and the state of a part of the list, might take the one that most rows meet.
   func selection(_ query: ListQuery) throws -> Selection {
     var best: (finder: QueueFilter, count: Int)?
     let finders = query.filter?.finders ?? []

@@ -1,7 +1,7 @@
 import GRDB
 
-/// The queue in the order of a listing. Rows are found by an index in the order of their numbers, and read one by one: a
-/// window costs the distance to the nearer end of its part of the list.
+/// The queue in the order of a listing. Rows are found by an index in the order of their numbers, and read one by one:
+/// a window costs the distance to the nearer end of its part of the list.
 extension Ledger {
   /// The number of operations that a listing shows, by state.
   func counts(of listing: QueueListing, now: Int64) throws -> [OperationState: Int] {
@@ -27,8 +27,8 @@ extension Ledger {
   /// The counts that triggers keep, under the names of the columns of `operations`.
   static let countedParts = "(SELECT state, zone, nullif(type, '') AS type, operation, count FROM queueCounts)"
 
-  /// The numbers of the operations in a window of a listing that is no search. A screen jumps to any row, so a window has
-  /// an offset and not a row after which it begins.
+  /// The numbers of the operations in a window of a listing that is no search. A screen jumps to any row, so a window
+  /// has an offset and not a row after which it begins.
   ///
   /// - Parameter counts: those of the listing.
   func operationIDs(of listing: QueueListing, _ counts: [OperationState: Int], offset: Int, limit: Int, now: Int64)

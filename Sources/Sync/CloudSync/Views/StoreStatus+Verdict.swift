@@ -13,8 +13,8 @@ extension StoreStatus {
   /// Saves and conflicts that wait for the app.
   package var forApp: Int { savesForApp + conflictsForApp }
 
-  /// Everything that holds, in the order of the verdicts: the first is the store's verdict, exit codes are those of all.
-  /// Rules that pause nothing come last, after a verdict that all is well.
+  /// Everything that holds, in the order of the verdicts: the first is the store's verdict, exit codes are those of
+  /// all. Rules that pause nothing come last, after a verdict that all is well.
   ///
   /// - Parameters:
   ///   - hasCredential: whether this process could sync.

@@ -138,8 +138,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var hasStore = true
   /// The path at which there is none, for messages.
   package var missingPath: String?
-  /// The time since which one of the changes to be sent or verified next is not waiting for its own next attempt; nil if
-  /// none can be sent or verified now.
+  /// The time since which one of the changes to be sent or verified next is not waiting for its own next attempt; nil
+  /// if none can be sent or verified now.
   package var sendableSince: Int64?
   /// Whether a change can be sent or verified, now or once waits for time or the network are over.
   package var canSendLater = false
@@ -162,8 +162,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var silentSince: Int64?
   /// Milliseconds between two polls of the syncing process; nil if it does not poll.
   package var pollInterval: Int64?
-  /// Milliseconds by which the clock was set ahead since the syncing process wrote last: all that it stored is that much
-  /// younger than it looks.
+  /// Milliseconds by which the clock was set ahead since the syncing process wrote last: all that it stored is that
+  /// much younger than it looks.
   package var clockShift: Int64 = 0
   /// Milliseconds for which a full sync counts while no process polls.
   package var freshFor = Self.standardFreshness

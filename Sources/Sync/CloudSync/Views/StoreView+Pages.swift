@@ -1,8 +1,8 @@
 import Facts
 
 /// Long lists page by page. Each page is one transaction and begins after the last row of the page before, so that rows
-/// added or removed meanwhile do not shift the others. Rows with values are visited one by one, because a page of them can
-/// be large.
+/// added or removed meanwhile do not shift the others. Rows with values are visited one by one, because a page of them
+/// can be large.
 extension StoreView {
   /// Visits queued operations with everything about them; one that is no longer queued is left out.
   package func details(of ids: [Int64], _ visit: (_ id: Int64, OperationDetail) throws -> Void) throws {

@@ -93,8 +93,8 @@ extension StoreView {
     status.syncingProcess?.isLive = false
   }
 
-  /// Reads whether a process that was stopped still has the lock, although another one took the lease over and ended. It
-  /// goes on with syncing when it is continued; until then no process syncs.
+  /// Reads whether a process that was stopped still has the lock, although another one took the lease over and ended.
+  /// It goes on with syncing when it is continued; until then no process syncs.
   private func readFormer(_ lease: LeaseHolder?, into status: inout StoreStatus) throws {
     guard let lease, lease.fencingToken > 1, let token = holder(1...(lease.fencingToken - 1)),
       let former = try ledger.formerLease(token), let process = process(former), process.isStopped

@@ -12,7 +12,8 @@ package struct StoreView {
   let redaction: Redaction
   /// Looks whether a process waits until the store can be written. Only the status asks.
   var isAwaited: () -> Bool = { false }
-  /// Returns the process that has or had the lease, if it is one of this machine that has not ended. Only the status asks.
+  /// Returns the process that has or had the lease, if it is one of this machine that has not ended. Only the status
+  /// asks.
   var process: (LeaseHolder) -> RunningProcess? = { _ in nil }
   /// Returns a fencing token in a range whose process has not ended. Only the status asks.
   var holder: (ClosedRange<Int64>) -> Int64? = { _ in nil }

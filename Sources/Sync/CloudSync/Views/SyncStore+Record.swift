@@ -32,8 +32,8 @@ extension SyncStore {
   /// server is not known to have it. Nil if there is none, or a delete is queued.
   package func record(_ key: RecordKey) throws(StoreError) -> MirrorRecord? { try read { try $0.local(key).record } }
 
-  /// The records of a type with queued changes, as this machine has them, in the order of these changes; nil for a queued
-  /// delete, also of a record whose type is unknown.
+  /// The records of a type with queued changes, as this machine has them, in the order of these changes; nil for a
+  /// queued delete, also of a record whose type is unknown.
   ///
   /// - Parameter zone: nil for all zones.
   package func queuedRecords(of type: String, in zone: ZoneKey?) throws -> [(id: CKRecord.ID, record: MirrorRecord?)] {

@@ -44,8 +44,8 @@ extension Ledger {
     try run("DELETE FROM throughput WHERE minute <= ? OR minute > ?", [minute - Throughput.minutes, minute])
   }
 
-  /// The sums of the last 24 hours. A change that failed more than once in them is one failed change, as far back as the
-  /// log names it.
+  /// The sums of the last 24 hours. A change that failed more than once in them is one failed change, as far back as
+  /// the log names it.
   func lastDay(now: Int64) throws -> Throughput {
     var day = try throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
     guard day.failed > 0 else { return day }

@@ -129,8 +129,8 @@ extension Ledger {
 extension StoreView {
   /// The verdicts that held between two times, oldest first, and the times in which no process was syncing.
   ///
-  /// A verdict ends with the last proof that its process was alive. Nothing is known of the time before the first process
-  /// noted one. They are kept for 14 days.
+  /// A verdict ends with the last proof that its process was alive. Nothing is known of the time before the first
+  /// process noted one. They are kept for 14 days.
   package func verdictHistory(from: Int64, to: Int64) throws -> [VerdictSpan] {
     let (rows, end) = (try ledger.verdicts(after: from), min(to, now))
     guard let holder = try ledger.lease() else { return [] }

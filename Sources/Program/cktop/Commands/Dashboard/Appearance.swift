@@ -17,8 +17,8 @@ struct Appearance: Sendable {
   ///
   /// - Parameters:
   ///   - file: the configuration file, if there is one.
-  ///   - starts: whether a dashboard starts. Then the default theme takes the place of one with a mistake, except of one
-  ///     on the command line that does not exist.
+  ///   - starts: whether a dashboard starts. Then the default theme takes the place of one with a mistake, except of
+  ///     one on the command line that does not exist.
   /// - Throws: a usage failure that names the place of a mistake.
   init(
     _ settings: Settings,

@@ -1,8 +1,8 @@
 import CloudService
 import CloudSync
 
-/// A verb that gives a command to the store, as a key of the dashboard does. Its options and `command` suffice; the rest
-/// is for what differs.
+/// A verb that gives a command to the store, as a key of the dashboard does. Its options and `command` suffice; the
+/// rest is for what differs.
 protocol CommandVerb: ChangingVerb {
   /// Whether it adds to the queue, so that the sign-in must be that of the store's user.
   static var addsToQueue: Bool { get }

@@ -5,7 +5,8 @@ import NIOCore
 
 /// The number of files that this process may have open.
 enum DescriptorLimit {
-  /// The minimum for any command. With fewer, opening a file may fail at any time, and the runtime and the libraries trap.
+  /// The minimum for any command. With fewer, opening a file may fail at any time, and the runtime and the libraries
+  /// trap.
   static let least: rlim_t = 64
 
   /// Raises the soft limit to the hard one.
@@ -15,8 +16,8 @@ enum DescriptorLimit {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
-  /// Limits the number of event loops for the network. Each opens three files, and NIO makes one for each processor, so a
-  /// machine with many processors would need more files than its limit. Called once, before the network is used.
+  /// Limits the number of event loops for the network. Each opens three files, and NIO makes one for each processor, so
+  /// a machine with many processors would need more files than its limit. Called once, before the network is used.
   static func limitEventLoops() { NIOSingletons.groupLoopCountSuggestion = min(System.coreCount, 4) }
 
   /// The failure for a limit that is too low; nil if it is enough.

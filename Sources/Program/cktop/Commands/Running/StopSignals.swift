@@ -3,8 +3,8 @@ import Glibc
 
 /// Calls a closure when a signal asks the program to stop, so that it can exit cleanly.
 ///
-/// Signals that were ignored when the program started stay ignored: `nohup` ignores SIGHUP, and a shell without job control
-/// ignores SIGINT for a command in the background.
+/// Signals that were ignored when the program started stay ignored: `nohup` ignores SIGHUP, and a shell without job
+/// control ignores SIGINT for a command in the background.
 final class StopSignals: Sendable {
   private static let numbers = [SIGINT, SIGTERM, SIGHUP]
   /// The signals that were not ignored at the start. Read once, before the first of them is taken over.

@@ -112,8 +112,8 @@ extension ZoneDifference: PrintedObject {
   /// The output, which ends with the names of the records and the number of those that no longer differ.
   static let printed = shape.adding(JSONShape(fields: (lists.map(\.key) + [repaired]).map { .init(name: $0) }))
 
-  /// Prints the zone's differences as a line of JSON, with the record names. There may be any number of them, so they are
-  /// written in pieces.
+  /// Prints the zone's differences as a line of JSON, with the record names. There may be any number of them, so they
+  /// are written in pieces.
   ///
   /// - Parameter found: the differences before a repair.
   fileprivate func printJSON(_ found: ZoneDifference) throws {

@@ -91,8 +91,8 @@ struct DeletionDecision: ParsableArguments {
   @Flag(help: "Do not ask for confirmation.") var yes = false
   @Flag(help: .json("Print the result as a JSON object.", Receipt.decision.shape)) var json = false
 
-  /// The zone with deletions on hold, and the version that was given or else was just read. The deletions may be decided
-  /// already if a version is given.
+  /// The zone with deletions on hold, and the version that was given or else was just read. The deletions may be
+  /// decided already if a version is given.
   fileprivate func zone(_ store: SyncStore) throws -> (zone: ZoneKey, version: String) {
     let owner = whose.owner
     let zones = try store.view { try $0.zones() }.filter {

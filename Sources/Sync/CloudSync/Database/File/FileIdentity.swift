@@ -19,8 +19,8 @@ package struct FileIdentity: Hashable, Sendable {
     self.init(status)
   }
 
-  /// Whether a file that is not at its path was on a file system that is no longer mounted there, to judge by the folder
-  /// of the path.
+  /// Whether a file that is not at its path was on a file system that is no longer mounted there, to judge by the
+  /// folder of the path.
   func isOnLostVolume(_ path: String) -> Bool {
     guard Self(atPath: path) == nil else { return false }
     var folder = path

@@ -48,7 +48,8 @@ package protocol QueueStorage: Sendable {
   /// one. Asking takes no lock.
   func holder(among fencingTokens: ClosedRange<Int64>) -> Int64?
 
-  /// Why nothing can be written, as a process that waits for it reports it or the file system shows it; nil if nothing is known.
+  /// Why nothing can be written, as a process that waits for it reports it or the file system shows it; nil if nothing
+  /// is known.
   var trouble: StorageTrouble? { get }
 
   /// Whether a process reports that it waits until it can write.
@@ -67,8 +68,8 @@ package protocol EngineLock: AnyObject, Sendable {
   /// Takes the lock if it is free. Returns whether this process holds it now.
   @discardableResult func take() -> Bool
 
-  /// Shows other processes the fencing token with which this one has the lease, until the lock is released or the process
-  /// ends. One that took the lease over shows it although the former holder keeps the lock.
+  /// Shows other processes the fencing token with which this one has the lease, until the lock is released or the
+  /// process ends. One that took the lease over shows it although the former holder keeps the lock.
   func show(_ fencingToken: Int64)
   func release()
 

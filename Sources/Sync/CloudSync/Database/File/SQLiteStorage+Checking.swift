@@ -5,8 +5,8 @@ import Glibc
 /// Finding damage. A damaged file is rejected, not repaired, because a repair can silently lose a part of the queue.
 /// The file is left unchanged, for a restore from a copy or for `SyncStore.salvage`.
 extension SQLiteStorage {
-  /// The size up to which a file is checked on opening, which takes milliseconds; larger ones are checked by the process
-  /// that syncs them.
+  /// The size up to which a file is checked on opening, which takes milliseconds; larger ones are checked by the
+  /// process that syncs them.
   package static let pagesCheckedOnOpening = 1000
 
   /// Checks a small file.

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Reading on a full disk, where SQLite cannot create the shared memory of a file's connections (its -shm file).
 ///
-/// A connection with an exclusive lock on the file keeps that index in its own memory. No other process can lock the file
-/// meanwhile, so what is read is whole even if a sync starts. The lock is held for one transaction only, so that the sync
-/// does start.
+/// A connection with an exclusive lock on the file keeps that index in its own memory. No other process can lock the
+/// file meanwhile, so what is read is whole even if a sync starts. The lock is held for one transaction only, so that
+/// the sync does start.
 extension SQLiteStorage {
   /// Whether the disk had no room for the connections' shared memory when the store was last read.
   var isOnFullDisk: Bool { connections.withLock { $0 == nil } }

@@ -195,8 +195,8 @@ extension SQLiteStorage {
     func read(_ queue: DatabaseQueue) throws -> [String?] {
       try queue.read { database in try columns.map { try Ledger(database).value($0) } }
     }
-    // If no process has the file open, it is read without a log, which would be created and removed again. This may fail
-    // if a process opens the file meanwhile.
+    // If no process has the file open, it is read without a log, which would be created and removed again. This may
+    // fail if a process opens the file meanwhile.
     if !SQLiteLog.isThere(path), let values = try? read(openWithoutLog(path)) { return values }
     return try? SQLiteLog.leavingNone(path) {
       try onFullDisk(path) {

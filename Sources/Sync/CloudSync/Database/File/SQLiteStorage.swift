@@ -21,8 +21,8 @@ package enum StoreAccess: Hashable, Sendable {
 package final class SQLiteStorage: QueueStorage {
   /// The file's path, or the name of a store in memory for messages.
   package let name: String
-  /// The connections to the file; nil while a full disk has no room for their shared memory. A reader then opens one for
-  /// each transaction.
+  /// The connections to the file; nil while a full disk has no room for their shared memory. A reader then opens one
+  /// for each transaction.
   let connections: Mutex<(any DatabaseWriter)?>
   private let access: StoreAccess
   /// Whether reading created a log beside the file, which `deinit` removes.

@@ -7,7 +7,8 @@ import Glibc
 /// `FileManager` takes a file in a folder that the user may not enter for a missing one.
 enum StoreFile: Hashable, Sendable {
   case present, missing
-  /// The user may not read it. `place`: the file, or the folder that hides it; `owner`: the name of its owner, if known.
+  /// The user may not read it. `place`: the file, or the folder that hides it; `owner`: the name of its owner, if
+  /// known.
   case denied(place: String, owner: String?)
   /// The system knows neither case, and reports this error.
   case unknown(errno: Int32)

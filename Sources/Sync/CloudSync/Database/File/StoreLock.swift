@@ -23,8 +23,8 @@ final class StoreLock: EngineLock {
   private let reported = Mutex<StorageTrouble?>(nil)
   private let shown = Mutex<Int64?>(nil)
 
-  /// - Parameter isToAsk: whether the lock will only be queried, or a trouble be reported: that neither needs permission to
-  ///   write nor creates the file, and closing a file opened for reading notifies no watcher.
+  /// - Parameter isToAsk: whether the lock will only be queried, or a trouble be reported: that neither needs
+  ///   permission to write nor creates the file, and closing a file opened for reading notifies no watcher.
   init(beside storePath: String, byte: Int = 0, isToAsk: Bool = false) {
     self.storePath = storePath
     self.byte = byte

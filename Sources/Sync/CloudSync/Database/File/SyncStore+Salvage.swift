@@ -13,8 +13,9 @@ extension SyncStore {
     package var known: Int?
   }
 
-  /// Copies every operation that can be read from a damaged store to a new one, with the owner, the settings, the pauses
-  /// and the files of its assets. The damaged store is only read. The local copy is not copied: the next sync fetches it.
+  /// Copies every operation that can be read from a damaged store to a new one, with the owner, the settings, the
+  /// pauses and the files of its assets. The damaged store is only read. The local copy is not copied: the next sync
+  /// fetches it.
   ///
   /// - Parameters:
   ///   - container: Like the environment and the database, taken only where the store's own cannot be read.

@@ -6,8 +6,8 @@ import Synchronization
 /// The state of one database's sync: mirror, queue, attempts, conflicts, change feeds, throttles, lease.
 ///
 /// It is one SQLite file, which any number of processes may open, or one in memory; `Lease` decides which process
-/// syncs. A method's changes are on disk (WAL, `synchronous=FULL`) when it returns. They are one transaction; what
-/// a decision causes in many rows follows in others (`Chore`), and each leaves a valid state.
+/// syncs. A method's changes are on disk (WAL, `synchronous=FULL`) when it returns. They are one transaction; what a
+/// decision causes in many rows follows in others (`Chore`), and each leaves a valid state.
 public final class SyncStore: Sendable {
   /// The database that a store is for. A store belongs to the first user who authenticates with it.
   package struct Scope: Hashable, Sendable {
@@ -92,7 +92,8 @@ public final class SyncStore: Sendable {
   ///
   /// - Parameters:
   ///   - now: the clock; by default the system's.
-  ///   - clockOffset: what the clock is ahead of a clock that is never set; by default nothing is known of a given clock.
+  ///   - clockOffset: what the clock is ahead of a clock that is never set; by default nothing is known of a given
+  ///     clock.
   /// - Throws: `StoreError`, with nothing changed, if it belongs to another container, environment or database.
   package init(
     _ storage: any QueueStorage,
@@ -169,9 +170,9 @@ public final class SyncStore: Sendable {
     try ledger.lease().map { storage.holder(among: $0.fencingToken...$0.fencingToken) != nil } ?? false
   }
 
-  /// Runs a transaction of the engine, with the current time. It publishes the activity, carries out the joined writes and
-  /// logs the start of a sync that runs once. The chores that it stores follow, in transactions of their own. Throws if
-  /// another process has taken the lease over.
+  /// Runs a transaction of the engine, with the current time. It publishes the activity, carries out the joined writes
+  /// and logs the start of a sync that runs once. The chores that it stores follow, in transactions of their own.
+  /// Throws if another process has taken the lease over.
   func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
     let joined = lease.joined.all
     let (value, oneSync, hasChore) = try lease.write(self) { ledger, publish in

@@ -48,8 +48,8 @@ extension Schema {
     """
   }
 
-  /// Adds the change that an operation makes to the number of records, or subtracts it: a save adds one if the mirror has
-  /// none, a delete subtracts one if the mirror has one.
+  /// Adds the change that an operation makes to the number of records, or subtracts it: a save adds one if the mirror
+  /// has none, a delete subtracts one if the mirror has one.
   private static func countQueued(_ row: String, _ sign: String) -> String {
     let isMirrored =
       "EXISTS (SELECT 1 FROM records r WHERE r.zone = \(row).zone AND r.owner = \(row).owner AND r.name = \(row).name)"

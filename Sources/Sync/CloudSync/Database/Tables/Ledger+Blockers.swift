@@ -4,9 +4,9 @@ import GRDB
 
 /// Which operations block which.
 ///
-/// `waitsFor` holds one blocker of each blocked operation, its noted blocker, so that planning skips the operation. When a
-/// blocker ends, the notes that name it are renewed, a limited number in each transaction. Following the notes never leads
-/// back: an operation whose every blocker waits for it notes itself.
+/// `waitsFor` holds one blocker of each blocked operation, its noted blocker, so that planning skips the operation.
+/// When a blocker ends, the notes that name it are renewed, a limited number in each transaction. Following the notes
+/// never leads back: an operation whose every blocker waits for it notes itself.
 extension Ledger {
   /// The operations that block one, oldest first: for a save the creation of records it refers to, for a delete the
   /// deletes of records that referred to it and the saves that remove such references.
@@ -96,8 +96,8 @@ extension Ledger {
     return try blockers(limit: Planner.requestLimit).first { try !leads(from: $0, to: id, group) } ?? id
   }
 
-  /// The longest path of notes that is followed. Longer reference cycles are not found: of their members, each only shows
-  /// what it waits for.
+  /// The longest path of notes that is followed. Longer reference cycles are not found: of their members, each only
+  /// shows what it waits for.
   private static let longestPath = 1000
 
   /// Whether an operation waits for another one or for its group, by the notes.

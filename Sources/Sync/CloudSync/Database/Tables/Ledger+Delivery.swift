@@ -9,8 +9,8 @@ extension Ledger {
     return (0..<SystemClock.day).contains(now - asked)
   }
 
-  /// Starts recording changes for the app, unless it has started already: first every record in the mirror, from then on
-  /// each record that changes in the mirror or whose operation ends.
+  /// Starts recording changes for the app, unless it has started already: first every record in the mirror, from then
+  /// on each record that changes in the mirror or whose operation ends.
   func startDelivering(now: Int64) throws {
     if try value(.deliveriesAskedAt) == nil {
       let all = "INSERT OR IGNORE INTO deliveries(zone, owner, name, type) SELECT zone, owner, name, coalesce(type, '')"

@@ -154,8 +154,8 @@ extension Ledger {
     try replace(operation, operation.links)
   }
 
-  /// Logs that an operation fails, gets into a conflict, or was merged, where the store does not have that yet. A failure
-  /// is counted here, whatever made it fail.
+  /// Logs that an operation fails, gets into a conflict, or was merged, where the store does not have that yet. A
+  /// failure is counted here, whatever made it fail.
   private func logTurn(of operation: QueuedOperation) throws {
     let event: Event
     switch operation.cause {

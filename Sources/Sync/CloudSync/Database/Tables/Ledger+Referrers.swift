@@ -3,8 +3,8 @@ import Facts
 import GRDB
 
 extension Ledger {
-  /// The records of the local copy that refer to a record by `VALIDATE`, so that the server refuses to delete it; nil if
-  /// none is found. No index has the references of records, so this reads at most `limit` records of the zone.
+  /// The records of the local copy that refer to a record by `VALIDATE`, so that the server refuses to delete it; nil
+  /// if none is found. No index has the references of records, so this reads at most `limit` records of the zone.
   func referrers(of key: RecordKey, limit: Int = 10_000) throws -> Referrers? {
     // JSON may have other characters in another form.
     let isPlain = key.name.unicodeScalars.allSatisfy {

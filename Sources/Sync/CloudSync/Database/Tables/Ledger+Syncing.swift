@@ -34,7 +34,8 @@ extension Ledger {
     return database.changesCount == 1
   }
 
-  /// The latest idle state of the process that has the lease, or that had it with a fencing token; nil before its first.
+  /// The latest idle state of the process that has the lease, or that had it with a fencing token; nil before its
+  /// first.
   func rest(of fencingToken: Int64? = nil) throws -> EngineRest? {
     try row(
       """

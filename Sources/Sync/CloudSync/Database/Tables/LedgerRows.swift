@@ -63,8 +63,8 @@ package struct KnownZone: Hashable, StoredRow {
     set { (lossesSince, lossesOf, losses) = (newValue?.since, newValue?.records, newValue?.deleted) }
   }
 
-  /// Whether the server deleted it and no person has to decide about that any more. Retrying a change of it or
-  /// putting a record into it creates it again.
+  /// Whether the server deleted it and no person has to decide about that any more. Retrying a change of it or putting
+  /// a record into it creates it again.
   var isGone: Bool { state == .deleted && heldSince == nil && key.canBeCreated }
 }
 

@@ -24,9 +24,9 @@ struct UnreadableRow: Error {
 /// Sets unreadable rows aside so that the rest of the store works. The original row is kept in the table `quarantine`,
 /// as JSON.
 ///
-/// An operation whose change can be read goes on; a lost base is taken from the server. Else it becomes a dead letter that
-/// cannot be retried, with the fields that can be read: an operator discards it, or the record is edited again, which sends
-/// these fields too. A record stays empty until a full fetch.
+/// An operation whose change can be read goes on; a lost base is taken from the server. Else it becomes a dead letter
+/// that cannot be retried, with the fields that can be read: an operator discards it, or the record is edited again,
+/// which sends these fields too. A record stays empty until a full fetch.
 enum Quarantine {
   static func take(_ row: UnreadableRow, _ database: Database) throws {
     let now = Int64(Date().timeIntervalSince1970 * 1000)
@@ -104,8 +104,8 @@ enum Quarantine {
     }
   }
 
-  /// Replaces a size and a time that no operation has. The triggers that count the queue cannot subtract such a size, so
-  /// the bytes are counted again.
+  /// Replaces a size and a time that no operation has. The triggers that count the queue cannot subtract such a size,
+  /// so the bytes are counted again.
   private static func mendNumbers(of id: Int64, _ now: Int64, _ database: Database) throws {
     let update = "UPDATE operations SET enqueuedAt = ? WHERE id = ? AND enqueuedAt < 0"
     try database.execute(sql: update, arguments: [now, id])

@@ -32,8 +32,8 @@ package final class TemporaryRecords: Sendable {
     // One transaction, because nothing has to last.
     configuration.allowsUnsafeTransactions = true
     do {
-      // For an empty path SQLite makes a file once its cache is full, and removes it at the end.
-      // Records are appended, which with random names is faster than a table in the order of its keys.
+      // For an empty path SQLite makes a file once its cache is full, and removes it at the end. Records are appended,
+      // which with random names is faster than a table in the order of its keys.
       database = try DatabaseQueue(path: "", configuration: configuration)
       try database.writeWithoutTransaction { database in
         try database.execute(

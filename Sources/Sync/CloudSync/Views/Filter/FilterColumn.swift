@@ -8,8 +8,9 @@ package enum FilterTable: Hashable, Sendable {
   case events
   /// Records, by their own values and by any field.
   ///
-  /// Values need no quotes: `title = Buy` is the same as `title = 'Buy'`. Texts are equal in any letter case, and a list
-  /// if one of its elements is. A record without a field is not equal to any value of it: it matches `!=` and `not`.
+  /// Values need no quotes: `title = Buy` is the same as `title = 'Buy'`. Texts are equal in any letter case, and a
+  /// list if one of its elements is. A record without a field is not equal to any value of it: it matches `!=` and
+  /// `not`.
   case records
 
   private var columns: [FilterColumn] {
@@ -70,7 +71,8 @@ struct FilterColumn: Hashable, Sendable {
 
   let name: String
   let kind: Kind
-  /// The column of the table, or an expression over its columns. Not quoted: SQLite reads an unknown quoted name as a text.
+  /// The column of the table, or an expression over its columns. Not quoted: SQLite reads an unknown quoted name as a
+  /// text.
   let sql: String
 
   private init(_ name: String, _ kind: Kind, sql: String? = nil) {

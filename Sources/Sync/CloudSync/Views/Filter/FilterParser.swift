@@ -2,8 +2,8 @@ import Facts
 
 /// Parses a filter expression: `or` of `and` of `not` of comparisons, as in SQL.
 struct FilterParser {
-  /// Limits that keep the SQL within SQLite's own: a parser stack of 100 symbols (a level takes up to six),
-  /// expression depth 1000, 32766 parameters, patterns of 50000 bytes.
+  /// Limits that keep the SQL within SQLite's own: a parser stack of 100 symbols (a level takes up to six), expression
+  /// depth 1000, 32766 parameters, patterns of 50000 bytes.
   enum Limit {
     static let depth = 12
     static let comparisons = 400

@@ -3,12 +3,13 @@ package import Facts
 import Foundation
 
 extension CKQuery {
-  /// Returns the query with the compared values in the types of the fields, so that it matches the same records here and
-  /// on the server: a text or a number of milliseconds becomes a TIMESTAMP, a whole number a DOUBLE, and so on.
+  /// Returns the query with the compared values in the types of the fields, so that it matches the same records here
+  /// and on the server: a text or a number of milliseconds becomes a TIMESTAMP, a whole number a DOUBLE, and so on.
   ///
   /// - Parameters:
   ///   - types: The wire types of fields by name. Values of other fields are left as they are.
-  ///   - times: Returns the milliseconds since 1970 that a text stands for, such as those of a day; nil if it is no time.
+  ///   - times: Returns the milliseconds since 1970 that a text stands for, such as those of a day; nil if it is no
+  ///     time.
   /// - Throws: The usage error that names the comparison that the type of its field does not allow.
   package func typed(
     by types: [String: String],

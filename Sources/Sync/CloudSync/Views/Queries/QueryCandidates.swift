@@ -3,8 +3,8 @@ import GRDB
 
 /// A condition on rows that is true for every row that a predicate may match, and for some others.
 ///
-/// SQL decides most rows without decoding them. Those that it leaves are evaluated by the predicate itself, so that there
-/// is one meaning of a predicate.
+/// SQL decides most rows without decoding them. Those that it leaves are evaluated by the predicate itself, so that
+/// there is one meaning of a predicate.
 struct RowCondition {
   var sql: String
   var arguments: StatementArguments = []
@@ -221,8 +221,8 @@ extension FieldValue {
     }
   }
 
-  /// Whether SQL sorts the two values as a query does. It reads decimals with a small error, and ends some texts at a zero
-  /// byte.
+  /// Whether SQL sorts the two values as a query does. It reads decimals with a small error, and ends some texts at a
+  /// zero byte.
   func isSortedAsInRows(with other: FieldValue) -> Bool {
     switch (number, other.number) {
     case (let one?, let other?): abs(one - other) > (one.magnitude + other.magnitude) * 1e-14

@@ -3,9 +3,9 @@ import GRDB
 
 /// The search for the first records of a query after a position, in one transaction.
 ///
-/// It holds the places of the records that it may return, never the records. A few records by name are found in the index
-/// of names, and a few in the order of a field among rows that SQL sorts by it. Otherwise all rows of the type are read as
-/// they are in the file, and SQL leaves out what the last kept record precedes as soon as there is one.
+/// It holds the places of the records that it may return, never the records. A few records by name are found in the
+/// index of names, and a few in the order of a field among rows that SQL sorts by it. Otherwise all rows of the type
+/// are read as they are in the file, and SQL leaves out what the last kept record precedes as soon as there is one.
 struct QuerySearch {
   private struct Match {
     var place: RecordPlace
@@ -172,8 +172,8 @@ struct QuerySearch {
     return false
   }
 
-  /// Reads the records of a zone without queued changes in the order in which SQL sorts them, as far as they can be among
-  /// the first.
+  /// Reads the records of a zone without queued changes in the order in which SQL sorts them, as far as they can be
+  /// among the first.
   private mutating func readInOrder(_ zone: ZoneKey) throws {
     let place = RowCondition(
       sql: "r.zone = ? AND r.owner = ? AND r.type = ?",
@@ -213,7 +213,8 @@ struct QuerySearch {
     return sortKeys.count > query.orders.count
   }
 
-  /// Reads the records of a zone without queued changes, a part at a time, each without those that are known to be late.
+  /// Reads the records of a zone without queued changes, a part at a time, each without those that are known to be
+  /// late.
   ///
   /// - Parameter name: only records after this one; nil for all.
   private mutating func readByType(_ zone: ZoneKey, afterName name: String? = nil) throws {

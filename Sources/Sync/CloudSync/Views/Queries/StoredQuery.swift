@@ -51,8 +51,8 @@ package struct StoredQuery: Sendable {
     return query
   }
 
-  /// Throws for what the server refuses and what would find or sort nothing here: conditions on encrypted fields, and an
-  /// order by values that have none.
+  /// Throws for what the server refuses and what would find or sort nothing here: conditions on encrypted fields, and
+  /// an order by values that have none.
   ///
   /// - Parameter types: the wire types of the fields, as far as they are known.
   func check(_ types: [String: String]) throws(CKError) {
@@ -87,8 +87,8 @@ package struct StoredQuery: Sendable {
 
 // MARK: - Order
 
-/// The position of a record in the results of a query: by its orders, then by record name, then by zone, the last two in
-/// the direction of the first order. The server's order is assumed to be the same.
+/// The position of a record in the results of a query: by its orders, then by record name, then by zone, the last two
+/// in the direction of the first order. The server's order is assumed to be the same.
 struct QueryPosition: Hashable, Sendable {
   /// The values of the orders; nil for a record without one, which comes before all values.
   var keys: [FieldValue?]
