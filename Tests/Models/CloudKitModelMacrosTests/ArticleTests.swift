@@ -98,8 +98,8 @@ struct ArticleTests {
 
   // MARK: - The articles
 
-  /// The pages of the handbook whose code is among the examples, and the first pages of the modules. The tutorial's code is
-  /// a program of its own, and `PagesTests` has that of the pages for users of other libraries.
+  /// The pages of the handbook whose code is among the examples, and the first pages of the modules. The tutorial's code
+  /// is a program of its own, and `PagesTests` has that of the pages for users of other libraries.
   private static func articles() throws -> [(name: String, text: String)] {
     let folder = "Sources/Handbook/Models"
     let pages = try FileManager.default.contentsOfDirectory(atPath: packageFile(folder).path)

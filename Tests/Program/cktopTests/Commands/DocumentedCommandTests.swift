@@ -1,14 +1,12 @@
 import ArgumentParser
 import Foundation
+import TestSupport
 import Testing
 
 @testable import cktop
 
 /// The command lines that the README and the handbook show.
 struct DocumentedCommandTests {
-  private static let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   @Test func `the program accepts every command line of the README and the handbook`() throws {
     var count = 0
     for page in try Self.pages() {
@@ -27,8 +25,7 @@ struct DocumentedCommandTests {
   }
 
   @Test func `the unit of the service starts a verb of the program`() throws {
-    let unit = Self.top.appending(path: "Sources/Handbook/Program/Resources/cktop.service")
-    let text = try String(contentsOf: unit, encoding: .utf8)
+    let text = try packageText("Sources/Handbook/Program/Resources/cktop.service")
     let line = try #require(text.firstMatch(of: /\nExecStart=\/usr\/bin\/(cktop .*)\n/)).1
     let arguments = try #require(Self.arguments(of: String(line)).first)
 
@@ -52,13 +49,13 @@ struct DocumentedCommandTests {
 
   private static func pages() throws -> [String] {
     let folder = "Sources/Handbook"
-    let names = try FileManager.default.subpathsOfDirectory(atPath: top.appending(path: folder).path)
+    let names = try FileManager.default.subpathsOfDirectory(atPath: packageFile(folder).path)
     return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
   }
 
   /// The lines of the indented blocks of a page.
   private static func lines(of page: String) throws -> [String] {
-    try String(contentsOf: top.appending(path: page), encoding: .utf8).split(separator: "\n")
+    try packageText(page).split(separator: "\n")
       .filter { $0.hasPrefix("    ") }.map { $0.trimmingCharacters(in: .whitespaces) }
   }
 

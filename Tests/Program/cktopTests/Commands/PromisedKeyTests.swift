@@ -3,8 +3,10 @@ import CloudKitContract
 import CloudKitSchema
 import CloudService
 import CloudSync
+import Doctor
 import Foundation
 import TerminalUI
+import TestSupport
 import Testing
 
 @testable import cktop
@@ -129,9 +131,8 @@ import Testing
 
   /// `RECORD_SNAPSHOTS=1` writes the list.
   @Test func `the handbook has the fields of every verb`() throws {
-    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    let file = folder.appending(path: "../../../Sources/Handbook/Program/Subcommands.md").standardizedFileURL
-    let page = try String(contentsOf: file, encoding: .utf8)
+    let path = "Sources/Handbook/Program/Subcommands.md"
+    let page = try packageText(path)
     let head = try #require(page.range(of: "<!-- fields -->\n"))
     let tail = try #require(page.range(of: "<!-- end of fields -->"))
     var items: [(names: [String], text: String)] = []
@@ -145,8 +146,7 @@ import Testing
       return "- " + lines.map(\.plain).joined(separator: "\n  ") + "\n"
     }
     let text = page[..<head.upperBound] + list.joined() + page[tail.lowerBound...]
-    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
-    #expect(try String(contentsOf: file, encoding: .utf8) == text)
+    #expect(try recorded(path, String(text)) == text)
   }
 
   @Test func `no text for people has a time in UTC`() async throws {
