@@ -94,7 +94,7 @@ struct AppTests {
       ]
     }
     func text(_ next: Int64?) -> String { Session(Sample.world { $0.data = Sample.data(rows(next)) }).text }
-    let (later, before) = (Sample.now + 60_000, Sample.now - 60_000)
+    let (later, before) = (Sample.now + 60_000, Sample.now - 61_000)
     let world = Sample.world()
 
     #expect(text(later).contains("NEXT") && text(later).contains(world.shortest(later)))
