@@ -1,6 +1,7 @@
 // Room: CloudKitWebServices
 // Sources: Wire/*.swift Transport/CKTransport.swift Transport/CKAssetTransport.swift Calls/HTTPDate.swift
 // Sources: Calls/Responses.swift
+// Links: CloudKitSchema
 
 // Exported, as the module itself exports it.
 @_exported public import Foundation

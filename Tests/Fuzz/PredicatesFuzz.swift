@@ -3,6 +3,7 @@
 // Sources: Records/CLLocation.swift Records/NSCoder+Optional.swift Records/StoredField*.swift
 // Sources: Records/CKNativeField.swift
 // Without: FoundationInternals/ArchiveNames.swift
+// Links: CloudKitSchema
 
 // Exported, as the module itself exports it.
 @_exported public import Foundation

@@ -109,8 +109,9 @@ extension CommandQuestion {
     }
   }
 
-  /// Why it needs an answer, and the option that shows the effect first, where no person can be asked.
-  package var stake: (reason: String, look: String) {
+  /// The reason why it needs an answer, and the option that shows the effect first, for an error where no person can be
+  /// asked.
+  package var confirmation: (reason: String, preview: String) {
     switch self {
     case .endThrottles: ("--throttles ends waits that the server asked for", "")
     case .acceptDeletions, .restoreDeletions: ("this cannot be undone", ", or --dry-run for a preview")
@@ -130,7 +131,7 @@ extension CommandQuestion {
   }
 
   /// Whether it is about no change, so that there is nothing to ask.
-  package var isMoot: Bool { if case .discard(_, _, 0, _) = self { true } else { false } }
+  package var matchesNothing: Bool { if case .discard(_, _, 0, _) = self { true } else { false } }
 
   private static func warning(_ recreated: [String]) -> String {
     recreated.isEmpty ? "" : " \(Words.recreates(recreated).sentence)."

@@ -12,7 +12,7 @@ extension Receipt {
   package func text(_ message: (any Error) -> String) -> String {
     if let failure { return text(of: failure, message) }
     if let error = summary?.error { return message(error).sentence }
-    return command.rule.said(self)
+    return command.rule.sentence(self)
   }
 
   /// A regular verb in the past tense, or what a dry run would do: "Retried", "Would retry".

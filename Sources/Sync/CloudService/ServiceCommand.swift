@@ -79,15 +79,15 @@ struct CommandRule {
   /// Carries it out.
   let run: (SyncStore, inout Receipt, Continues) throws -> Void
   /// Returns what was done, for a receipt without a failure.
-  let said: (Receipt) -> String
+  let sentence: (Receipt) -> String
 
   init(
     isDryRun: Bool = false,
     _ words: @autoclosure @escaping () -> [String]?,
     run: @escaping (SyncStore, inout Receipt, Continues) throws -> Void,
-    said: @escaping (Receipt) -> String
+    sentence: @escaping (Receipt) -> String
   ) {
-    (self.isDryRun, self.words, self.run, self.said) = (isDryRun, words, run, said)
+    (self.isDryRun, self.words, self.run, self.sentence) = (isDryRun, words, run, sentence)
   }
 }
 
@@ -104,7 +104,7 @@ extension ServiceCommand {
         receipt.record(
           try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: actor, continues: continues)
         )
-      } said: {
+      } sentence: {
         $0.queueText(verb)
       }
     case .pause(let rules, let dryRun):
@@ -112,7 +112,7 @@ extension ServiceCommand {
         guard dryRun else { return receipt.record(try store.pause(rules, actor: Operator.name)) }
         let known = try store.pauses().map(\.rule)
         receipt.record(rules.filter { !known.contains($0) })
-      } said: {
+      } sentence: {
         $0.ruleText("pause", rules, already: "paused already")
       }
     case .resume(let rules?, let dryRun):
@@ -120,13 +120,13 @@ extension ServiceCommand {
         guard dryRun else { return receipt.record(try store.resume(rules, actor: Operator.name)) }
         let known = try store.pauses().map(\.rule)
         receipt.record(rules.filter(known.contains))
-      } said: {
+      } sentence: {
         $0.ruleText("resume", rules, already: "not paused")
       }
     case .resume(nil, let dryRun):
       CommandRule(isDryRun: dryRun, ["queue", "resume", "--all"]) { store, receipt, _ in
         receipt.record(try dryRun ? store.pauses().map(\.rule) : store.resumeAll(actor: Operator.name))
-      } said: {
+      } sentence: {
         $0.changed == 0
           ? "Nothing was paused by a rule" : "\($0.did("resume")) \(Words.list($0.result.rules.map(\.text)))"
       }
@@ -134,7 +134,7 @@ extension ServiceCommand {
       CommandRule(["queue", "flush"] + (throttles ? ["--throttles"] : [])) { store, receipt, _ in
         receipt.endsWaits = try store.status().throttles.contains { $0.isOwn || throttles }
         receipt.changed = try store.flush(endsThrottles: throttles, actor: Operator.name)
-      } said: {
+      } sentence: {
         if $0.changed > 0 { return "Retrying \(Words.count($0.changed, "change")) now" }
         return $0.endsWaits ? "Trying again now" : "Nothing waited to retry"
       }
@@ -148,7 +148,7 @@ extension ServiceCommand {
           ? store.preview(id, take: side, fields: fields, ifVersion: version)
           : store.resolve(id, take: side, fields: fields, ifVersion: version, actor: Operator.name)
         try receipt.record(outcome, of: id)
-      } said: {
+      } sentence: {
         "\($0.did("resolve")) conflict \(id)\($0.resolutions.first.map(Receipt.effect) ?? "")"
       }
     case .resolveAll(let versions, let side, let fields, let dryRun):
@@ -162,26 +162,26 @@ extension ServiceCommand {
         for id in dryRun ? receipt.result.changed : [] {
           receipt.add(try? store.preview(id, take: side, fields: fields))
         }
-      } said: {
+      } sentence: {
         "\($0.did("resolve")) \(Words.count($0.changed, "conflict"))\($0.rest)"
       }
     case .undo(let ids):
       CommandRule(Self.named(["conflicts", "undo"], ids)) { store, receipt, continues in
         try receipt.record(undone: store.undo(ids, actor: Operator.name, continues: continues))
-      } said: {
+      } sentence: {
         $0.undoneText
       }
     case .undoAll(let listing, let others):
       CommandRule(nil) { store, receipt, continues in
         let ids = try store.undoable(listing, except: others)
         try receipt.record(undone: store.undo(ids, actor: Operator.name, continues: continues))
-      } said: {
+      } sentence: {
         $0.undoneText
       }
     case .markDroppedSeen(let id):
       CommandRule(nil) { store, receipt, _ in
         receipt.changed = try store.markDroppedSeen(through: id, actor: Operator.name)
-      } said: { _ in
+      } sentence: { _ in
         "Marked what was dropped as seen"
       }
     case .edit(let id, let assignments, let version):
@@ -191,7 +191,7 @@ extension ServiceCommand {
       ) { store, receipt, _ in
         guard try !store.versions(of: [id]).isEmpty else { throw receipt.notQueued(id) }
         try receipt.record(store.edit(id, assignments, ifVersion: version, actor: Operator.name), of: id)
-      } said: {
+      } sentence: {
         let rest = $0.isToBeSent ? "it will be sent again" : "nothing is left to send, so it was discarded"
         return "Edited operation \(id); \(rest)"
       }
@@ -201,7 +201,7 @@ extension ServiceCommand {
           try dryRun
           ? store.held(in: zone, version) : store.acceptDeletions(in: zone, ifVersion: version, actor: Operator.name)
         try receipt.record(outcome, of: zone)
-      } said: {
+      } sentence: {
         "\($0.did("delete")) \(Words.count($0.changed, "local copy", "local copies")) in zone \(zone.zone)"
       }
     case .restoreDeletions(let zone, let version, let dryRun):
@@ -211,13 +211,13 @@ extension ServiceCommand {
           ? store.held(in: zone, version) : store.restoreDeletions(in: zone, ifVersion: version, actor: Operator.name)
         if dryRun, !outcome.hasMoved { outcome.records = try store.countToRestore(in: zone) }
         try receipt.record(outcome, of: zone)
-      } said: {
+      } sentence: {
         "\($0.did("restore")) \(Words.count($0.changed, "record")) in zone \(zone.zone); they will be sent"
       }
     case .fetchAgain(let zones):
       CommandRule(Self.of(zones, "repair")) { store, receipt, _ in
         receipt.record(try store.fetchAgain(zones, actor: Operator.name))
-      } said: {
+      } sentence: {
         $0.changed == 0
           ? "Nothing is fetched again: the zone is not on the server yet, or its deletion is on hold"
           : "The next sync fetches \(Words.count($0.changed, "zone")) again"
@@ -226,12 +226,12 @@ extension ServiceCommand {
       CommandRule(nil) { store, receipt, _ in
         receipt.changed = try store.flush(actor: Operator.name)
         try store.requestSync()
-      } said: { _ in
+      } sentence: { _ in
         "Asked the syncing process to sync"
       }
     // Their service carries them out.
-    case .sync: CommandRule(["sync"], run: Self.needsEngine, said: \.syncText)
-    case .keepSyncing: CommandRule(["sync", "--watch"], run: Self.needsEngine, said: { _ in "Syncing" })
+    case .sync: CommandRule(["sync"], run: Self.needsEngine, sentence: \.syncText)
+    case .keepSyncing: CommandRule(["sync", "--watch"], run: Self.needsEngine, sentence: { _ in "Syncing" })
     }
   }
 

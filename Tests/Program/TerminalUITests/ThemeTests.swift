@@ -51,6 +51,7 @@ extension Theme: CustomTestStringConvertible {
     ("name = \"x\"\nbackground = \"dim\"", "t.toml:2: background: must be \"dark\" or \"light\""),
     ("name = \"x\"\nversion = 2\nbackground = \"dark\"", "t.toml:2: version: is not a version"),
     ("background = \"dark\"", "t.toml: name: is missing"),
+    ("name = \"\"\nbackground = \"dark\"", "t.toml:1: name: is missing"),
     ("name = \"x\nbackground = \"dark\"", "t.toml:1: "),
     ("name = \"x\"\nbackground = \"dark\"\n\0[roles", "t.toml:3: contains a NUL character"),
   ])

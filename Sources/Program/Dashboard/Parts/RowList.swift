@@ -293,7 +293,7 @@ extension Int {
 }
 
 extension Table.Column {
-  /// A column of times in a list of so many columns, as ``World/listed(_:_:)`` writes them.
+  /// A column of times in a list of so many columns, as `World.listed` writes them.
   static func time(_ title: String, _ width: Int, priority: Int = 0) -> Table.Column {
     Table.Column(title, .fixed(width.isWide ? 12 : 8), priority: priority)
   }

@@ -82,6 +82,9 @@ private struct ThemeFile: Decodable {
   }
 
   func theme() throws -> Theme {
+    guard !name.isEmpty else {
+      throw DecodingError.dataCorrupted(.init(codingPath: [CodingKeys.name], debugDescription: name))
+    }
     // In order of their names, so that of several mistakes always the same is reported.
     var named: [String: Color] = [:]
     for (name, word) in (colors ?? [:]).sorted(by: { $0.key < $1.key }) { named[name] = try word.color([:]) }

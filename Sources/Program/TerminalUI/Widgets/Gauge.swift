@@ -9,7 +9,8 @@ package struct Gauge: Widget {
 
   /// The share of a number that is done, such as that of the cells of a bar.
   package static func share(_ fraction: Double, of count: Int) -> Int {
-    fraction.isNaN ? 0 : Int(min(1, max(0, fraction)) * Double(count))
+    // 23 of 40 is a little less as a fraction.
+    fraction.isNaN ? 0 : Int(min(1, max(0, fraction)) * Double(count) + 1e-9)
   }
 
   package func draw(on grid: inout Grid, in area: Rect) {

@@ -26,7 +26,7 @@ package struct StoreSession<Configuration: StoreSettings>: Sendable {
     do {
       return try settings.scope(settings.namesStore ? knownScope : nil)
     } catch {
-      // A store that may not be read could have given what is missing.
+      // If the store cannot be read, that is the error: it might have named the container.
       do { _ = try isMade() } catch { throw error.failure }
       throw error
     }

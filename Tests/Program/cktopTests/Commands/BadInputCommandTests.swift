@@ -398,11 +398,16 @@ import Testing
       "--unicode-names"
     )
 
-    for arguments in [["records", "list"], ["records", "get", name], ["queue", "list"], ["queue", "show", "1"]] {
-      for more in [[], ["--json"]] {
-        let output = try await machine.succeeding(arguments + more).output
-        #expect(!output.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{202E}" || $0 == "\u{07}" })
+    let verbs = [
+      ["records", "list"], ["records", "get", name], ["queue", "list"], ["queue", "show", "1"], ["queue", "causes"],
+      ["zones", "list"], ["events"], ["status"],
+    ]
+    for arguments in verbs.flatMap({ [$0, $0 + ["--json"]] }) + [["status", "--prometheus"]] {
+      let end = try await machine.running(arguments)
+      let hostile = (end.output + end.error).unicodeScalars.filter {
+        "\u{1B}\u{202E}\u{07}".unicodeScalars.contains($0)
       }
+      #expect(hostile.isEmpty, "\(arguments)")
     }
     #expect(try await machine.succeed("records", "get", name).output.contains("␛[2J"))
   }

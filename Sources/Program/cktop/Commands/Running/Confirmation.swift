@@ -9,15 +9,17 @@ enum Confirmation {
   static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 && OutputFile.error.isTerminal }
 
   /// Throws unless a destructive command can be confirmed: by `--yes`, or on a terminal.
-  static func needAnswer(_ yes: Bool, _ reason: String, orLook look: String = "") throws(CommandFailure) {
-    guard yes || canBeAsked else { throw .usage("\(reason); give --yes to confirm\(look)") }
+  static func needAnswer(_ yes: Bool, _ reason: String, preview: String = "") throws(CommandFailure) {
+    guard yes || canBeAsked else { throw .usage("\(reason); give --yes to confirm\(preview)") }
   }
 
-  /// Asks the question of a command, unless it is about nothing. Throws where nobody can be asked.
+  /// Asks the question of a command; true without asking if no change matches.
+  ///
+  /// - Throws: `CommandFailure` if input or output is not a terminal.
   static func isGiven(_ question: CommandQuestion) throws(CommandFailure) -> Bool {
-    let (reason, look) = question.stake
-    try needAnswer(false, reason, orLook: look)
-    return question.isMoot || ask(question.text.visible)
+    let (reason, preview) = question.confirmation
+    try needAnswer(false, reason, preview: preview)
+    return question.matchesNothing || ask(question.text.visible)
   }
 
   /// Asks; any answer but yes means no.

@@ -46,7 +46,7 @@ struct SchemaImport: ChangingVerb {
   func run(_ session: Session) async throws {
     if !dryRun {
       try session.refuseIfReadOnly()
-      try Confirmation.needAnswer(yes, "schema import replaces the server's schema", orLook: ", or --dry-run to look")
+      try Confirmation.needAnswer(yes, "schema import replaces the server's schema", preview: ", or --dry-run to look")
     }
     let source = try SchemaFile(file)
     let server = try SchemaServer(session)
