@@ -38,8 +38,8 @@ struct Route: Sendable {
     case usersLookupID = "users/lookup/id"
     case usersLookupContacts = "users/lookup/contacts"
 
-    /// Returns the HTTP methods of the operation. Operations documented for GET also accept `POST {}`. [L1] (Question
-    /// 3) For discovery, POST has its own meaning. [D]
+    /// Returns the HTTP methods of the operation. Operations documented for GET also accept `POST {}`. [L1]
+    /// (Question 3) For discovery, POST has its own meaning. [D]
     func methods(_ assumptions: EmulatorAssumptions) -> [String] {
       switch self {
       case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent:

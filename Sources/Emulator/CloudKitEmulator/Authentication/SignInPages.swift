@@ -1,7 +1,7 @@
 import Foundation
 
-/// The sign-in pages that a `redirectURL` leads to: a list of users, and a page that passes on the token. (reference
-/// 1.4) [E]
+/// The sign-in pages that a `redirectURL` leads to: a list of users, and a page that passes on the token.
+/// (reference 1.4) [E]
 enum SignInPages {
   static let path = "/sign-in"
 

@@ -1,7 +1,7 @@
 import JSONText
 
-/// `changes/zone` and `changes/database` (reference 5.6, 5.7), and the two deprecated calls they replace (reference
-/// 5.12). [D]
+/// `changes/zone` and `changes/database` (reference 5.6, 5.7), and the two deprecated calls they replace
+/// (reference 5.12). [D]
 extension Endpoint {
   func zoneChanges() throws(ServerError) -> JSONObject {
     var room = configuration.answerSizeLimit

@@ -61,8 +61,8 @@ extension Endpoint {
     let owner = call.route.scope == .public ? database.owner : user
     let isZoneWide = assumptions.subscriptionsAreZoneWide
     let new = try Subscription(object, key: key(of: id), zonesOf: owner, isZoneWideByDefault: isZoneWide)
-    // The framework has the other two kinds for the shared database; whether Web Services do is unknown. [FW] (Question
-    // 18)
+    // The framework has the other two kinds for the shared database; whether Web Services do is unknown. [FW]
+    // (Question 18)
     guard call.route.scope != .shared || assumptions.acceptsSharedSubscriptions else {
       throw .badRequest("subscriptions are not applicable in the shared database")
     }
