@@ -59,7 +59,7 @@ extension ListScreen {
   }
 }
 
-/// A view of rows that are all there at once, one of which is selected.
+/// A view whose rows are all in memory, with a cursor.
 protocol CursorScreen: Screen {
   associatedtype ID: Hashable, Sendable
   var list: ListState<ID> { get set }

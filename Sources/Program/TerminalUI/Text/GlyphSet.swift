@@ -1,11 +1,11 @@
-/// What the terminal can show.
+/// The characters that a terminal can show.
 package enum GlyphSet: Sendable, Hashable {
-  /// Everything that UTF-8 can say.
+  /// All of Unicode.
   case unicode
-  /// What the fonts of the Linux console have: no braille, no round corners and no eighths of blocks. Of our own
-  /// symbols, those that such fonts lack get a likeness.
+  /// The characters in the fonts of the Linux console: no braille, no round corners and no eighths of blocks. Symbols of
+  /// the program that these fonts lack are replaced by similar ones.
   case console
-  /// Nothing beyond ASCII. Our own symbols get a likeness, every other character becomes `?`.
+  /// ASCII. Symbols of the program are replaced by similar ones, all other characters by `?`.
   case ascii
 
   /// Chooses the glyphs of a terminal.

@@ -16,7 +16,7 @@ package struct FieldAssignment: Hashable, Sendable {
   package let type: WireTypeTag?
   private let text: String
 
-  /// Parses arguments, each of which has to set another field.
+  /// Parses arguments; no two may set the same field.
   package static func all(parsing arguments: [String]) throws(FieldError) -> [FieldAssignment] {
     let all = try arguments.map { (argument) throws(FieldError) in try FieldAssignment(parsing: argument) }
     if let twice = Dictionary(grouping: all, by: \.name).filter({ $1.count > 1 }).keys.min() {

@@ -24,6 +24,7 @@ final class JournalWriter: Sendable {
         // A read that fails is repeated after the next change.
         let lines = try? journal.lines(reader)
         OutputFile.error.lines(lines?.map(\.visible) ?? [])
+        // A busy store commits many times a second: it is read at most four times.
         try? await Task.sleep(for: .milliseconds(250))
       }
     }
