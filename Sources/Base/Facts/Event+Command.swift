@@ -31,6 +31,17 @@ extension Event {
 }
 
 extension Event.Subject {
+  /// The number of operations that are named; of more, their number is.
+  package static let limit = 20
+
+  /// Operations of which some are given, in their order: at least the first `limit`.
+  ///
+  /// - Parameter count: of how many they are.
+  package init(_ ids: [Int64], of count: Int) {
+    let named = Array(ids.prefix(Self.limit))
+    self = .operations(named, more: count - named.count)
+  }
+
   package var text: String {
     switch self {
     case .operations(let ids, let more):
@@ -51,6 +62,25 @@ extension Event.Command {
   package init?(stored: String) {
     guard let command: Event.Command = Stored.decoded(stored) else { return nil }
     self = command
+  }
+
+  /// The command with the operations that it changed, where it names operations by their numbers.
+  ///
+  /// - Parameters:
+  ///   - changed: the first of them.
+  ///   - count: how many it changed.
+  package func naming(_ changed: [Int64], of count: Int) -> Event.Command {
+    func named(_ subject: Event.Subject) -> Event.Subject {
+      if case .operations = subject { Event.Subject(changed, of: count) } else { subject }
+    }
+    return switch self {
+    case .retry(let subject): .retry(named(subject))
+    case .discard(let subject): .discard(named(subject))
+    case .undo(let subject): .undo(named(subject))
+    case .pause(let subject): .pause(named(subject))
+    case .resume(let subject): .resume(named(subject))
+    default: self
+    }
   }
 
   /// Whether the command did nothing, so that it leaves no line in the log.

@@ -13,7 +13,7 @@ package enum Selection: Hashable, Sendable {
   /// The selection as the log names it.
   var asSubject: Event.Subject {
     switch self {
-    case .ids(let ids): .operations(Array(ids.prefix(20)), more: max(0, ids.count - 20))
+    case .ids(let ids): Event.Subject(ids, of: ids.count)
     case .matching(_, let text): .matching(text)
     case .listing(let listing, []): .matching(listing.text)
     case .listing(let listing, let except): .matching("\(listing.text), except \(except.count)")

@@ -11,7 +11,6 @@ extension SyncStore {
   func carryOut(
     _ command: AuditedCommand?,
     on slices: [[Int64]],
-    about operation: Int64? = nil,
     continues: (_ done: Int, _ total: Int) -> Bool = { _, _ in true },
     _ body: (_ ids: [Int64], Ledger, _ now: Int64) throws -> CommandResult
   ) throws(StoreError) -> CommandResult {
@@ -25,10 +24,10 @@ extension SyncStore {
         let (part, known) = try write { ledger in
           let part = try body(slice, ledger, now)
           guard var command else { return (part, row) }
-          command.count = result.changed.count + part.changed.count
+          command.note(result.changed, part.changed)
           guard !command.isEmpty else { return (part, row) }
           let known = try ledger.put(command, at: row)
-          if slice.count == result.notReached { try Self.log(command, about: operation, now: now, ledger) }
+          if slice.count == result.notReached { try Self.log(command, now: now, ledger) }
           return (part, known)
         }
         row = known
@@ -40,34 +39,40 @@ extension SyncStore {
       }
     } catch {
       guard row != nil else { throw error }
-      try? logEnd(of: command, result, about: operation)
+      try? logEnd(of: command, result)
       var failure = error
       failure.message += "; \(result.changed.count) of \(Words.count(total, "operation")) had been changed by then"
       throw failure
     }
-    if result.notReached > 0 { try logEnd(of: command, result, about: operation) }
+    if result.notReached > 0 { try logEnd(of: command, result) }
     return result
   }
 
   /// Logs a command that ended before its last slice.
-  private func logEnd(of command: AuditedCommand?, _ result: CommandResult, about operation: Int64?) throws(StoreError)
-  {
+  private func logEnd(of command: AuditedCommand?, _ result: CommandResult) throws(StoreError) {
     guard var command else { return }
-    command.count = result.changed.count
+    command.note(result.changed)
     guard !command.isEmpty else { return }
     let now = now()
-    try write { try Self.log(command, about: operation, now: now, $0) }
+    try write { try Self.log(command, now: now, $0) }
   }
 
   private static func log(
     _ command: AuditedCommand,
-    about operation: Int64?,
+    about operation: Int64? = nil,
     zone: String? = nil,
     now: Int64,
     _ ledger: Ledger
   ) throws {
     ledger.hasDecision = true
-    try EventLog.add(command.event, operation: operation, zone: zone, actor: command.actor, now: now, ledger)
+    try EventLog.add(
+      command.event,
+      operation: operation ?? command.only,
+      zone: zone,
+      actor: command.actor,
+      now: now,
+      ledger
+    )
   }
 
   /// Cuts rows into slices; there is at least one. An atomic group stays in one, so that no part of it is sent while

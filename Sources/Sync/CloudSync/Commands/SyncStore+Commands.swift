@@ -96,9 +96,8 @@ extension SyncStore {
       let ids = try Self.ids(selection, verb, now: start, ledger)
       return Self.slices(of: ids, groups: verb == .discard && ids.count > Self.slice ? try ledger.groups(of: ids) : [:])
     }
-    let named: Int64? = if case .ids(let ids) = selection, ids.count == 1 { ids[0] } else { nil }
     let command = AuditedCommand(at: start, actor: actor, command: .of(verb, selection.asSubject), count: 0)
-    return try carryOut(command, on: slices, about: named, continues: continues) { ids, ledger, now in
+    return try carryOut(command, on: slices, continues: continues) { ids, ledger, now in
       var result = CommandResult()
       let ids = try Self.ids(selection, verb, among: ids, now: start, ledger)
       let ready = try Self.ready(ids, verb, selection, versions, into: &result, now: now, ledger)

@@ -34,8 +34,7 @@ extension SyncStore {
     continues: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(StoreError) -> CommandResult {
     let command = AuditedCommand(at: now(), actor: actor, command: .undo(Selection.ids(ids).asSubject), count: 0)
-    let about: Int64? = ids.count == 1 ? ids[0] : nil
-    return try carryOut(command, on: Self.slices(of: ids), about: about, continues: continues) { ids, ledger, now in
+    return try carryOut(command, on: Self.slices(of: ids), continues: continues) { ids, ledger, now in
       var result = CommandResult()
       for id in ids {
         do {

@@ -91,14 +91,17 @@ import Testing
     #expect(operation.cause == .readyAgain(.retried(by: "ana")))
   }
 
-  @Test func `a command that changed something is audited with who, what and how many`() throws {
-    _ = try whileDriven { try store.perform(.retry, on: .ids([2, 3]), actor: "ana") }
+  @Test func `a command that changed something is audited with who, how many and which it changed`() throws {
+    _ = try whileDriven { try store.perform(.retry, on: .ids([1, 2, 3, 99]), actor: "ana") }
     _ = try store.flush(actor: "ben")
 
     let commands = try store.read { try $0.commands(limit: 9) }
     #expect(
       commands.map(\.actor) == ["ana"] && commands.map(\.event) == [.command(.retry(.operations([2, 3])), count: 2)]
     )
+    #expect(try store.events(limit: 1).map(\.operation) == [nil])
+    _ = try whileDriven { try store.perform(.resume, on: .ids([1, 4, 99]), actor: "ana") }
+    #expect(try store.events(limit: 1).map(\.operation) == [4])
   }
 
   @Test func `a pause and a resume by an expression are no rules, and leave nothing where nothing matched`() throws {

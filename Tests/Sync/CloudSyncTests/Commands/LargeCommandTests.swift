@@ -42,6 +42,15 @@ import Testing
     #expect(try events() == [.command(.retry(.matching(Self.filter)), count: 1200)])
   }
 
+  @Test func `a command about many operations names the first that it changed, also if it is stopped`() throws {
+    let result = try store.perform(.retry, on: .ids(Array(11...1200)), actor: "ana") { done, _ in done < 1000 }
+
+    #expect(result.changed.count == 1000)
+    let named = Event.command(.retry(.operations(Array(11...30), more: 980)), count: 1000)
+    #expect(try events() == [named])
+    #expect(try store.read { try $0.commands(limit: 9).map(\.event) } == [named])
+  }
+
   @Test func `a row that no longer matches when its turn comes is left alone`() throws {
     let result = try store.perform(.discard, on: failed, actor: "ana") { done, _ in
       guard done == 500 else { return true }

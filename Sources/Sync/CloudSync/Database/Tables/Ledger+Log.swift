@@ -169,10 +169,11 @@ extension Ledger {
     }
   }
 
-  /// Adds a command, or updates the count of the one at `row`. Returns the row.
+  /// Adds a command, or updates what the one at `row` changed. Returns the row.
   func put(_ command: AuditedCommand, at row: Int64? = nil) throws -> Int64 {
     if let row {
-      try run("UPDATE commands SET count = ? WHERE id = ?", [command.count, row])
+      let sql = "UPDATE commands SET selection = ?, count = ? WHERE id = ?"
+      try run(sql, [command.command.stored, command.count, row])
       return row
     }
     try run(

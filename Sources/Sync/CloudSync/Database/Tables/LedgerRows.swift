@@ -207,6 +207,21 @@ package struct AuditedCommand: Hashable, Sendable {
   package var actor: String
   package var command: Event.Command
   package var count: Int
+  /// The one operation that it changed; nil if it changed several, or none one by one.
+  private(set) var only: Int64?
+
+  package init(at: Int64, actor: String, command: Event.Command, count: Int) {
+    (self.at, self.actor, self.command, self.count) = (at, actor, command, count)
+  }
+
+  /// Names and counts what it has changed so far.
+  mutating func note(_ changed: [Int64], _ more: [Int64] = []) {
+    count = changed.count + more.count
+    // No copy of all: there may be a million, in slices.
+    let first = Array(changed.prefix(Event.Subject.limit) + more.prefix(Event.Subject.limit))
+    command = command.naming(first, of: count)
+    only = count == 1 ? first[0] : nil
+  }
 
   /// Whether it changed nothing, so that neither the audit table nor the log has it.
   var isEmpty: Bool { command.isEmpty(count: count) }
