@@ -43,8 +43,9 @@ struct CommandEnd: Hashable, Sendable {
       let quoted = arguments.flatMap { [$0] + $0.split(separator: "=", maxSplits: 1).map(String.init) }
       let long = quoted.filter { $0.utf8.count > Words.listed }.sorted { $0.utf8.count > $1.utf8.count }
       let whole = long.reduce(command.message(for: error)) { $0.replacingOccurrences(of: $1, with: $1.excerpt) }
-      let message = whole.split(whereSeparator: \.isNewline).joined(separator: " ")
+      let parsers = whole.split(whereSeparator: \.isNewline).joined(separator: " ")
         .replacing(". Did you mean", with: "; did you mean")
+      let message = CommandName.unknownOption(in: arguments, under: command) ?? parsers
       let advice = message.hasSuffix("?") ? message : "\(message.withoutFullStop); see cktop help"
       self.init(standardError: CommandFailure.usage(advice).line, code: CommandStatus.usage.rawValue)
     } else if error is ArgumentParser.ExitCode {

@@ -298,7 +298,15 @@ import Testing
   @Test func `an unknown option or command suggests the next step`() async throws {
     let machine = try Machine()
 
-    #expect(try await machine.fail(2, "serve", "--nope").hasSuffix("Unknown option '--nope'; did you mean '--port'?"))
+    #expect(try await machine.fail(2, "serve", "--nope").hasSuffix("there is no option '--nope'; see cktop help"))
+    #expect(
+      try await machine.fail(2, "serve", "--prot=1").hasSuffix("there is no option '--prot'; did you mean --port?")
+    )
+    #expect(try await machine.fail(2, "--store").contains("--store"))
+    #expect(try await !machine.fail(2, "--store").contains("no option"))
+    let resolve = ["conflicts", "resolve", "--tke", "server"]
+    #expect(try await machine.failing(2, resolve).hasSuffix("there is no option '--tke'; did you mean --take?"))
+    #expect(try await machine.fail(2, "xyzzy").contains("there is no command 'xyzzy'"))
     #expect(try await machine.fail(2, "help", "nope").contains("there is no command 'nope'"))
     #expect(try await machine.fail(2, "help", "queue", "nope").contains("there is no command 'queue nope'"))
     #expect(try await machine.fail(2, "stauts").hasSuffix("there is no command 'stauts'; did you mean cktop status?"))

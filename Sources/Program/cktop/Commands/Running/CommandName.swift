@@ -24,9 +24,24 @@ enum CommandName {
         let command = ((isHelp ? ["help"] : []) + path + near).joined(separator: " ")
         throw .usage("there is no command '\(wanted.excerpt)'; did you mean cktop \(command)?")
       }
-      guard isHelp else { return }
+      // The dashboard, which is meant without a command, takes no arguments.
+      guard isHelp || path.isEmpty else { return }
       throw .usage("there is no command '\(wanted.excerpt)'; run cktop help to see all")
     }
+  }
+
+  /// Says that a line that was rejected has an option that its command does not have; nil if it has none. The parser
+  /// offers options with little in common, and takes the option's value for the command's argument.
+  static func unknownOption(in arguments: [String], under root: any ParsableCommand.Type) -> String? {
+    var command = arguments.reduce(root) { command, name in
+      command.configuration.subcommands.first { $0._commandName == name } ?? command
+    }
+    while let standard = command.configuration.defaultSubcommand { command = standard }
+    let known = command.helpMessage(includeHidden: true).matches(of: /--[a-z][a-z-]*/).map { String($0.output) }
+    let given = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
+    guard let option = given.first(where: { !known.contains($0) }) else { return nil }
+    let near = Words.nearest(to: option, among: known)
+    return "there is no option '\(option.excerpt)'" + (near.map { "; did you mean \($0)?" } ?? "")
   }
 
   /// The first command of a group with this name, after the group; nil if there is none.
