@@ -5,7 +5,7 @@ package struct Theme: Sendable, Hashable {
     case dark, light
   }
 
-  /// What a theme says about one role. What it leaves out comes from the role's parent.
+  /// The look of one role in a theme. Colours that it leaves out come from the role's parent; attributes do not.
   package struct Look: Sendable, Hashable {
     package var foreground: Color?
     package var background: Color?
@@ -28,7 +28,7 @@ package struct Theme: Sendable, Hashable {
     (self.name, self.background, self.looks) = (name, background, looks)
   }
 
-  /// The complete look of a role, after its parents have filled the gaps.
+  /// The complete look of a role, with the colours of its parents where it has none.
   package func look(of role: StyleRole) -> Look {
     var look = looks[role] ?? Look()
     var ancestor = role

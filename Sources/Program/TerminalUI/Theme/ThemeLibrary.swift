@@ -43,8 +43,7 @@ extension Theme {
     if let file = files.first(where: { $0.name == name }) {
       return (String(decoding: file.bytes(), as: UTF8.self), "\(name).toml")
     }
-    let known = names(directories: directories).joined(separator: ", ")
-    throw ThemeError("no such theme; there are \(known)", source: name)
+    throw .unknown(name, known: names(directories: directories))
   }
 
   /// The names of every theme that `load(named:directories:)` can find, sorted.
@@ -60,7 +59,7 @@ extension Theme {
     do {
       return try String(contentsOf: file, encoding: .utf8)
     } catch {
-      throw ThemeError("cannot be read: \(error.localizedDescription)", source: file.path)
+      throw .unreadable(file: file.path, reason: error.localizedDescription)
     }
   }
 

@@ -57,7 +57,7 @@ struct ConfigurationFile: Hashable, Sendable {
   }
 
   /// The file with the line of a key, such as `profiles`, `live`, `url`.
-  func place(_ keys: [String]) -> String { TOMLPlace.line(of: keys, in: text).map { "\(path) line \($0)" } ?? path }
+  func place(_ keys: [String]) -> String { TOMLPlaces(text).line(of: keys).map { "\(path) line \($0)" } ?? path }
 
   /// The settings of the dashboard. A mistake in them stops no other command.
   func dashboard() throws(CommandFailure) -> DashboardTable {
@@ -92,20 +92,17 @@ struct ConfigurationFile: Hashable, Sendable {
     _ keys: [String],
     _ value: any TOMLValueConvertible
   ) throws(CommandFailure) -> (SettingKey, String) {
-    let (place, name, key) = (place(keys), keys.joined(separator: ".").excerpt, keys.last ?? "")
+    let (name, key) = (keys.joined(separator: ".").excerpt, keys.last ?? "")
+    // Only an error needs it.
+    var place: String { self.place(keys) }
     guard let setting = SettingKey(rawValue: key) else {
       let known = SettingKey.allCases.filter { $0.row.kind != .secret }.map(\.rawValue)
       let list = "the settings are \(known.joined(separator: ", ")), [profiles.NAME] and [dashboard]"
       let near = Words.nearest(to: key, among: known + ["profiles", "dashboard"])
       throw .usage("\(place): there is no setting '\(name)'; \(near.map { "did you mean \($0)?" } ?? list)")
     }
-    if setting.row.kind == .secret {
-      throw .usage("\(place): \(name) does not belong in a file; set \(setting.row.variable) in the environment")
-    }
-    if setting.row.kind == .flag {
-      guard let flag = value.bool else { throw .usage("\(place): \(name) must be true or false, without quotes") }
-      return (setting, flag ? "true" : "false")
-    }
+    try setting.refuse(place, name, isFlag: value.bool != nil)
+    if setting.row.kind == .flag { return (setting, value.bool == true ? "true" : "false") }
     guard let text = value.string else { throw .usage("\(place): \(name) must be a string in quotes") }
     return (setting, setting.row.kind == .path ? absolute(text) : text)
   }
@@ -118,16 +115,34 @@ struct ConfigurationFile: Hashable, Sendable {
 
   private static func table(_ text: String, _ path: String) throws(CommandFailure) -> TOMLTable {
     // The parser takes a C string and would silently stop at a NUL.
-    if let line = TOMLPlace.lineOfNUL(in: text) {
+    if let line = TOMLPlaces.lineOfNUL(in: text) {
       throw .usage("\(path) line \(line): contains a NUL character; remove it")
     }
     do {
       return try TOMLTable(string: text)
     } catch let error as TOMLParseError {
-      let position = "line \(error.source.begin.line), column \(error.source.begin.column)"
-      throw .usage("\(path) \(position): \(error.description); correct the file")
+      let begin = error.source.begin
+      if let unquoted = UnquotedText(in: text, line: begin.line) {
+        let setting = unquoted.key.split(separator: ".").last.flatMap { SettingKey(rawValue: String($0)) }
+        try setting?.refuse("\(path) line \(begin.line)", unquoted.key.excerpt, isFlag: false)
+        // One with an unknown key may be a secret with a mistyped name.
+        throw .usage("\(path) line \(begin.line): \(unquoted.remedy(showsText: setting != nil))")
+      }
+      throw .usage("\(path) line \(begin.line), column \(begin.column): \(error.description); correct the file")
     } catch {
       throw .usage("\(path): not TOML; correct the file")
     }
+  }
+}
+
+extension SettingKey {
+  /// Throws if the setting is none for a file, or is a flag without a value.
+  ///
+  /// - Parameter isFlag: whether the file has true or false for it.
+  fileprivate func refuse(_ place: @autoclosure () -> String, _ name: String, isFlag: Bool) throws(CommandFailure) {
+    if row.kind == .secret {
+      throw .usage("\(place()): \(name) does not belong in a file; set \(row.variable) in the environment")
+    }
+    if row.kind == .flag, !isFlag { throw .usage("\(place()): \(name) must be true or false, without quotes") }
   }
 }

@@ -28,7 +28,7 @@ struct DashboardTable: Hashable, Sendable {
   init(_ value: (any TOMLValueConvertible)?, text: String, path: String) throws(CommandFailure) {
     func failure(_ message: String, _ keys: String...) -> CommandFailure {
       let place = (["dashboard"] + keys)
-      let line = TOMLPlace.line(of: place, in: text).map { " line \($0)" } ?? ""
+      let line = TOMLPlaces(text).line(of: place).map { " line \($0)" } ?? ""
       return .usage("\(path)\(line): \(place.joined(separator: ".").excerpt) \(message)")
     }
     guard let value else { return }

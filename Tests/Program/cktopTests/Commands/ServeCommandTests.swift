@@ -139,7 +139,7 @@ import Testing
       ("[[rules]]\nwhen = { recordname = \"x\" }\nthen = \"poison\"\n", "recordname"),
       ("[[rules]]\nthen = \"explode\"\n", "rules[1].then"),
       ("[[rules]]\nwhen = { every = 2 }\n", "then"),
-      ("[[rules]\n", "line 1"), ("[[rules]]\n\0", "line 2"),
+      ("[[rules]\n", "line 1"), ("[[rules]]\n\0", "line 2"), ("[[rules]]\nthen = poison\n", "then = \"poison\""),
     ]
 
     for (plan, word) in plans {

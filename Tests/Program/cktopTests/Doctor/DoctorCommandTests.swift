@@ -107,6 +107,38 @@ import Testing
     #expect(try Self.levels(bare)["configuration"] == "problem", "\(bare.output)")
   }
 
+  @Test func `doctor, config check and themes show report every mistake of a theme with its line`() async throws {
+    let machine = try Machine([
+      "CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:1", "CKTOP_THEME": "mine",
+    ])
+    let themes = machine.folder.path("config/cktop/themes")
+    try FileManager.default.createDirectory(atPath: themes, withIntermediateDirectories: true)
+    let theme = "name = \"mine\"\nbackground = \"dusk\"\n[roles]\ntext = { fg = \"nope\" }\n"
+    _ = try machine.folder.write(theme, to: "config/cktop/themes/mine.toml")
+
+    let end = try await machine.run("doctor", "--json")
+    let findings = try end.objects().filter { $0["check"] as? String == "configuration" }
+    let texts = [
+      try #require(findings.first?["text"] as? String), try await machine.fail(2, "config", "check"),
+      try await machine.fail(2, "themes", "show", "mine"),
+    ]
+
+    #expect(findings.count == 1 && findings.first?["level"] as? String == "problem" && end.status == 2)
+    for text in texts {
+      #expect(text.contains("mine.toml line 2: background") && text.contains("line 4: roles.text.fg"), "\(text)")
+    }
+  }
+
+  @Test func `the name of a theme that does not exist keeps its letters`() async throws {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:1"])
+
+    let end = try await machine.run("doctor", "--json", settings: ["CKTOP_THEME": "mine"])
+
+    let finding = try #require(try end.objects().first { $0["check"] as? String == "configuration" })
+    #expect(finding["level"] as? String == "problem")
+    #expect((finding["text"] as? String)?.contains("'mine'") == true, "\(end.output)")
+  }
+
   @Test func `a store that is no store, and a key that others can read, are problems`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)

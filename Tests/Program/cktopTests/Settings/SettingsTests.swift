@@ -263,6 +263,17 @@ import Testing
       "\(path) line 2: profiles.a names a profile; only the top level of the file may"
     ),
     ([], [:], "a\0b", "\(path) line 1: contains a NUL character; remove it"),
+    ([], [:], "\n\ntheme = mine", "\(path) line 3: put the text in quotes: theme = \"mine\""),
+    (
+      [], [:], "[profiles.a]\nurl = http://x # old",
+      "\(path) line 2: put the text in quotes: url = \"http://x\""
+    ),
+    (
+      [], [:], "api-token = geheim",
+      "\(path) line 1: api-token does not belong in a file; set CLOUDKIT_API_TOKEN in the environment"
+    ),
+    ([], [:], "read-only = flase", "\(path) line 1: read-only must be true or false, without quotes"),
+    ([], [:], "api-tokn = geheim", "\(path) line 1: put the text in quotes: api-tokn = \"…\""),
   ]
 
   @Test(arguments: mistakes)

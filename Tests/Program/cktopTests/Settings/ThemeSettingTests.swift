@@ -50,7 +50,7 @@ import Testing
     #expect(try theme(["HOME": folder.path("nowhere")]) == "midnight")
   }
 
-  @Test func `a mistake in a theme does not keep a dashboard from starting, and is named with its line`() throws {
+  @Test func `a mistake in a theme does not keep a dashboard from starting, and is shown with its line first`() throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       atPath: folder.path("config/cktop/themes"),
@@ -66,10 +66,12 @@ import Testing
 
     for appearance in [try start("mine"), try start(nil, configured: "mine"), try start("mine", configured: "paper")] {
       #expect(appearance.theme.name == "midnight")
-      #expect(appearance.notice?.contains("/themes/mine.toml:3") == true)
+      let notice = try #require(appearance.notice)
+      #expect(notice.prefix(80).contains("mine.toml line 3: background"))
+      #expect(notice.contains("/config/cktop/themes/mine.toml"))
     }
     // The default theme's own file can be the one with the mistake.
-    #expect(try start(nil).notice?.contains("/themes/midnight.toml:3") == true)
+    #expect(try start(nil).notice?.contains("midnight.toml line 3: background") == true)
     #expect(try start(nil, configured: "none").notice?.contains("none") == true)
     #expect(try start("paper").notice == nil)
     let failure = #expect(throws: CommandFailure.self) { try start("none") }

@@ -47,7 +47,7 @@ struct Appearance: Sendable {
         let standard = SettingKey.theme.row.standard
       else { throw CommandFailure.usage("\(error)") }
       theme = try Theme.load(named: standard, directories: [])
-      notice = "Theme \(standard) instead: \(error)"
+      notice = "\(error); the built-in theme \(standard) is used".sentence
     }
   }
 

@@ -15,15 +15,16 @@ extension FaultPlan {
 
   init(toml text: String, source: String) throws(CommandFailure) {
     // The parser takes a C string and would silently stop at a NUL.
-    if let line = TOMLPlace.lineOfNUL(in: text) {
+    if let line = TOMLPlaces.lineOfNUL(in: text) {
       throw .usage("\(source) line \(line): contains a NUL character; remove it")
     }
     let json: Data
     do {
       json = Data(try TOMLTable(string: text).convert(to: .json).utf8)
     } catch let error as TOMLParseError {
-      let place = "line \(error.source.begin.line), column \(error.source.begin.column)"
-      throw .usage("\(source) \(place): \(error.description); see cktop help faults")
+      let begin = error.source.begin
+      let message = UnquotedText(in: text, line: begin.line)?.remedy() ?? error.description
+      throw .usage("\(source) line \(begin.line), column \(begin.column): \(message); see cktop help faults")
     } catch {
       throw .usage("\(source) is not TOML; see cktop help faults")
     }
