@@ -29,7 +29,9 @@ extension App {
     }
     guard let command = world.keys.command(named: key, in: scopes(world)) else {
       if case .character(let typed) = key {
-        hint("\(typed) means nothing here; \(world.keys.name(of: .help)) shows the keys", world)
+        let help = world.keys.key(of: .help)
+        let hasHelp = world.keys.command(named: help, in: scopes(world))?.id == .help
+        hint("\(typed) means nothing here\(hasHelp ? "; \(help.name) shows the keys" : "")", world)
       }
       return []
     }

@@ -14,6 +14,9 @@ struct HelpScreen: CursorScreen {
   var isOverlay: Bool { true }
   var scopes: KeyScope { [.everywhere, .helping, .moving, .opening, .closing] }
 
+  /// The name of the view, or what it is.
+  private var place: String { app.top.title ?? (app.top.isOverlay ? "Window" : "Overview") }
+
   private enum Line {
     case heading(String)
     /// A line of an entry; the command that Enter runs there.
@@ -33,7 +36,7 @@ struct HelpScreen: CursorScreen {
     let moving = commands.filter { $0.scopes.contains(.moving) }
     let others = commands.filter { isGeneral($0) && !$0.scopes.contains(.moving) }
     let parts = [
-      (app.top.title ?? "Overview", own), ("Syncing", syncing), ("Moving", moving), ("Everywhere", others),
+      (place, own), ("Syncing", syncing), ("Moving", moving), ("Everywhere", others),
     ]
     var lines: [Line] = []
     for (title, part) in parts where !part.isEmpty {
@@ -71,10 +74,8 @@ struct HelpScreen: CursorScreen {
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     frame.grid.fill(area)
-    Box(title: StyledText("Keys of \(app.top.title ?? "the overview")"), isFocused: true).draw(
-      on: &frame.grid,
-      in: area
-    )
+    let title = StyledText("Keys of \(app.top.title ?? "the \(place.lowercased())")")
+    Box(title: title, isFocused: true).draw(on: &frame.grid, in: area)
     let inside = Box.inside(area)
     let lines = lines(world)
     for (y, line) in lines.dropFirst(list.offset).prefix(inside.height).enumerated() {

@@ -112,8 +112,8 @@ struct ReadmeTests {
   // MARK: - The key table
 
   private enum Group: String, CaseIterable {
-    case syncing, day, lists, queue, editing, records, columns, conflicts, zones, pauses, undo, questions, moving,
-      overview, everywhere
+    case syncing, day, lists, fields, queue, editing, records, columns, conflicts, zones, pauses, undo, questions,
+      moving, overview, everywhere
 
     init(_ scopes: KeyScope) {
       self =
@@ -129,6 +129,7 @@ struct ReadmeTests {
         case .choosing: .columns
         case .question: .questions
         case .panes: .overview
+        case .fields: .fields
         case _ where scopes.isSubset(of: [.everywhere, .closing, .question, .demo]): .everywhere
         case _ where scopes.contains(.moving): .moving
         case _ where scopes.contains(.records): .lists

@@ -43,5 +43,7 @@ struct WholeValueTests {
     }
 
     #expect((session.top as? ValueScreen)?.heading == "note")
+    session.type("?")
+    #expect(session.top is HelpScreen && session.text.contains("Keys of the window"))
   }
 }
