@@ -19,7 +19,7 @@ struct QueueShow: Verb {
 
   func run(_ session: Session) async throws {
     guard let detail = try session.reader().view({ try $0.detail(of: id) }), let object = detail.json else {
-      throw CommandFailure.noOperation(id)
+      throw CommandFailure.no([id])
     }
     let facts = OperationFacts(detail, Format(), now: SyncStore.currentTime)
     let fields = detail.sides.map { $0.line(Format()) }

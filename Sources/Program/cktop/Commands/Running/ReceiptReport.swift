@@ -50,9 +50,8 @@ extension Receipt {
   private func failures(isNamed: Bool) -> [CommandFailure] {
     let list = isOfConflicts ? "conflicts" : "queue"
     // One that was not named has been sent meanwhile.
-    var failures = (isNamed || isOfConflicts ? result.unknown : []).map {
-      isOfConflicts ? CommandFailure.noConflict($0) : .noOperation($0)
-    }
+    let unknown = isNamed || isOfConflicts ? result.unknown : []
+    var failures = isOfConflicts ? unknown.map(CommandFailure.noConflict) : unknown.isEmpty ? [] : [.no(unknown)]
     for (id, obstacle) in result.skipped.sorted(by: { $0.key < $1.key })
     where (isNamed || isOfConflicts) && obstacle != .unchanged {
       let remedy = "cktop \(list) show \(id) shows it"
@@ -72,9 +71,11 @@ extension Receipt {
 }
 
 extension CommandFailure {
-  /// The failure for an operation that is not in the queue.
-  static func noOperation(_ id: Int64) -> CommandFailure {
-    CommandFailure("there is no operation \(id); cktop queue list shows them all", .itemsFailed)
+  /// The failure for operations that are not in the queue.
+  static func no(_ ids: [Int64]) -> CommandFailure {
+    let subject = Event.Subject(ids, of: ids.count).text
+    let what = ids.count == 1 ? "is no operation \(subject)" : "are no operations \(subject)"
+    return CommandFailure("there \(what); cktop queue list shows them all", .itemsFailed)
   }
 
   /// A conflict that is not there.
