@@ -22,9 +22,10 @@ enum MessageKind: ListKind {
   }
 
   static func columns(_ list: RowList<MessageKind>, _ width: Int, _ world: World) -> [Table.Column] {
-    [
+    let hasLines = world.notices.contains { $0.commandLine != nil }
+    return [
       Table.Column("TIME", .fixed(8), priority: 9), Table.Column("MESSAGE", .flex(3), minimum: 20, priority: 8),
-      Table.Column("COMMAND LINE", .flex(2), minimum: 20, priority: 7),
+      Table.Column("COMMAND LINE", .flex(2), minimum: 20, priority: 7, isHidden: !hasLines),
     ]
   }
 

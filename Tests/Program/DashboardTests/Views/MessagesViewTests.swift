@@ -43,6 +43,14 @@ struct MessagesViewTests {
     try expectScreen(session.app.draw(session.world).grid, "messages-empty-80x24")
   }
 
+  @Test func `while no message has a command line, messages have the width of its column`() {
+    var session = Session(Sample.world(Size(width: 80, height: 24)))
+    let text = "The theme mine.toml cannot be read, midnight is used"
+    session.send(.said(text, isError: true))
+    session.type("0")
+    #expect(session.text.contains(text) && !session.text.contains("COMMAND LINE"))
+  }
+
   @Test func `a key copies the command line that does the same as the selected message, where there is one`() {
     var session = Self.session()
     session.type("y")
