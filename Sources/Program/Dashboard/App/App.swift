@@ -81,6 +81,7 @@ struct App: Sendable {
       }
     }
     guard let frozen else { return world }
+    world.isFrozen = true
     world.data = frozen.replacingLists(of: world.data)
     return world
   }

@@ -45,6 +45,8 @@ struct World: Sendable {
   var faults: [DemoHint] = []
   /// The messages of this run, the newest first.
   var notices: [Notice] = []
+  /// Whether the lists are those of an earlier time.
+  var isFrozen = false
   /// The card of the demo's tour.
   var card: StyledText?
   /// This process's ID.

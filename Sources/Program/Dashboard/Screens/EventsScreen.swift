@@ -74,7 +74,7 @@ struct EventsScreen: ListScreen {
   var scopes: KeyScope { [.everywhere, .moving, .list, .events, .syncing, .opening, .copying, .closing] }
 
   func note(_ world: World) -> StyledText {
-    let follows = list.state.cursor == 0 && list.page(world) != nil
+    let follows = !world.isFrozen && list.state.cursor == 0 && list.page(world) != nil
     return list.note(world) + StyledText(follows ? "  following" : "", .dim)
   }
 }

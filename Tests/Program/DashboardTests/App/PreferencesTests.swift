@@ -125,9 +125,12 @@ struct PreferencesTests {
     session.world.data.events = nil
     session.send(.changed)
     session.show(data)
-    #expect(session.text.contains("first: merged"))
+    #expect(session.text.contains("first: merged") && !session.text.contains("following"))
     data.events = Sample.events([EventRow(id: 10, at: Sample.now, event: .merged(record: "second"))])
     session.show(data)
     #expect(!session.text.contains("second: merged"))
+    session.type("F")
+    session.show(data)
+    #expect(session.text.contains("second: merged") && session.text.contains("following"))
   }
 }
