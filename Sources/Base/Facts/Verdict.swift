@@ -192,7 +192,7 @@ extension Verdict {
     case .wrongAccount(let owner):
       return "The last sync was refused: this store belongs to \(owner ?? "another user")"
     case .signedOut(let unsent, true):
-      return "No process is syncing this store, and this one has no credential\(follow(unsent))"
+      return "No process is syncing this store, and this one has no credential for it\(follow(unsent))"
     case .signedOut(let unsent, false):
       return unsent == 0
         ? "Signed out; the server refuses the credential" : "Signed out; \(Words.changes(unsent, "wait"))"
@@ -269,7 +269,6 @@ extension Verdict {
   package var nextStep: String? {
     switch self {
     case .unreadable, .storeFull: nil
-    case .signedOut(_, true): "cktop config check"
     case .blocked(.queries(_, let type, _)): "cktop schema infer --type \(type.asArgument)"
     case .blocked(.unreadable(_, _, _, _?, _)): "cktop status"
     case .wrongAccount, .signedOut, .blocked: "cktop account"

@@ -140,6 +140,8 @@ extension ServerObservation {
     let place = "\(scope.container), \(scope.environment), \(scope.database.rawValue) database"
     var findings: [Finding] = []
     switch user {
+    case .success where state.user == nil:
+      findings.append(.ok(.account, "the server accepts the API token"))
     case .success(let name):
       let permissions = state.permissions.map { "; may \($0.joined(separator: " and "))" } ?? ""
       findings.append(.ok(.account, "the server accepts the credential of \(name)\(permissions)"))

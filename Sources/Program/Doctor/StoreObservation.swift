@@ -149,13 +149,14 @@ extension StoreObservation {
 
   /// Another user than the store's, before a sync is refused for it.
   private func wrongAccount(_ status: StoreStatus) -> [Finding] {
-    guard let caller, let owner = status.identity, !status.isRefused, caller != owner,
-      ![caller, owner].contains(SyncStore.anonymous)
-    else { return [] }
+    guard let caller, let owner = status.identity, !status.isRefused, caller != owner, !status.isAnonymous else {
+      return []
+    }
+    let isAnonymous = caller == SyncStore.anonymous
     return [
       .problem(
         .owner,
-        "the store is that of \(owner), and the credential that of \(caller)",
+        "the store is that of \(owner), and \(isAnonymous ? "no user is signed in" : "the credential that of \(caller)")",
         "nothing is sent from it",
         "use the credential of \(owner), or another store with --store",
         status: .personNeeded
@@ -261,7 +262,7 @@ extension StoreObservation {
       var content = try reader.view { view in
         Content(status: try view.status(), zones: try view.zones(), failedForPerson: try view.failuresForPerson())
       }
-      content.hasCredential = (try? session.credentialName()) != nil
+      content.hasCredential = content.status.accepts(try? session.credentialName())
       content.refused = try schema?.problems(of: store.schemaUsage()) ?? []
       content.database = store.scope.database
       do throws(StoreError) {

@@ -188,6 +188,13 @@ struct FindingTests {
         $0.caller = "_ben"
       }, [.owner: .problem]
     ),
+    (
+      "an API token alone for a user's store",
+      store {
+        $0.content?.status.identity = "_ana"
+        $0.caller = SyncStore.anonymous
+      }, [.owner: .problem]
+    ),
     ("a schema that has everything", store { $0.hasSchema = true }, [:]),
     (
       "a schema that lacks a field",

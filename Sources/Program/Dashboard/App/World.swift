@@ -17,8 +17,10 @@ struct World: Sendable {
   var credential: String
   var url: String
   var storePath: String
-  /// Whether there is a credential to sync with.
+  /// Whether there is a credential.
   var hasCredential = true
+  /// Whether there is a credential to sync with, as far as the store is read.
+  var canSync: Bool { hasCredential && status?.accepts(credential) ?? true }
   var isReadOnly = false
   var format = Format()
   var preferences = Preferences()
@@ -57,7 +59,7 @@ struct World: Sendable {
   /// All that holds for the store; nil until it is read.
   var verdicts: Verdicts? {
     if let readFailure { return Verdicts([.unreadable(readFailure)]) }
-    return status?.verdicts(hasCredential: hasCredential || isReadOnly, startsSyncing: syncing != .off)
+    return status?.verdicts(hasCredential: canSync || isReadOnly, startsSyncing: syncing != .off)
   }
 
   /// The verdict on the store; nil until it is read.

@@ -105,9 +105,14 @@ struct AccountPane: Sendable {
 
   func facts(_ status: StoreStatus) -> [Fact] {
     [
-      account(status), Fact("User", status.identity.map { shortened($0) } ?? "not known yet"), unsent(status),
-      quota(status), Fact("Store", world.storePath, .dim),
+      account(status), Fact("User", user(status)), unsent(status), quota(status),
+      Fact("Store", world.storePath, .dim),
     ]
+  }
+
+  private func user(_ status: StoreStatus) -> String {
+    if status.isAnonymous { return "none" }
+    return status.identity.map { shortened($0) } ?? "not known yet"
   }
 
   private func shortened(_ user: String) -> String {
@@ -121,8 +126,9 @@ struct AccountPane: Sendable {
     if status.isRefused { return Fact("Account", "wrong account for this store", .error) }
     let credential = Words.credential(world.credential)
     if !world.hasCredential { return Fact("Account", "no credential here", .warning) }
-    return status.identity == nil
-      ? Fact("Account", "\(credential), not checked yet", .dim) : Fact("Signed in", credential, .ok)
+    if !world.canSync { return Fact("Account", "\(credential), no user signed in", .warning) }
+    if status.identity == nil { return Fact("Account", "\(credential), not checked yet", .dim) }
+    return Fact(status.isAnonymous ? "Account" : "Signed in", credential, .ok)
   }
 
   private func quota(_ status: StoreStatus) -> Fact {

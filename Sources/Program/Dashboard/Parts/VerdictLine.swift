@@ -88,7 +88,8 @@ extension World {
     if case .signedOut(let unsent, let lacksCredential) = verdicts.first, lacksCredential || signInURL != nil {
       let page = signInURL == nil ? "" : "sign in, "
       let safe = unsent == 0 ? "" : " \(Words.changes(unsent, "wait"))."
-      return "\(verdicts.first.label.sentence): \(page)set CLOUDKIT_WEB_AUTH_TOKEN and restart cktop.\(safe)"
+      let variables = (status?.identity.map(StoreOwner.user) ?? .none).variables
+      return "\(verdicts.first.label.sentence): \(page)set \(variables) and restart cktop.\(safe)"
     }
     if case .notSyncing(_, _, let stall?) = verdicts.first {
       return "\(verdicts.sentence(format, now: now)); run \(stall.remedy)."

@@ -74,7 +74,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
       Row(.database, .choice(of: DatabaseName.self), option: "database").help(
         """
         The database: public, private or shared (default: public with a server-to-server key, private with a web auth \
-        token).
+        token; without either, private if only that has a store here, else public).
         """
       )
     case .url:

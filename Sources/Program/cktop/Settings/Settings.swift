@@ -29,18 +29,33 @@ struct Settings: Equatable, Sendable {
       guard let found = try resolver.text(key) else { continue }
       values[key] = key == .policy ? found : try SettingResolver.checked(key, found)
     }
-    // A server-to-server key can access only the public database; a user's token is for the private one.
-    let hasKey = keyID != nil || keyFile != nil
-    let database: DatabaseName = !hasKey && webAuthToken != nil ? .private : .public
-    values[.database] = values[.database] ?? Sourced(database.rawValue, .standard)
-    if values[.store] == nil, let container {
-      let scope = SyncStore.Scope(
-        container: container.value,
-        environment: environment.value.rawValue,
-        database: self.database.value
-      )
-      values[.store] = Sourced(StorePath.standard(scope, variables), .standard)
+    values[.database] = values[.database] ?? Sourced(standardDatabase.rawValue, .standard)
+    if values[.store] == nil, let path = standardStore(of: database.value) {
+      values[.store] = Sourced(path, .standard)
     }
+  }
+
+  /// The path of the standard store of a database; nil if no container is named.
+  private func standardStore(of database: DatabaseName) -> String? {
+    guard let container else { return nil }
+    let scope = SyncStore.Scope(
+      container: container.value,
+      environment: environment.value.rawValue,
+      database: database
+    )
+    return StorePath.standard(scope, variables)
+  }
+
+  /// The default database. A server-to-server key can access only the public one; a user's token is for the private one.
+  /// If neither is set, as where a token has been forgotten, it is the private one if only that has a store here.
+  private var standardDatabase: DatabaseName {
+    if keyID != nil || keyFile != nil { return .public }
+    if webAuthToken != nil { return .private }
+    guard values[.store] == nil else { return .public }
+    func hasStore(_ database: DatabaseName) -> Bool {
+      standardStore(of: database).map(FileManager.default.fileExists(atPath:)) ?? false
+    }
+    return hasStore(.private) && !hasStore(.public) ? .private : .public
   }
 
   private func value<Value>(_ key: SettingKey, _ parse: (String) -> Value?) -> Sourced<Value> {

@@ -49,14 +49,6 @@ extension StoreSession {
   /// The failure for a store of another user: a person must sign in as the store's user. If the saved token turned out
   /// to be another user's, it is removed.
   package func failure(ofOtherUser error: StoreError) -> CommandFailure {
-    if case .apiToken? = try? settings.credential() {
-      let place = storePath ?? "this store"
-      return CommandFailure(
-        "no user is signed in, and \(place) belongs to a user; set CLOUDKIT_WEB_AUTH_TOKEN to the user's token, "
-          + "cktop account shows where to get one",
-        .personNeeded
-      )
-    }
     guard found.usesKeptToken, kept?.forget() == true else { return CommandFailure(error.message, .personNeeded) }
     let next = "the token saved beside the store was theirs and was removed, try again with your own"
     return CommandFailure("\(error.message); \(next)", .personNeeded)

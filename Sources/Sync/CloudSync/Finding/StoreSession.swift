@@ -79,7 +79,7 @@ package struct StoreSession<Configuration: StoreSettings>: Sendable {
 
   /// The status while there is no store.
   package var missingStatus: StoreStatus {
-    StoreStatus(neverSyncedAt: SyncStore.currentTime, missingAt: storePath ?? settings.basePath)
+    StoreStatus(neverSyncedAt: SyncStore.currentTime, missingAt: storePath)
   }
 
   /// Why no store can be created; nil if one can, as far as is known.

@@ -6,7 +6,7 @@ package import Facts
 extension StoreError: CommandError {
   package var failure: CommandFailure {
     switch kind {
-    case .otherUser: CommandFailure(message, .personNeeded)
+    case .otherUser, .noUser: CommandFailure(message, .personNeeded)
     case .cannotOpen, .notAStore, .damaged, .otherVersion, .otherScope, .diskFull, .missing, .replaced:
       CommandFailure(message, .storeUnusable)
     case .fenced: CommandFailure(message, .itemsFailed)

@@ -18,6 +18,8 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     case diskFull
     /// The store, or what is queued in it, belongs to another user.
     case otherUser
+    /// The store, or what is queued in it, belongs to a user, and no user is signed in.
+    case noUser
     /// There is no store, and this access does not create one.
     case missing
     /// The file was deleted or replaced while it was open.

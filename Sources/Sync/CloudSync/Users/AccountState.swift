@@ -8,6 +8,7 @@ package struct AccountState: Hashable, Sendable {
   }
 
   package var status: Status
+  /// Nil if unknown, and with an API token alone, for which the status is `available`.
   package var user: String?
   package var credential: String?
   package var detail: String
@@ -21,7 +22,7 @@ package struct AccountState: Hashable, Sendable {
   /// The account as of the last sync, from the store.
   package init(_ store: StoreStatus, credential: String?) {
     self.credential = credential
-    user = store.identity
+    user = store.isAnonymous ? nil : store.identity
     if store.isRefused {
       (status, isOtherUser) = (.noAccount, true)
       detail =
@@ -30,9 +31,12 @@ package struct AccountState: Hashable, Sendable {
     } else if let problem = store.accountProblem {
       status = Status(ServerErrorCode(problem.code))
       detail = "\(problem.code): \(problem.message)"
+    } else if let owner = store.identity, credential != nil, !store.accepts(credential) {
+      status = .noAccount
+      detail = "this store belongs to \(owner), and no user is signed in"
     } else if store.identity != nil {
       status = .available
-      detail = "as of the last sync"
+      detail = store.isAnonymous ? "as of the last sync, with an API token alone" : "as of the last sync"
     } else {
       status = .couldNotDetermine
       detail = credential == nil ? "no credential is configured" : "the server has not been asked yet"
@@ -43,6 +47,8 @@ package struct AccountState: Hashable, Sendable {
   package init(_ answer: Result<String, WebServicesError>, credential: String?, database: DatabaseName) {
     self.credential = credential
     switch answer {
+    case .success(SyncStore.anonymous):
+      (status, detail) = (.available, "the server accepts the API token")
     case .success(let user):
       self.user = user
       status = .available
@@ -57,7 +63,10 @@ package struct AccountState: Hashable, Sendable {
   }
 
   /// The state in words.
-  package var words: String { isOtherUser ? "wrong account" : status.words }
+  package var words: String {
+    if isOtherUser { return "wrong account" }
+    return status == .available && user == nil ? "no user signed in" : status.words
+  }
 }
 
 extension AccountState.Status {

@@ -30,6 +30,15 @@ package enum StoreOwner: Hashable, Sendable {
     case refused
   }
 
+  /// The names of the settings with which the owner signs in.
+  package var variables: String {
+    switch self {
+    case .user(let user) where user.hasPrefix("key:"), .queuer(let user) where user.hasPrefix("key:"):
+      "CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE"
+    default: "CLOUDKIT_WEB_AUTH_TOKEN"
+    }
+  }
+
   /// Decides whether a sender may use the store's queue.
   ///
   /// - Parameter hasChanges: whether changes are queued. If not, only a user that the server named keeps the store.

@@ -25,7 +25,7 @@ extension SyncStore {
   /// The identity of an API token alone, without a user. Such a store becomes that of its first user.
   package static let anonymous = "apiToken"
 
-  private static func owner(_ ledger: Ledger) throws -> StoreOwner {
+  static func owner(_ ledger: Ledger) throws -> StoreOwner {
     if let user = try ledger.value(.identity), user != anonymous { return .user(user) }
     if let user = try ledger.value(.queuedBy) { return .queuer(user) }
     if let digest = try ledger.value(.signIn) { return .credential(CredentialDigest(stored: digest)) }
@@ -44,7 +44,8 @@ extension SyncStore {
     return owner.access(of: sender, hasChanges: try Self.changeCount(ledger) > 0)
   }
 
-  /// Rejects a sender who is not the store's user.
+  /// Rejects a sender who is not the store's user, with an error of kind `otherUser`, or of kind `noUser` if the
+  /// sender has an API token alone.
   ///
   /// - Parameter toSend: whether changes are to be sent, not only enqueued.
   package func check(_ sender: Sender, toSend: Bool = true) throws(StoreError) {
@@ -56,12 +57,20 @@ extension SyncStore {
     let count = try Self.changeCount(ledger)
     let changes = count == 1 ? "1 unsent change" : "\(count) unsent changes"
     let with = count == 0 ? "" : " with \(changes)"
+    let owner = try Self.owner(ledger)
+    let isAnonymous = sender.user == Self.anonymous
+    let store = isAnonymous ? "the store \(path)" : "this store"
     let what: String
-    switch try Self.owner(ledger) {
+    switch owner {
     case .user(let user), .queuer(let user):
-      what = "this store belongs to \(user), not to \(sender.user ?? "this credential")"
+      what = "\(store) belongs to \(user)" + (isAnonymous ? "" : ", not to \(sender.user ?? "this credential")")
     case .credential, .none:
-      what = "this store has \(count == 0 ? "changes" : changes) of another sign-in, which never reached the server"
+      what = "\(store) has \(count == 0 ? "changes" : changes) of another sign-in, which never reached the server"
+    }
+    if isAnonymous {
+      // The public database has no page to sign in at.
+      let page = scope.database == .public ? "" : "; cktop account shows where to sign in"
+      throw StoreError(.noUser, "no user is signed in, and \(what); set \(owner.variables)\(page)")
     }
     let nothing = "nothing was \(toSend ? "sent" : "changed")"
     throw StoreError(

@@ -104,6 +104,17 @@ package struct StoreStatus: Hashable, Sendable {
   package var recordsByType: [String: Int] = [:]
   package var recordsByZone: [String: Int] = [:]
   package var identity: String?
+  /// Whether the store was synced with an API token alone, without a user.
+  package var isAnonymous: Bool { identity == SyncStore.anonymous }
+
+  /// Whether the store, or what is queued in it, belongs to a user.
+  package var isOwned = false
+
+  /// Whether the store can be synced with a credential, by its name in the JSON: an API token alone does not sign in the
+  /// store's user.
+  package func accepts(_ credential: String?) -> Bool {
+    credential != nil && !(credential == SyncStore.anonymous && isOwned)
+  }
   /// The reason why the account cannot be used; nil if it can, as far as known.
   package var accountProblem: ScopeWait?
   /// The page on which the user can sign in; nil where the server named none.

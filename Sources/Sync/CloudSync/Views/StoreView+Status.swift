@@ -152,6 +152,8 @@ extension StoreView {
     status.networkProblem = problem(.network)
     status.quotaProblem = isSending ? problem(.quota) : nil
     status.isRefused = try ledger.isTrue(.isRefused)
+    let anonymous = Sender(user: SyncStore.anonymous)
+    status.isOwned = try SyncStore.owner(ledger).access(of: anonymous, hasChanges: status.queue.total > 0) == .refused
   }
 
   /// Reads the settings and what waits for the app because of them.

@@ -520,6 +520,15 @@ struct AppTests {
           world.data.status?.canSendLater = true
         }
       ),
+      (
+        "There is no credential here",
+        { @Sendable world in
+          world.credential = "apiToken"
+          world.data.status?.isOwned = true
+          world.data.status?.syncingProcess = nil
+          world.data.status?.canSendLater = true
+        }
+      ),
     ] as [(String, @Sendable (inout World) -> Void)]
   )
   func `the sync key is off while a sync runs or while signed out, and says why`(

@@ -127,6 +127,80 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `where the web auth token was forgotten, the user's store is shown as signed out and stays as it is`()
+    async throws
+  {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let put = ["records", "put", "--type", "Note", "--name", "a", "title=mine"]
+    _ = try await machine.succeeding(put)
+    try await machine.succeed("sync")
+    _ = try await machine.succeeding(put + ["n=1"])
+    let forgotten = ["CLOUDKIT_WEB_AUTH_TOKEN": ""]
+
+    for command in [["sync"], ["sync", "--watch"], ["verify"], ["account"]] {
+      let end = try await machine.running(command, settings: forgotten)
+      #expect(end.status == 3 && end.error.contains("no user is signed in"), "\(command)")
+      #expect(end.error.contains("belongs to") || command == ["account"], "\(command)")
+    }
+
+    let status = try await machine.run("status", "--json", settings: forgotten).object()
+    #expect((status["sync"] as? [String: Any])?["verdict"] as? String == "signedOut")
+    #expect((status["account"] as? [String: Any])?["status"] as? String == "noAccount")
+    try await machine.succeed("sync")
+    #expect(try await machine.run("status").status == 0)
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `what is queued and was never sent is its sender's too, and another user's store is not the missing one`()
+    async throws
+  {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "title=mine")
+    let forgotten = ["CLOUDKIT_WEB_AUTH_TOKEN": ""]
+
+    try await machine.fail(3, "sync", settings: forgotten)
+    let status = try await machine.run("status", "--json", settings: forgotten).object()
+    #expect((status["sync"] as? [String: Any])?["verdict"] as? String == "signedOut")
+    try await machine.succeed("sync")
+    #expect(try await !machine.run("status", "--oneline", settings: ben).output.contains(".sqlite"))
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `an API token alone cannot use the public store of a user, and account says so`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud, ["CLOUDKIT_DATABASE": "public"])
+    try await machine.succeed("sync", "--types", "Note")
+    let forgotten = ["CLOUDKIT_WEB_AUTH_TOKEN": ""]
+
+    for command in ["sync", "account"] {
+      #expect(try await machine.fail(3, command, settings: forgotten).contains("no user is signed in"))
+    }
+    try await machine.succeed("account")
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `an API token alone is no user`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud, ["CLOUDKIT_WEB_AUTH_TOKEN": ""])
+
+    let other = try Machine(cloud, ["CLOUDKIT_WEB_AUTH_TOKEN": ""])
+
+    try await machine.succeed("sync", "--types", "Note")
+
+    for command in ["account", "status"] {
+      let end = try await machine.succeed(command, "--json").object()
+      let account = end["account"] as? [String: Any] ?? end
+      #expect(account["status"] as? String == "available" && account["user"] is NSNull)
+    }
+    // The database is a guess until a sync has used it.
+    let put = ["records", "put", "--type", "Note", "b=1"]
+    #expect(try await other.succeeding(put).error.contains("so the public one is used"))
+    #expect(try await !machine.succeeding(put).error.contains("so the public one is used"))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a store in which nothing is queued belongs to the next sign-in`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)

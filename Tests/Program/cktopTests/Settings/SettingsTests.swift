@@ -300,6 +300,30 @@ import Testing
     #expect(failure?.line.contains("\n") == false)
   }
 
+  @Test(arguments: [
+    ([] as [String], DatabaseName.public), (["private"], .private), (["public"], .public),
+    (["private", "public"], .public),
+  ])
+  func `without a key and a web auth token the database is the one that has a store here`(
+    _ stores: [String],
+    _ database: DatabaseName
+  ) throws {
+    let folder = try TemporaryFolder()
+    let given = ["XDG_STATE_HOME": folder.path("state"), "CLOUDKIT_CONTAINER": "c", "CLOUDKIT_API_TOKEN": "a"]
+    try FileManager.default.createDirectory(atPath: folder.path("state/cktop"), withIntermediateDirectories: true)
+    for name in stores {
+      #expect(
+        FileManager.default.createFile(atPath: folder.path("state/cktop/c.development.\(name).sqlite"), contents: nil)
+      )
+    }
+
+    #expect(try settings([], given).database == Sourced(database, .standard))
+    #expect(try settings(["--database", "shared"], given).database.value == .shared)
+    #expect(try settings(["--store", "new.sqlite"], given).database.value == .public)
+    let signedIn = given.merging(["CLOUDKIT_WEB_AUTH_TOKEN": "w"]) { $1 }
+    #expect(try settings([], signedIn).database.value == .private)
+  }
+
   private static let credentials: [([String: String], [String], SettingCredential)] = [
     (["CLOUDKIT_KEY_ID": "k", "CLOUDKIT_KEY_FILE": "f"], [], .serverToServer(keyID: "k", keyFile: "f")),
     (

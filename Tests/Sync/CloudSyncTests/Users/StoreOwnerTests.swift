@@ -163,6 +163,25 @@ struct StoreOwnerTests {
     #expect(try ana.store.queue() == [])
   }
 
+  @Test func `an API token alone neither syncs a user's store nor makes it one of another user`() async throws {
+    let ana = try world.device("store")
+    try await ana.sync()
+    try ana.store.accept(world.put("a", [:]))
+    let anonymous = try world.device("store", identity: SyncStore.anonymous)
+
+    let error = await #expect(throws: StoreError.self) { try await anonymous.sync() }
+
+    #expect(error?.kind == .noUser && anonymous.transport.total == 0)
+    let status = try ana.store.status()
+    #expect(!status.isRefused && !status.accepts("apiToken") && status.accepts("webAuth"))
+    #expect(status.verdict(hasCredential: status.accepts("apiToken")).kind == .signedOut)
+    #expect(AccountState(status, credential: "apiToken").status == .noAccount)
+    #expect(AccountState(status, credential: "webAuth").status == .available)
+    try await ana.sync()
+    #expect(try ana.store.queue() == [])
+    #expect(try ana.store.status().isInSync)
+  }
+
   @Test func `an engine that has synced looks again whose the store is`() async throws {
     let ana = try world.device("store")
     try await ana.sync()

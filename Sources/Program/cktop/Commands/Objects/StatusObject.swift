@@ -10,7 +10,7 @@ struct StatusObject: PrintedObject {
   let scope: SyncStore.Scope
   let account: AccountState
 
-  var verdicts: Verdicts { status.verdicts(hasCredential: account.credential != nil) }
+  var verdicts: Verdicts { status.verdicts(hasCredential: status.accepts(account.credential)) }
   var verdict: Verdict { verdicts.first }
 
   static let jsonFields: JSONFields<Self> = [

@@ -112,7 +112,7 @@ struct RecordsImport: ChangingVerb {
     try end(result, failure) {
       guard result.enqueued > 0 else { return }
       if isNewZone { ZoneNote.reportCreated(zone) }
-      session.tellGuess(of: store)
+      session.reportGuess(of: store)
     }
   }
 

@@ -73,7 +73,7 @@ struct RecordsPut: ChangingVerb {
       OutputFile.error.line("cktop: \(what); \(remedy)".visible)
     }
     if isNewZone { ZoneNote.reportCreated(key.zoneKey) }
-    session.tellGuess(of: store)
+    session.reportGuess(of: store)
   }
 }
 

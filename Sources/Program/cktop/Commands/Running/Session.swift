@@ -20,12 +20,17 @@ extension Session {
   func masksErrors() { OutputFile.redaction.withLock { $0 = { redaction } } }
 
   /// Prints a notice if a change goes to the public database only by default: no setting, credential or earlier sync of
-  /// the store names a database, and everyone can read the public one.
-  func tellGuess(of store: SyncStore) {
-    let isOwned = SyncStore.owner(ofStoreAt: store.path) != nil && settings.namesStore
-    guard settings.database.source == .standard, !isOwned, store.scope.database == .public,
-      (try? settings.credential()) == SettingCredential.none
+  /// the store names a database, and everyone can read the public one. An API token alone is no user's credential.
+  func reportGuess(of store: SyncStore) {
+    guard settings.database.source == .standard, store.scope.database == .public,
+      let credential = try? settings.credential()
     else { return }
+    let isSynced = SyncStore.owner(ofStoreAt: store.path) != nil
+    switch credential {
+    case .none where !(isSynced && settings.namesStore): break
+    case .apiToken where !isSynced: break
+    default: return
+    }
     OutputFile.error.line(
       "cktop: no database is given, so the public one is used; give --database private to use the private one"
     )

@@ -25,23 +25,23 @@ struct AccountCommand: Verb {
       OutputFile.standard.lines(lines(account).map(\.visible))
     }
     if case .failure(let error) = answer { throw error.failure }
-    try refuseStranger(account.user, try session.storeIfMade())
+    try refuseWrongAccount(account.user, try session.storeIfMade())
   }
 
-  private func refuseStranger(_ user: String?, _ store: SyncStore?) throws {
-    guard let owner = try store?.owner(), let user, owner != user, owner != SyncStore.anonymous,
-      let path = store?.path
-    else { return }
+  private func refuseWrongAccount(_ user: String?, _ store: SyncStore?) throws {
+    guard let store else { return }
+    guard let user else { return try store.check(Sender(user: SyncStore.anonymous)) }
+    guard let owner = try store.owner(), owner != user, owner != SyncStore.anonymous else { return }
     throw CommandFailure(
-      "the store \(path) belongs to \(owner), not to \(user); choose another with --store",
+      "the store \(store.path) belongs to \(owner), not to \(user); choose another with --store",
       .personNeeded
     )
   }
 
   private func lines(_ account: AccountState) -> [String] {
     [
-      "Status       \(account.status.words)",
-      "User         \(account.user ?? "unknown")",
+      "Status       \(account.words)",
+      "User         \(account.user ?? (account.status == .available ? "none" : "unknown"))",
       "Credential   \(Words.credential(account.credential))",
       "Permissions  \(account.permissions?.joined(separator: ", ") ?? "not reported by the server")",
       "Expires      not reported by the server",

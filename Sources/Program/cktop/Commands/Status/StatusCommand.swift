@@ -95,7 +95,8 @@ struct StatusCommand: Verb {
       OutputFile.standard.lines(lines.map { String($0).visible })
     case nil: OutputFile.standard.lines(StatusText(object).lines.map(\.visible))
     }
-    let code = status.code(hasCredential: account.credential != nil, failedForPerson: failures, limit: limit)
+    let canSync = status.accepts(account.credential)
+    let code = status.code(hasCredential: canSync, failedForPerson: failures, limit: limit)
     try code.end()
   }
 
