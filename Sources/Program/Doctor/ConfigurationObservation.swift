@@ -45,7 +45,7 @@ struct CredentialObservation: Sendable {
       let text = "other users can access the web auth token in \(openFile)"
       return [.problem(.credential, text, "they can act as its user", "run chmod 600 \(openFile.asArgument)")]
     }
-    guard let name else { return [Finding(.credential, .noCredential)] }
+    guard let name else { return [Finding(.credential, .noCredential())] }
     let kind = Words.credential(name)
     return switch name {
     case "serverToServer": [.ok(.credential, "\(kind): the key file is private, and signs")]

@@ -89,7 +89,7 @@ extension StoreSession {
       if known != nil { found.usesKeptToken = true }
       credential = .webAuth(apiToken: apiToken, webAuthToken: known ?? CKCredential.repaired(token: webAuthToken))
     case .none:
-      throw CommandFailure.noCredential
+      throw CommandFailure.noCredential(scope.database)
     }
     return WebServicesClient(
       WebServicesClient.Configuration(
@@ -141,8 +141,10 @@ extension StoreSession {
 }
 
 extension CommandFailure {
-  package static let noCredential = CommandFailure(
-    "no credential is configured; set CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, or CLOUDKIT_API_TOKEN",
-    .personNeeded
-  )
+  /// - Parameter database: what is to be accessed, if that is known.
+  package static func noCredential(_ database: DatabaseName = .public) -> CommandFailure {
+    let user = "CLOUDKIT_API_TOKEN and CLOUDKIT_WEB_AUTH_TOKEN"
+    let variables = database == .public ? "CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, or CLOUDKIT_API_TOKEN" : user
+    return CommandFailure("no credential is configured; set \(variables)", .personNeeded)
+  }
 }
