@@ -37,6 +37,8 @@ package final class TerminalScreen: Display {
   private var presented: Presented?
   /// A frame that waits until a stalled line accepts output again.
   private var waiting: Presented?
+  /// Whether a signal asked the program to end. Then nothing is sent that could wait for a stalled line.
+  private var isEnding = false
   /// A text for the clipboard that waits as well.
   private var copied: String?
   private var palette: (theme: Theme, entries: Palette)?
@@ -185,6 +187,7 @@ package final class TerminalScreen: Display {
   /// Sends what was drawn. Returns the number of bytes.
   @discardableResult
   private func send() -> Int {
+    if isEnding { return 0 }
     let count = Int(cknc_flush())
     guard count >= 0 else {
       lose()
@@ -294,6 +297,7 @@ package final class TerminalScreen: Display {
         takeBack()
       default:
         if signal == SIGHUP { cknc_ignore_hangups() }
+        isEnding = true
         onEvent(.terminated(signal: signal))
       }
     }
