@@ -130,7 +130,12 @@ import Testing
     let driver = try machine.folder.write(shell.driver, to: shell.name)
 
     for (line, expected) in Self.lines {
-      #expect(try await offered(by: shell, line, script, driver) == expected, "\(line)")
+      var found = try await offered(by: shell, line, script, driver)
+      // A shell on a busy machine may have ended before it offered anything.
+      for _ in 0..<3 where found.isEmpty && !expected.isEmpty {
+        found = try await offered(by: shell, line, script, driver)
+      }
+      #expect(found == expected, "\(line)")
     }
   }
 
