@@ -31,12 +31,14 @@ extension Event {
 }
 
 extension Event.Subject {
-  /// The number of operations that are named; of more, their number is.
+  /// The maximum number of operations that are listed; the others are counted.
   package static let limit = 20
 
-  /// Operations of which some are given, in their order: at least the first `limit`.
+  /// Lists the first operations, and counts the others.
   ///
-  /// - Parameter count: of how many they are.
+  /// - Parameters:
+  ///   - ids: the first operations, at least `limit` of them if there are so many.
+  ///   - count: the number of all operations.
   package init(_ ids: [Int64], of count: Int) {
     let named = Array(ids.prefix(Self.limit))
     self = .operations(named, more: count - named.count)
@@ -67,8 +69,8 @@ extension Event.Command {
   /// The command with the operations that it changed, where it names operations by their numbers.
   ///
   /// - Parameters:
-  ///   - changed: the first of them.
-  ///   - count: how many it changed.
+  ///   - changed: the first operations that it changed.
+  ///   - count: the number of all that it changed.
   package func naming(_ changed: [Int64], of count: Int) -> Event.Command {
     func named(_ subject: Event.Subject) -> Event.Subject {
       if case .operations = subject { Event.Subject(changed, of: count) } else { subject }

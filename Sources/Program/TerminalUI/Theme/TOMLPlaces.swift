@@ -6,7 +6,7 @@ package struct TOMLPlaces {
     var table: [String] = []
     // By bytes: to Swift, CR LF is one character, and another than LF.
     for (index, line) in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
-      // A longer line is no person's, and would take the patterns long.
+      // Longer lines are skipped: no person writes them, and the patterns would be slow on them.
       guard line.count < 1000 else { continue }
       let code = Substring(line).drop(while: \.isWhitespace)
       if code.hasPrefix("[") {

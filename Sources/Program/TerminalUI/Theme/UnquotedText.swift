@@ -24,7 +24,7 @@ extension UnquotedText {
   package init?(in text: String, line: Int) {
     // By bytes: to Swift, CR LF is one character, and another than LF.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    // A line of that length is no setting, and would take the pattern long.
+    // Longer lines are no settings, and the pattern would be slow on them.
     guard lines.indices.contains(line - 1), lines[line - 1].count < 1000 else { return nil }
     // Strings, comments, punctuation, words.
     let pattern = /"(?:[^"\\]|\\.)*"|'[^']*'|#.*|[=\[\]{},"']|[^\s=\[\]{},"'#]+/

@@ -115,6 +115,7 @@ package struct StoreStatus: Hashable, Sendable {
   package func accepts(_ credential: String?) -> Bool {
     credential != nil && !(credential == SyncStore.anonymous && isOwned)
   }
+
   /// The reason why the account cannot be used; nil if it can, as far as known.
   package var accountProblem: ScopeWait?
   /// The page on which the user can sign in; nil where the server named none.
